@@ -16,7 +16,7 @@ use millstream_node::{Instance, Registry, Settings};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Columns, Written};
+use super::columns::{Columns, Values, Written};
 use super::json;
 
 const MAGIC: &[u8; 8] = b"MILLBIN\0";
@@ -215,6 +215,7 @@ impl WrittenGraph {
             }
         });
         let inputs = inputs.collect();
+        let kept: FxHashMap<InputId, u32> = kept.iter().map(|(id, _)| *id).zip(0..).collect();
         let source = |source: &Source| (position[&source.node], source.output);
         let mut numbers: FxHashMap<InstanceId, u32> = FxHashMap::default();
         let (mut instances, mut nodes) = (Vec::new(), Vec::with_capacity(ids.len()));
@@ -224,10 +225,7 @@ impl WrittenGraph {
                 Op::Const(constant) => {
                     WrittenNode::Constant(columns.value(&graph.constants().values()[constant]))
                 }
-                Op::Input(input) => {
-                    let at = kept.iter().position(|(known, _)| *known == input);
-                    WrittenNode::Input(at.expect("other inputs are constants") as u32)
-                }
+                Op::Input(input) => WrittenNode::Input(kept[&input]),
                 Op::Call(instance) => {
                     let number = *numbers.entry(instance).or_insert_with(|| {
                         let instance = &graph.instances()[instance];
@@ -262,27 +260,15 @@ impl WrittenGraph {
     /// The graph, verified.
     pub(super) fn load(self, registry: &Registry) -> Result<Loaded, BinaryError> {
         if !(self.fps.is_finite() && self.fps > 0.0) {
-            return Err(BinaryError::damaged("the frames per second are no positive number"));
+            return Err(BinaryError::damaged("the frames per second are not a positive number"));
         }
         let values = self.values.read(registry)?;
         let mut graph = Graph::new();
         let (mut inputs, mut defs) = (Vec::new(), Vec::new());
         for input in self.inputs {
-            let (name, ty): (Arc<str>, Type) = (input.name.into(), values.ty(input.ty)?);
-            let default = input.default.map(|column| values.value(column)).transpose()?;
-            if default.as_ref().is_some_and(|value| value.ty() != ty) {
-                return Err(BinaryError::damaged(format!("the default of `{name}` is no {ty}")));
-            }
-            let Face { numbers, about, unit } = input.face;
-            if numbers.iter().flatten().any(|x| !x.is_finite()) {
-                return Err(BinaryError::damaged("a bound is no finite number"));
-            }
-            let [min, max, step] = numbers;
-            let written = default.as_ref().map(json);
-            let new = InputDef::new(ty.name());
-            let def = InputDef { default: written, min, max, step, about, unit, ..new };
-            defs.push((Arc::clone(&name), def));
-            inputs.push(Some(graph.add_unread_input(GraphInput { name, ty, default })));
+            let (input, def) = input.load(&values)?;
+            defs.push((Arc::clone(&input.name), def));
+            inputs.push(Some(graph.add_unread_input(input)));
         }
         let n_links: usize = self.nodes.iter().map(WrittenNode::n_links).sum();
         let (mut instances, mut n_sources) = (Vec::with_capacity(self.instances.len()), 0);
@@ -342,6 +328,27 @@ impl WrittenGraph {
         })?;
         let (name, fps, start_frame) = (self.name, self.fps, self.start_frame);
         Ok(Loaded { name, fps, start_frame, graph, inputs: defs, outputs: faces })
+    }
+}
+
+impl WrittenInput {
+    fn load(self, values: &Values) -> Result<(GraphInput, InputDef), BinaryError> {
+        let (name, ty): (Arc<str>, Type) = (self.name.into(), values.ty(self.ty)?);
+        let default = self.default.map(|column| values.value(column)).transpose()?;
+        if default.as_ref().is_some_and(|value| value.ty() != ty) {
+            return Err(BinaryError::damaged(format!(
+                "the default of `{name}` is not of type {ty}"
+            )));
+        }
+        let Face { numbers, about, unit } = self.face;
+        if numbers.iter().flatten().any(|x| !x.is_finite()) {
+            return Err(BinaryError::damaged("a bound is not a finite number"));
+        }
+        let [min, max, step] = numbers;
+        let written = default.as_ref().map(json);
+        let new = InputDef::new(ty.name());
+        let def = InputDef { default: written, min, max, step, about, unit, ..new };
+        Ok((GraphInput { name, ty, default }, def))
     }
 }
 
