@@ -25,8 +25,8 @@ pub(super) struct BodyNames<'d, 'c> {
     pub(super) recent: Recent,
 }
 
-/// The nodes met last, by the address of their name: loading lets links share the names of nodes, so
-/// that most links find their node without a name being read.
+/// The nodes met last, by the address of their name: loading lets links share the names of nodes,
+/// so that most links find their node without a name being read.
 pub(super) struct Recent(Vec<(usize, u32)>);
 
 impl Recent {

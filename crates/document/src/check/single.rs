@@ -1,7 +1,7 @@
 //! Checks one node by the types of what it reads: for those who follow edits and know these types.
 //!
-//! The node goes the way of a node of a body, apart from names: what it reads is outside. Shapes and
-//! instances stay known, so a node like an earlier one is found by its pattern.
+//! The node goes the way of a node of a body, apart from names: what it reads is outside. Shapes
+//! and instances stay known, so a node like an earlier one is found by its pattern.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,8 +54,8 @@ pub struct NodeChecker {
 }
 
 impl NodeChecker {
-    /// Checks a node of a document by the types of what it reads. A type that is not known makes the
-    /// node wrong, unless it counts for later ticks only or the node stands for its group.
+    /// Checks a node of a document by the types of what it reads. A type that is not known makes
+    /// the node wrong, unless it counts for later ticks only or the node stands for its group.
     ///
     /// `None` if something is wrong with the node; checking the document tells why. It is the same
     /// registry for all nodes.
@@ -230,7 +230,7 @@ mod tests {
         let document = Document::default();
         let checked = checker.check(&registry(), &document, node, |_| Some(ty))?;
         match &checked.sources[1] {
-            SingleSource::Literal(value) => Some(format!("{:?}", value)),
+            SingleSource::Literal(value) => Some(format!("{value:?}")),
             SingleSource::Read(_) | SingleSource::Wrong => panic!("it is a literal"),
         }
     }

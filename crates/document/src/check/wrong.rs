@@ -9,8 +9,8 @@ use crate::wrong::{PartName, WrongPart};
 
 /// Marks these parts as wrong; false if the document as a whole is.
 ///
-/// A node that stands for its group is there whatever is wrong at one of its sockets; any other node
-/// is wrong then.
+/// A node that stands for its group is there whatever is wrong at one of its sockets; any other
+/// node is wrong then.
 pub(super) fn mark(
     checked: &mut Checked,
     document: &Document,

@@ -10,7 +10,7 @@ use millstream_compile::repeats::Repeats;
 use millstream_document::check::NodeChecker;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{
-    BodyId, Checked, CheckedKind, CheckedNode, Document, Editor, InputDef, NodeKind, Source,
+    Body, BodyId, Checked, CheckedKind, CheckedNode, Document, Editor, InputDef, NodeKind, Source,
 };
 use millstream_node::{Instance, Registry};
 use millstream_run::live::{self, LiveGraph, NodeNumber, Shown};
@@ -202,74 +202,15 @@ impl Mirror {
             frame.at += 1;
             let node = &body.nodes[position as usize];
             let slot = places.slots[index(id)][position as usize];
-            let operands = body.sources_of(node).iter();
-            let operands =
-                operands.map(|source| self.operand(use_id, (checked, places), id, *source));
-            let mut operands: SmallVec<[Option<Operand>; 4]> = operands.collect();
-            let all = |operands: &[Option<Operand>]| -> Option<SmallVec<[Operand; 4]>> {
-                operands.iter().cloned().collect()
-            };
-            match &node.kind {
-                CheckedKind::Call(instance) if instance.def.keeps.is_some() => {
-                    let kind = self.bodies[&places.key[index(id)]].kinds[slot as usize].clone();
-                    let Kind::Stateful(of_type) = kind else { return Err(NotLive) };
-                    let is_made = |(at, operand): (usize, &Option<Operand>)| {
-                        operand.is_some() || of_type.is_delayed(at)
-                    };
-                    if !operands.iter().enumerate().all(is_made) {
-                        continue;
-                    }
-                    for (at, source) in body.sources_of(node).iter().enumerate() {
-                        if of_type.is_delayed(at) {
-                            later.push((use_id, slot, id, *source));
-                            operands[at] = None;
-                        }
-                    }
-                    let stateful = self.stateful_node(None, &of_type, &operands)?;
-                    self.put_stateful((use_id, slot), stateful);
-                }
-                CheckedKind::Call(instance) => {
-                    let Some(operands) = all(&operands) else { continue };
-                    let made = self.call(None, instance, &operands)?;
-                    self.put(made, (use_id, slot), instance);
-                }
-                CheckedKind::Muted(muted) => {
-                    let Some(operands) = all(&operands) else { continue };
-                    let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &operands)?;
-                    let many = Many { outs, child: None };
-                    self.use_mut(use_id).many.insert(slot, many);
-                }
-                CheckedKind::Repeat(_) => {
-                    let kind = &self.bodies[&places.key[index(id)]].kinds[slot as usize];
-                    let (Some(operands), Some(instance)) = (all(&operands), kind.instance()) else {
-                        continue;
-                    };
-                    let instance = Arc::clone(instance);
-                    let made = self.call(None, &instance, &operands)?;
-                    self.put(made, (use_id, slot), &instance);
-                }
-                CheckedKind::Group(inner) => {
-                    let mut inputs = HashMap::new();
-                    let port = Owner::Port((self.uses.len() as u32, Side::In));
-                    for (operand, input) in operands.iter().zip(&checked.bodies[*inner].inputs) {
-                        let node = match operand {
-                            Some(operand) if !input.is_wrong => {
-                                Some(self.fitted(port, None, operand, input.ty)?)
-                            }
-                            Some(_) | None => None,
-                        };
-                        inputs.insert(Arc::clone(&input.name), node);
-                    }
-                    let outer = Some((use_id, slot));
-                    // Groups without calls count for nothing in a check, however many their uses
-                    // are.
-                    if self.uses.len() > MANY_USES + USES_PER_CALL * self.n_calls {
-                        return Err(NotLive);
-                    }
-                    let child = self.enter(editor, places, *inner, outer, inputs);
-                    stack.push(Frame { use_id: child, body: *inner, at: 0 });
-                }
-                CheckedKind::Wrong => {}
+            let sources = body.sources_of(node);
+            let operand = |source: &Source| self.operand(use_id, (checked, places), id, *source);
+            let operands: SmallVec<[Option<Operand>; 4]> = sources.iter().map(operand).collect();
+            if let CheckedKind::Group(inner) = node.kind {
+                let inputs = self.inputs_of_use(&operands, &checked.bodies[inner])?;
+                let child = self.enter(editor, places, inner, Some((use_id, slot)), inputs);
+                stack.push(Frame { use_id: child, body: inner, at: 0 });
+            } else if let Some(at) = self.fill_node((use_id, slot), &node.kind, operands)? {
+                later.push((use_id, slot, id, sources[at]));
             }
         }
         let mut lacking = Vec::new();
@@ -280,6 +221,74 @@ impl Mirror {
             }
         }
         Ok(lacking)
+    }
+
+    /// Makes the nodes of one that uses no group, if its operands are there. Gives the position of
+    /// its delayed input, which is linked at the end.
+    fn fill_node(
+        &mut self,
+        place: (u32, u32),
+        kind: &CheckedKind,
+        mut operands: SmallVec<[Option<Operand>; 4]>,
+    ) -> Result<Option<usize>, NotLive> {
+        let known = &self.bodies[&self.use_of(place.0).body].kinds[place.1 as usize];
+        if let Kind::Stateful(of_type) = known {
+            let of_type = Arc::clone(of_type);
+            let delayed = (0..operands.len()).find(|at| of_type.is_delayed(*at));
+            let mut made = operands.iter().enumerate();
+            if !made.all(|(at, operand)| operand.is_some() || delayed == Some(at)) {
+                return Ok(None);
+            }
+            if let Some(at) = delayed {
+                operands[at] = None;
+            }
+            let stateful = self.stateful_node(None, &of_type, &operands)?;
+            self.put_stateful(place, stateful);
+            return Ok(delayed);
+        }
+        let repeat = known.instance().map(Arc::clone);
+        let operands: Option<SmallVec<[Operand; 4]>> = operands.into_iter().collect();
+        let Some(operands) = operands else { return Ok(None) };
+        let instance = match kind {
+            CheckedKind::Call(instance) => Some(Arc::clone(instance)),
+            CheckedKind::Repeat(_) => repeat,
+            CheckedKind::Muted(muted) => {
+                let (use_id, slot) = place;
+                let outs = self.passed((use_id, Side::Out(slot)), &[], muted, &operands)?;
+                self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
+                None
+            }
+            CheckedKind::Group(_) | CheckedKind::Wrong => None,
+        };
+        if let Some(instance) = instance {
+            let made = self.call(None, &instance, &operands)?;
+            self.put(made, place, &instance);
+        }
+        Ok(None)
+    }
+
+    /// The inputs of the next use of a group, converted to their stated types.
+    fn inputs_of_use(
+        &mut self,
+        operands: &[Option<Operand>],
+        group: &Body,
+    ) -> Result<HashMap<Arc<str>, Option<NodeNumber>>, NotLive> {
+        // Checking counts no groups without calls, however many their uses are.
+        if self.uses.len() > MANY_USES + USES_PER_CALL * self.n_calls {
+            return Err(NotLive);
+        }
+        let mut inputs = HashMap::new();
+        let port = Owner::Port((self.uses.len() as u32, Side::In));
+        for (operand, input) in operands.iter().zip(&group.inputs) {
+            let node = match operand {
+                Some(operand) if !input.is_wrong => {
+                    Some(self.fitted(port, None, operand, input.ty)?)
+                }
+                Some(_) | None => None,
+            };
+            inputs.insert(Arc::clone(&input.name), node);
+        }
+        Ok(inputs)
     }
 
     /// A new use of a body.
