@@ -33,6 +33,7 @@ mod engine;
 mod error;
 pub mod explain;
 pub mod import;
+mod prepared;
 mod program;
 pub mod run_log;
 pub mod session;
@@ -40,6 +41,7 @@ pub mod twice;
 
 pub use engine::Engine;
 pub use error::Error;
+pub use prepared::{HandleError, PreparedInput, PreparedOutput, PreparedProgram};
 pub use program::Program;
 pub use session::Session;
 
@@ -49,6 +51,7 @@ pub use millstream_base::{
     ValueType, Vec2, Vec3, Vec4, value_type,
 };
 pub use millstream_document::{Document, Edit, Editor};
+pub use millstream_run::chunked::PrepareError;
 pub use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parallel};
 
 /// Graphs of single numbers that are kept up to date.
