@@ -62,4 +62,7 @@ pub use millstream_run::{
     AnyEvaluator, Auto, Chunked, EVALUATORS, EvaluatorRow, Incremental, Lazy, List,
 };
 
+pub use millstream_run::chunked::PrepareError;
+
 pub use crate::interface::Requirement;
+pub use crate::prepared::{HandleError, PreparedInput, PreparedOutput, PreparedProgram};

@@ -130,6 +130,7 @@ pub mod evaluate;
 pub mod explain;
 mod interface;
 pub mod live;
+mod prepared;
 mod program;
 pub mod register;
 pub mod run_log;

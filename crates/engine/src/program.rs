@@ -10,9 +10,11 @@ use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request, RequestAxis};
+use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveProgram, NotNumbers};
-use millstream_run::{Auto, Parts, ticks};
+use millstream_run::{Auto, Chunked, Parts, ticks};
 
+use crate::prepared::PreparedProgram;
 use crate::run_log::{self, NodeRun};
 
 /// The number of threads that the machine runs at once; asking the system takes microseconds.
@@ -58,6 +60,45 @@ impl Program {
             return ticks::evaluate(evaluator, &self.plan, request);
         }
         evaluator.evaluate(&self.plan, request)
+    }
+
+    /// Prepares the program for many runs with data like that of the request: as single values, or as
+    /// columns of the same lengths. Names and types are looked up once, through handles; a run is
+    /// then nothing but arithmetic.
+    ///
+    /// ```
+    /// use millstream::{Engine, Request};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new();
+    /// let program = engine.load(
+    ///     br#"{"millstream": 1, "inputs": {"x": {"type": "f32", "default": 0}},
+    ///         "outputs": {"root": {"type": "f32", "from": "root.value"}},
+    ///         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
+    /// )?;
+    /// let mut prepared = program.prepare(&Request::new())?;
+    /// let x = prepared.input::<f32>("x")?;
+    /// let root = prepared.output::<f32>("root")?;
+    /// for value in [4.0, 9.0] {
+    ///     prepared.set(x, value);
+    ///     prepared.run();
+    ///     assert_eq!(prepared.get(root), value.sqrt());
+    /// }
+    ///
+    /// let columns = Request::new().column("x", vec![0.0_f32; 3]);
+    /// let mut prepared = program.prepare(&columns)?;
+    /// prepared.set_column(x, vec![1.0, 4.0, 9.0]);
+    /// prepared.run();
+    /// assert_eq!(prepared.values(root), [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the request does not fit, or the outputs depend on something that is not arithmetic on
+    /// numbers; the error names the node.
+    pub fn prepare(&self, request: &Request) -> Result<PreparedProgram, PrepareError> {
+        Chunked::new().prepare(&self.plan, request).map(PreparedProgram::new)
     }
 
     /// Evaluates requests for one block of elements after the other, which have columns for the same
