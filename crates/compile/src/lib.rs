@@ -27,7 +27,6 @@ mod converter;
 pub mod expansion;
 pub mod lower;
 pub mod passes;
-pub mod repeats;
 pub mod schedule;
 mod state_scopes;
 
@@ -41,6 +40,7 @@ use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, NodeId, Plan, walk};
 use millstream_node::Registry;
 
+pub use lower::repeats;
 pub use passes::{Changed, Folded, PASSES, Pass, PassContext, Phase};
 
 /// How to compile.

@@ -8,6 +8,7 @@
 //! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
 //! group: one id without a node stands for all that has no value.
 
+pub mod repeats;
 mod stateful;
 mod wrong;
 
@@ -27,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 use crate::converter::Converter;
 use crate::expansion::{self, Size};
-use crate::repeats::Repeats;
+use self::repeats::Repeats;
 use crate::state_scopes;
 
 /// The flat graph of a document.

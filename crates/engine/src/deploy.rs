@@ -101,40 +101,46 @@ impl Deployed {
     }
 }
 
-/// The program of a compact form.
-pub(crate) fn load_binary(engine: &Engine, bytes: &[u8]) -> Result<Program, Error> {
-    let wrong = |problem: &dyn miette::Diagnostic| {
-        let mut problems = Diagnostics::new();
-        problems.report(Place::at(""), problem);
-        Error::Document(problems)
-    };
-    let loaded = match binary::read(bytes).map_err(|error| wrong(&error))? {
-        Content::Graph(graph) => graph.load(engine.registry()).map_err(|error| wrong(&error))?,
-        Content::Text(text) => return engine.load(text.as_bytes()),
-    };
-    let (found, limit) = (loaded.graph.len(), engine.limits().expanded_nodes);
-    if found > limit {
-        return Err(wrong(&BinaryError::TooManyNodes { found, limit }));
-    }
-    let mut document = Document::new(loaded.name);
-    (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
-    document.inputs = loaded.inputs.into_iter().collect();
-    let mut document = write::write(&document, &loaded.graph, |_| true, &[]);
-    for (name, face) in loaded.outputs {
-        if let Some(output) = document.outputs.get_mut(&name) {
-            (output.about, output.unit) = (face.about, face.unit);
+impl Engine {
+    /// Loads the compact form of a deployed document, see
+    /// [`Deployed::to_bytes`].
+    ///
+    /// # Errors
+    /// If the bytes are damaged, of another version, or name node types that are not registered.
+    pub fn load_binary(&self, bytes: &[u8]) -> Result<Program, Error> {
+        let wrong = |problem: &dyn miette::Diagnostic| {
+            let mut problems = Diagnostics::new();
+            problems.report(Place::at(""), problem);
+            Error::Document(problems)
+        };
+        let loaded = match binary::read(bytes).map_err(|error| wrong(&error))? {
+            Content::Graph(graph) => graph.load(self.registry()).map_err(|error| wrong(&error))?,
+            Content::Text(text) => return self.load(text.as_bytes()),
+        };
+        let (found, limit) = (loaded.graph.len(), self.limits().expanded_nodes);
+        if found > limit {
+            return Err(wrong(&BinaryError::TooManyNodes { found, limit }));
         }
+        let mut document = Document::new(loaded.name);
+        (document.fps, document.start_frame) = (loaded.fps, loaded.start_frame);
+        document.inputs = loaded.inputs.into_iter().collect();
+        let mut document = write::write(&document, &loaded.graph, |_| true, &[]);
+        for (name, face) in loaded.outputs {
+            if let Some(output) = document.outputs.get_mut(&name) {
+                (output.about, output.unit) = (face.about, face.unit);
+            }
+        }
+        if loaded.graph.outputs.iter().any(|output| is_state(&output.name)) {
+            // Stateful nodes are taken apart while compiling.
+            return self.compile(document);
+        }
+        // The compact form has the compiled graph, without regions and steps.
+        let mut graph = loaded.graph;
+        let cx = PassContext::new(self.registry(), self.limits());
+        passes::fuse(&mut graph, &cx).map_err(Error::Document)?;
+        let plan = schedule(graph, loaded.fps).map_err(Error::Document)?;
+        Ok(Program::new(document, plan, Diagnostics::new()))
     }
-    if loaded.graph.outputs.iter().any(|output| is_state(&output.name)) {
-        // Stateful nodes are taken apart while compiling.
-        return engine.compile(document);
-    }
-    // The compact form has the compiled graph, without regions and steps.
-    let mut graph = loaded.graph;
-    let cx = PassContext::new(engine.registry(), engine.limits());
-    passes::fuse(&mut graph, &cx).map_err(Error::Document)?;
-    let plan = schedule(graph, loaded.fps).map_err(Error::Document)?;
-    Ok(Program::new(document, plan, Diagnostics::new()))
 }
 
 /// A result that depends on nothing that can change.

@@ -107,15 +107,6 @@ impl Engine {
         }
     }
 
-    /// Loads the compact form of a deployed document, see
-    /// [`Deployed::to_bytes`](crate::deploy::Deployed::to_bytes).
-    ///
-    /// # Errors
-    /// If the bytes are damaged, of another version, or name node types that are not registered.
-    pub fn load_binary(&self, bytes: &[u8]) -> Result<Program, Error> {
-        crate::deploy::load_binary(self, bytes)
-    }
-
     fn compile_checked(
         &self,
         document: Document,

@@ -7,6 +7,7 @@
 mod cells;
 mod known;
 mod shape;
+mod sort;
 
 pub mod manual;
 

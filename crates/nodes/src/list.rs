@@ -19,7 +19,6 @@ mod order;
 mod pattern;
 #[cfg(test)]
 mod pattern_tests;
-pub(crate) mod places;
 mod rank;
 mod read;
 mod rolling;

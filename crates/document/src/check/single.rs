@@ -17,7 +17,7 @@ use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::{At, Part};
 use crate::checked::{CheckedKind, Source};
-use crate::edit::Reference;
+use crate::references::Reference;
 use crate::model::{Document, Input, Link, Node, NodeKind};
 use crate::problems::Problems;
 use crate::spot::Spot;

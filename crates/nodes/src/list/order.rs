@@ -8,7 +8,7 @@ use millstream_form::{Form, LaneValue};
 use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::sort_long;
-use super::places::put_in_order;
+use crate::sort::sort_by;
 use super::{LIST, on_lists, slice};
 use crate::cells::{ListCells, ListEdit, function, items, put};
 use crate::shape::list_of;
@@ -90,7 +90,7 @@ impl Ordered for Arc<str> {
 
     fn sort(items: &mut [Self], descending: bool, pace: &mut Pace<'_>) -> Result<(), Failure> {
         let mut sorted: Vec<&Self> = items.iter().collect();
-        put_in_order(&mut sorted, pace, |a, b| compare(*a, *b, descending))?;
+        sort_by(&mut sorted, pace, |a, b| compare(*a, *b, descending))?;
         let sorted: Vec<Self> = sorted.into_iter().cloned().collect();
         items.clone_from_slice(&sorted);
         Ok(())
@@ -187,7 +187,7 @@ fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result
             indices.extend(0..n);
             let key = |index: &i32| &items[*index as usize];
             let order = |a: &i32, b: &i32| compare(key(a), key(b), descending);
-            put_in_order(&mut indices[start..], &mut pace, order)
+            sort_by(&mut indices[start..], &mut pace, order)
         },
     )?;
     cells.put(call)
@@ -266,7 +266,7 @@ fn shuffled(call: &mut Call<'_>, drawn: &Form) -> Result<(), Failure> {
                 keyed.push((key(at), at));
                 Ok(())
             })?;
-            put_in_order(&mut keyed, &mut pace, Ord::cmp)?;
+            sort_by(&mut keyed, &mut pace, Ord::cmp)?;
             positions.extend(keyed.into_iter().map(|(_, at)| at));
             Ok(())
         },

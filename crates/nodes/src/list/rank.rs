@@ -7,7 +7,7 @@ use millstream_base::{Type, ValueType};
 use millstream_node::{Call, Failure, Kernel, NodeDef, Registry};
 
 use super::order::{ORDER, ORDERED, Ordered, compare, descending, for_ordered};
-use super::places::put_in_order;
+use crate::sort::sort_by;
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
 use crate::shape::{list_of, sockets_of};
@@ -96,7 +96,7 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
             }
             order.clear();
             order.extend(0..items.len());
-            put_in_order(&mut order, &mut pace, |a, b| {
+            sort_by(&mut order, &mut pace, |a, b| {
                 compare(&items[*a], &items[*b], descending)
             })?;
             let Some(first) = order.first() else { return Ok(()) };

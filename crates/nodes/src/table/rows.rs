@@ -8,7 +8,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{column, made, on_table, said, table, table_at, tables, text_at};
-use crate::list::places::put_in_order;
+use crate::sort::sort_by;
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -136,7 +136,7 @@ fn sort() -> NodeDef {
                     .map(order)
                     .collect::<Result<_, String>>()?;
                 let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-                put_in_order(&mut rows, &mut call.pace(), |a, b| {
+                sort_by(&mut rows, &mut call.pace(), |a, b| {
                     let mut each = orders.iter().map(|(order, down)| order(*a, *b, *down));
                     each.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
                 })

@@ -24,7 +24,7 @@ const PART: usize = 1 << 10;
 ///
 /// # Errors
 /// If the call was cancelled.
-pub(crate) fn put_in_order<T: Copy>(
+pub(crate) fn sort_by<T: Copy>(
     items: &mut [T],
     pace: &mut Pace<'_>,
     compare: impl Fn(&T, &T) -> Ordering + Copy,
@@ -55,7 +55,7 @@ pub(crate) fn put_in_order<T: Copy>(
     let mut rest = items;
     for mut bucket in buckets {
         if bucket.len() < n {
-            put_in_order(&mut bucket, pace, compare)?;
+            sort_by(&mut bucket, pace, compare)?;
         } else {
             // All bounds equal the least item, so only items equal to it were distributed.
             behind_least(&mut bucket, &bounds[0], pace, compare)?;
@@ -88,7 +88,7 @@ fn behind_least<T: Copy>(
             others.push(item);
         }
     }
-    put_in_order(&mut others, pace, compare)?;
+    sort_by(&mut others, pace, compare)?;
     items[n_equal..].copy_from_slice(&others);
     Ok(())
 }

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::needs;
 use crate::expansion::{Expansion, expansion};
-use crate::lower::{State, lowered_body};
+use super::{State, lowered_body};
 use crate::passes::{PASSES, PassContext};
 use crate::schedule::{schedule, too_many};
 use crate::{assert_sound, order};
