@@ -1,4 +1,5 @@
-//! The costs of runs, as far as earlier evaluations of a plan have seen them, and the size of a plan.
+//! The costs of runs, as far as earlier evaluations of a plan have seen them, and the size of a
+//! plan.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -46,8 +47,8 @@ impl Costs {
         (seen > 0.0).then_some(seen)
     }
 
-    /// Whether a run that will probably take so long should be timed: the cost of a function does not
-    /// show in its elements.
+    /// Whether a run that will probably take so long should be timed: the cost of a function does
+    /// not show in its elements.
     pub(crate) fn is_worth_a_look(
         &self,
         id: InstanceId,
@@ -112,25 +113,25 @@ impl Size {
 
     /// Nanoseconds that functions take for so many cells.
     pub(crate) fn functions(self, cells: f64) -> f64 {
-        self.others * (60.0 + self.columns(cells) * 3.0)
+        self.others * (60.0 + columns(cells) * 3.0)
     }
 
     /// Nanoseconds of an evaluation step by step: a time for each call, and one for each element of
     /// each column.
     pub(crate) fn step_by_step(self, cells: f64) -> f64 {
-        let apart = self.columns(cells) * (self.calls - self.others) * 0.6;
+        let apart = columns(cells) * (self.calls - self.others) * 0.6;
         self.calls * 35.0 + apart + self.functions(cells)
-    }
-
-    /// The elements of a column; none where results are single values.
-    pub(crate) fn columns(self, cells: f64) -> f64 {
-        if cells > 1.0 { cells } else { 0.0 }
     }
 
     /// Whether steps do more than forms on single values.
     pub(crate) fn is_more_than_numbers(self, cells: f64) -> bool {
-        self.columns(cells) > 0.0 || self.others > 0.0
+        columns(cells) > 0.0 || self.others > 0.0
     }
+}
+
+/// The elements of a column; none where results are single values.
+pub(crate) fn columns(cells: f64) -> f64 {
+    if cells > 1.0 { cells } else { 0.0 }
 }
 
 /// Estimates of the time of an evaluator, in nanoseconds.

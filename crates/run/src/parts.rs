@@ -1,8 +1,8 @@
 //! One request evaluated in parts: tick by tick, or some elements at a time.
 //!
-//! Results that are the same in all parts are computed once, in the first part that needs them. Such
-//! a result depends on nothing that differs between parts, and a step that does differ reads it. It
-//! goes out of the first part as an output and comes into the later ones as an input
+//! Results that are the same in all parts are computed once, in the first part that needs them.
+//! Such a result depends on nothing that differs between parts, and a step that does differ reads
+//! it. It goes out of the first part as an output and comes into the later ones as an input
 //! ([`Plan::spliced`]). So any evaluator can run the parts, and an island that nobody asks for does
 //! not run.
 //!
@@ -71,9 +71,9 @@ impl Known {
 }
 
 impl<'a> Parts<'a> {
-    /// Parts along this axis: elements, or ticks of a plan with state. Along `Time`, `request` is that
-    /// for all parts; along `Index` it is that for the first part, and each part has columns for the
-    /// same inputs.
+    /// Parts along this axis: elements, or ticks of a plan with state. Along `Time`, `request` is
+    /// that for all parts; along `Index` it is that for the first part, and each part has columns
+    /// for the same inputs.
     pub fn new(
         evaluator: &'a dyn Evaluator,
         plan: &'a Plan,
@@ -298,8 +298,8 @@ impl Fixed {
         Self { steps, n_elements: request.n_elements().unwrap_or(1) }
     }
 
-    /// The results to hold: those that are the same in all parts and that a step reads that is computed
-    /// in each part.
+    /// The results to hold: those that are the same in all parts and that a step reads that is
+    /// computed in each part.
     fn held(mut self, plan: &Plan) -> Vec<Held> {
         for output in &plan.outputs {
             self.read(output.source, false, Readers::Parts);

@@ -185,9 +185,9 @@ impl Stages {
     }
 
     /// Runs all stages. `given` are columns, of one entry for a single value; `values` become
-    /// columns, which reuse the old ones or `buffers`. With `sinks`, one for each output, the values
-    /// that only the caller reads are written there. The result is the work done, which is less than
-    /// all if the watch says that the answer is not wanted any more.
+    /// columns, which reuse the old ones or `buffers`. With `sinks`, one for each output, the
+    /// values that only the caller reads are written there. The result is the work done, which is
+    /// less than all if the watch says that the answer is not wanted any more.
     pub(crate) fn run(
         &self,
         extents: [usize; 2],
@@ -355,8 +355,8 @@ struct Making<'p> {
 }
 
 impl Making<'_> {
-    /// The axes of a step whose sources are known, and its instructions; `None` if stages do not know
-    /// its kind.
+    /// The axes of a step whose sources are known, and its instructions; `None` if stages do not
+    /// know its kind.
     fn place(&mut self, id: StepId) -> Option<usize> {
         let plan = self.plan;
         let step = &plan.steps[id];

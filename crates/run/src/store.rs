@@ -62,8 +62,8 @@ struct Head {
 pub(crate) struct Rest {
     /// The shape of the outputs that are columns.
     pub(crate) shape: ShapeId,
-    /// The number of links that have not read it for the last time yet; for steps that are read from
-    /// several contexts more than can be counted down.
+    /// The number of links that have not read it for the last time yet; for steps that are read
+    /// from several contexts more than can be counted down.
     pub(crate) uses_left: u32,
     /// The cells that are computed, of a slot that is computed in part.
     pub(crate) done: Option<Box<Mask>>,
@@ -71,7 +71,8 @@ pub(crate) struct Rest {
     pub(crate) bad: Option<Box<Bad>>,
 }
 
-/// Cells that fail. The shape may lack axes of the step; then all cells over those of the mask fail.
+/// Cells that fail. The shape may lack axes of the step; then all cells over those of the mask
+/// fail.
 #[derive(Clone, Debug)]
 pub(crate) struct Bad {
     pub(crate) shape: ShapeId,

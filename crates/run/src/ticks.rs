@@ -1,9 +1,9 @@
 //! Ticks, one after the other: how a plan with state is evaluated.
 //!
 //! A tick is an evaluation for one frame. It starts from the committed state; the next state of its
-//! nodes is committed when it is over, all or nothing. So every evaluator can do it. Results that are
-//! the same in all ticks of a request are computed in one of them. The log of a request counts the
-//! runs of all ticks that were played for it.
+//! nodes is committed when it is over, all or nothing. So every evaluator can do it. Results that
+//! are the same in all ticks of a request are computed in one of them. The log of a request counts
+//! the runs of all ticks that were played for it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -24,8 +24,8 @@ use millstream_node::Data;
 
 use crate::parts::Parts;
 
-/// Evaluates one tick on the state before it. The result holds the state after it, or `None` if a node
-/// failed whose state that would be.
+/// Evaluates one tick on the state before it. The result holds the state after it, or `None` if a
+/// node failed whose state that would be.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].

@@ -1,8 +1,8 @@
 //! Ways to evaluate a plan, tried against each other by the time they take.
 //!
-//! The best way depends on the plan, on the number of elements and on the other work of the machine.
-//! So each way that may be good is tried, the best is taken from then on, and now and then a way that
-//! was nearly as good is tried again.
+//! The best way depends on the plan, on the number of elements and on the other work of the
+//! machine. So each way that may be good is tried, the best is taken from then on, and now and then
+//! a way that was nearly as good is tried again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -105,8 +105,8 @@ impl<const N: usize> Known<N> {
 }
 
 impl<const N: usize> Trials<N> {
-    /// The way to take; `expected` is the time that each may take in seconds, infinite for ways that
-    /// are out of the question.
+    /// The way to take; `expected` is the time that each may take in seconds, infinite for ways
+    /// that are out of the question.
     pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> usize {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT && !known.contains_key(key) {

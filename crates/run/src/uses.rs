@@ -1,4 +1,5 @@
-//! The sources that a call reads, and how: in any case, if a selector says so, or in another context.
+//! The sources that a call reads, and how: in any case, if a selector says so, or in another
+//! context.
 
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, Step, StepOp, StepSource};

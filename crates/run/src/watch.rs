@@ -1,9 +1,9 @@
-//! Whether an evaluation is still wanted: it may be cancelled, late, or ended by the follower of its
-//! progress.
+//! Whether an evaluation is still wanted: it may be cancelled, late, or ended by the follower of
+//! its progress.
 //!
-//! Evaluators ask here between pieces of work and say how much is done. Once an evaluation is over it
-//! stays so, even if the flag that ended it is cleared, so that no result in part gets out. The lock
-//! lets one thread at a time tell the progress; the others do not wait for it.
+//! Evaluators ask here between pieces of work and say how much is done. Once an evaluation is over
+//! it stays so, even if the flag that ended it is cleared, so that no result in part gets out. The
+//! lock lets one thread at a time tell the progress; the others do not wait for it.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock};

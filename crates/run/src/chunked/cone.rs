@@ -2,9 +2,9 @@
 //!
 //! The cone of a step holds the members of its region above it that are not computed yet. If the
 //! selector of a choice is one value, only the taken arm counts. If the selector differs between
-//! elements, the choice selects, if its region allows that, and members that only arms need are in the
-//! cone as well. They are computed for all elements, so from outside they may read only sources that
-//! are needed in any case or cannot fail.
+//! elements, the choice selects, if its region allows that, and members that only arms need are in
+//! the cone as well. They are computed for all elements, so from outside they may read only sources
+//! that are needed in any case or cannot fail.
 
 use millstream_base::id::Id;
 use millstream_ir::plan::{LinkKind, StepId, StepOp, StepSource};
@@ -53,8 +53,9 @@ enum Joins {
 }
 
 impl Walk<'_, Fusing<'_>> {
-    /// The cone of a step, with the choices of its region or without; `None` if the step is a choice
-    /// that does not join, or if a source that arms read must not be computed for all elements.
+    /// The cone of a step, with the choices of its region or without; `None` if the step is a
+    /// choice that does not join, or if a source that arms read must not be computed for all
+    /// elements.
     pub(super) fn cone(&mut self, root: StepId, frame: FrameId, choices: bool) -> Option<Cone> {
         self.mode.n_searches += 1;
         self.mode.met[root.index()] = self.mode.n_searches;

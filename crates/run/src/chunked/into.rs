@@ -61,8 +61,8 @@ fn lanes_of(buffer: &LaneSliceMut<'_>) -> (Lane, usize) {
 }
 
 impl Chunked {
-    /// Evaluates the outputs of the request into memory of the caller, one buffer for each output. An
-    /// output that varies along fewer axes than the request is repeated.
+    /// Evaluates the outputs of the request into memory of the caller, one buffer for each output.
+    /// An output that varies along fewer axes than the request is repeated.
     ///
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was ended.

@@ -1,11 +1,12 @@
 //! The chunked evaluator: element-wise parts of a plan run as one form, chunk by chunk.
 //!
-//! How a call proceeds. If the outputs depend on forms only, the plan runs as `stages`. Otherwise it
-//! is walked, in a mode in which a step of a form runs as part of its *region* (`region`, `cone`), and
-//! loops whose lists are folded are written out (`unrolled`). Fused forms are kept with the plan,
-//! buffers with the evaluator, so the second call is the quick one. The locks guard the state that
-//! calls at the same time share: each call takes a workspace out of the evaluator and returns it;
-//! forms are made under the lock of the plan, so that two calls do not make the same one.
+//! How a call proceeds. If the outputs depend on forms only, the plan runs as `stages`. Otherwise
+//! it is walked, in a mode in which a step of a form runs as part of its *region* (`region`,
+//! `cone`), and loops whose lists are folded are written out (`unrolled`). Fused forms are kept
+//! with the plan, buffers with the evaluator, so the second call is the quick one. The locks guard
+//! the state that calls at the same time share: each call takes a workspace out of the evaluator
+//! and returns it; forms are made under the lock of the plan, so that two calls do not make the
+//! same one.
 
 mod cone;
 mod into;
@@ -32,7 +33,7 @@ use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::costs::Forecast;
+use crate::costs::{Forecast, columns};
 use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
@@ -167,8 +168,8 @@ impl Chunked {
         self
     }
 
-    /// Makes lists of the items of all loops, also where they could be folded at once. Answers do not
-    /// depend on it.
+    /// Makes lists of the items of all loops, also where they could be folded at once. Answers do
+    /// not depend on it.
     pub fn without_unrolling(mut self) -> Self {
         self.without_unrolling = true;
         self
@@ -257,7 +258,7 @@ fn by_regions(
 /// The time that it takes: regions are looked for again in each evaluation, forms are made once.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, threads| {
-        let fused = size.columns(cells) * size.instructions * 0.15 / threads;
+        let fused = columns(cells) * size.instructions * 0.15 / threads;
         300.0 + size.calls * 50.0 + fused + size.functions(cells)
     },
     make: |size| 5_000.0 + size.instructions * 400.0,

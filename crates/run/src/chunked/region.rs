@@ -31,7 +31,8 @@ use crate::spread::Crew;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Mode, Progress, Stop, Task, Walk};
 
-/// A step looks for its cone at most so often, and then so often without choices; then it runs alone.
+/// A step looks for its cone at most so often, and then so often without choices; then it runs
+/// alone.
 const MAX_TRIES: u8 = 8;
 
 /// The turn of a step that looks for its cone without choices.

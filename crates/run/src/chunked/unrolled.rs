@@ -1,8 +1,8 @@
 //! Loops that are written out as one form over the cells around them, see `ir::loops`.
 //!
 //! The step that folds the list asks for the number of rounds, then for the sources that the items
-//! read from outside the loop. When these are there, it runs over its own cells, and the list and the
-//! items are never asked for. Where a condition is not met, the loop runs as in the plain walk.
+//! read from outside the loop. When these are there, it runs over its own cells, and the list and
+//! the items are never asked for. Where a condition is not met, the loop runs as in the plain walk.
 
 use millstream_base::{Column, Mask};
 use millstream_ir::Loop;

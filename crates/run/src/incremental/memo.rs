@@ -1,9 +1,9 @@
 //! The memo: results between evaluations, by the stamps of the operands they were made of.
 //!
 //! Every value has a *stamp*; equal stamps mean equal values, with the same axes. An entry maps the
-//! stamps that a step read, in order, to its outputs, the cells of them that are computed, and their
-//! stamps. Stamps of numbers follow from their bits, so a number that comes back brings its old
-//! stamp; a column keeps its stamp if it is computed again to the same bits.
+//! stamps that a step read, in order, to its outputs, the cells of them that are computed, and
+//! their stamps. Stamps of numbers follow from their bits, so a number that comes back brings its
+//! old stamp; a column keeps its stamp if it is computed again to the same bits.
 //!
 //! A step keeps the entries that it used in this evaluation and the one before, whatever they cost:
 //! without them nothing could be cut off. Further entries are kept by the time they took over the
@@ -56,8 +56,9 @@ pub(super) struct Entry {
     pub(super) stamps: SmallVec<[Stamp; 1]>,
     /// The cells that are computed, if not all are.
     pub(super) done: Option<Mask>,
-    /// The outputs, one bit each, whose stamp a later entry has too, with equal values in these cells.
-    /// Cells that either lacks may differ, so only the later one may get further cells under it.
+    /// The outputs, one bit each, whose stamp a later entry has too, with equal values in these
+    /// cells. Cells that either lacks may differ, so only the later one may get further cells under
+    /// it.
     pub(super) lent: u64,
     /// The evaluation that used it last.
     pub(super) used: u64,
@@ -73,8 +74,8 @@ impl Entry {
     }
 
     /// Lends the stamp of an output to another entry, or passes it on if this one `is_replaced`. Of
-    /// the entries with one stamp only one may get further cells: the result is the bit of the output
-    /// if the other one may not.
+    /// the entries with one stamp only one may get further cells: the result is the bit of the
+    /// output if the other one may not.
     pub(super) fn lend(&mut self, output: usize, is_replaced: bool) -> u64 {
         let bit = 1 << output.min(63);
         let was_lent = self.lent & bit;
@@ -301,8 +302,8 @@ impl Memo {
         !self.names.is_empty()
     }
 
-    /// Nodes have other paths from now on; a node that is gone keeps its path, under which nothing is
-    /// found.
+    /// Nodes have other paths from now on; a node that is gone keeps its path, under which nothing
+    /// is found.
     pub(super) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
         self.names = with_paths(std::mem::take(&mut self.names), &renamed);
         self.parked = with_paths(std::mem::take(&mut self.parked), &renamed);
@@ -384,7 +385,8 @@ impl Memo {
         let lane = |i| value.lane(i).map(|bits| canonical(ty, bits));
         let bits = [lane(0)?, if width == 2 { lane(1)? } else { 0 }];
         if self.numbers.len() >= 1 << 20 {
-            // Numbers that are still in use get another stamp, so steps that read them run once more.
+            // Numbers that are still in use get another stamp, so steps that read them run once
+            // more.
             self.numbers.clear();
         }
         let next = self.next_stamp + 1;
@@ -433,8 +435,8 @@ impl Memo {
         self.cells.stamp((&data, None), layout, self.next_stamp, self.epoch)
     }
 
-    /// The entries of a step that were made of `read` and may be used in a slot: an entry that another
-    /// slot of this evaluation has made belongs to that slot.
+    /// The entries of a step that were made of `read` and may be used in a slot: an entry that
+    /// another slot of this evaluation has made belongs to that slot.
     pub(super) fn find(
         &self,
         step: StepId,

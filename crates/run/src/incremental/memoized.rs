@@ -1,9 +1,9 @@
 //! The walk with a memo: before a step runs, its result is looked up by the stamps of its operands.
 //!
 //! The walk goes as in the plain mode, so operands are there, and have stamps, when a step is about
-//! to run. If the memo has a result of the step that was made of the same stamps, that is taken; if it
-//! covers a part of the demand, the rest is computed and the result keeps its stamp (`results`). A
-//! failure is looked up in the same way (`failed`).
+//! to run. If the memo has a result of the step that was made of the same stamps, that is taken; if
+//! it covers a part of the demand, the rest is computed and the result keeps its stamp (`results`).
+//! A failure is looked up in the same way (`failed`).
 //!
 //! The parts of a slot that is demanded in parts may have been made of other operands each, such as
 //! the same body in several contexts. The parts are told apart by the stamps of the first part, its
@@ -122,8 +122,8 @@ impl Mode for Memoized<'_> {
         walk.recall_read(top, read, shape, false)
     }
 
-    /// Unless a tolerance is wanted, the stamp of the result is that of the feature, whose other cells
-    /// may become known later.
+    /// Unless a tolerance is wanted, the stamp of the result is that of the feature, whose other
+    /// cells may become known later.
     fn before_feature(
         walk: &mut Walk<'_, Self>,
         top: usize,
@@ -283,8 +283,8 @@ impl Walk<'_, Memoized<'_>> {
         *self.mode.slot(slot) = stamps.collect();
     }
 
-    /// Looks up the result of the step of a task for these operands; true if it is in the store now.
-    /// If a part of it is, the demand becomes the rest.
+    /// Looks up the result of the step of a task for these operands; true if it is in the store
+    /// now. If a part of it is, the demand becomes the rest.
     fn recall(&mut self, top: usize, instance: &Instance, places: &[Place]) -> Result<bool, Stop> {
         let mut read = Stamps::new();
         for place in places {
@@ -300,9 +300,9 @@ impl Walk<'_, Memoized<'_>> {
         self.recall_read(top, read, shape, !gathers)
     }
 
-    /// As [`Walk::recall`] for these stamps. `shape` is that of the result if it is asked for in full;
-    /// `may_extend` says whether a part of the demand can be computed alone, whatever the demands on
-    /// the inputs were.
+    /// As [`Walk::recall`] for these stamps. `shape` is that of the result if it is asked for in
+    /// full; `may_extend` says whether a part of the demand can be computed alone, whatever the
+    /// demands on the inputs were.
     fn recall_read(
         &mut self,
         top: usize,
@@ -420,8 +420,8 @@ impl Walk<'_, Memoized<'_>> {
         all
     }
 
-    /// Notes the stamps that the step of a task reads when it runs now. If the step is known to fail
-    /// with them it fails instead, and the answer is true.
+    /// Notes the stamps that the step of a task reads when it runs now. If the step is known to
+    /// fail with them it fails instead, and the answer is true.
     fn note_reading(
         &mut self,
         top: usize,

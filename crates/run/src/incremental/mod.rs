@@ -1,16 +1,17 @@
-//! The incremental evaluator: keeps results between evaluations and runs only steps whose inputs have
-//! changed.
+//! The incremental evaluator: keeps results between evaluations and runs only steps whose inputs
+//! have changed.
 //!
-//! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live graph
-//! (`crate::live`, `singles`), in which changes travel from the inputs that were set to the outputs
-//! that are read. Any other plan is walked in the mode `memoized`: a step runs only if the memo has no
-//! result that was made of the same operands (`memo`).
+//! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live
+//! graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to the
+//! outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if the
+//! memo has no result that was made of the same operands (`memo`).
 //!
-//! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when changes
-//! travel; it then holds single values of any type, and plans that cannot be one are refused.
+//! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when
+//! changes travel; it then holds single values of any type, and plans that cannot be one are
+//! refused.
 //!
-//! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those of
-//! their last run, and for which no older result is kept.
+//! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those
+//! of their last run, and for which no older result is kept.
 
 mod failed;
 mod memo;
@@ -143,7 +144,8 @@ impl Incremental {
         memo.is_some_and(Memo::has_names)
     }
 
-    /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still there.
+    /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still
+    /// there.
     pub fn rename_paths<'p>(&self, renamed: impl Fn(&str) -> Option<&'p str>) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let memo = plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
@@ -152,8 +154,8 @@ impl Incremental {
         }
     }
 
-    /// Moves results back to a plan that was evaluated before: the plans since then were of the same
-    /// document and went on with the results.
+    /// Moves results back to a plan that was evaluated before: the plans since then were of the
+    /// same document and went on with the results.
     pub fn return_to(&self, plan: &Plan) {
         let token = PlanToken::of(plan);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,8 +168,8 @@ impl Incremental {
         }
     }
 
-    /// Forgets failures: steps that failed run again when they are demanded, though their inputs are
-    /// unchanged.
+    /// Forgets failures: steps that failed run again when they are demanded, though their inputs
+    /// are unchanged.
     pub fn try_failed_again(&self) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, values) in plans.iter_mut() {
@@ -213,8 +215,8 @@ impl Evaluator for Incremental {
     }
 
     /// In the push forms changes travel now, to the outputs that the request asks for; otherwise
-    /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation, if
-    /// this request wants a log.
+    /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation,
+    /// if this request wants a log.
     fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
         self.with_values(plan, request, |values, bound| {
             match self.singles(values, plan, bound)? {
@@ -240,8 +242,8 @@ impl Incremental {
         // Taken out, so that no result in part is kept if a kernel panics.
         let mut values = match at {
             Some(at) => plans.remove(at).1,
-            // The plan of an edited document, or its optimised plan, goes on with the results of the
-            // last one.
+            // The plan of an edited document, or its optimised plan, goes on with the results of
+            // the last one.
             None => {
                 let last = plans.first_mut().and_then(|(_, values)| values.memo.take());
                 let memo = last.map(|memo| memo.moved_to(plan));

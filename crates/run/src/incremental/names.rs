@@ -57,6 +57,6 @@ pub(super) fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
     names
 }
 
-/// Plans with more steps lose their memo when their document is edited: finding the steps again would
-/// take longer than a frame.
+/// Plans with more steps lose their memo when their document is edited: finding the steps again
+/// would take longer than a frame.
 pub(super) const MOST_NAMED: usize = 100_000;

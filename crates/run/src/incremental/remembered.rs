@@ -1,9 +1,10 @@
 //! The last values of an input, or of features, with their stamps.
 //!
-//! A column of a context may be known in part, because only the demanded cells of an argument of a scope
-//! are computed. Such a column gets the stamp of another one if both agree wherever both are known and
-//! the cells of one include those of the other; the stamp then stands for the cells of both. A step
-//! that read the stamp before has read only the cells known then, so its results stay right.
+//! A column of a context may be known in part, because only the demanded cells of an argument of a
+//! scope are computed. Such a column gets the stamp of another one if both agree wherever both are
+//! known and the cells of one include those of the other; the stamp then stands for the cells of
+//! both. A step that read the stamp before has read only the cells known then, so its results stay
+//! right.
 
 use millstream_base::Mask;
 use millstream_base::same::Same;
@@ -39,7 +40,8 @@ const MOST: usize = 64;
 const BYTES: usize = 64 << 20;
 
 impl Remembered {
-    /// The stamp of a value, known in all cells or in these; `new` if it is not among the last ones.
+    /// The stamp of a value, known in all cells or in these; `new` if it is not among the last
+    /// ones.
     pub(super) fn stamp(
         &mut self,
         (data, known): (&Data, Option<&Mask>),

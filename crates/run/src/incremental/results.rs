@@ -1,7 +1,7 @@
 //! Keeping results in the memo, with their stamps.
 //!
-//! A result with the bits of the last one keeps its stamp. A result that was made of the same operands
-//! as another, for other cells, becomes one with it.
+//! A result with the bits of the last one keeps its stamp. A result that was made of the same
+//! operands as another, for other cells, becomes one with it.
 
 use std::time::Duration;
 
@@ -133,8 +133,9 @@ fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin
     }
 }
 
-/// The entries whose stamp a result may keep: the last ones of this slot, and those of other slots that
-/// no other context of this evaluation uses, which may need further cells, unless they have `all`.
+/// The entries whose stamp a result may keep: the last ones of this slot, and those of other slots
+/// that no other context of this evaluation uses, which may need further cells, unless they have
+/// `all`.
 fn earlier(entries: &[Entry], epoch: u64, slot: usize, all: bool) -> SmallVec<[usize; COMPARED]> {
     let is_own = |i: &usize| entries[*i].made.1 == slot;
     let is_free = |i: &usize| {
@@ -152,7 +153,8 @@ const COMPARED: usize = 4;
 /// Outputs with their cells; `None` stands for all cells.
 type Outputs = (Box<[Option<Data>]>, Option<Mask>);
 
-/// A new result joined with an entry that was made of the same operands, if both have the same outputs.
+/// A new result joined with an entry that was made of the same operands, if both have the same
+/// outputs.
 fn joined(old: &Entry, new: &[Option<Data>], done: Option<&Mask>) -> Option<Outputs> {
     let (Some(old_done), Some(done)) = (&old.done, done) else {
         // One of them has all cells.
@@ -182,8 +184,8 @@ fn joined(old: &Entry, new: &[Option<Data>], done: Option<&Mask>) -> Option<Outp
     Some((outputs.into(), (done.len() < n_cells).then_some(done)))
 }
 
-/// Whether a new result covers an old one, with equal values there; where other entries may go on under
-/// the stamp, with the same cells.
+/// Whether a new result covers an old one, with equal values there; where other entries may go on
+/// under the stamp, with the same cells.
 fn agrees(
     equality: Equality,
     old: &Entry,

@@ -68,8 +68,8 @@ impl<'a> Deferral<'a> {
 }
 
 impl Walk<'_, Listed<'_>> {
-    /// Makes a job of a run that is worth it. A run that stays here is timed where the cost is worth
-    /// noting.
+    /// Makes a job of a run that is worth it. A run that stays here is timed where the cost is
+    /// worth noting.
     pub(super) fn defer(
         &mut self,
         top: usize,

@@ -3,16 +3,17 @@
 //!
 //! How a call proceeds. The list of a plan (`crate::blocks`) depends on the outputs asked for and is kept
 //! with the plan. If all steps compute numbers and the request has no axes, the list becomes a
-//! program over one file of registers (`flat`). Otherwise the blocks of the list run in the walk, in
-//! the mode `listed`, under masks and in any context. Both ways compute the cells that the plain walk
-//! computes.
+//! program over one file of registers (`flat`). Otherwise the blocks of the list run in the walk,
+//! in the mode `listed`, under masks and in any context. Both ways compute the cells that the plain
+//! walk computes.
 //!
 //! On several threads the thread of the caller runs the list and owns the store. A run that will
-//! probably take long becomes a job (`deferred`, `jobs`), which owns its operands; the members of the
-//! block that do not need its result go on meanwhile (`row`). Where nothing is left to go on with, the
-//! caller works on jobs too. Earlier evaluations of the plan tell which runs are long (`costs`). Jobs
-//! finish in any order, but blocks are called in that of the list, so the same steps run on the same
-//! cells. Jobs are not made where none pays, nor where evaluations were slower with them (`trials`).
+//! probably take long becomes a job (`deferred`, `jobs`), which owns its operands; the members of
+//! the block that do not need its result go on meanwhile (`row`). Where nothing is left to go on
+//! with, the caller works on jobs too. Earlier evaluations of the plan tell which runs are long
+//! (`costs`). Jobs finish in any order, but blocks are called in that of the list, so the same
+//! steps run on the same cells. Jobs are not made where none pays, nor where evaluations were
+//! slower with them (`trials`).
 
 mod deferred;
 mod flat;

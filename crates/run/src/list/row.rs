@@ -1,9 +1,9 @@
 //! The members of a block that have still to run, and the order in which they do.
 //!
-//! Without jobs that is the order of the list. With jobs (`deferred`) a member that needs the result
-//! of a job is put off until the result is there, and others run before it. Members that call other
-//! blocks keep their order: so blocks are called with the same masks in the same order whatever the
-//! threads do.
+//! Without jobs that is the order of the list. With jobs (`deferred`) a member that needs the
+//! result of a job is put off until the result is there, and others run before it. Members that
+//! call other blocks keep their order: so blocks are called with the same masks in the same order
+//! whatever the threads do.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -172,9 +172,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(Some(Series { data, axes: self.axes(shape) }))
     }
 
-    /// The value of an output along all axes that it may vary along. Where all elements took one arm
-    /// of a choice, or went through equal rounds, evaluation found fewer; but the shape of an answer
-    /// does not depend on values.
+    /// The value of an output along all axes that it may vary along. Where all elements took one
+    /// arm of a choice, or went through equal rounds, evaluation found fewer; but the shape of an
+    /// answer does not depend on values.
     fn along_all_axes(
         &mut self,
         step: StepId,

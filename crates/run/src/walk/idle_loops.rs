@@ -1,8 +1,8 @@
 //! Loops without items, whose elements lose their state.
 //!
-//! A loop of no items calls nobody, so no call says that the axis is shorter now. Such loops are noted
-//! when they are opened, with the cells for which they have no items. In the end the state of each
-//! node inside is told so, by the coordinates that it has outside of the loop.
+//! A loop of no items calls nobody, so no call says that the axis is shorter now. Such loops are
+//! noted when they are opened, with the cells for which they have no items. In the end the state of
+//! each node inside is told so, by the coordinates that it has outside of the loop.
 
 use std::collections::BTreeMap;
 

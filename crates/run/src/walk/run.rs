@@ -241,7 +241,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         shape: ShapeId,
     ) -> Result<(), Stop> {
         if let Err(failure) = result {
-            // The inputs that it owned are gone; a later demand for other cells computes them again.
+            // The inputs that it owned are gone; a later demand for other cells computes them
+            // again.
             for place in taken {
                 if let Place::Slot(slot, _) = place {
                     self.store.set_state(*slot, State::Empty);
@@ -427,8 +428,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(())
     }
 
-    /// Notes that a step in full demand has read its inputs for the last time. A step that failed may
-    /// be asked for other cells and then reads them again.
+    /// Notes that a step in full demand has read its inputs for the last time. A step that failed
+    /// may be asked for other cells and then reads them again.
     pub(crate) fn release_all(&mut self, top: usize, places: &[Place]) {
         let Task { slot, ref demand, .. } = self.stack[top];
         if matches!(demand, Demand::Full) && self.store.state(slot) != State::Empty {

@@ -275,9 +275,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(self.frames.feat_in_part(Feat::Value(data, shape), known, &mut self.shapes))
     }
 
-    /// Data and shape of a value that goes into a context. Contexts are told apart by their bits, so
-    /// cells that are not computed, whose contents are arbitrary, are blanked; if results are kept, the
-    /// others are named.
+    /// Data and shape of a value that goes into a context. Contexts are told apart by their bits,
+    /// so cells that are not computed, whose contents are arbitrary, are blanked; if results are
+    /// kept, the others are named.
     fn argument(&self, place: Place) -> (Data, ShapeId, Option<Mask>) {
         let (data, shape) = self.read(place);
         let mut data = data.clone();
@@ -365,7 +365,8 @@ impl<'a, M: Mode> Walk<'a, M> {
             let body = bodies.iter().find(|body| body.input as usize == i);
             let place = match body {
                 None if arguments.contains(&i) => self.place(*source, frame),
-                // No rule uses it, so it was not asked for: only steps that pass on have such inputs.
+                // No rule uses it, so it was not asked for: only steps that pass on have such
+                // inputs.
                 None => continue,
                 Some(body) => {
                     let nothing = matches!(body.gather, Some(Gather::Nothing));

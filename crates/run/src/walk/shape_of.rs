@@ -68,9 +68,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(self.known_shape(step, frame).expect("the walk ends when the shape is known"))
     }
 
-    /// The shape of the state that a node reads: it may vary along all axes of the context, and along
-    /// those of the next state. As the next state may vary along the state that is read, shapes are
-    /// assumed, the smallest first, until they fit.
+    /// The shape of the state that a node reads: it may vary along all axes of the context, and
+    /// along those of the next state. As the next state may vary along the state that is read,
+    /// shapes are assumed, the smallest first, until they fit.
     fn shape_of_state(&mut self, step: StepId, frame: FrameId) -> Result<ShapeId, Stop> {
         let feats: Vec<FeatId> = self.frames.feats_of(frame).collect();
         let (mut shape, mut is_even) = (Shapes::scalar(), true);
@@ -225,7 +225,8 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Some((_, body, axis)) => {
                     let mut of = self.shape_in(*source, *body);
                     if let Some(axis) = axis {
-                        // Where it does vary along an axis that depends on this one, the step fails.
+                        // Where it does vary along an axis that depends on this one, the step
+                        // fails.
                         of = self.shapes.without(of, *axis);
                         of = self.shapes.union(of, self.shapes.parents(*axis));
                     }

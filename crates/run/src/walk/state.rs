@@ -132,8 +132,8 @@ impl<M: Mode> Walk<'_, M> {
         self.store_result(top, outputs, shape)
     }
 
-    /// The coordinates of the cells of a shape over which a reader has results in a frame, the outer
-    /// ones first.
+    /// The coordinates of the cells of a shape over which a reader has results in a frame, the
+    /// outer ones first.
     fn coordinates(
         &mut self,
         step: StepId,
@@ -179,8 +179,8 @@ impl<M: Mode> Walk<'_, M> {
         Ok(coordinates)
     }
 
-    /// The axes along which a reader would vary if its context were the same everywhere: those of the
-    /// inputs of the request.
+    /// The axes along which a reader would vary if its context were the same everywhere: those of
+    /// the inputs of the request.
     fn shape_by_inputs(&mut self, reader: StepId, frame: FrameId) -> Result<ShapeId, Stop> {
         let plan = self.plan;
         let mut entries = SmallVec::new();
@@ -271,13 +271,14 @@ impl<M: Mode> Walk<'_, M> {
         Ok(calls)
     }
 
-    /// The most calls of a plan that ends: a node is called in one context for each scope, unless its
-    /// next state reads its state through a scope, which makes another context each time.
+    /// The most calls of a plan that ends: a node is called in one context for each scope, unless
+    /// its next state reads its state through a scope, which makes another context each time.
     pub(super) fn most_calls(&self) -> usize {
         FEW_CALLS + self.plan.keepers.len().saturating_mul(self.plan.steps.len())
     }
 
-    /// The elements for which a node was called, with their next state; `None` if some of it failed.
+    /// The elements for which a node was called, with their next state; `None` if some of it
+    /// failed.
     fn called_of(&mut self, i: usize, keeper: &Keeper) -> Result<Option<Called>, Stop> {
         let node = Arc::clone(&keeper.node);
         let calls: Vec<Call> =

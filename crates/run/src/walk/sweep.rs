@@ -1,8 +1,8 @@
-//! A sweep before the walk: steps of one operation on single numbers that are needed in any case run
-//! in the order of the plan.
+//! A sweep before the walk: steps of one operation on single numbers that are needed in any case
+//! run in the order of the plan.
 //!
-//! The walk visits inputs wherever they lie in memory, several times a step; in a large graph that is
-//! slow. The steps that the outputs need in any case are known before: marks go backwards over
+//! The walk visits inputs wherever they lie in memory, several times a step; in a large graph that
+//! is slow. The steps that the outputs need in any case are known before: marks go backwards over
 //! the plan, from the outputs to the steps they read, and stop at choices and scopes. Then one pass
 //! forwards runs the marked steps that are one operation, as far as their inputs are there. The
 //! numbers lie close together; those that other steps read go into the store, where the walk finds
