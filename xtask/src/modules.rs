@@ -20,19 +20,21 @@ const RUN: &[(&str, &[&str])] = &[
     ("trials", &[]),
     ("uses", &[]),
     ("watch", &[]),
+    ("blocks", &["uses"]),
     ("frame", &["shape"]),
     ("kernel", &["lanes", "shape"]),
     ("parts", &["uses"]),
     ("stages", &["buffers", "fuse", "lanes", "spread", "watch"]),
     ("live", &["kernel", "lanes", "one_op"]),
+    ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
     ("ticks", &["parts"]),
     ("walk", &["buffers", "frame", "kernel", "lanes", "one_op", "shape", "store", "uses", "watch"]),
     (
         "chunked",
         &[
-            "buffers", "costs", "frame", "fuse", "lanes", "shape", "spread", "stages", "store",
-            "walk", "watch",
+            "buffers", "costs", "frame", "fuse", "lanes", "program", "shape", "spread", "stages",
+            "store", "walk", "watch",
         ],
     ),
     ("incremental", &["frame", "live", "shape", "store", "walk", "watch"]),
@@ -40,8 +42,8 @@ const RUN: &[(&str, &[&str])] = &[
     (
         "list",
         &[
-            "buffers", "costs", "frame", "fuse", "kernel", "shape", "store", "trials", "uses",
-            "walk", "watch",
+            "blocks", "buffers", "costs", "frame", "fuse", "kernel", "program", "shape", "store",
+            "trials", "uses", "walk", "watch",
         ],
     ),
     ("repeat", &["buffers", "fuse", "lanes", "spread", "walk"]),
@@ -52,84 +54,50 @@ const RUN: &[(&str, &[&str])] = &[
 const ORDERS: &[(&str, &str)] = &[
     (
         "base",
-        "id lane limits map mask num order_search pages panic path vector diagnostics same \
-         virtual_array column types table value footprint ragged feature literal",
+        "budget id lane limits map mask num order_search pages panic path ramp vector \
+         diagnostics same virtual_array footprint value feature literal",
     ),
     (
         "form",
-        "op truncate lane_value meaning verify scalar text build columns operand simplify line",
+        "table truncate lane_value op inst storage arithmetic verify meaning text \
+         interpret build columns operators simplify scalar",
     ),
     (
         "node",
-        "class function scope settings instance pace signature node_def closure convert state \
-         kept repeat registry explicit",
+        "class failure implicit scope settings pace signature function node_def closure \
+         convert kept repeat registry explicit",
     ),
     (
         "document",
-        "at checked fields free_name layout named spot view model problems builder range save \
-         load upgrade check edit",
+        "at checked cursor fields free_name layout named spot view model wrong builder \
+         problems range references save upgrade load check edit",
     ),
     (
         "ir",
-        "keeping need_map paths progress region graph plan walk loops repeat splice trace \
-         request verify answer text states",
+        "hidden ids keeping need_map paths progress loops region graph plan walk repeat \
+         splice trace verify request text answer states",
     ),
     (
         "io",
-        "scalar until error guess options builder format table encoder guard plan arrow csv \
-         gltf json obj ply npy parquet read writer blocks",
+        "error options meter scalar table builder format guess stored fields guard read \
+         writer formats",
     ),
-    (
-        "compile",
-        "analyses available converter expansion schedule passes state_scopes lower repeats",
-    ),
+    ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (
         "nodes",
-        "boolean cells context control known manual shape compare convert date footprint math \
-         mix stateful string integer vector blender color curve expression random list noise \
-         reduce table",
+        "boolean cells control known manual shape sort compare context convert date \
+         footprint math mix stateful string integer vector color curve expression kit \
+         random noise list reduce table",
     ),
-    ("engine", "error run_log program deploy engine explain import session twice"),
+    (
+        "engine",
+        "diagnostics document error live prepared register run_log values program engine \
+         interface deploy evaluate explain session twice",
+    ),
 ];
 
 /// Imports of a module after the importing one, each of which closes a cycle and has to go.
-const CYCLIC: &[(&str, &str, &str)] = &[
-    ("base", "column", "ragged"),
-    ("base", "column", "types"),
-    ("base", "column", "value"),
-    ("base", "footprint", "literal"),
-    ("base", "table", "literal"),
-    ("base", "types", "ragged"),
-    ("base", "types", "value"),
-    ("base", "value", "literal"),
-    ("form", "build", "operand"),
-    ("form", "lane_value", "columns"),
-    ("form", "meaning", "columns"),
-    ("form", "scalar", "columns"),
-    ("node", "function", "pace"),
-    ("node", "instance", "node_def"),
-    ("node", "instance", "repeat"),
-    ("node", "node_def", "state"),
-    ("node", "signature", "convert"),
-    ("document", "check", "edit"),
-    ("document", "load", "upgrade"),
-    ("document", "problems", "check"),
-    ("ir", "graph", "loops"),
-    ("ir", "plan", "loops"),
-    ("ir", "plan", "states"),
-    ("ir", "request", "states"),
-    ("io", "arrow", "blocks"),
-    ("io", "arrow", "parquet"),
-    ("io", "arrow", "writer"),
-    ("io", "csv", "blocks"),
-    ("io", "error", "format"),
-    ("io", "json", "blocks"),
-    ("io", "npy", "blocks"),
-    ("io", "ply", "writer"),
-    ("compile", "lower", "repeats"),
-    ("nodes", "list", "table"),
-    ("engine", "deploy", "engine"),
-];
+const CYCLIC: &[(&str, &str, &str)] = &[("nodes", "list", "table")];
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 

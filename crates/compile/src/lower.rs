@@ -26,9 +26,9 @@ use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Sourc
 use millstream_node::{Instance, Registry, repeat};
 use rustc_hash::FxHashMap;
 
+use self::repeats::Repeats;
 use crate::converter::Converter;
 use crate::expansion::{self, Size};
-use self::repeats::Repeats;
 use crate::state_scopes;
 
 /// The flat graph of a document.

@@ -22,9 +22,9 @@ use millstream_node::{repeat::COUNT, repeat::RepeatSpec, repeat::type_of};
 use millstream_run::repeat::Repeat;
 use rustc_hash::FxHashMap;
 
+use super::{State, lowered_body};
 use crate::analyses::needs;
 use crate::expansion::{Expansion, expansion};
-use super::{State, lowered_body};
 use crate::passes::{PASSES, PassContext};
 use crate::schedule::{schedule, too_many};
 use crate::{assert_sound, order};

@@ -17,9 +17,9 @@ use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::{At, Part};
 use crate::checked::{CheckedKind, Source};
-use crate::references::Reference;
 use crate::model::{Document, Input, Link, Node, NodeKind};
 use crate::problems::Problems;
+use crate::references::Reference;
 use crate::spot::Spot;
 use crate::wrong::WrongPart;
 

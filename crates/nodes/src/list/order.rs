@@ -8,10 +8,10 @@ use millstream_form::{Form, LaneValue};
 use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::sort_long;
-use crate::sort::sort_by;
 use super::{LIST, on_lists, slice};
 use crate::cells::{ListCells, ListEdit, function, items, put};
 use crate::shape::list_of;
+use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(reverse());

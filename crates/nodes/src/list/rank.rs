@@ -7,10 +7,10 @@ use millstream_base::{Type, ValueType};
 use millstream_node::{Call, Failure, Kernel, NodeDef, Registry};
 
 use super::order::{ORDER, ORDERED, Ordered, compare, descending, for_ordered};
-use crate::sort::sort_by;
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
 use crate::shape::{list_of, sockets_of};
+use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(rank());
@@ -96,9 +96,7 @@ fn ranks<T: Ordered, R: ValueType + Copy>(
             }
             order.clear();
             order.extend(0..items.len());
-            sort_by(&mut order, &mut pace, |a, b| {
-                compare(&items[*a], &items[*b], descending)
-            })?;
+            sort_by(&mut order, &mut pace, |a, b| compare(&items[*a], &items[*b], descending))?;
             let Some(first) = order.first() else { return Ok(()) };
             let start = places.len();
             places.resize(start + items.len(), of(Group { first: 0, last: 0, number: 0 }, *first));

@@ -8,8 +8,8 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::{column, made, on_table, said, table, table_at, tables, text_at};
-use crate::sort::sort_by;
 use crate::shape::list_of;
+use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(filter());
