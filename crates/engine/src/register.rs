@@ -32,7 +32,7 @@
 //!             .input("x", number, "the number")
 //!             .or_number(0.0)
 //!             .output("value", number, "")
-//!             .lanewise(|_, _, lanes| lanes[0] * lanes[0] * lanes[0]),
+//!             .lanewise(|_, lanes| lanes[0] * lanes[0] * lanes[0]),
 //!     );
 //! }
 //!

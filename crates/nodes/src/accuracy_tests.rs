@@ -499,7 +499,7 @@ fn stated(name: &str) -> f64 {
     let registry = crate::registry();
     let def = registry.get(name).unwrap_or_else(|| panic!("no {name}"));
     let details = &def.manual.details;
-    let bound = details.split_once("Off by ").or_else(|| details.split_once("error"));
+    let bound = details.split_once("error");
     let bound = bound.and_then(|(_, text)| text.split_once("at most "));
     let (_, stated) = bound.unwrap_or_else(|| panic!("{name} states no bound"));
     let number = stated.split_whitespace().next().expect("a number follows");

@@ -155,7 +155,7 @@ fn mix_color() -> NodeDef {
     clamp_setting(def)
         .details(
             "The factor says how much of the effect is seen. The result has the alpha of `a`; Blender \
-             treats alpha as `mix_alpha` says since 5.1. Off by at most 2e-6 of 1, or of the greatest \
+             treats alpha as `mix_alpha` says since 5.1. The error is at most 2e-6 of 1, or of the greatest \
              channel if that is more, for channels from 0 to 1.",
         )
         .setting(

@@ -300,7 +300,7 @@ fn a_node_that_fails_is_named_and_the_other_outputs_are_shown() {
         exit code 3
         n = 0
         stderr:
-        error: first: an empty list has no first
+        error: first: an empty list has no first item
           help: add an item to the list, or switch to another value where `list.length` is 0
         output `first` has no value
     "#]],

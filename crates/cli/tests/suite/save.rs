@@ -131,7 +131,7 @@ fn nothing_is_overwritten_when_an_output_fails() {
     expect![[r#"
         exit code 3
         stderr:
-        error: n: an empty list has no first
+        error: n: an empty list has no first item
           help: add an item to the list, or switch to another value where `list.length` is 0
         output `y` has no value
         kept.csv is not written, because an output has no value

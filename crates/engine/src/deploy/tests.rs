@@ -206,7 +206,10 @@ fn generated_documents_answer_alike() {
             {
                 return Err(fail(format!("{difference}\n{saved}")));
             }
-            if columns[0].is_some() && columns[1].is_none() {
+            // Where no element is asked for, a failing constant is computed only if folding took the
+            // axis of the elements away.
+            if columns[0].as_ref().is_some_and(|column| !column.is_empty()) && columns[1].is_none()
+            {
                 return Err(fail(format!("no value\n{saved}")));
             }
         }

@@ -31,10 +31,14 @@ impl Random {
 fn stated(name: &str) -> f64 {
     let registry = crate::registry();
     let def = registry.get(name).unwrap_or_else(|| panic!("no {name}"));
-    let (_, said) =
-        def.manual.details.split_once("Off by at most ").unwrap_or_else(|| panic!("{name}"));
-    let number = said.split_whitespace().next().expect("a number follows");
-    number.trim_end_matches(['.', ':', ',']).parse().unwrap_or_else(|_| panic!("{name}: {number}"))
+    let details = &def.manual.details;
+    let bound = details.split_once("error").and_then(|(_, text)| text.split_once("at most "));
+    let (_, text) = bound.unwrap_or_else(|| panic!("{name} states no bound"));
+    let number = text.split_whitespace().next().expect("a number follows");
+    number
+        .trim_end_matches(['.', ':', ',', ';'])
+        .parse()
+        .unwrap_or_else(|_| panic!("{name}: {number}"))
 }
 
 fn number(lane: Lane, bits: u64) -> f64 {
