@@ -82,6 +82,9 @@ impl<T: ValueType> Cells<T> {
     }
 
     /// Computes the elements of the mask, ascending; stops at the first failure.
+    ///
+    /// # Errors
+    /// The failure of the first element that fails.
     pub fn fill(
         &mut self,
         call: &Call<'_>,

@@ -328,7 +328,7 @@ impl Layered {
                 let n = read.len() - 1;
                 let wanted = move |first: f64| {
                     let dropped =
-                        if first as i64 & 1 == 1 { 1 << first as u64 % n as u64 } else { 0 };
+                        if first as i64 & 1 == 1 { 1 << (first as u64 % n as u64) } else { 0 };
                     ((1 << n) - 1) & !dropped
                 };
                 let sum = |first, taken: Taken<'_, f64>| taken.fold(first, |sum, arm| sum + arm);

@@ -11,6 +11,7 @@ mod columns;
 mod library;
 #[path = "../../../nodes/tests/suite/run.rs"]
 mod run;
+#[expect(dead_code, reason = "the tests of the node library use all of it")]
 #[path = "../../../nodes/tests/suite/wide.rs"]
 mod wide;
 
