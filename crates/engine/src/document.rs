@@ -1,6 +1,6 @@
 //! Documents: load, check, build, edit and save them.
 //!
-//! A [`Document`] is the graph that people write. [`load`] reads its text, and [`save`] writes it
+//! A [`Document`] is the graph that people write. [`load()`] reads its text, and [`save()`] writes it
 //! again, diff-friendly and in the same order. [`Builder`] makes a document in Rust code. An
 //! [`Engine`](crate::Engine) checks a document when it compiles it, and reports every problem with
 //! its place.
