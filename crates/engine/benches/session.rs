@@ -124,7 +124,7 @@ fn relink_in_a_mixed_document_and_read(bencher: Bencher) {
     bencher.bench_local(|| {
         let (reader, read) = (pick_part(&turn), pick_part(&turn));
         let from = Link::new(format!("v {read}"), "value");
-        session.edit(&Edit::link(format!("w {reader}"), "a", from)).expect("it closes no circle");
+        session.edit(&Edit::link(format!("w {reader}"), "a", from)).expect("it closes no cycle");
         black_box(root(&mut session))
     });
 }
@@ -149,7 +149,7 @@ fn root(session: &mut Session) -> f32 {
 fn relink(session: &mut Session, turn: &Cell<usize>) {
     let (node, leaf) = pick(turn);
     let edit = Edit::link(node, "a", Link::new(format!("leaf {leaf}"), "value"));
-    session.edit(&edit).expect("it closes no circle");
+    session.edit(&edit).expect("it closes no cycle");
 }
 
 fn pick(turn: &Cell<usize>) -> (Arc<str>, usize) {

@@ -4,7 +4,7 @@
 pub(crate) struct Order {
     /// All things, each after those that it depends on, except around cycles.
     pub(crate) order: Vec<u32>,
-    /// Circles, each thing in at most one of them; each depends on the next and the last on the
+    /// Cycles, each thing in at most one of them; each depends on the next and the last on the
     /// first.
     pub(crate) cycles: Vec<Vec<u32>>,
 }

@@ -101,7 +101,7 @@ fn what_cannot_be_fixed_is_said() {
     assert!(say(GREETING, &freeze).contains("`n` is i32"));
 }
 
-/// Nodes that keep state outside of loops and inside, in a group and in a circle; `k` may be fixed.
+/// Nodes that keep state outside of loops and inside, in a group and in a cycle; `k` may be fixed.
 const KEEPING: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 3,
   "inputs": { "k": { "type": "f32", "default": 4 }, "x": { "type": "f32", "default": 1 },
               "n": { "type": "i32", "default": 3 } },

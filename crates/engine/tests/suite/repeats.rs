@@ -91,10 +91,10 @@ fn edits_inside_groups_change_what_rounds_give() {
 #[test]
 fn a_group_cannot_repeat_itself() {
     let mut session = session();
-    let circle = json!({ "edit": "add_nodes", "within": "add", "nodes": [{ "name": "again",
+    let cycle = json!({ "edit": "add_nodes", "within": "add", "nodes": [{ "name": "again",
         "node": { "type": "repeat", "group": "step", "in": { "x": 1, "count": 1 } } }] });
-    let circle: Edit = serde_json::from_value(circle).expect("an edit");
-    let refused = session.edit(&circle).expect_err("it is a circle").to_string();
+    let cycle: Edit = serde_json::from_value(cycle).expect("an edit");
+    let refused = session.edit(&cycle).expect_err("it is a cycle").to_string();
     assert!(refused.contains("contain"), "{refused}");
     assert_eq!(y(&mut session), Some(grown(1.0, 2, 3.0, 0.5)));
 }

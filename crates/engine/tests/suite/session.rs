@@ -55,9 +55,9 @@ fn edits_change_values_and_are_taken_back() {
     assert_eq!(y(&mut session), Some(60.0));
     assert!(session.redo() && session.redo() && session.redo() && !session.redo());
     assert_eq!(y(&mut session), Some(80.0));
-    let circle =
+    let cycle =
         json!({ "edit": "set_input", "node": "first", "input": "b", "to": { "from": "c.value" } });
-    let refused = session.edit(&edit(circle)).expect_err("a circle");
+    let refused = session.edit(&edit(cycle)).expect_err("a cycle");
     assert!(matches!(&refused, SessionError::Edit(why) if why.code == "edit::cycle"), "{refused}");
     assert_eq!(y(&mut session), Some(80.0));
     assert!(session.undo());

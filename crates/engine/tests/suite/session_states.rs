@@ -365,7 +365,7 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
     }
 }
 
-/// What is wrong in a circle through a later tick is wrong with all of the circle, and with nothing else.
+/// What is wrong in a cycle through a later tick is wrong with all of the cycle, and with nothing else.
 #[test]
 fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     let document = json!({ "millstream": 1, "fps": 10,
@@ -397,7 +397,7 @@ fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     edit(&mut session, json!({ "edit": "set_input", "node": "soft", "input": "value" }));
     assert_eq!(told(&mut session), (before.0, None));
     assert!(session.problems().has_errors());
-    // Another node that reads the circle, one that does not, and a tick.
+    // Another node that reads the cycle, one that does not, and a tick.
     let nodes = json!([
         { "name": "deep", "node": { "type": "math.sqrt", "in": { "x": { "from": "via.value" } } } },
         { "name": "free", "node": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 2.0 } } } ]);

@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// A document whose nodes keep numbers, also in a group and in circles.
+    /// A document whose nodes keep numbers, also in a group and in cycles.
     pub(super) fn of_states() -> Self {
         Self {
             start: STATES.into(),
