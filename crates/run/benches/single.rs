@@ -239,13 +239,13 @@ fn tables() -> String {
         n += 1;
     }
     let items: Vec<String> = (2..18).map(|item| format!("n{item}")).collect();
-    let items = items.join(", ");
+    let items = items.join(" ");
     let mut last = 0;
     for _ in 0..10 {
         writeln!(
             text,
             "n{n} = math.multiply n{last} n1
-             n{} = convert.f32_to_i32 n{n}
+             n{} = convert.to_i32 n{n}
              n{} = control.choose n{} [{items}]",
             n + 1,
             n + 2,
