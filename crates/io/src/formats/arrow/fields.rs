@@ -50,19 +50,8 @@ fn add_leaves(
         }
         return;
     }
-    let noted = field.metadata().get(TYPE_KEY).and_then(|noted| type_named(noted));
+    let noted = field.metadata().get(TYPE_KEY).and_then(|noted| Type::written(noted));
     leaves.push(Leaf { name, path, data_type: field.data_type().clone(), nullable, noted });
-}
-
-/// The type of this name: `f32`, `list<vec3>`.
-fn type_named(name: &str) -> Option<Type> {
-    if name.len() > 64 {
-        return None;
-    }
-    if let Some(element) = name.strip_prefix("list<").and_then(|name| name.strip_suffix('>')) {
-        return type_named(element)?.list();
-    }
-    Type::BUILT_IN.into_iter().find(|ty| ty.name() == name)
 }
 
 /// The type of a column that is not asked for as a certain one.
