@@ -4,6 +4,7 @@ use std::io::Write as _;
 #[cfg(unix)]
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,10 @@ fn numbers(n: usize) -> String {
 
 /// What is saved, in blocks of so many rows; at once for `None`, as `--stats` asks for.
 fn saved(arguments: &[&str], extension: &str, block: Option<&str>) -> Vec<u8> {
-    let path = new_file(&format!("block_{}.{extension}", block.unwrap_or("none")));
+    // Tests run at the same time, so each call has a file of its own.
+    static N_CALLS: AtomicUsize = AtomicUsize::new(0);
+    let call = N_CALLS.fetch_add(1, Ordering::Relaxed);
+    let path = new_file(&format!("saved_{call}.{extension}"));
     let name = path.display().to_string();
     let how = block.map_or(vec!["--stats"], |rows| vec!["--block", rows]);
     let all = [&["run"], arguments, &["--save", &name], &how].concat();
