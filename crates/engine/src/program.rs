@@ -1,8 +1,6 @@
 //! A compiled document.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, LazyLock};
-use std::thread::available_parallelism;
+use std::sync::{Arc, OnceLock};
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
@@ -17,21 +15,25 @@ use millstream_run::{Auto, Chunked, Parts, ticks};
 use crate::prepared::PreparedProgram;
 use crate::run_log::{self, NodeRun};
 
-/// The number of threads that the machine runs at once; asking the system takes microseconds.
-static THREADS: LazyLock<NonZeroUsize> =
-    LazyLock::new(|| available_parallelism().unwrap_or(NonZeroUsize::MIN));
-
 /// A compiled document. Programs are immutable; several threads may run one at the same time.
 #[derive(Clone, Debug)]
 pub struct Program {
     document: Arc<Document>,
     plan: Arc<Plan>,
     warnings: Arc<Diagnostics>,
+    /// The evaluator of [`run`](Self::run), which reuses its buffers and threads; made at the first
+    /// run.
+    auto: Arc<OnceLock<Auto>>,
 }
 
 impl Program {
     pub(crate) fn new(document: Document, plan: Plan, warnings: Diagnostics) -> Self {
-        Self { document: Arc::new(document), plan: Arc::new(plan), warnings: Arc::new(warnings) }
+        Self {
+            document: Arc::new(document),
+            plan: Arc::new(plan),
+            warnings: Arc::new(warnings),
+            auto: Arc::default(),
+        }
     }
 
     /// Evaluates what the request asks for, with the evaluator that is fastest for requests like it
@@ -44,7 +46,7 @@ impl Program {
     /// # Errors
     /// If the request does not fit, or the evaluation was cancelled or exceeded its budget.
     pub fn run(&self, request: &Request) -> Result<Answer, EvalError> {
-        self.run_with(&Auto::new().threads(*THREADS), request)
+        self.run_with(self.auto.get_or_init(Auto::new), request)
     }
 
     /// Evaluates with a certain evaluator; all give the same bits.
