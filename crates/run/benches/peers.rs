@@ -6,8 +6,12 @@
 //! shared machine count less. Without a `g++` it prints our times alone. Then: a call on one element
 //! and on 1000 of a prepared program, a new output, two threads (by the clock), and the memory of a run.
 
+#[path = "shared/compiled.rs"]
+mod compiled;
 #[path = "shared/loops.rs"]
 mod loops;
+#[path = "shared/planned.rs"]
+mod planned;
 #[path = "shared/timing.rs"]
 mod timing;
 
@@ -15,14 +19,13 @@ use std::num::NonZeroUsize;
 use std::process::Command;
 use std::sync::Arc;
 
-use millstream_base::{Column, Limits, Vec3};
-use millstream_compile::schedule::schedule;
-use millstream_compile::{PASSES, PassContext};
+use millstream_base::{Column, Vec3};
 use millstream_ir::{Evaluator, Plan, Request};
 use millstream_run::Chunked;
 use millstream_testkit::graphs::HERON;
 
 use loops::Loops;
+use planned::planned;
 use timing::{median, passed, seconds};
 
 const ROUNDS: usize = 11;
@@ -79,20 +82,8 @@ struct Workload {
 }
 
 fn workload(name: &'static str, text: &str, request: Request) -> Workload {
-    let registry = millstream_nodes::registry();
-    let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
-    let limits = Limits::default();
-    let cx = PassContext::new(&registry, &limits);
-    for pass in PASSES {
-        (pass.run)(&mut graph, &cx).expect("the graph is valid");
-    }
-    let plan = schedule(graph, 24.0).expect("the graph is valid");
-    let is_node = |line: &str| {
-        let made = line.split_once(" = ").and_then(|(_, made)| made.split_whitespace().next());
-        made.is_some_and(|made| made.contains('.'))
-    };
-    let n_nodes = text.lines().filter(|line| is_node(line)).count();
-    Workload { name, plan: Arc::new(plan), request, n_nodes }
+    let (plan, n_nodes) = planned(text);
+    Workload { name, plan, request, n_nodes }
 }
 
 /// The same numbers as in `loops.cpp`.

@@ -4,17 +4,19 @@
 //!
 //! `cargo bench -p millstream-run --bench regions` prints nanoseconds an element and the ratio.
 
+#[path = "shared/compiled.rs"]
+mod compiled;
 #[path = "shared/timing.rs"]
 mod timing;
 
 use std::num::NonZeroUsize;
 
-use millstream_base::{Column, Limits};
+use millstream_base::Column;
 use millstream_compile::schedule::schedule;
-use millstream_compile::{PASSES, PassContext};
 use millstream_ir::{Evaluator, Graph, NodeId, Plan, Request};
 use millstream_run::Chunked;
 
+use compiled::compiled;
 use timing::{median, seconds};
 
 fn main() {
@@ -164,17 +166,6 @@ const LOOP: &str = "n0 = input x: f32 = 0.5
     n7 = list.generate n5 n6
     n8 = list.sum n7
     output y n8";
-
-fn compiled(text: &str) -> Graph {
-    let registry = millstream_nodes::registry();
-    let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
-    let limits = Limits::default();
-    let cx = PassContext::new(&registry, &limits);
-    for pass in PASSES {
-        (pass.run)(&mut graph, &cx).expect("the graph is valid");
-    }
-    graph
-}
 
 /// The same with choices in no region.
 fn without_choices(graph: &Graph) -> Graph {

@@ -6,20 +6,22 @@
 //! switches between long arms; a chain of 32 operations of all kinds; tables of 16 numbers; Heron's
 //! formula.
 
+#[path = "shared/compiled.rs"]
+mod compiled;
+#[path = "shared/planned.rs"]
+mod planned;
 #[path = "shared/timing.rs"]
 mod timing;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use millstream_base::Limits;
-use millstream_compile::schedule::schedule;
-use millstream_compile::{PASSES, PassContext};
 use millstream_ir::request::LogDetail;
 use millstream_ir::{Evaluator, Plan, Request};
 use millstream_run::{Chunked, List};
 use millstream_testkit::graphs::HERON;
 
+use planned::planned;
 use timing::{median, seconds};
 
 const ROUNDS: usize = 15;
@@ -64,19 +66,7 @@ struct Work {
 
 impl Work {
     fn new(text: &str) -> Self {
-        let registry = millstream_nodes::registry();
-        let mut graph = millstream_ir::text::parse(text, &registry).expect("the graph is valid");
-        let limits = Limits::default();
-        let cx = PassContext::new(&registry, &limits);
-        for pass in PASSES {
-            (pass.run)(&mut graph, &cx).expect("the graph is valid");
-        }
-        let plan = schedule(graph, 24.0).expect("the graph is valid");
-        let is_node = |line: &str| {
-            let made = line.split_once(" = ").and_then(|(_, made)| made.split_whitespace().next());
-            made.is_some_and(|made| made.contains('.'))
-        };
-        let n_nodes = text.lines().filter(|line| is_node(line)).count();
+        let (plan, n_nodes) = planned(text);
         let inputs = plan.inputs.as_slice().iter();
         let n: usize =
             inputs.map(|input| input.ty.lanes().map_or(0, |(_, n)| usize::from(n))).sum();
@@ -86,7 +76,7 @@ impl Work {
             u64::from(((mixed >> 8) as f32 / 16_777_216.0).to_bits())
         };
         let inputs = (0..INPUTS).map(|call| (0..n).map(|lane| number(call, lane)).collect());
-        Self { plan: Arc::new(plan), n_nodes, inputs: inputs.collect() }
+        Self { plan, n_nodes, inputs: inputs.collect() }
     }
 
     /// Seconds of a prepared call.
