@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(program) = engine().load_binary(&bytes) {
         let mut request = Request::new().frame(3).count(4).with_limits(small());
-        request.deadline = Some(Instant::now() + Duration::from_secs(2));
+        request.budget.deadline = Some(Instant::now() + Duration::from_secs(2));
         let _answer = program.run(&request);
     }
 });

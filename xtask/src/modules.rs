@@ -19,31 +19,30 @@ const RUN: &[(&str, &[&str])] = &[
     ("spread", &[]),
     ("trials", &[]),
     ("uses", &[]),
-    ("watch", &[]),
     ("blocks", &["uses"]),
     ("frame", &["shape"]),
     ("kernel", &["lanes", "shape"]),
     ("parts", &["uses"]),
-    ("stages", &["buffers", "fuse", "lanes", "spread", "watch"]),
+    ("stages", &["buffers", "fuse", "lanes", "spread"]),
     ("live", &["kernel", "lanes", "one_op"]),
     ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
     ("ticks", &["parts"]),
-    ("walk", &["buffers", "frame", "kernel", "lanes", "one_op", "shape", "store", "uses", "watch"]),
+    ("walk", &["buffers", "frame", "kernel", "lanes", "one_op", "shape", "store", "uses"]),
     (
         "chunked",
         &[
             "buffers", "costs", "frame", "fuse", "lanes", "program", "shape", "spread", "stages",
-            "store", "walk", "watch",
+            "store", "walk",
         ],
     ),
-    ("incremental", &["frame", "live", "shape", "store", "walk", "watch"]),
+    ("incremental", &["frame", "live", "shape", "store", "walk"]),
     ("lazy", &["costs", "walk"]),
     (
         "list",
         &[
             "blocks", "buffers", "costs", "frame", "fuse", "kernel", "program", "shape", "store",
-            "trials", "uses", "walk", "watch",
+            "trials", "uses", "walk",
         ],
     ),
     ("repeat", &["buffers", "fuse", "lanes", "spread", "walk"]),
@@ -75,7 +74,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "ir",
         "hidden ids keeping need_map paths progress loops region graph plan walk repeat \
-         splice trace verify request text answer states",
+         splice trace verify request text answer states watch",
     ),
     (
         "io",

@@ -1,4 +1,4 @@
-//! Whether work is still wanted: one type for cancelling, deadlines and memory.
+//! Whether work is still wanted: one type for cancellation and deadlines.
 //!
 //! A [`Budget`] goes with a task to all its parts, on any thread. Work in many small steps asks
 //! through a [`Poll`], which counts the steps, so that flag and clock are read only now and then.
@@ -9,15 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// What a task may use. The default is without bounds.
-#[derive(Clone, Debug)]
+/// The ends of a task from outside. The default is none.
+#[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// The flag that cancels the task once it is true.
     pub cancel: Option<Arc<AtomicBool>>,
     /// The time at which the task ends at the latest.
     pub deadline: Option<Instant>,
-    /// The bytes that the task may hold.
-    pub bytes: usize,
 }
 
 /// Why a task ended before it was done.
@@ -29,13 +27,17 @@ pub enum Ended {
     Deadline,
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self { cancel: None, deadline: None, bytes: usize::MAX }
-    }
-}
-
 impl Budget {
+    /// A budget that ends when the flag is set.
+    pub fn until(cancel: &Arc<AtomicBool>) -> Self {
+        Self { cancel: Some(Arc::clone(cancel)), deadline: None }
+    }
+
+    /// A budget that ends at the deadline, if there is one.
+    pub fn by(deadline: Option<Instant>) -> Self {
+        Self { cancel: None, deadline }
+    }
+
     /// Why the task has ended, if it has. Reads the flag and, if there is a deadline, the clock.
     pub fn ended(&self) -> Option<Ended> {
         if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -43,6 +45,14 @@ impl Budget {
         }
         let is_late = self.deadline.is_some_and(|deadline| Instant::now() > deadline);
         is_late.then_some(Ended::Deadline)
+    }
+
+    /// Checks that the task has not ended.
+    ///
+    /// # Errors
+    /// If it has.
+    pub fn check(&self) -> Result<(), Ended> {
+        self.ended().map_or(Ok(()), Err)
     }
 
     /// A counter for one part of the task.
@@ -72,11 +82,6 @@ pub struct Poll {
 impl Poll {
     /// Units of work, of some nanoseconds each, between two looks at the budget.
     pub const UNITS: usize = 1 << 13;
-
-    /// The budget.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
 
     /// Counts work that was done or is about to be: items moved, bytes read. Says whether it is
     /// time for [`look`](Self::look).
@@ -109,7 +114,7 @@ impl Poll {
     /// If the task has ended.
     #[cold]
     pub fn look(&self) -> Result<(), Ended> {
-        self.budget.ended().map_or(Ok(()), Err)
+        self.budget.check()
     }
 }
 
@@ -123,19 +128,17 @@ mod tests {
     fn a_budget_ends_when_it_is_cancelled_or_late() {
         assert_eq!(Budget::default().ended(), None);
         let flag = Arc::new(AtomicBool::new(false));
-        let budget = Budget { cancel: Some(Arc::clone(&flag)), ..Budget::default() };
+        let budget = Budget::until(&flag);
         assert_eq!(budget.ended(), None);
         flag.store(true, Ordering::Relaxed);
         assert_eq!(budget.clone().ended(), Some(Ended::Cancelled));
         let past = Instant::now().checked_sub(Duration::from_millis(1));
-        let late = Budget { deadline: past, ..Budget::default() };
-        assert_eq!(late.ended(), Some(Ended::Deadline));
+        assert_eq!(Budget::by(past).ended(), Some(Ended::Deadline));
     }
 
     #[test]
     fn looks_are_as_far_apart_as_the_work_is_long() {
-        let cancel = Some(Arc::new(AtomicBool::new(true)));
-        let poll = Budget { cancel, ..Budget::default() }.poll();
+        let poll = Budget::until(&Arc::new(AtomicBool::new(true))).poll();
         let n_done = (0..10 * Poll::UNITS).take_while(|_| poll.work(1).is_ok()).count();
         assert_eq!(n_done, Poll::UNITS);
         assert!(poll.work(Poll::UNITS + 1).is_err(), "long work is looked at before it begins");

@@ -121,8 +121,8 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let (explanation, exit) = if args.run {
         let request = args.given.request(&program, &args.outputs, limits, Files::Now, None)?;
         let evaluator = args.evaluator.map(|name| name.evaluator(None));
-        let evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
-        let ran = explain_run(&engine, program.document(), &*evaluator, &request);
+        let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
+        let ran = explain_run(&engine, program.document(), &mut *evaluator, &request);
         let (explanation, answer) = ran.map_err(|error| match error {
             Error::Eval(error) => refused(&error),
             Error::Document(_) => shown(&source, error),

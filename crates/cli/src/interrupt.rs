@@ -31,13 +31,10 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 
 /// The budget for reading data: it ends at the deadline or on Ctrl-C.
 pub(crate) fn until(deadline: Option<Instant>) -> Budget {
-    Budget { cancel: Some(flag()), deadline, ..Budget::default() }
+    Budget { cancel: Some(flag()), deadline }
 }
 
 /// Ends the verb after Ctrl-C or the deadline.
-pub(crate) fn go_on(deadline: Option<Instant>) -> Result<(), Stop> {
-    match EvalError::ended(Some(&ASKED), deadline) {
-        Some(error) => Err(refused(&error)),
-        None => Ok(()),
-    }
+pub(crate) fn go_on(budget: &Budget) -> Result<(), Stop> {
+    budget.check().map_err(|ended| refused(&EvalError::from(ended)))
 }

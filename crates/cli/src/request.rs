@@ -152,8 +152,7 @@ impl RequestArgs {
             (None, Some(FrameNumbers::Many(frames))) => request.frames(frames.clone()),
             (None, None) => request,
         };
-        request.cancel = Some(interrupt::flag());
-        request.deadline = deadline;
+        request.budget.clone_from(until);
         Ok(request.with_limits(limits))
     }
 }

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = engine(limits.clone());
     // While only a document is read or compiled, Ctrl-C ends the program at once.
-    let until = Budget { deadline: deadline_of(args, started), ..Budget::default() };
+    let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
     let program = compile(&engine, &text)?;
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
@@ -111,21 +111,20 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         let text = "--save and --format json would both write to the standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
     }
-    let evaluator = args.evaluator.evaluator(args.threads);
-    let evaluator = &*evaluator;
+    let mut evaluator = args.evaluator.evaluator(args.threads);
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
     {
         let given = asked(args, &program, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
-        let stream = Stream { program, evaluator, request: given, outputs, sources, n_block };
-        return stream.run(target);
+        let stream = Stream { program, request: given, outputs, sources, n_block };
+        return stream.run(&mut *evaluator, target);
     }
     let mut request = asked(args, &program, limits, started, Files::Now)?;
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
-    let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
+    let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     let moments = args.given.moments(program.plan());
     report_failures(&answer);

@@ -78,9 +78,10 @@ pub(crate) fn save_answer(
     let specs = columns.iter().map(|(spec, _)| spec.clone()).collect();
     let mut writer = target.writer(specs)?;
     let count = answer.count.unwrap_or(1).max(1);
+    let budget = interrupt::until(None);
     let mut start = 0;
     while start < n_rows {
-        interrupt::go_on(None)?;
+        interrupt::go_on(&budget)?;
         let end = n_rows.min(start + BLOCK);
         let block: Vec<Column> =
             columns.iter().map(|(_, source)| source.rows(start..end, count)).collect();

@@ -26,7 +26,6 @@ pub(crate) struct Source {
 /// A run that is evaluated block by block.
 pub(crate) struct Stream<'a> {
     pub(crate) program: &'a Program,
-    pub(crate) evaluator: &'a dyn Evaluator,
     /// The request without the columns.
     pub(crate) request: Request,
     /// Positions of the outputs.
@@ -38,16 +37,20 @@ pub(crate) struct Stream<'a> {
 
 impl Stream<'_> {
     /// Reads, evaluates and writes; the file is not changed unless all of it succeeds.
-    pub(crate) fn run(mut self, target: &Target) -> Result<Exit, Stop> {
+    pub(crate) fn run(
+        mut self,
+        evaluator: &mut dyn Evaluator,
+        target: &Target,
+    ) -> Result<Exit, Stop> {
         let plan = self.program.plan();
         let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
         let specs = outputs.map(|output| ColumnSpec::new(&output.name, output.ty)).collect();
         let mut writer = target.writer(specs)?;
         let progress = Progress::start(self.sources[0].reader.n_rows());
-        let mut evaluate = self.program.in_blocks(self.evaluator);
+        let mut evaluate = self.program.in_blocks(evaluator);
         let mut n_done = 0_usize;
         loop {
-            interrupt::go_on(self.request.deadline)?;
+            interrupt::go_on(&self.request.budget)?;
             let (n_rows, columns) = self.block(n_done)?;
             if n_rows == 0 && n_done > 0 {
                 break;

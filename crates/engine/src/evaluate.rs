@@ -31,7 +31,7 @@
 //!
 //! ```
 //! use std::time::{Duration, Instant};
-//! use millstream::evaluate::{Chunked, EvalError, Request};
+//! use millstream::evaluate::{Budget, Chunked, EvalError, Request};
 //! use millstream::{Engine, Limits};
 //!
 //! let program = Engine::new().load(
@@ -39,18 +39,18 @@
 //!         "outputs": {"root": {"type": "f32", "from": "root.value"}},
 //!         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
 //! )?;
-//! let chunked = Chunked::new();
+//! let mut chunked = Chunked::new();
 //! let mut request = Request::new().column("x", vec![1.0_f32, 4.0, 9.0]);
-//! let answer = program.run_with(&chunked, &request)?;
+//! let answer = program.run_with(&mut chunked, &request)?;
 //! assert_eq!(answer.column::<f32>("root"), Some(vec![1.0, 2.0, 3.0]));
 //!
-//! request.deadline = Some(Instant::now() - Duration::from_secs(1));
-//! assert_eq!(program.run_with(&chunked, &request).err(), Some(EvalError::Deadline));
+//! request.budget = Budget::by(Instant::now().checked_sub(Duration::from_secs(1)));
+//! assert_eq!(program.run_with(&mut chunked, &request).err(), Some(EvalError::Deadline));
 //! # Ok::<(), millstream::Error>(())
 //! ```
 
 pub use millstream_base::feature::{Aspect, Need};
-pub use millstream_base::{Feature, Footprint, Limits};
+pub use millstream_base::{Budget, Ended, Feature, Footprint, Limits};
 pub use millstream_ir::answer::{
     Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
 };

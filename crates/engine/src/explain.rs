@@ -230,7 +230,7 @@ pub fn explain(
 pub fn explain_run(
     engine: &Engine,
     document: &Document,
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
     request: &Request,
 ) -> Result<(Explanation, Answer), Error> {
     let program = engine.compile(document.clone())?;

@@ -1,6 +1,6 @@
 //! A compiled document.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
@@ -21,9 +21,8 @@ pub struct Program {
     document: Arc<Document>,
     plan: Arc<Plan>,
     warnings: Arc<Diagnostics>,
-    /// The evaluator of [`run`](Self::run), which reuses its buffers and threads; made at the first
-    /// run.
-    auto: Arc<OnceLock<Auto>>,
+    /// The evaluators of [`run`](Self::run) that no thread uses, with their buffers and threads.
+    idle: Arc<Mutex<Vec<Auto>>>,
 }
 
 impl Program {
@@ -32,7 +31,7 @@ impl Program {
             document: Arc::new(document),
             plan: Arc::new(plan),
             warnings: Arc::new(warnings),
-            auto: Arc::default(),
+            idle: Arc::default(),
         }
     }
 
@@ -46,7 +45,12 @@ impl Program {
     /// # Errors
     /// If the request does not fit, or the evaluation was cancelled or exceeded its budget.
     pub fn run(&self, request: &Request) -> Result<Answer, EvalError> {
-        self.run_with(self.auto.get_or_init(Auto::new), request)
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let mut auto = known.unwrap_or_default();
+        let answer = self.run_with(&mut auto, request);
+        idle().push(auto);
+        answer
     }
 
     /// Evaluates with a certain evaluator; all give the same bits.
@@ -55,7 +59,7 @@ impl Program {
     /// As [`run`](Self::run).
     pub fn run_with(
         &self,
-        evaluator: &dyn Evaluator,
+        evaluator: &mut dyn Evaluator,
         request: &Request,
     ) -> Result<Answer, EvalError> {
         if self.plan.has_states() {
@@ -107,7 +111,7 @@ impl Program {
     /// inputs and are otherwise the same: what does not depend on elements is computed in one of them.
     pub fn in_blocks<'a>(
         &'a self,
-        evaluator: &'a dyn Evaluator,
+        evaluator: &'a mut dyn Evaluator,
     ) -> impl FnMut(&Request) -> Result<Answer, EvalError> + 'a {
         let mut parts = None;
         move |request| {
@@ -115,7 +119,8 @@ impl Program {
                 return self.run_with(evaluator, request);
             }
             let new = || Parts::new(evaluator, &self.plan, request, RequestAxis::Index);
-            parts.get_or_insert_with(new).evaluate(request.clone())
+            let parts = parts.get_or_insert_with(new);
+            parts.evaluate(evaluator, request.clone())
         }
     }
 

@@ -16,13 +16,13 @@ const PIECE: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     rows: usize,
+    bytes: usize,
     poll: Poll,
 }
 
 impl Meter {
     pub(crate) fn new(limits: &Limits, budget: &Budget) -> Self {
-        let bytes = limits.bytes.min(budget.bytes);
-        Self { rows: limits.list_length, poll: Budget { bytes, ..budget.clone() }.poll() }
+        Self { rows: limits.list_length, bytes: limits.bytes, poll: budget.poll() }
     }
 
     /// Looks at the budget, whatever was counted.
@@ -38,7 +38,7 @@ impl Meter {
 
     /// The number of bytes that may be held.
     pub(crate) fn n_bytes(&self) -> usize {
-        self.poll.budget().bytes
+        self.bytes
     }
 
     /// Checks a number of rows, known or promised.
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn an_endless_source_is_read_until_the_deadline() {
         let deadline = Instant::now().checked_add(Duration::from_millis(20));
-        let budget = Budget { deadline, ..Budget::default() };
+        let budget = Budget::by(deadline);
         let read = Meter::new(&Limits::default(), &budget).read_all(SlowZeros, 0, "zeros");
         assert!(matches!(read, Err(IoError::Ended { why: Ended::Deadline, .. })));
     }

@@ -1,10 +1,9 @@
 //! Answers: the values of the outputs, the failures, and the log of what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use millstream_base::{Column, NodePath, Type, ValueType};
+use millstream_base::{Column, Ended, NodePath, Type, ValueType};
 use millstream_node::Data;
 
 use crate::keeping::Calls;
@@ -116,18 +115,18 @@ pub enum EvalError {
     },
 }
 
-impl EvalError {
-    /// The reason why an evaluation should stop, if it was cancelled or its deadline passed.
-    pub fn ended(cancel: Option<&AtomicBool>, deadline: Option<Instant>) -> Option<Self> {
-        if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some(Self::Cancelled);
+impl From<Ended> for EvalError {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Cancelled => Self::Cancelled,
+            Ended::Deadline => Self::Deadline,
         }
-        let is_late = deadline.is_some_and(|deadline| Instant::now() > deadline);
-        is_late.then_some(Self::Deadline)
     }
 }
 
 /// A strategy for running plans. All evaluators give the same bits.
+///
+/// An evaluator holds the working memory of its evaluations; each thread that evaluates has its own.
 pub trait Evaluator {
     /// The name on the command line.
     fn name(&self) -> &'static str;
@@ -138,7 +137,7 @@ pub trait Evaluator {
     ///
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was cancelled or hit a limit.
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
 
     /// Whether the evaluator reuses results of earlier evaluations of a plan.
     fn keeps_results(&self) -> bool {
@@ -150,7 +149,7 @@ pub trait Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
-    fn commit(&self, _plan: &Plan, _request: &Request) -> Result<(), EvalError> {
+    fn commit(&mut self, _plan: &Plan, _request: &Request) -> Result<(), EvalError> {
         Ok(())
     }
 
@@ -161,7 +160,7 @@ pub trait Evaluator {
 
     /// Takes an answer that is not needed any more, whose columns it may use as memory for later
     /// answers.
-    fn give_back(&self, answer: Answer) {
+    fn give_back(&mut self, answer: Answer) {
         drop(answer);
     }
 }

@@ -22,6 +22,7 @@ pub mod text;
 pub mod trace;
 pub mod verify;
 pub mod walk;
+pub mod watch;
 
 pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
@@ -32,3 +33,4 @@ pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
 pub use repeat::RepeatBody;
 pub use request::{Bound, LogDetail, Request, RequestAxis};
+pub use watch::Watch;

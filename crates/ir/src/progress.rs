@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use millstream_base::unwound;
 
@@ -26,12 +25,36 @@ pub struct Done {
     pub ticks: u64,
 }
 
-type Tell = dyn Fn(&Done) -> ControlFlow<()> + Send + Sync;
+impl Done {
+    /// This and so many runs of so many elements each.
+    #[must_use]
+    pub fn and(self, n_runs: usize, n_elements: usize) -> Self {
+        let (runs, elements) = (n_runs as u64, n_elements as u64);
+        Self { runs: self.runs + runs, elements: self.elements + runs * elements, ..self }
+    }
+
+    /// So many finished ticks.
+    pub fn of_ticks(ticks_done: u64) -> Self {
+        Self { ticks_done, ..Self::default() }
+    }
+
+    /// So many runs of one element each.
+    pub fn of_runs(runs: u64) -> Self {
+        Self { runs, elements: runs, ..Self::default() }
+    }
+
+    /// The totals of an evaluation with so many steps and ticks.
+    pub fn totals(steps: u64, ticks: u64) -> Self {
+        Self { steps, ticks, ..Self::default() }
+    }
+}
+
+type Receiver = dyn Fn(&Done) -> ControlFlow<()> + Send + Sync;
 
 /// A callback that receives progress and may cancel the evaluation.
 #[derive(Clone)]
 pub struct Progress {
-    tell: Arc<Tell>,
+    receiver: Arc<Receiver>,
     every: Duration,
 }
 
@@ -42,8 +65,8 @@ impl Progress {
     /// Calls this function at most fifty times a second, one call at a time, on any of the
     /// evaluating threads. `ControlFlow::Break` cancels the evaluation, and so does a panic. A
     /// shorter evaluation is not reported.
-    pub fn new(tell: impl Fn(&Done) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        Self { tell: Arc::new(tell), every: EVERY }
+    pub fn new(receiver: impl Fn(&Done) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Self { receiver: Arc::new(receiver), every: EVERY }
     }
 
     /// Sets the minimal interval between reports; zero reports whenever the evaluation reads the
@@ -53,44 +76,22 @@ impl Progress {
         Self { every, ..self }
     }
 
-    /// Reports progress, and tells whether to continue.
-    pub fn tell(&self, done: &Done) -> ControlFlow<()> {
-        unwound(|| (self.tell)(done)).unwrap_or(ControlFlow::Break(()))
+    /// Whether a report is due if the last was so long ago.
+    pub(crate) fn is_due(&self, since: Duration) -> bool {
+        since >= self.every
+    }
+
+    /// Reports progress, and says whether to continue.
+    pub(crate) fn report(&self, done: &Done) -> ControlFlow<()> {
+        unwound(|| (self.receiver)(done)).unwrap_or(ControlFlow::Break(()))
     }
 
     /// The progress of one of several ticks.
     #[must_use]
     pub fn of_tick(&self, ticks_done: u64, ticks: u64) -> Self {
-        let outer = Arc::clone(&self.tell);
-        let tell = move |done: &Done| outer(&Done { ticks_done, ticks, ..*done });
-        Self { tell: Arc::new(tell), every: self.every }
-    }
-}
-
-/// The time of the last report, relative to the creation of the value.
-#[derive(Debug)]
-pub struct Pace {
-    started: Instant,
-    /// Nanoseconds.
-    told: AtomicU64,
-}
-
-impl Pace {
-    /// Starts now.
-    #[expect(clippy::new_without_default, reason = "it reads the clock")]
-    pub fn new() -> Self {
-        Self { started: Instant::now(), told: AtomicU64::new(0) }
-    }
-
-    /// Whether the next report is due; if so, the time counts as that of a report.
-    pub fn is_due(&self, progress: &Progress) -> bool {
-        let now = self.started.elapsed();
-        let last = Duration::from_nanos(self.told.load(Ordering::Relaxed));
-        let is_due = now.saturating_sub(last) >= progress.every;
-        if is_due {
-            self.told.store(now.as_nanos() as u64, Ordering::Relaxed);
-        }
-        is_due
+        let outer = Arc::clone(&self.receiver);
+        let receiver = move |done: &Done| outer(&Done { ticks_done, ticks, ..*done });
+        Self { receiver: Arc::new(receiver), every: self.every }
     }
 }
 

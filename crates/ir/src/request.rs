@@ -10,14 +10,10 @@ mod given;
 mod named;
 mod ticks;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
-use millstream_base::{Column, Feature, Limits, Type, Value};
+use millstream_base::{Budget, Column, Feature, Limits, Type, Value};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
@@ -68,10 +64,8 @@ pub struct Request {
     pub limits: Limits,
     /// The contents of the answer's log.
     pub log: LogDetail,
-    /// A flag that cancels the evaluation when set.
-    pub cancel: Option<Arc<AtomicBool>>,
-    /// The time at which the evaluation is stopped.
-    pub deadline: Option<Instant>,
+    /// The flag that cancels the evaluation, and its deadline.
+    pub budget: Budget,
     /// The receiver of progress, which may cancel the evaluation.
     pub progress: Option<Progress>,
 }

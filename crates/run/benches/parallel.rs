@@ -144,12 +144,12 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
     let request = Request::new().column("x", column);
     // The last makes jobs whether or not that paid so far.
     let threads = |n| List::new().threads(NonZeroUsize::new(n).expect("not zero"));
-    let ways = [threads(1), threads(2), threads(2).jobs_from(Duration::from_micros(40))];
+    let mut ways = [threads(1), threads(2), threads(2).jobs_from(Duration::from_micros(40))];
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     // A few calls at once, so that short ones can be told apart.
     let calls = (100_000 / (n * plan.steps.len())).clamp(1, 200);
     for round in 0..=rounds {
-        for (way, times) in ways.iter().zip(&mut times) {
+        for (way, times) in ways.iter_mut().zip(&mut times) {
             let start = Instant::now();
             for _ in 0..calls {
                 drop(way.evaluate(plan, &request).expect("the request fits"));

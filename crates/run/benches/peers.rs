@@ -234,20 +234,22 @@ fn details(graph: Graph, n: usize) {
         one / n_nodes as f64,
         few / most
     );
-    let evaluators =
+    let mut evaluators =
         [1, 2].map(|n| Chunked::new().threads(NonZeroUsize::new(n).expect("it is not zero")));
     let mut out = vec![0.0_f32; n];
-    let mut into_old = |evaluator: &Chunked| {
+    let mut into_old = |evaluator: &mut Chunked| {
         let mut buffers = [millstream_run::chunked::OutputBuffer::from(out.as_mut_slice())];
         evaluator.evaluate_into(&plan, &request, &mut buffers).expect("the request fits");
     };
-    let into_new = || drop(evaluators[0].evaluate(&plan, &request).expect("the request fits"));
+    let into_new = |evaluator: &mut Chunked| {
+        drop(evaluator.evaluate(&plan, &request).expect("the request fits"))
+    };
     let (mut warm, mut new, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        warm.push(seconds(|| into_old(&evaluators[0])));
-        new.push(seconds(into_new));
-        one.push(passed(|| into_old(&evaluators[0])));
-        two.push(passed(|| into_old(&evaluators[1])));
+        warm.push(seconds(|| into_old(&mut evaluators[0])));
+        new.push(seconds(|| into_new(&mut evaluators[0])));
+        one.push(passed(|| into_old(&mut evaluators[0])));
+        two.push(passed(|| into_old(&mut evaluators[1])));
     }
     println!(
         "{name}: new output {:.2} times the warm one; two threads {:.2} times one",
@@ -274,7 +276,7 @@ fn memory(args: &[String]) {
     let n_threads = n_threads.parse().expect("a number of threads");
     let (work, mut out) = (graph(n), vec![1.0_f32; n]);
     let run = || {
-        let evaluator = Chunked::new().threads(n_threads);
+        let mut evaluator = Chunked::new().threads(n_threads);
         let mut buffers = [out.as_mut_slice().into()];
         evaluator.evaluate_into(&work.plan, &work.request, &mut buffers).expect("the request fits");
     };

@@ -32,8 +32,8 @@ fn main() {
         let graph = compiled(text);
         let apart = if is_loop { graph.clone() } else { without_choices(&graph) };
         let plans = [graph, apart].map(|graph| schedule(graph, 24.0).expect("it is valid"));
-        let ways = [one_thread(), one_thread().without_unrolling()];
-        side_by_side(name, &plans, &ways, n, rounds);
+        let mut ways = [one_thread(), one_thread().without_unrolling()];
+        side_by_side(name, &plans, &mut ways, n, rounds);
     }
 }
 
@@ -179,7 +179,7 @@ fn without_choices(graph: &Graph) -> Graph {
     apart
 }
 
-fn side_by_side(name: &str, plans: &[Plan; 2], ways: &[Chunked; 2], n: usize, rounds: usize) {
+fn side_by_side(name: &str, plans: &[Plan; 2], ways: &mut [Chunked; 2], n: usize, rounds: usize) {
     let mut state = 1_u32;
     let next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -189,7 +189,7 @@ fn side_by_side(name: &str, plans: &[Plan; 2], ways: &[Chunked; 2], n: usize, ro
     let request = Request::new().column("x", column);
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..=rounds {
-        for ((way, plan), times) in ways.iter().zip(plans).zip(&mut times) {
+        for ((way, plan), times) in ways.iter_mut().zip(plans).zip(&mut times) {
             let mut answer = None;
             let time = seconds(|| {
                 answer = Some(way.evaluate(plan, &request).expect("the request fits"));

@@ -73,9 +73,9 @@ fn side_by_side(
     n: usize,
     mut loops: Option<&mut Loops>,
 ) {
-    let [one, two] =
+    let [mut one, mut two] =
         [1, 2].map(|n| Chunked::new().threads(NonZeroUsize::new(n).expect("threads are not zero")));
-    let run = |evaluator: &Chunked| {
+    let run = |evaluator: &mut Chunked| {
         let answer = evaluator.evaluate(plan, request).expect("the request fits");
         let series = answer.outputs[0].value.as_ref().expect("it has a value");
         let column = answer.full_column(series);
@@ -88,7 +88,7 @@ fn side_by_side(
         evaluator.give_back(answer);
         sum
     };
-    let own_sum = run(&one);
+    let own_sum = run(&mut one);
     let (mut ours, mut theirs, mut clock, mut both) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -97,8 +97,8 @@ impl Work {
     /// Seconds of an evaluation.
     fn list(&self, calls: usize) -> f64 {
         let request = Request::new().with_log(LogDetail::Off);
-        let list = List::new();
-        let run = || list.evaluate(&self.plan, &request).expect("the request fits");
+        let mut list = List::new();
+        let mut run = || list.evaluate(&self.plan, &request).expect("the request fits");
         run();
         seconds(|| (0..calls).for_each(|_| drop(divan::black_box(run())))) / calls as f64
     }

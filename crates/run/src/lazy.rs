@@ -19,7 +19,7 @@ impl Evaluator for Lazy {
         "lazy"
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         walk::evaluate(plan, request, &bound)
     }

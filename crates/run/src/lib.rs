@@ -25,7 +25,6 @@ pub mod ticks;
 mod trials;
 mod uses;
 mod walk;
-mod watch;
 
 pub use choose::{AnyEvaluator, Auto, EVALUATORS, EvaluatorRow};
 pub use chunked::Chunked;

@@ -29,9 +29,8 @@ const SMALL: usize = 1 << 16;
 const EXPENSIVE: usize = 16;
 
 /// The evaluation of one request in parts.
-#[expect(missing_debug_implementations, reason = "evaluators need none")]
+#[derive(Debug)]
 pub struct Parts<'a> {
-    evaluator: &'a dyn Evaluator,
     plan: &'a Plan,
     /// Results that are the same in all parts.
     held: Vec<Held>,
@@ -46,6 +45,7 @@ pub struct Parts<'a> {
 const MARK: char = '/';
 
 /// A result that is the same in all parts.
+#[derive(Debug)]
 struct Held {
     source: StepSource,
     /// After the mark the step and the position of the output.
@@ -54,6 +54,7 @@ struct Held {
 }
 
 /// Whether a result is known.
+#[derive(Debug)]
 enum Known {
     No,
     Yes(Given),
@@ -75,7 +76,7 @@ impl<'a> Parts<'a> {
     /// that for all parts; along `Index` it is that for the first part, and each part has columns
     /// for the same inputs.
     pub fn new(
-        evaluator: &'a dyn Evaluator,
+        evaluator: &dyn Evaluator,
         plan: &'a Plan,
         request: &Request,
         axis: RequestAxis,
@@ -84,22 +85,26 @@ impl<'a> Parts<'a> {
         let is_plain = evaluator.keeps_results() || request.n_elements() == Some(0);
         let held = if is_plain { Vec::new() } else { Fixed::new(plan, request, axis).held(plan) };
         let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
-        Self { by_name: names.collect(), held, ..Self::apart(evaluator, plan) }
+        Self { by_name: names.collect(), held, ..Self::apart(plan) }
     }
 
     /// Parts that have nothing in common.
-    pub fn apart(evaluator: &'a dyn Evaluator, plan: &'a Plan) -> Self {
+    pub fn apart(plan: &'a Plan) -> Self {
         let (held, by_name) = (Vec::new(), FxHashMap::default());
-        Self { evaluator, plan, held, by_name, spliced: None, needed: Vec::new() }
+        Self { plan, held, by_name, spliced: None, needed: Vec::new() }
     }
 
-    /// Evaluates one part, a request to the plan.
+    /// Evaluates one part, a request to the plan, with an evaluator like that of [`new`](Self::new).
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
-    pub fn evaluate(&mut self, mut request: Request) -> Result<Answer, EvalError> {
+    pub fn evaluate(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        mut request: Request,
+    ) -> Result<Answer, EvalError> {
         if self.held.is_empty() {
-            return self.evaluator.evaluate(self.plan, &request);
+            return evaluator.evaluate(self.plan, &request);
         }
         let is_known = self.held.iter().all(|held| held.known.is_known());
         let needed = if is_known { 0 } else { self.needed(&request)? };
@@ -118,7 +123,7 @@ impl<'a> Parts<'a> {
                 Known::No => request.output_in_passing(name()),
             }
         }
-        let mut answer = self.evaluator.evaluate(plan, &request)?;
+        let mut answer = evaluator.evaluate(plan, &request)?;
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
         let first = answer.outputs.iter().position(|output| output.name.starts_with(MARK));

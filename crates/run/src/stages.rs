@@ -13,9 +13,9 @@ use millstream_base::id::Id;
 use millstream_base::map::Map;
 use millstream_base::{Column, Mask, Type};
 use millstream_form::{LaneInput, LaneOutput, LaneSliceMut};
-use millstream_ir::InputId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::{Done, InputId, Watch};
 use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -24,7 +24,6 @@ use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member, fuse, width};
 use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
 use crate::spread::Crew;
-use crate::watch::{Ran, Watch};
 
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
@@ -196,12 +195,12 @@ impl Stages {
         mut sinks: Option<&mut [LaneSliceMut<'_>]>,
         tools: (&mut Crew, &mut Buffers),
         watch: Option<&Watch<'_>>,
-    ) -> Ran {
+    ) -> Done {
         let (crew, buffers) = tools;
         values.resize(self.values.len(), None);
-        let mut ran = Ran::default();
+        let mut ran = Done::default();
         for stage in &self.stages {
-            if watch.is_some_and(|watch| watch.over(ran).is_some()) {
+            if watch.is_some_and(|watch| watch.ended(ran).is_some()) {
                 break;
             }
             let (n, n_members) = (n_cells(stage.axes, extents), stage.members.len());
@@ -235,7 +234,7 @@ impl Stages {
                 outputs.push(LaneOutput { lanes, first, width, offset: 0, stride: width });
             }
             let is_over = |n_done| {
-                watch.is_some_and(|watch| watch.over(ran.and(n_members, n_done)).is_some())
+                watch.is_some_and(|watch| watch.ended(ran.and(n_members, n_done)).is_some())
             };
             crew.run(&stage.fused.form, &inputs, outputs, &Mask::full(n), &is_over);
             ran = ran.and(n_members, n);

@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use millstream_base::path::NodePath;
 use millstream_base::{Column, Limits};
@@ -17,9 +15,9 @@ use millstream_ir::answer::{
 };
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
-use millstream_ir::progress::{Done, Pace, Progress};
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
+use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
 use crate::parts::Parts;
@@ -30,21 +28,22 @@ use crate::parts::Parts;
 /// # Errors
 /// As [`Evaluator::evaluate`].
 pub fn tick(
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
     plan: &Plan,
     request: Request,
     states: &States,
 ) -> Result<(Answer, Option<States>), EvalError> {
-    tick_of(&mut Parts::apart(evaluator, plan), plan, request, states)
+    tick_of(&mut Parts::apart(plan), evaluator, plan, request, states)
 }
 
 fn tick_of(
     parts: &mut Parts<'_>,
+    evaluator: &mut dyn Evaluator,
     plan: &Plan,
     request: Request,
     states: &States,
 ) -> Result<(Answer, Option<States>), EvalError> {
-    let mut answer = parts.evaluate(states.given_to(plan, request.with_states(plan)))?;
+    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request.with_states(plan)))?;
     let mut next = states.clone();
     let is_whole = next.commit(&mut answer);
     Ok((answer, is_whole.then_some(next)))
@@ -57,7 +56,7 @@ fn tick_of(
 /// If the request asks for times at which no frame is, or for frames before the start; and as
 /// [`Evaluator::evaluate`].
 pub fn evaluate(
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
     plan: &Plan,
     request: &Request,
 ) -> Result<Answer, EvalError> {
@@ -69,15 +68,15 @@ pub fn evaluate(
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
     let mut log = RunLog::default();
-    let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
-    let between = Between::new(cancel, request.deadline, progress, n_ticks);
+    // Short ticks neither look at the budget nor report progress by themselves.
+    let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
-        1 => Parts::apart(evaluator, plan),
+        1 => Parts::apart(plan),
         _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
     };
     for frame in plan.start_frame..=last {
         let n_done = frame.abs_diff(plan.start_frame);
-        between.look(n_done)?;
+        watch.check(Done::of_ticks(n_done))?;
         let mut request = request.clone();
         request.progress = request.progress.map(|progress| progress.of_tick(n_done, n_ticks));
         let places = (0..frames.len()).filter(|place| frames[*place] == frame);
@@ -86,14 +85,14 @@ pub fn evaluate(
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes advance only where they are asked for.
             let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
-            let (answer, next) = tick_of(&mut parts, plan, warm_up, &states)?;
+            let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
             add(&mut log, answer.log);
             states = next.unwrap_or(states);
         }
         let before = states.clone();
         for place in places {
             let (mut answer, next) =
-                tick_of(&mut parts, plan, request.at_frame(frame, place), &before)?;
+                tick_of(&mut parts, evaluator, plan, request.at_frame(frame, place), &before)?;
             add(&mut log, std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next.unwrap_or_else(|| before.clone());
@@ -103,46 +102,6 @@ pub fn evaluate(
     let answer =
         if is_axis { joined(plan, request, answers)? } else { first(plan, request, answers)? };
     Ok(Answer { log, ..answer })
-}
-
-/// Checks between ticks whether they are still wanted, and tells how many are done: short ticks do
-/// neither by themselves.
-#[derive(Debug)]
-pub struct Between<'r> {
-    cancel: Option<&'r AtomicBool>,
-    deadline: Option<Instant>,
-    progress: Option<&'r Progress>,
-    n_ticks: u64,
-    pace: Pace,
-}
-
-impl<'r> Between<'r> {
-    /// A check for so many ticks.
-    pub fn new(
-        cancel: Option<&'r AtomicBool>,
-        deadline: Option<Instant>,
-        progress: Option<&'r Progress>,
-        n_ticks: u64,
-    ) -> Self {
-        Self { cancel, deadline, progress, n_ticks, pace: Pace::new() }
-    }
-
-    /// Checks after so many of them.
-    ///
-    /// # Errors
-    /// If the others are not wanted any more.
-    pub fn look(&self, n_done: u64) -> Result<(), EvalError> {
-        if let Some(error) = EvalError::ended(self.cancel, self.deadline) {
-            return Err(error);
-        }
-        let Some(progress) = self.progress else { return Ok(()) };
-        if !self.pace.is_due(progress) {
-            return Ok(());
-        }
-        let mut done = Done::default();
-        (done.ticks_done, done.ticks) = (n_done, self.n_ticks);
-        if progress.tell(&done).is_break() { Err(EvalError::Cancelled) } else { Ok(()) }
-    }
 }
 
 /// Whether a frame can be reached by ticks from the frame `start` on.

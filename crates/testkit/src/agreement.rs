@@ -12,6 +12,7 @@ mod compare;
 mod reuse;
 mod ticks;
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +32,7 @@ use crate::generate::{Case, REGISTRY, cases, cases_with_repeats};
 ///
 /// # Panics
 /// If the evaluator disagrees with the model; the message contains the case as a fixture.
-pub fn agreement_suite(evaluator: &dyn Evaluator) {
+pub fn agreement_suite(evaluator: &mut dyn Evaluator) {
     by_hand::run_all(evaluator);
     fixtures(evaluator);
     generated(evaluator);
@@ -41,7 +42,7 @@ pub fn agreement_suite(evaluator: &dyn Evaluator) {
 ///
 /// # Panics
 /// If the evaluator disagrees.
-pub fn cases_by_hand(evaluator: &dyn Evaluator) {
+pub fn cases_by_hand(evaluator: &mut dyn Evaluator) {
     by_hand::run_all(evaluator);
 }
 
@@ -49,7 +50,7 @@ pub fn cases_by_hand(evaluator: &dyn Evaluator) {
 ///
 /// # Panics
 /// If a fixture cannot be read, or the evaluator disagrees.
-pub fn fixtures(evaluator: &dyn Evaluator) {
+pub fn fixtures(evaluator: &mut dyn Evaluator) {
     for (name, case) in all_fixtures() {
         match check(evaluator, &case) {
             Ok(Verdict::Agrees) => {}
@@ -85,7 +86,7 @@ pub fn all_fixtures() -> Vec<(String, Case)> {
 ///
 /// # Panics
 /// If the evaluator disagrees, or the model refuses most cases.
-pub fn generated(evaluator: &dyn Evaluator) {
+pub fn generated(evaluator: &mut dyn Evaluator) {
     let config = Config { failure_persistence: None, max_shrink_iters: 4096, ..Config::default() };
     let mut runner = if std::env::var_os("PROPTEST_CASES").is_some() {
         TestRunner::new(config)
@@ -95,15 +96,16 @@ pub fn generated(evaluator: &dyn Evaluator) {
     };
     let (n_checked, n_skipped) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let strategy = prop_oneof![3 => cases(14), 1 => cases_with_repeats(12)];
+    let evaluator = RefCell::new(evaluator);
     let result = runner.run(&strategy, |case| {
-        match check(evaluator, &case).map_err(TestCaseError::fail)? {
+        match check(&mut **evaluator.borrow_mut(), &case).map_err(TestCaseError::fail)? {
             Verdict::Agrees => n_checked.fetch_add(1, Ordering::Relaxed),
             Verdict::Skipped(_) => n_skipped.fetch_add(1, Ordering::Relaxed),
         };
         Ok(())
     });
     if let Err(error) = result {
-        panic!("{} disagrees with the model: {error}", evaluator.name());
+        panic!("{} disagrees with the model: {error}", evaluator.borrow().name());
     }
     let (n_checked, n_skipped) = (n_checked.into_inner(), n_skipped.into_inner());
     assert!(n_skipped * 4 < n_checked, "{n_skipped} cases skipped, {n_checked} checked");

@@ -36,14 +36,14 @@ impl Contender {
 
     /// Lets it take over what a request gives, without an answer. What is kept from tick to tick goes
     /// on in evaluations.
-    pub(super) fn commit(&self, program: &Program, request: &Request) -> Result<(), EvalError> {
+    pub(super) fn commit(&mut self, program: &Program, request: &Request) -> Result<(), EvalError> {
         let plan = program.plan();
         if plan.has_states() { Ok(()) } else { self.evaluator.commit(plan, request) }
     }
 
     /// Evaluates.
-    pub(super) fn answer(&self, program: &Program, request: &Request) -> Result<Answer, Stop> {
-        let answer = program.run_with(&*self.evaluator, request);
+    pub(super) fn answer(&mut self, program: &Program, request: &Request) -> Result<Answer, Stop> {
+        let answer = program.run_with(&mut *self.evaluator, request);
         answer.map_err(|error| refused(&error))
     }
 }
@@ -72,8 +72,8 @@ impl Field {
             let is_chunked = name.text() == "chunked" && threads > NonZeroUsize::MIN;
             let alone = is_chunked.then_some(NonZeroUsize::MIN);
             for threads in alone.into_iter().chain([threads]) {
-                let contender = Contender::new(*name, threads);
-                match program.run_with(&*contender.evaluator, request) {
+                let mut contender = Contender::new(*name, threads);
+                match program.run_with(&mut *contender.evaluator, request) {
                     Ok(answer) => {
                         contender.evaluator.give_back(whole(answer)?);
                         field.contenders.push(contender);

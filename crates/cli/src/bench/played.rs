@@ -46,10 +46,10 @@ pub(super) fn play(
 ) -> Result<Exit, Stop> {
     let program = changes.program;
     let mut runs = vec![Runs::default(); field.contenders.len()];
-    let n_cells = count(&field.contenders, program, &changes.next_many(per_read), &mut runs)?;
+    let n_cells = count(&mut field.contenders, program, &changes.next_many(per_read), &mut runs)?;
     let by_size = |of: [usize; 2]| of[usize::from(n_cells > 1)];
     for _ in 1..by_size(COUNTED) {
-        count(&field.contenders, program, &changes.next_many(per_read), &mut runs)?;
+        count(&mut field.contenders, program, &changes.next_many(per_read), &mut runs)?;
     }
     let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let mut turn = 0;
@@ -109,7 +109,11 @@ pub(super) fn play(
 }
 
 /// Passes changes on, and evaluates the last request.
-fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Result<Answer, Stop> {
+fn answer(
+    contender: &mut Contender,
+    program: &Program,
+    requests: &[Request],
+) -> Result<Answer, Stop> {
     let (last, before) = requests.split_last().expect("a read has at least one change");
     for request in before {
         let committed = contender.commit(program, request);
@@ -120,25 +124,25 @@ fn answer(contender: &Contender, program: &Program, requests: &[Request]) -> Res
 
 /// Counts the runs of all evaluators, and compares their answers; returns the number of elements.
 fn count(
-    contenders: &[Contender],
+    contenders: &mut [Contender],
     program: &Program,
     requests: &[Request],
     runs: &mut [Runs],
 ) -> Result<usize, Stop> {
     let counted = requests.iter().map(|request| request.clone().with_log(LogDetail::Counts));
     let counted: Vec<Request> = counted.collect();
-    let mut first: Option<(&Contender, Answer)> = None;
+    let mut first: Option<(&'static str, Answer)> = None;
     let mut n_cells = 0;
-    for (contender, runs) in contenders.iter().zip(runs) {
+    for (contender, runs) in contenders.iter_mut().zip(runs) {
         let answer = whole(answer(contender, program, &counted)?)?;
         n_cells = answer.n_cells();
         let n_runs = answer.log.total_runs();
         runs.all += n_runs;
         runs.most = runs.most.max(n_runs);
         match &first {
-            None => first = Some((contender, answer)),
+            None => first = Some((contender.name(), answer)),
             Some((expected_by, expected)) => {
-                agree(expected_by, expected, contender, &answer)?;
+                agree((expected_by, expected), (contender.name(), &answer))?;
                 contender.evaluator.give_back(answer);
             }
         }
@@ -147,7 +151,7 @@ fn count(
 }
 
 /// Whether two evaluators gave the same bits.
-fn agree(a: &Contender, in_a: &Answer, b: &Contender, in_b: &Answer) -> Result<(), Stop> {
+fn agree((a, in_a): (&str, &Answer), (b, in_b): (&str, &Answer)) -> Result<(), Stop> {
     for (output, other) in in_a.outputs.iter().zip(&in_b.outputs) {
         let is_same = match (&output.value, &other.value) {
             (Some(x), Some(y)) => in_a.full_column(x).same(&in_b.full_column(y)),
@@ -155,7 +159,7 @@ fn agree(a: &Contender, in_a: &Answer, b: &Contender, in_b: &Answer) -> Result<(
             (Some(_), None) | (None, Some(_)) => false,
         };
         if !is_same {
-            let (a, b, output) = (a.name(), b.name(), &output.name);
+            let output = &output.name;
             let text = format!("{a} and {b} do not give the same bits for output `{output}`");
             return Err(Stop::new(
                 Exit::Failed,

@@ -59,7 +59,8 @@ pub(super) fn time(
     while round < MIN_ROUNDS || Instant::now() < until {
         for contender in &mut field.contenders {
             if is_short(&contender.seconds) {
-                contender.evaluator.give_back(contender.answer(program, request)?);
+                let answer = contender.answer(program, request)?;
+                contender.evaluator.give_back(answer);
             }
             let start = Instant::now();
             let answer = contender.answer(program, request)?;
@@ -76,7 +77,7 @@ pub(super) fn time(
     }
     let bounds = movings.map_or([0.0; 2], |movings| movings.map(|moving| moving.seconds()));
     let mut rows = Vec::new();
-    for contender in &field.contenders {
+    for contender in &mut field.contenders {
         let counted = request.clone().with_log(LogDetail::Counts);
         let runs = contender.answer(program, &counted)?.log.total_runs();
         // Several threads may be as slow as one.

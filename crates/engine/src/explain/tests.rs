@@ -225,7 +225,7 @@ fn a_picture_of_too_many_nodes_is_refused() {
 }
 
 /// The explanation of a run, without its times.
-fn ran(json: &str, evaluator: &dyn Evaluator, request: &Request) -> Explanation {
+fn ran(json: &str, evaluator: &mut dyn Evaluator, request: &Request) -> Explanation {
     let engine = Engine::new();
     let program = engine.load(json.as_bytes()).expect("the document is right");
     let explained = explain_run(&engine, program.document(), evaluator, request);
@@ -261,7 +261,7 @@ const CHOSEN: &str = r#"{
 #[test]
 fn a_run_tells_what_became_of_each_node() {
     let request = Request::new().column("x", vec![1.0_f32, 4.0, 9.0]);
-    let explanation = ran(CHOSEN, &millstream_run::Lazy, &request);
+    let explanation = ran(CHOSEN, &mut millstream_run::Lazy, &request);
     expect![[r#"
         explained for requests that give columns for: `x`
 
@@ -308,12 +308,12 @@ fn a_run_tells_what_became_of_each_node() {
 
 #[test]
 fn what_is_kept_is_told_of_a_second_run() {
-    let evaluator = millstream_run::Incremental::new();
+    let mut evaluator = millstream_run::Incremental::new();
     let engine = Engine::new();
     let program = engine.load(CHOSEN.as_bytes()).expect("the document is right");
     let request = Request::new().column("x", vec![1.0_f32, 4.0]).with_log(LogDetail::Counts);
     for expected in ["first time", "cached"] {
-        let answer = program.run_with(&evaluator, &request).expect("it runs");
+        let answer = program.run_with(&mut evaluator, &request).expect("it runs");
         let root = program.runs(&answer).find(|run| run.path.as_str() == "root");
         assert_eq!(root.expect("it is there").entry.fate.why(), expected);
     }

@@ -1,15 +1,13 @@
 //! Asking a session: outputs, what-ifs, budgets, and what ran.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
-use millstream_base::{Feature, Limits, ValueType};
+use millstream_base::{Budget, Feature, Limits, ValueType};
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
 use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
-use millstream_ir::{EvalError, Plan, Progress, Request};
+use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
 use millstream_node::Data;
 use millstream_run::live::Within;
 
@@ -35,10 +33,8 @@ pub struct Ask {
     pub limits: Limits,
     /// What is recorded of what ran.
     pub log: LogDetail,
-    /// Ends the evaluation when set to true by anybody.
-    pub cancel: Option<Arc<AtomicBool>>,
-    /// Ends the evaluation when it is past.
-    pub deadline: Option<Instant>,
+    /// The flag that cancels the evaluation, and its deadline.
+    pub budget: Budget,
     /// Is told how far the evaluation is, and may end it.
     pub progress: Option<Progress>,
 }
@@ -173,8 +169,8 @@ impl Session {
                 return Some(Err(error));
             }
         }
-        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
-            return Some(Err(error.into()));
+        if let Some(ended) = ask.budget.ended() {
+            return Some(Err(EvalError::from(ended).into()));
         }
         let moment = match self.moment_of_mirror(ask) {
             Ok(moment) => moment,
@@ -237,11 +233,11 @@ impl Session {
     /// What an evaluation by the mirror may use, if that matters.
     pub(super) fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
-        let counts = (mirror.n_calls() as u64, mirror.n_runs());
-        let (limits, bytes) = (ask.limits.clone(), self.kept_bytes);
-        let within = Within { limits, bytes, watch: None };
-        let within = within.until(ask.cancel.as_ref(), ask.deadline, ask.progress.as_ref(), counts);
-        (mirror.has_calls() || within.watch.is_some()).then_some(within)
+        let total = Done::totals(mirror.n_calls() as u64, 1);
+        let watch = Watch::new(&ask.budget, ask.progress.as_ref(), total);
+        let within = Within::new(ask.limits.clone(), self.kept_bytes);
+        let within = within.watched(watch, mirror.n_runs());
+        (mirror.has_calls() || within.is_watched()).then_some(within)
     }
 
     /// Whether there is a mirror that can answer: everything is one value at one moment.
@@ -342,8 +338,7 @@ impl Session {
     /// If a moment is asked for that is no frame, and nodes keep state from frame to frame.
     pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Result<Request, SessionError> {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
-        request.cancel.clone_from(&ask.cancel);
-        request.deadline = ask.deadline;
+        request.budget.clone_from(&ask.budget);
         request.progress.clone_from(&ask.progress);
         // What nodes keep goes out of a plan too.
         let hidden = ask.outputs.iter().filter(|name| is_state(name));

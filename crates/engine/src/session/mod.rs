@@ -56,9 +56,8 @@ use millstream_document::{Checked, Document, Edit, Editor};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
-use millstream_ir::{EvalError, Evaluator, Plan, Request};
+use millstream_ir::{Done, EvalError, Evaluator, Plan, Request, Watch};
 use millstream_run::Incremental;
-use millstream_run::ticks::Between;
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -273,9 +272,9 @@ impl Session {
 
     /// Waits for the optimised plan as long as the request may take; compiling goes on after that.
     fn settle_while(&mut self, request: &Request) -> Result<(), EvalError> {
-        let (cancel, progress) = (request.cancel.as_deref(), request.progress.as_ref());
-        let between = Between::new(cancel, request.deadline, progress, 1);
-        if self.plans.wait_while(&self.editor, || between.look(0))?
+        let progress = request.progress.as_ref();
+        let watch = Watch::new(&request.budget, progress, Done::totals(0, 1));
+        if self.plans.wait_while(&self.editor, || watch.check(Done::default()))?
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);

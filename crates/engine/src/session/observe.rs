@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use millstream_base::Limits;
 use millstream_base::same::Same;
 use millstream_base::unwound;
+use millstream_base::{Budget, Limits};
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};
 use millstream_node::Data;
@@ -152,8 +152,10 @@ impl Session {
         let standing = &observers.standing;
         let mut ask = Ask {
             limits: standing.limits.clone(),
-            cancel: standing.cancel.clone(),
-            deadline: standing.time.and_then(|time| Instant::now().checked_add(time)),
+            budget: Budget {
+                cancel: standing.cancel.clone(),
+                deadline: standing.time.and_then(|time| Instant::now().checked_add(time)),
+            },
             progress: standing.progress.clone(),
             ..Ask::default()
         };

@@ -55,9 +55,7 @@ impl Session {
         for (name, given) in &ask.what_if {
             self.check_given(name, given)?;
         }
-        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
-            return Err(error.into());
-        }
+        ask.budget.check().map_err(EvalError::from)?;
         if let Some(answer) = self.probe_mirror(node_path, socket_name, ask) {
             return answer;
         }

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use millstream_ir::Plan;
-use millstream_ir::answer::EvalError;
 use millstream_ir::states::{States, nodes_of};
-use millstream_run::ticks::{Between, reach};
+use millstream_ir::{Done, EvalError, Plan, Watch};
+use millstream_run::ticks::reach;
 
 use super::ask::For;
 use super::moves::Moves;
@@ -91,9 +90,7 @@ impl Session {
             let what = format!("another moment than frame {frame} is asked for");
             return Err(SessionError::NoTick { what, hint: "ask for nothing else" });
         }
-        if let Some(error) = EvalError::ended(ask.cancel.as_deref(), ask.deadline) {
-            return Err(error.into());
-        }
+        ask.budget.check().map_err(EvalError::from)?;
         let keeps = match &self.mirror {
             Some(mirror) => mirror.keeps(),
             None => self.plan().is_some_and(|plan| plan.has_states()),
@@ -131,16 +128,14 @@ impl Session {
     /// Plays ticks one after the other, for the state alone.
     fn play(&mut self, frames: Range<i64>, ask: &Ask) -> Result<(), SessionError> {
         let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
-        let (cancel, progress) = (ask.cancel.as_deref(), ask.progress.as_ref());
-        let between = Between::new(cancel, ask.deadline, progress, n_ticks);
+        let progress = ask.progress.as_ref();
+        let watch = Watch::new(&ask.budget, progress, Done::totals(0, n_ticks));
         for frame in frames {
             let n_done = frame.abs_diff(first);
-            between.look(n_done)?;
+            watch.check(Done::of_ticks(n_done))?;
             let progress = progress.map(|progress| progress.of_tick(n_done, n_ticks));
-            let (limits, deadline) = (ask.limits.clone(), ask.deadline);
-            let cancel = ask.cancel.clone();
-            let ask =
-                Ask { frame: Some(frame), limits, cancel, deadline, progress, ..Ask::default() };
+            let (limits, budget) = (ask.limits.clone(), ask.budget.clone());
+            let ask = Ask { frame: Some(frame), limits, budget, progress, ..Ask::default() };
             if let Some(answer) = self.eval_mirror(&ask, For::States) {
                 answer?;
                 continue;

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, Value};
 use serde_json::{Value as Json, json};
@@ -209,11 +210,11 @@ fn a_what_if_is_for_one_evaluation() {
         .collect();
     assert_eq!(ran, ["a math.add", "g/s math.add", "c math.multiply"]);
     assert_eq!(y(&mut session), Some(60.0));
-    let cancel = Some(Arc::new(AtomicBool::new(true)));
-    let error = session.eval(&Ask { cancel, ..Ask::all() }).expect_err("cancelled");
+    let budget = Budget::until(&Arc::new(AtomicBool::new(true)));
+    let error = session.eval(&Ask { budget, ..Ask::all() }).expect_err("cancelled");
     assert_eq!(error, SessionError::Eval(EvalError::Cancelled));
-    let deadline = Some(Instant::now());
-    let error = session.eval(&Ask { deadline, ..Ask::all() }).expect_err("too late");
+    let budget = Budget::by(Some(Instant::now()));
+    let error = session.eval(&Ask { budget, ..Ask::all() }).expect_err("too late");
     assert_eq!(error, SessionError::Eval(EvalError::Deadline));
     assert_eq!(y(&mut session), Some(60.0));
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use millstream::document::load;
-use millstream::evaluate::Equality;
+use millstream::evaluate::{Budget, Equality};
 use millstream::session::{Ask, Session, SessionError, Standing};
 use millstream::{
     Call, Chunked, Class, Edit, Engine, EvalError, Evaluator, Given, Incremental, Lazy, List,
@@ -111,7 +111,7 @@ fn nobody_waits_for_a_compilation_longer_than_said() {
     let mut session = session(&engine(&Arc::default()), &slow_to_compile());
     let start = Instant::now();
     let soon = || Some(Instant::now() + Duration::from_millis(30));
-    let ask = Ask { deadline: soon(), ..Ask::output("o") };
+    let ask = Ask { budget: Budget::by(soon()), ..Ask::output("o") };
     let error = session.eval(&ask).expect_err("it is late");
     assert_eq!(error, SessionError::Eval(EvalError::Deadline));
     let flag = Arc::new(AtomicBool::new(false));
@@ -120,7 +120,7 @@ fn nobody_waits_for_a_compilation_longer_than_said() {
         std::thread::sleep(Duration::from_millis(30));
         raised.store(true, Ordering::Relaxed);
     });
-    let ask = Ask { cancel: Some(flag), ..Ask::output("o") };
+    let ask = Ask { budget: Budget::until(&flag), ..Ask::output("o") };
     let error = session.eval(&ask).expect_err("it is cancelled");
     assert_eq!(error, SessionError::Eval(EvalError::Cancelled));
     thread.join().expect("it sleeps only");
@@ -330,15 +330,20 @@ fn what_was_cancelled_for_a_moment_did_not_fail() {
     let outputs = json!({ "o": f32_from("b.value"), "p": f32_from("c.value") });
     let text = document(&outputs, &nodes);
     let program = engine.load(text.as_bytes()).expect("it compiles");
-    let evaluators: [&dyn Evaluator; 5] =
-        [&Lazy, &List::default(), &Chunked::default(), &List::parallel(), &Incremental::new()];
+    let evaluators: [&mut dyn Evaluator; 5] = [
+        &mut Lazy,
+        &mut List::default(),
+        &mut Chunked::default(),
+        &mut List::parallel(),
+        &mut Incremental::new(),
+    ];
     for evaluator in evaluators {
         for x in [1_f32, 2.0, 3.0] {
             let request = Request::new();
             for is_armed in [false, true, false] {
                 armed.store(is_armed, Ordering::Relaxed);
                 let mut request = request.clone().set("x", x + f32::from(u8::from(is_armed)) / 2.0);
-                request.cancel = Some(Arc::clone(&cancel));
+                request.budget.cancel = Some(Arc::clone(&cancel));
                 let answer = program.run_with(evaluator, &request);
                 match answer {
                     Ok(answer) => assert!(!is_armed && answer.failures.is_empty(), "{answer:?}"),
@@ -351,7 +356,7 @@ fn what_was_cancelled_for_a_moment_did_not_fail() {
     for is_armed in [false, true, false] {
         session.set("x", 7_f32 + f32::from(u8::from(is_armed))).expect("it fits");
         armed.store(is_armed, Ordering::Relaxed);
-        let answer = session.eval(&Ask { cancel: Some(Arc::clone(&cancel)), ..Ask::all() });
+        let answer = session.eval(&Ask { budget: Budget::until(&cancel), ..Ask::all() });
         assert_eq!(answer.is_err(), is_armed);
         armed.store(false, Ordering::Relaxed);
         let now = session.eval(&Ask::all()).expect("it runs").answer;

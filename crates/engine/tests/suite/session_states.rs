@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{
     Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestError, Value,
@@ -89,8 +90,9 @@ fn long_seeks_can_be_ended() {
     let limits = Limits { repeat_count: usize::MAX, ..Limits::default() };
     let far = Ask { limits, ..Ask::all() };
     let flag = Arc::new(AtomicBool::new(true));
-    let cancelled = Ask { cancel: Some(Arc::clone(&flag)), ..far.clone() };
-    let late = Ask { deadline: Some(Instant::now() + Duration::from_millis(50)), ..far.clone() };
+    let cancelled = Ask { budget: Budget::until(&flag), ..far.clone() };
+    let late =
+        Ask { budget: Budget::by(Some(Instant::now() + Duration::from_millis(50))), ..far.clone() };
     let told = Arc::new(AtomicU64::new(0));
     let tell = Arc::clone(&told);
     let progress = Progress::new(move |done| {
@@ -110,7 +112,7 @@ fn long_seeks_can_be_ended() {
     }
     assert!(told.load(Ordering::Relaxed) > 1);
     flag.store(false, Ordering::Relaxed);
-    let ask = Ask { cancel: Some(flag), ..Ask::all() };
+    let ask = Ask { budget: Budget::until(&flag), ..Ask::all() };
     session.seek_within(7, &ask).expect("nobody ends it");
     assert_eq!((session.frame(), y(&mut session)), (7, Ok(Some(0.7))));
     let error = session.seek_within(9, &ask.what_if("x", 3.0)).expect_err("it would be dropped");

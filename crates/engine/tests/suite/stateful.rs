@@ -26,7 +26,7 @@ fn played(program: &Program, frames: std::ops::Range<i64>) -> Vec<f32> {
         let answer = program.run(&Request::new().frame(frame)).expect("it runs");
         assert_eq!(answer.value::<f32>("y").map(f32::to_bits), Some(value.to_bits()));
     }
-    let answer = program.run_with(&Chunked::default(), &request).expect("it runs");
+    let answer = program.run_with(&mut Chunked::default(), &request).expect("it runs");
     assert_eq!(answer.column::<f32>("y").as_ref(), Some(&all));
     all
 }
@@ -211,8 +211,8 @@ fn what_fails_in_several_frames_is_told_once_by_the_first_of_them() {
         "w": { "type": "f32", "from": "of_all.value" },
     });
     let program = program(&nodes, &json!({ "outputs": outputs })).expect("it compiles");
-    let evaluators: [&dyn Evaluator; 4] =
-        [&Lazy, &Chunked::default(), &List::parallel(), &Incremental::new()];
+    let evaluators: [&mut dyn Evaluator; 4] =
+        [&mut Lazy, &mut Chunked::default(), &mut List::parallel(), &mut Incremental::new()];
     for evaluator in evaluators {
         let request = Request::new().frames((0..5).collect());
         let answer = program.run_with(evaluator, &request).expect("it runs");

@@ -16,20 +16,21 @@ fn program(nodes: &Json, ty: &str) -> Program {
 
 /// What the output is at each frame, as text. All evaluators agree.
 fn played(program: &Program, request: &Request) -> Vec<String> {
-    let (incremental, parallel) = (Incremental::new(), List::parallel());
-    let (chunked, auto, list) = (Chunked::default(), Auto::new(), List::new());
-    let evaluators: [&dyn Evaluator; 5] = [&list, &chunked, &incremental, &parallel, &auto];
-    let shown = |evaluator: &dyn Evaluator| -> Vec<String> {
+    let (mut incremental, mut parallel) = (Incremental::new(), List::parallel());
+    let (mut chunked, mut auto, mut list) = (Chunked::default(), Auto::new(), List::new());
+    let evaluators: [&mut dyn Evaluator; 5] =
+        [&mut list, &mut chunked, &mut incremental, &mut parallel, &mut auto];
+    let shown = |evaluator: &mut dyn Evaluator| -> Vec<String> {
         let answer = program.run_with(evaluator, request).expect("it runs");
         assert!(answer.failures.is_empty(), "{:?}", answer.failures);
         let series = answer.outputs[0].value.as_ref().expect("it has a value");
         answer.full_column(series).iter().map(|value| value.to_string()).collect()
     };
-    let all = shown(&millstream_run::Lazy);
+    let all = shown(&mut millstream_run::Lazy);
     for evaluator in evaluators {
         assert_eq!(shown(evaluator), all, "{}", evaluator.name());
     }
-    assert_eq!(shown(&incremental), all, "a second time");
+    assert_eq!(shown(&mut incremental), all, "a second time");
     all
 }
 
@@ -221,7 +222,8 @@ fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
     });
     let program = program(&nodes, "f32");
     for request in [frames(2), frames(2).column("x", vec![1.0_f32, 2.0])] {
-        for evaluator in [&millstream_run::Lazy as &dyn Evaluator, &Incremental::new()] {
+        for evaluator in [&mut millstream_run::Lazy as &mut dyn Evaluator, &mut Incremental::new()]
+        {
             let answer = program.run_with(evaluator, &request).expect("it comes to an end");
             let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
             assert!(failures[0].contains("in ever more contexts"), "{failures:?}");

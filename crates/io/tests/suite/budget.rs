@@ -42,7 +42,7 @@ fn options(budget: Budget) -> ReadOptions {
 
 #[test]
 fn every_format_is_read_until_it_is_cancelled() {
-    let cancelled = Budget { cancel: Some(Arc::new(AtomicBool::new(true))), ..Budget::default() };
+    let cancelled = Budget::until(&Arc::new(AtomicBool::new(true)));
     for (format, bytes) in samples() {
         read_bytes("t", &bytes, format, &options(Budget::default())).expect("reads");
         let ended = read_bytes("long file", &bytes, format, &options(cancelled.clone()));
@@ -68,7 +68,7 @@ fn blocks_are_read_until_the_deadline() {
     let directory = std::env::temp_dir().join(format!("millstream-until-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("makes a directory");
     let past = Instant::now().checked_sub(Duration::from_millis(1));
-    let late = || options(Budget { deadline: past, ..Budget::default() });
+    let late = || options(Budget::by(past));
     for (format, bytes) in samples() {
         let path = directory.join(format!("long.{format}"));
         std::fs::write(&path, bytes).expect("writes");

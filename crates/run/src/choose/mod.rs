@@ -8,7 +8,6 @@ mod table;
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
@@ -37,7 +36,7 @@ pub struct Auto {
     threads: NonZeroUsize,
     choices: Vec<Choice>,
     /// The choice that was evaluated last.
-    last: AtomicUsize,
+    last: usize,
 }
 
 /// An evaluator that can be chosen.
@@ -69,7 +68,7 @@ impl Auto {
             let forecast = row.forecast?;
             Some(Choice { forecast, evaluator: (row.new)(threads) })
         });
-        Self { threads, choices: choices.collect(), last: AtomicUsize::new(0) }
+        Self { threads, choices: choices.collect(), last: 0 }
     }
 
     /// Uses at most so many threads.
@@ -111,7 +110,7 @@ impl Evaluator for Auto {
         "auto"
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if walk::is_required(plan) {
             return walk::evaluate(plan, request, &bound);
@@ -122,7 +121,7 @@ impl Evaluator for Auto {
         let started = Instant::now();
         let answer = self.choices[way].evaluator.evaluate(plan, request)?;
         Self::trials(plan).note(&key, way, started.elapsed());
-        self.last.store(way, Ordering::Relaxed);
+        self.last = way;
         Ok(answer)
     }
 
@@ -130,7 +129,7 @@ impl Evaluator for Auto {
         self.threads.get()
     }
 
-    fn give_back(&self, answer: Answer) {
-        self.choices[self.last.load(Ordering::Relaxed)].evaluator.give_back(answer);
+    fn give_back(&mut self, answer: Answer) {
+        self.choices[self.last].evaluator.give_back(answer);
     }
 }

@@ -11,7 +11,7 @@ use crate::live::Propagation;
 use crate::{Chunked, Incremental, Lazy, List, chunked, lazy, list};
 
 /// An evaluator of any kind.
-pub type AnyEvaluator = Box<dyn Evaluator + Send + Sync>;
+pub type AnyEvaluator = Box<dyn Evaluator + Send>;
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millstream_base::map::Map;
 use millstream_base::{Lane, Type};
 use millstream_form::LaneSliceMut;
+use millstream_ir::Watch;
 use millstream_ir::answer::{EvalError, Evaluator, NodeFailure, RunLog};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis};
@@ -13,7 +14,6 @@ use super::{Chunked, Workspace, extents, given, log};
 use crate::fuse::width;
 use crate::lanes::reborrow;
 use crate::stages::{column_of, copy_into, full_axes};
-use crate::watch::Watch;
 
 /// The memory of an output: the lanes of its cells, time outermost, one cell after the other.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Chunked {
     /// # Panics
     /// If there is not a buffer for each output, or one is not of its output's lane and size.
     pub fn evaluate_into(
-        &self,
+        &mut self,
         plan: &Plan,
         request: &Request,
         buffers: &mut [OutputBuffer<'_>],
@@ -97,21 +97,21 @@ impl Chunked {
         let mut workspace = self.workspace();
         let Workspace { crew, buffers: free, given: columns, values } = &mut workspace;
         given(&stages, &bound, columns);
-        let watch = Watch::new(plan, request, &bound);
+        let watch = Watch::of(plan, request, &bound);
         let mut sinks: Vec<LaneSliceMut<'_>> =
             buffers.iter_mut().map(|buffer| reborrow(&mut buffer.lanes)).collect();
         let watching = Some(&watch);
         let ran = stages.run(extents, columns, values, Some(&mut sinks), (crew, free), watching);
-        let over = watch.over(ran);
-        if over.is_none() {
+        let ended = watch.ended(ran);
+        if ended.is_none() {
             stages.fill_sinks(plan, extents, columns, values, &mut sinks, full_axes(&bound));
         }
         columns.clear();
         for column in values.drain(..).flatten() {
             free.give(column);
         }
-        self.idle(workspace);
-        if let Some(error) = over {
+        self.workspace = Some(workspace);
+        if let Some(error) = ended {
             return Err(error);
         }
         let written = vec![true; buffers.len()];
@@ -119,7 +119,7 @@ impl Chunked {
     }
 
     fn evaluate_and_copy(
-        &self,
+        &mut self,
         plan: &Plan,
         request: &Request,
         buffers: &mut [OutputBuffer<'_>],

@@ -29,6 +29,7 @@ use millstream_ir::answer::{
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
+use millstream_ir::{Done, Watch};
 use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
@@ -38,7 +39,6 @@ use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
 use crate::walk::{self, Walk};
-use crate::watch::{Ran, Watch};
 use region::Fusing;
 
 pub use into::{OutputBuffer, Written};
@@ -54,7 +54,7 @@ pub struct Chunked {
     piece: Option<usize>,
     without_stages: bool,
     without_unrolling: bool,
-    idle: Mutex<Vec<Workspace>>,
+    workspace: Option<Workspace>,
 }
 
 /// The working memory of one evaluation.
@@ -175,9 +175,9 @@ impl Chunked {
         self
     }
 
-    fn workspace(&self) -> Workspace {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.unwrap_or_else(|| self.new_workspace())
+    /// The working memory, which is put back after an evaluation that did not panic.
+    fn workspace(&mut self) -> Workspace {
+        self.workspace.take().unwrap_or_else(|| self.new_workspace())
     }
 
     fn new_workspace(&self) -> Workspace {
@@ -187,10 +187,6 @@ impl Chunked {
             given: Vec::new(),
             values: Vec::new(),
         }
-    }
-
-    fn idle(&self, workspace: Workspace) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
     /// The stages for a request, if it can be answered with them.
@@ -209,7 +205,7 @@ impl Evaluator for Chunked {
         "chunked"
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if walk::is_required(plan) {
             return walk::evaluate(plan, request, &bound);
@@ -219,7 +215,7 @@ impl Evaluator for Chunked {
             Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
             None => by_regions(plan, request, &bound, !self.without_unrolling, &mut workspace),
         };
-        self.idle(workspace);
+        self.workspace = Some(workspace);
         answer
     }
 
@@ -228,14 +224,14 @@ impl Evaluator for Chunked {
         self.threads.map_or_else(machine, NonZeroUsize::get)
     }
 
-    fn give_back(&self, answer: Answer) {
+    fn give_back(&mut self, answer: Answer) {
         let mut workspace = self.workspace();
         for output in answer.outputs {
             if let Some(Series { data: Data::Many(column), .. }) = output.value {
                 workspace.buffers.give(column);
             }
         }
-        self.idle(workspace);
+        self.workspace = Some(workspace);
     }
 }
 
@@ -290,10 +286,8 @@ fn by_stages(
     stages: &Stages,
     workspace: &mut Workspace,
 ) -> Result<Answer, EvalError> {
-    let watch = Watch::new(plan, request, bound);
-    if let Some(error) = watch.over(Ran::default()) {
-        return Err(error);
-    }
+    let watch = Watch::of(plan, request, bound);
+    watch.check(Done::default())?;
     let extents = extents(bound);
     let limit = request.limits.bytes;
     if stages.bytes(extents, false) > limit {
@@ -302,7 +296,7 @@ fn by_stages(
     let Workspace { crew, buffers, given: columns, values } = workspace;
     given(stages, bound, columns);
     let ran = stages.run(extents, columns, values, None, (crew, buffers), Some(&watch));
-    if let Some(error) = watch.over(ran) {
+    if let Some(error) = watch.ended(ran) {
         columns.clear();
         values.clear();
         return Err(error);

@@ -22,7 +22,6 @@ mod results;
 mod singles;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
@@ -41,7 +40,7 @@ use singles::Singles;
 /// It keeps those of the last plans that it was given, within a budget of bytes.
 #[derive(Debug)]
 pub struct Incremental {
-    plans: Mutex<Vec<(PlanToken, Values)>>,
+    plans: Vec<(PlanToken, Values)>,
     budget: usize,
     equality: FxHashMap<Type, Equality>,
     way: Way,
@@ -101,12 +100,7 @@ impl Default for Incremental {
 impl Incremental {
     /// One that has kept nothing yet.
     pub fn new() -> Self {
-        Self {
-            plans: Mutex::new(Vec::new()),
-            budget: BUDGET,
-            equality: FxHashMap::default(),
-            way: Way::Any,
-        }
+        Self { plans: Vec::new(), budget: BUDGET, equality: FxHashMap::default(), way: Way::Any }
     }
 
     /// Results that are not in use may hold this many bytes.
@@ -139,16 +133,14 @@ impl Incremental {
 
     /// Whether results are kept that a plan of the same document, edited, would go on with.
     pub fn keeps_by_path(&self) -> bool {
-        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let memo = plans.first().and_then(|(_, values)| values.memo.as_ref());
+        let memo = self.plans.first().and_then(|(_, values)| values.memo.as_ref());
         memo.is_some_and(Memo::has_names)
     }
 
     /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still
     /// there.
-    pub fn rename_paths<'p>(&self, renamed: impl Fn(&str) -> Option<&'p str>) {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let memo = plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
+    pub fn rename_paths<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
+        let memo = self.plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
         if let Some(memo) = memo {
             memo.rename(renamed);
         }
@@ -156,9 +148,9 @@ impl Incremental {
 
     /// Moves results back to a plan that was evaluated before: the plans since then were of the
     /// same document and went on with the results.
-    pub fn return_to(&self, plan: &Plan) {
+    pub fn return_to(&mut self, plan: &Plan) {
         let token = PlanToken::of(plan);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let plans = &mut self.plans;
         let Some(at) = plans.iter().position(|(known, _)| *known == token) else { return };
         if plans[at].1.memo.is_none()
             && let Some(memo) = plans[0].1.memo.take()
@@ -170,9 +162,8 @@ impl Incremental {
 
     /// Forgets failures: steps that failed run again when they are demanded, though their inputs
     /// are unchanged.
-    pub fn try_failed_again(&self) {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, values) in plans.iter_mut() {
+    pub fn try_failed_again(&mut self) {
+        for (_, values) in &mut self.plans {
             values.memo.iter_mut().for_each(Memo::forget_failed);
             if let Live::Graph(singles) = &mut values.live {
                 singles.try_failed_again();
@@ -182,8 +173,7 @@ impl Incremental {
 
     /// Bytes of the results in the memos.
     pub fn bytes(&self) -> usize {
-        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.iter().filter_map(|(_, values)| values.memo.as_ref().map(Memo::bytes)).sum()
+        self.plans.iter().filter_map(|(_, values)| values.memo.as_ref().map(Memo::bytes)).sum()
     }
 }
 
@@ -199,12 +189,12 @@ impl Evaluator for Incremental {
         }
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        self.with_values(plan, request, |values, bound| {
-            if let Some(singles) = self.singles(values, plan, bound)? {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        self.with_values(plan, request, |this, values, bound| {
+            if let Some(singles) = this.singles(values, plan, bound)? {
                 return singles.answer(plan, request, bound);
             }
-            let new = || Memo::new(plan, self.budget, self.equality.clone());
+            let new = || Memo::new(plan, this.budget, this.equality.clone());
             let memo = values.memo.get_or_insert_with(new);
             memoized::evaluate(plan, request, bound, memo)
         })
@@ -217,9 +207,9 @@ impl Evaluator for Incremental {
     /// In the push forms changes travel now, to the outputs that the request asks for; otherwise
     /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation,
     /// if this request wants a log.
-    fn commit(&self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
-        self.with_values(plan, request, |values, bound| {
-            match self.singles(values, plan, bound)? {
+    fn commit(&mut self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
+        self.with_values(plan, request, |this, values, bound| {
+            match this.singles(values, plan, bound)? {
                 Some(singles) => singles.commit(plan, request, bound),
                 None => Ok(()),
             }
@@ -230,29 +220,28 @@ impl Evaluator for Incremental {
 impl Incremental {
     /// Lets `f` work with the values of a plan.
     fn with_values<T>(
-        &self,
+        &mut self,
         plan: &Plan,
         request: &Request,
-        f: impl FnOnce(&mut Values, &Bound) -> Result<T, EvalError>,
+        f: impl FnOnce(&Self, &mut Values, &Bound) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         let token = PlanToken::of(plan);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = plans.iter().position(|(known, _)| *known == token);
+        let at = self.plans.iter().position(|(known, _)| *known == token);
         // Taken out, so that no result in part is kept if a kernel panics.
         let mut values = match at {
-            Some(at) => plans.remove(at).1,
+            Some(at) => self.plans.remove(at).1,
             // The plan of an edited document, or its optimised plan, goes on with the results of
             // the last one.
             None => {
-                let last = plans.first_mut().and_then(|(_, values)| values.memo.take());
+                let last = self.plans.first_mut().and_then(|(_, values)| values.memo.take());
                 let memo = last.map(|memo| memo.moved_to(plan));
                 Values { memo, live: Live::Unknown }
             }
         };
-        let done = f(&mut values, &bound);
-        plans.insert(0, (token, values));
-        plans.truncate(PLANS);
+        let done = f(self, &mut values, &bound);
+        self.plans.insert(0, (token, values));
+        self.plans.truncate(PLANS);
         done
     }
 

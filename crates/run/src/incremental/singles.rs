@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use millstream_base::Limits;
 use millstream_base::id::Id;
-use millstream_ir::NodeFailure;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
+use millstream_ir::{NodeFailure, Watch};
 use millstream_node::{Data, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Shown, Within};
-use crate::watch::n_steps;
 
 /// A live graph that answers requests.
 #[derive(Debug)]
@@ -69,9 +69,7 @@ impl Singles {
         request: &Request,
         bound: &Bound,
     ) -> Result<(), EvalError> {
-        if let Some(error) = EvalError::ended(request.cancel.as_deref(), request.deadline) {
-            return Err(error);
-        }
+        request.budget.check()?;
         let features = bound.features.iter().map(|data| data.as_ref().map(|data| &data.data));
         self.live.set_all(bound.inputs.iter().map(|data| &data.data), features);
         self.observe(plan, &bound.outputs);
@@ -87,10 +85,8 @@ impl Singles {
 
     /// The limits of the request on a wave.
     fn within(&mut self, plan: &Plan, request: &Request, bound: &Bound) -> Within {
-        let counts = (n_steps(plan, request, bound), self.live.graph().n_runs());
-        let within = Within { limits: request.limits.clone(), ..Within::default() };
-        let Request { cancel, deadline, progress, .. } = request;
-        within.until(cancel.as_ref(), *deadline, progress.as_ref(), counts)
+        let within = Within::new(request.limits.clone(), Limits::default().bytes);
+        within.watched(Watch::of(plan, request, bound), self.live.graph().n_runs())
     }
 
     /// Brings the outputs asked for up to date.

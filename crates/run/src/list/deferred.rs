@@ -15,7 +15,7 @@ use millstream_node::function::Output;
 use millstream_node::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 
-use super::jobs::{Computed, Ends, Finished, Input, Job, Jobs, Kind, Pool};
+use super::jobs::{Computed, Finished, Input, Job, Jobs, Kind, Pool};
 use super::listed::Listed;
 use crate::costs::Costs;
 use crate::shape::ShapeId;
@@ -150,8 +150,8 @@ impl Walk<'_, Listed<'_>> {
         deferral.pending.insert(slot, pending);
         let limits = Arc::clone(&deferral.limits);
         let instance = Arc::clone(&self.plan.instances[id]);
-        let ends = Ends { cancel: self.request.cancel.clone(), deadline: self.request.deadline };
-        let job = Job { slot, instance, inputs, kind, mask, n_cells, limits, ends };
+        let budget = self.request.budget.clone();
+        let job = Job { slot, instance, inputs, kind, mask, n_cells, limits, budget };
         let Workers { pool, n_others, .. } = deferral.workers;
         deferral.jobs.get_or_insert_with(Jobs::new).push(job, pool, n_others);
         self.clock.look_next();

@@ -5,7 +5,7 @@
 //! switches with 11,000 nodes that run took 40 instead of 50 microseconds with selectors held and
 //! 57 instead of 51 flipping, for twice the memory and a second way to run.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_base::Value;
@@ -17,26 +17,29 @@ use millstream_ir::answer::{
 use millstream_ir::keeping::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
+use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
 use crate::blocks::Blocks;
 use crate::fuse::width;
 use crate::program::PlanProgram;
-use crate::watch::{Ran, Watch};
 
 /// A list over registers.
 #[derive(Debug)]
 pub(crate) struct Flat {
     program: PlanProgram,
-    /// Registers that no evaluation uses. The lock guards the pile only.
-    idle: Mutex<Vec<Registers>>,
 }
 
 impl Flat {
     /// The program of a list; `None` if a step does more than compute with numbers.
     pub(super) fn new(plan: &Plan, blocks: &Blocks, outputs: &[usize]) -> Option<Self> {
         let program = PlanProgram::of_list(plan, blocks, outputs)?;
-        Some(Self { program, idle: Mutex::default() })
+        Some(Self { program })
+    }
+
+    /// New registers, which hold the constants of the program.
+    pub(super) fn registers(&self) -> Registers {
+        self.program.program.registers()
     }
 
     pub(super) fn evaluate(
@@ -45,16 +48,13 @@ impl Flat {
         blocks: &Blocks,
         request: &Request,
         bound: &Bound,
+        registers: &mut Registers,
     ) -> Result<Answer, EvalError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut registers = idle.unwrap_or_else(|| self.program.program.registers());
-        self.program.give(&mut registers, bound);
-        let watch = Watch::new(plan, request, bound);
-        let look = |n_lines| watch.over(Ran::default().and(n_lines, 1)).map_or(Ok(()), Err);
-        let ran = self.program.program.run(&mut registers, look);
-        let answer = ran.map(|()| self.answer(plan, blocks, request, bound, &registers));
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(registers);
-        answer
+        self.program.give(registers, bound);
+        let watch = Watch::of(plan, request, bound);
+        let look = |n_lines| watch.check(Done::default().and(n_lines, 1));
+        let ran = self.program.program.run(registers, look);
+        ran.map(|()| self.answer(plan, blocks, request, bound, registers))
     }
 
     fn answer(

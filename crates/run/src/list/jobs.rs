@@ -3,13 +3,12 @@
 //! The lock guards the queue and the scratches only; nobody computes under it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use millstream_base::{Column, Limits, Mask, Value};
-use millstream_ir::EvalError;
+use millstream_base::{Budget, Column, Limits, Mask, Value};
+use millstream_ir::{Done, EvalError, Watch};
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 
@@ -45,14 +44,7 @@ pub(super) struct Job {
     pub(super) mask: Mask,
     pub(super) n_cells: usize,
     pub(super) limits: Arc<Limits>,
-    pub(super) ends: Ends,
-}
-
-/// The ends of an evaluation from outside, at which long functions look.
-#[derive(Clone, Debug)]
-pub(super) struct Ends {
-    pub(super) cancel: Option<Arc<AtomicBool>>,
-    pub(super) deadline: Option<Instant>,
+    pub(super) budget: Budget,
 }
 
 /// The result of a job.
@@ -73,7 +65,7 @@ pub(super) struct Finished {
 impl Job {
     fn run(self, scratch: &mut Scratch) -> Finished {
         let started = Instant::now();
-        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits, ends } = self;
+        let Self { slot, instance, mut inputs, kind, mask, n_cells, limits, budget } = self;
         let computed = match (kind, &instance.kernel) {
             (Kind::Form(mut columns), Kernel::Form(form)) => {
                 let operands: Vec<Operand<'_>> = inputs
@@ -97,16 +89,12 @@ impl Job {
                     None => Argument::shared(&input.data, input.map.as_map()),
                 });
                 let mut arguments: Vec<Argument<'_>> = arguments.collect();
-                let over: OnceLock<EvalError> = OnceLock::new();
-                let look = || EvalError::ended(ends.cancel.as_deref(), ends.deadline);
-                let is_over = || match over.get() {
-                    Some(_) => true,
-                    None => look().map(|error| over.get_or_init(|| error)).is_some(),
-                };
+                let watch = Watch::new(&budget, None, Done::default());
+                let is_over = || watch.ended(Done::default()).is_some();
                 let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
                 let done =
                     call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
-                match (done, over.into_inner()) {
+                match (done, watch.into_end()) {
                     // A function that was interrupted did not fail.
                     (Err(_), Some(error)) => Computed::Ended(error),
                     (done, _) => Computed::Function(done, outputs),

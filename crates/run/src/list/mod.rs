@@ -22,9 +22,10 @@ mod listed;
 mod row;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use millstream_form::Registers;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
@@ -58,8 +59,10 @@ pub struct List {
     worth: Option<Duration>,
     /// The other threads, started with the first job that one of them may take.
     pool: Pool,
-    /// Buffers for the next evaluation. The lock guards the pile only.
-    idle: Mutex<Vec<Buffers>>,
+    /// Buffers for the next evaluation.
+    buffers: Buffers,
+    /// Registers for the next evaluations of these lists.
+    registers: Vec<(Arc<Listing>, Registers)>,
 }
 
 /// The lists of a plan, and the times of evaluations without and with jobs.
@@ -106,14 +109,8 @@ impl Lists {
 
 impl List {
     /// The evaluator on the thread of the caller.
-    pub const fn new() -> Self {
-        Self {
-            without_registers: false,
-            threads: None,
-            worth: None,
-            pool: OnceLock::new(),
-            idle: Mutex::new(Vec::new()),
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// The evaluator on as many threads as the machine runs at once: `parallel`.
@@ -149,7 +146,7 @@ impl Evaluator for List {
         if self.threads.is_some() { "parallel" } else { "list" }
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         // For outputs without cells hardly anything runs: the plain walk asks only for that.
         let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
@@ -163,7 +160,8 @@ impl Evaluator for List {
         let over_registers =
             is_single && request.log != LogDetail::Times && !self.without_registers;
         if let Some(flat) = listing.flat.as_ref().filter(|_| over_registers) {
-            return flat.evaluate(plan, &listing.blocks, request, &bound);
+            let registers = self.registers(&listing, flat);
+            return flat.evaluate(plan, &listing.blocks, request, &bound, registers);
         }
         self.evaluate_blocks(plan, request, &bound, (lists, &listing.blocks))
     }
@@ -174,9 +172,23 @@ impl Evaluator for List {
 }
 
 impl List {
+    /// The registers of a list.
+    fn registers(&mut self, listing: &Arc<Listing>, flat: &Flat) -> &mut Registers {
+        match self.registers.iter().position(|(known, _)| Arc::ptr_eq(known, listing)) {
+            Some(at) => &mut self.registers[at].1,
+            None => {
+                if self.registers.len() >= KEPT {
+                    self.registers.remove(0);
+                }
+                self.registers.push((Arc::clone(listing), flat.registers()));
+                &mut self.registers.last_mut().expect("it was pushed now").1
+            }
+        }
+    }
+
     /// Runs the blocks of a list, with jobs where that pays.
     fn evaluate_blocks(
-        &self,
+        &mut self,
         plan: &Plan,
         request: &Request,
         bound: &Bound,
@@ -194,7 +206,7 @@ impl List {
         }
         let workers = Workers { pool: &self.pool, n_others, worth, costs, most_elements };
         if self.worth.is_some() {
-            return self.evaluate_with_jobs(plan, request, bound, (blocks, workers));
+            return with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers);
         }
         let key = Key::of(bound);
         let way = lists.trials.choose(&key, &[1.0, 1.0]);
@@ -202,29 +214,28 @@ impl List {
         let answer = if way == ALONE {
             alone()
         } else {
-            self.evaluate_with_jobs(plan, request, bound, (blocks, workers))
+            with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers)
         }?;
         lists.trials.note(&key, way, started.elapsed());
         Ok(answer)
     }
+}
 
-    fn evaluate_with_jobs(
-        &self,
-        plan: &Plan,
-        request: &Request,
-        bound: &Bound,
-        (blocks, workers): (&Blocks, Workers<'_>),
-    ) -> Result<Answer, EvalError> {
-        let deferral = Deferral::new(workers, &request.limits);
-        let mut walk = Walk::new(plan, request, bound, Listed::new(blocks, Some(deferral)));
-        // Jobs at the same time need many buffers.
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        walk.buffers = idle.unwrap_or_default();
-        let answer = walk.answer(bound)?;
-        let buffers = std::mem::take(&mut walk.buffers);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
-        Ok(answer)
-    }
+/// Runs the blocks of a list with jobs.
+fn with_jobs(
+    plan: &Plan,
+    request: &Request,
+    bound: &Bound,
+    (blocks, workers): (&Blocks, Workers<'_>),
+    buffers: &mut Buffers,
+) -> Result<Answer, EvalError> {
+    let deferral = Deferral::new(workers, &request.limits);
+    let mut walk = Walk::new(plan, request, bound, Listed::new(blocks, Some(deferral)));
+    // Jobs at the same time need many buffers.
+    walk.buffers = std::mem::take(buffers);
+    let answer = walk.answer(bound)?;
+    *buffers = std::mem::take(&mut walk.buffers);
+    Ok(answer)
 }
 
 /// The time that the list takes on one thread.

@@ -1,10 +1,11 @@
 //! Nodes that fail, waves that are stopped, and budgets.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::time::Duration;
 
-use millstream_base::{Limits, Type, Value};
+use millstream_base::{Budget, Limits, Type, Value};
 use millstream_form::Op;
-use millstream_ir::EvalError;
+use millstream_ir::{Done, EvalError, Progress, Watch};
 
 use super::values_tests::types;
 use super::{Handle, LiveGraph, NodeNumber, Taken, Within};
@@ -77,13 +78,23 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     assert_eq!(failing.look(), (Some("\"2\"".into()), 0));
 }
 
+/// Bounds that end a wave after so many runs.
+fn within(n_runs: u64, n_before: u64) -> Within {
+    let receiver = move |done: &Done| match done.runs < n_runs {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let progress = Progress::new(receiver).every(Duration::ZERO);
+    let watch = Watch::new(&Budget::default(), Some(&progress), Done::default());
+    Within::default().watched(watch, n_before)
+}
+
 #[test]
 fn a_wave_that_was_ended_goes_on_later() {
     for n_runs in 0..8 {
         let mut failing = failing();
         failing.graph.set_value(failing.x, &3.0_f32.into());
-        let watch = move |n: u64| (n >= n_runs).then_some(EvalError::Cancelled);
-        let within = Within { watch: Some(Arc::new(watch)), ..Within::default() };
+        let within = within(n_runs, 0);
         let ended = failing.graph.settle_within(within);
         // Six nodes run; in the end somebody is asked once more.
         assert_eq!(ended.is_err(), n_runs <= 6, "{n_runs}");
@@ -113,9 +124,7 @@ fn waves_of_numbers_can_be_ended_and_go_on_later() {
         let value = round as f64 + 0.5;
         graph.set(x, value);
         let before = graph.n_runs();
-        let watch = move |n: u64| (n - before >= n_runs).then_some(EvalError::Cancelled);
-        let within = Within { watch: Some(Arc::new(watch)), ..Within::default() };
-        let ended = graph.settle_within(within);
+        let ended = graph.settle_within(within(n_runs, before));
         let n_ran = graph.n_runs() - before;
         if n_runs > N {
             assert_eq!((ended, n_ran), (Ok(()), N));

@@ -1,20 +1,14 @@
 //! The bounds of waves: bytes, a deadline, cancellation.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::Arc;
 
 use millstream_base::Limits;
 use millstream_ir::answer::EvalError;
-use millstream_ir::progress::{Done, Pace, Progress};
+use millstream_ir::{Done, Watch};
 
 use super::LiveGraph;
 use super::node::Flags;
-
-/// Returns why a wave has to stop, if it has to. The argument is how many nodes ran, over all
-/// waves.
-type Watch = Arc<dyn Fn(u64) -> Option<EvalError> + Send + Sync>;
 
 /// The bounds of a wave.
 #[derive(Clone)]
@@ -24,15 +18,18 @@ pub struct Within {
     /// Bytes that all values of the graph may hold together. A value that switches pass on counts
     /// once.
     pub bytes: usize,
-    /// Called before each node that is more than numbers, between every few thousand nodes of
-    /// numbers, by functions that take long, and in the end.
-    pub watch: Option<Watch>,
+    /// The watch, which is asked before each node that is more than numbers, between every few
+    /// thousand nodes of numbers, by functions that take long, and in the end.
+    pub(super) watch: Option<Arc<Watch<'static>>>,
+    /// The number of runs, over all waves, before the evaluation that is watched.
+    pub(super) n_before: u64,
 }
 
 impl Default for Within {
     fn default() -> Self {
         let limits = Limits::default();
-        Self { bytes: limits.bytes, limits, watch: None }
+        let bytes = limits.bytes;
+        Self::new(limits, bytes)
     }
 }
 
@@ -40,42 +37,21 @@ impl Default for Within {
 const RUNS: u64 = 1 << 11;
 
 impl Within {
-    /// The same bounds, with an end when `cancel` is set, the deadline has passed, or `progress`
-    /// says so. Progress counts runs since `n_before`, out of `n_steps`.
+    /// Bounds without a watch.
+    pub fn new(limits: Limits, bytes: usize) -> Self {
+        Self { limits, bytes, watch: None, n_before: 0 }
+    }
+
+    /// The same bounds with a watch, which counts runs from `n_before` on.
     #[must_use]
-    pub fn until(
-        self,
-        cancel: Option<&Arc<AtomicBool>>,
-        deadline: Option<Instant>,
-        progress: Option<&Progress>,
-        (n_steps, n_before): (u64, u64),
-    ) -> Self {
-        if cancel.is_none() && deadline.is_none() && progress.is_none() {
-            return self;
-        }
-        let (cancel, progress) = (cancel.cloned(), progress.cloned());
-        let pace = Pace::new();
-        let look = move |n_runs: u64| {
-            if let Some(error) = EvalError::ended(cancel.as_deref(), deadline) {
-                return Some(error);
-            }
-            let progress = progress.as_ref()?;
-            if !pace.is_due(progress) {
-                return None;
-            }
-            let mut done = Done::default();
-            done.runs = n_runs - n_before;
-            (done.steps, done.elements, done.ticks) = (n_steps, done.runs, 1);
-            progress.tell(&done).is_break().then_some(EvalError::Cancelled)
-        };
-        // Once the watch has stopped a wave it keeps saying so, even if the flag is cleared:
-        // otherwise a function that it interrupted would seem to have failed.
-        let over: OnceLock<EvalError> = OnceLock::new();
-        let watch = move |n_runs: u64| match over.get() {
-            Some(error) => Some(error.clone()),
-            None => look(n_runs).map(|error| over.get_or_init(|| error).clone()),
-        };
-        Self { watch: Some(Arc::new(watch)), ..self }
+    pub fn watched(self, watch: Watch<'static>, n_before: u64) -> Self {
+        let watch = watch.has_ends().then(|| Arc::new(watch));
+        Self { watch, n_before, ..self }
+    }
+
+    /// Whether a watch may end the wave.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
     }
 
     /// The number of runs at which the watch is called next, if there were `n_runs` so far.
@@ -85,7 +61,7 @@ impl Within {
 
     /// The reason why a wave has to stop, if it has to.
     pub(super) fn over(&self, n_runs: u64) -> Option<EvalError> {
-        self.watch.as_ref()?(n_runs)
+        self.watch.as_ref()?.ended(Done::of_runs(n_runs - self.n_before))
     }
 }
 

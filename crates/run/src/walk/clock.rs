@@ -4,8 +4,7 @@
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, Request};
-
-use crate::watch::{Ran, Watch};
+use millstream_ir::{Done, Watch};
 
 /// So many elements are computed between two looks at the time.
 const ELEMENTS: u64 = 1 << 12;
@@ -16,21 +15,21 @@ const STEPS: u32 = 256;
 /// The clock of one evaluation.
 pub(crate) struct Clock<'a> {
     watch: Watch<'a>,
-    pub(crate) ran: Ran,
+    pub(crate) ran: Done,
     n_steps: u32,
     /// The number of elements at which the time is looked at next.
     look_at: u64,
 }
 
 impl<'a> Clock<'a> {
-    pub(super) fn new(plan: &Plan, request: &'a Request, bound: &Bound) -> Self {
-        let watch = Watch::new(plan, request, bound);
-        Self { watch, ran: Ran::default(), n_steps: 0, look_at: ELEMENTS }
+    pub(super) fn new(plan: &Plan, request: &Request, bound: &Bound) -> Self {
+        let watch = Watch::of(plan, request, bound);
+        Self { watch, ran: Done::default(), n_steps: 0, look_at: ELEMENTS }
     }
 
-    /// The evaluation is a part of a call that may be over sooner.
-    pub(super) fn within(&mut self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) {
-        self.watch.within(is_over);
+    /// The same for a part of a call, which may end before.
+    pub(super) fn within(self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
+        Self { watch: self.watch.within(is_over), ..self }
     }
 
     /// Whether the answer is still wanted, if it is time to look.
@@ -51,13 +50,13 @@ impl<'a> Clock<'a> {
 
     /// Whether the answer is still wanted.
     pub(crate) fn check(&self) -> Result<(), EvalError> {
-        self.watch.over(self.ran).map_or(Ok(()), Err)
+        self.watch.check(self.ran)
     }
 
     /// Whether the answer is still wanted after so many more runs of so many elements each; any
     /// thread may ask.
     pub(crate) fn is_over_after(&self, n_runs: usize, n_elements: usize) -> bool {
-        self.watch.over(self.ran.and(n_runs, n_elements)).is_some()
+        self.watch.ended(self.ran.and(n_runs, n_elements)).is_some()
     }
 
     /// Ends the evaluation, if it is not over, and says why it is.

@@ -28,7 +28,7 @@ pub(crate) fn evaluate_within(
     is_over: Option<&(dyn Fn() -> bool + Sync)>,
 ) -> Result<Answer, EvalError> {
     let mut walk = Walk::new(plan, request, bound, Plain);
-    walk.clock.within(is_over);
+    walk.clock = walk.clock.within(is_over);
     walk.answer(bound)
 }
 

@@ -30,7 +30,7 @@ impl Evaluator for Forgetful {
         self.name
     }
 
-    fn evaluate(&self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         (self.make)().evaluate(plan, request)
     }
 }
@@ -51,39 +51,39 @@ fn cases(n: u64) -> u64 {
 
 #[test]
 fn all_agree_by_hand() {
-    for_all(|row, make| cases_by_hand(&*without_results(row, make)));
+    for_all(|row, make| cases_by_hand(&mut *without_results(row, make)));
 }
 
 #[test]
 fn all_agree_on_what_once_failed() {
-    for_all(|row, make| fixtures(&*without_results(row, make)));
+    for_all(|row, make| fixtures(&mut *without_results(row, make)));
 }
 
 #[test]
 fn all_agree_on_generated_graphs() {
-    for_all(|row, make| generated(&*without_results(row, make)));
+    for_all(|row, make| generated(&mut *without_results(row, make)));
 }
 
 #[test]
 fn all_agree_on_ticks_of_generated_documents() {
     for_all(|row, make| {
-        let evaluator = make();
+        let mut evaluator = make();
         // With state in scopes the others go the way of `lazy`.
         let is_other = row.name != "lazy" && !evaluator.keeps_results();
-        ticks_suite(&*evaluator, 0..if is_other { cases(400) / 4 } else { cases(400) });
+        ticks_suite(&mut *evaluator, 0..if is_other { cases(400) / 4 } else { cases(400) });
     });
 }
 
 #[test]
 fn all_agree_on_ticks_that_once_failed() {
-    for_all(|_, make| ticks_fixtures(&*make()));
+    for_all(|_, make| ticks_fixtures(&mut *make()));
 }
 
 #[test]
 fn results_of_other_documents_and_requests_do_not_show() {
     for_all(|row, make| match row.name {
         "lazy" => {}
-        "incremental" => reuse_suite(&*make(), &Lazy, 0..cases(100)),
-        _ => reuse_suite(&*make(), &Lazy, 0..cases(100) / 4),
+        "incremental" => reuse_suite(&mut *make(), &mut Lazy, 0..cases(100)),
+        _ => reuse_suite(&mut *make(), &mut Lazy, 0..cases(100) / 4),
     });
 }

@@ -25,14 +25,14 @@ const LONG: &str = "n0 = context.index
 #[test]
 fn a_cancelled_evaluation_ends() {
     let mut request = Request::new();
-    request.cancel = Some(Arc::new(AtomicBool::new(true)));
+    request.budget.cancel = Some(Arc::new(AtomicBool::new(true)));
     assert_eq!(Lazy.evaluate(&plan(LONG), &request).err(), Some(EvalError::Cancelled));
 }
 
 #[test]
 fn a_deadline_that_is_past_ends_the_evaluation() {
     let mut request = Request::new();
-    request.deadline = Instant::now().checked_sub(Duration::from_secs(1));
+    request.budget.deadline = Instant::now().checked_sub(Duration::from_secs(1));
     assert_eq!(Lazy.evaluate(&plan(LONG), &request).err(), Some(EvalError::Deadline));
 }
 
@@ -42,7 +42,9 @@ fn bytes_beyond_the_budget_are_refused() {
     let sines = plan("n0 = input x: f64 = 0.0\nn1 = math.sin n0\noutput n1");
     // Gigabytes, which are not taken.
     let of_index = plan("n0 = context.index\nn1 = math.sin n0\noutput n1");
-    for evaluator in [&Lazy as &dyn Evaluator, &Chunked::new(), &List::new(), &Auto::new()] {
+    for evaluator in
+        [&mut Lazy as &mut dyn Evaluator, &mut Chunked::new(), &mut List::new(), &mut Auto::new()]
+    {
         let request = |n: usize| Request::new().column("x", Column::from_vec(vec![0.5_f64; n]));
         let found = evaluator.evaluate(&sines, &request(1000).with_limits(limits(1000)));
         assert_eq!(found.err(), Some(EvalError::Bytes { limit: 1000 }));
@@ -130,14 +132,14 @@ fn between_two_nodes_that_may_be_slow_an_evaluation_ends() {
             raised.store(true, Ordering::Relaxed);
         }
     });
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         let mut request = Request::new();
-        request.cancel = Some(Arc::clone(&flag));
+        request.budget.cancel = Some(Arc::clone(&flag));
         let ended = evaluator.evaluate(&plan, &request).err();
         assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
         assert_eq!(n_ran.swap(0, Ordering::Relaxed), 5, "{}", evaluator.name());
         flag.store(false, Ordering::Relaxed);
-        request.cancel = None;
+        request.budget.cancel = None;
         request.progress = Some(
             Progress::new(|done| match done.runs {
                 0..5 => ControlFlow::Continue(()),
@@ -158,9 +160,9 @@ fn between_two_nodes_that_may_be_slow_an_evaluation_ends() {
 fn what_is_done_too_late_is_no_answer() {
     let plan = chain_of(|| std::thread::sleep(Duration::from_millis(1)));
     for after in [1, 12, 19] {
-        for evaluator in evaluators() {
+        for mut evaluator in evaluators() {
             let mut request = Request::new();
-            request.deadline = Some(Instant::now() + Duration::from_millis(after));
+            request.budget.deadline = Some(Instant::now() + Duration::from_millis(after));
             let ended = evaluator.evaluate(&plan, &request).err();
             assert_eq!(ended, Some(EvalError::Deadline), "{}", evaluator.name());
         }
@@ -180,9 +182,9 @@ fn what_is_done_when_nobody_waits_any_more_is_no_answer() {
     }));
     // The last node that runs raises the flag: what was computed is not given out.
     let plan = plan_with(&registry, text);
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         let mut request = Request::new();
-        request.cancel = Some(Arc::clone(&flag));
+        request.budget.cancel = Some(Arc::clone(&flag));
         let ended = evaluator.evaluate(&plan, &request).err();
         assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
         assert_eq!(n_ran.swap(0, Ordering::Relaxed), 1);

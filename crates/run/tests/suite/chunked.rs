@@ -20,7 +20,7 @@ fn triangles(n: usize) -> Request {
     Request::new().column("a", corners(0, n)).column("b", corners(1, n)).column("c", corners(4, n))
 }
 
-pub(crate) fn assert_same(plan: &Plan, request: &Request, evaluator: &Chunked) {
+pub(crate) fn assert_same(plan: &Plan, request: &Request, evaluator: &mut Chunked) {
     let expected = Lazy.evaluate(plan, request).expect("the request fits");
     let found = evaluator.evaluate(plan, request).expect("the request fits");
     for (a, b) in expected.outputs.iter().zip(&found.outputs) {
@@ -40,9 +40,9 @@ fn large_columns_are_the_same_on_any_number_of_threads() {
     for n in [1, 5, 1000, 300_000] {
         let request = triangles(n);
         for threads in [1, 2, 5] {
-            assert_same(&plan, &request, &Chunked::new().threads(sized(threads)));
-            let regions = Chunked::new().threads(sized(threads)).without_stages();
-            assert_same(&plan, &request, &regions);
+            assert_same(&plan, &request, &mut Chunked::new().threads(sized(threads)));
+            let mut regions = Chunked::new().threads(sized(threads)).without_stages();
+            assert_same(&plan, &request, &mut regions);
         }
     }
 }
@@ -68,19 +68,19 @@ fn what_lacks_an_axis_is_computed_on_fewer_cells() {
         .per_time("t", vec![1.0_f32, 4.0])
         .column("x", vec![1.0_f32, 2.0, 3.0])
         .with_log(LogDetail::Counts);
-    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+    for mut evaluator in [Chunked::new(), Chunked::new().without_stages()] {
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let elements: Vec<u64> = answer.log.entries.iter().map(|entry| entry.elements).collect();
         assert_eq!(elements, [0, 0, 0, 1, 2, 2, 6, 6, 3, 6]);
         assert_eq!(answer.column::<f32>("roots"), Some(vec![1.0, 1.0, 1.0, 2.0, 2.0, 2.0]));
-        assert_same(&plan, &request, &evaluator);
+        assert_same(&plan, &request, &mut evaluator);
     }
 }
 
 #[test]
 fn values_within_a_region_take_no_memory() {
     let plan = plan(HERON);
-    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+    for mut evaluator in [Chunked::new(), Chunked::new().without_stages()] {
         let request = triangles(1000).with_log(LogDetail::Counts);
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let bytes: u64 = answer.log.entries.iter().map(|entry| entry.bytes).sum();
@@ -103,7 +103,7 @@ fn outputs_are_written_into_memory_of_the_caller() {
     );
     let request =
         Request::new().per_time("t", vec![4.0_f32, 9.0]).column("x", vec![1.0_f32, 2.0, 3.0]);
-    for evaluator in [Chunked::new(), Chunked::new().without_stages()] {
+    for mut evaluator in [Chunked::new(), Chunked::new().without_stages()] {
         let mut all = [[0.0_f32; 6]; 4];
         let [product, constant, root, x] = &mut all;
         let mut buffers = [product, constant, root, x].map(|b| OutputBuffer::from(&mut b[..]));
@@ -246,8 +246,8 @@ fn cheap_arms_are_computed_for_all_elements_and_selected_from() {
     let x: Column = (0..1000).map(|i| (i as f32 - 200.0) / 400.0).collect();
     let i: Column = (0..1000).map(|i| i % 7 - 2).collect();
     let request = Request::new().column("x", x).column("v", corners(1, 1000)).column("i", i);
-    assert_same(&plan, &request, &Chunked::new());
-    assert_same(&plan, &request, &Chunked::new().without_stages());
+    assert_same(&plan, &request, &mut Chunked::new());
+    assert_same(&plan, &request, &mut Chunked::new().without_stages());
     assert_eq!(elements(&plan, &request)[4..], [1000; 7]);
 }
 
@@ -271,11 +271,11 @@ fn arms_in_a_graph_with_functions_are_selected_from_if_all_that_may_fail_is_need
     let request = Request::new().column("x", x);
     // Both arms of both switches read the maximum, which may fail: of nothing there is none.
     let needed = plan(&text("n6"));
-    assert_same(&needed, &request, &Chunked::new());
+    assert_same(&needed, &request, &mut Chunked::new());
     assert_eq!(elements(&needed, &request)[4..], [1000; 5]);
     // Here one arm does not, so the outer switch sorts the elements.
     let not_needed = plan(&text("n0"));
-    assert_same(&not_needed, &request, &Chunked::new());
+    assert_same(&not_needed, &request, &mut Chunked::new());
     assert_eq!(elements(&not_needed, &request)[4..], [500, 500, 500, 500, 1000]);
 }
 
@@ -295,7 +295,7 @@ fn a_switch_of_the_whole_column_joins_with_the_arm_that_is_taken() {
     let x: Column = (0..1000).map(|i| i as f32 / 1000.0).collect();
     for (c, [parts, roots, squares]) in [(false, [1000, 1000, 0]), (true, [0, 0, 1000])] {
         let request = Request::new().column("x", x.clone()).set("c", c);
-        assert_same(&plan, &request, &Chunked::new());
+        assert_same(&plan, &request, &mut Chunked::new());
         let counted = request.with_log(LogDetail::Counts);
         let answer = Chunked::new().evaluate(&plan, &counted).expect("it fits");
         let log: Vec<(u64, u64)> =
@@ -325,9 +325,9 @@ fn costly_arms_and_choices_that_are_the_same_for_all_compute_what_is_taken() {
     let c: Column = (0..100).map(|i| i % 4 == 0).collect();
     let one = Request::new().column("x", x.clone());
     let each = Request::new().column("x", x).column("c", c);
-    assert_same(&cheap, &one, &Chunked::new());
+    assert_same(&cheap, &one, &mut Chunked::new());
     assert_eq!(elements(&cheap, &one)[2..4], [0, 100]);
     assert_eq!(elements(&cheap, &each)[2..4], [100, 100]);
-    assert_same(&costly, &each, &Chunked::new());
+    assert_same(&costly, &each, &mut Chunked::new());
     assert_eq!(elements(&costly, &each)[19..21], [75, 25]);
 }

@@ -27,7 +27,7 @@ fn at(i: i32) -> Request {
 }
 
 /// Asks, compares with `lazy`, and says what became of `list.get`, or of the first node there is.
-fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> Fate {
+fn ask(evaluator: &mut Incremental, plan: &Plan, request: Request) -> Fate {
     let request = request.with_log(LogDetail::Counts);
     let answer = evaluator.evaluate(plan, &request).expect("it fits");
     let expected = Lazy.evaluate(plan, &request).expect("it fits");
@@ -40,41 +40,41 @@ fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> Fate {
 
 #[test]
 fn what_failed_runs_again_when_its_inputs_change() {
-    let (plan, evaluator) = (plan(GET), Incremental::new());
-    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Ran(RunReason::First));
-    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
-    assert_eq!(ask(&evaluator, &plan, at(8)), Fate::Ran(RunReason::InputChanged));
-    assert_eq!(ask(&evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
-    assert_eq!(ask(&evaluator, &plan, at(1)), Fate::Ran(RunReason::InputChanged));
-    assert_eq!(ask(&evaluator, &plan, at(8)), Fate::Skipped(SkipReason::Failed));
-    assert_eq!(ask(&evaluator, &plan, at(1)), Fate::Skipped(SkipReason::Cached));
+    let (plan, mut evaluator) = (plan(GET), Incremental::new());
+    assert_eq!(ask(&mut evaluator, &plan, at(7)), Fate::Ran(RunReason::First));
+    assert_eq!(ask(&mut evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
+    assert_eq!(ask(&mut evaluator, &plan, at(8)), Fate::Ran(RunReason::InputChanged));
+    assert_eq!(ask(&mut evaluator, &plan, at(7)), Fate::Skipped(SkipReason::Failed));
+    assert_eq!(ask(&mut evaluator, &plan, at(1)), Fate::Ran(RunReason::InputChanged));
+    assert_eq!(ask(&mut evaluator, &plan, at(8)), Fate::Skipped(SkipReason::Failed));
+    assert_eq!(ask(&mut evaluator, &plan, at(1)), Fate::Skipped(SkipReason::Cached));
 }
 
 #[test]
 fn the_element_that_failed_is_told_again() {
-    let (plan, evaluator) = (plan(GET), Incremental::new());
+    let (plan, mut evaluator) = (plan(GET), Incremental::new());
     let some = |indices: &[i32]| {
         let indices = Column::from_vec(indices.to_vec());
         Request::new().set("xs", list(&[1.0, 2.0])).column("i", indices)
     };
     let bad = || some(&[0, 1, 5, 9]);
-    assert_eq!(ask(&evaluator, &plan, bad()), Fate::Ran(RunReason::First));
-    assert_eq!(ask(&evaluator, &plan, bad()), Fate::Skipped(SkipReason::Failed));
+    assert_eq!(ask(&mut evaluator, &plan, bad()), Fate::Ran(RunReason::First));
+    assert_eq!(ask(&mut evaluator, &plan, bad()), Fate::Skipped(SkipReason::Failed));
     let answer = evaluator.evaluate(&plan, &bad()).expect("it fits");
     assert_eq!(answer.failures[0].cell, [("index", 2)]);
-    assert_eq!(ask(&evaluator, &plan, some(&[0, 1, 1, 0])), Fate::Ran(RunReason::InputChanged));
+    assert_eq!(ask(&mut evaluator, &plan, some(&[0, 1, 1, 0])), Fate::Ran(RunReason::InputChanged));
     // As many elements, but fewer of them along the axis that is asked for.
-    assert_eq!(ask(&evaluator, &plan, some(&[0, 1, 5])), Fate::Ran(RunReason::InputChanged));
+    assert_eq!(ask(&mut evaluator, &plan, some(&[0, 1, 5])), Fate::Ran(RunReason::InputChanged));
 }
 
 #[test]
 fn what_failed_for_a_limit_runs_when_the_limit_is_raised() {
     let plan = plan("n0 = input n: i32\nn1 = const 0.0\nn2 = list.range n1 n1 n0\noutput n2");
-    let evaluator = Incremental::new();
-    let ask = |list_length| {
+    let mut evaluator = Incremental::new();
+    let mut ask = |list_length| {
         let limits = Limits { list_length, ..Limits::default() };
         let request = Request::new().set("n", 100).with_limits(limits);
-        ask(&evaluator, &plan, request)
+        ask(&mut evaluator, &plan, request)
     };
     assert_eq!(ask(50), Fate::Ran(RunReason::First));
     assert_eq!(ask(50), Fate::Skipped(SkipReason::Failed));
@@ -94,7 +94,7 @@ fn what_is_volatile_is_tried_each_time() {
         let def = NodeDef::new("my.device", "Reads a device").input("x", Type::F32, "");
         registry.register(def.output("value", Type::F32, "").function(device).class(class));
         let plan = plan_with(&registry, "n0 = input x: f32 = 1.0\nn1 = my.device n0\noutput n1");
-        let evaluator = Incremental::new();
+        let mut evaluator = Incremental::new();
         for _ in 0..3 {
             let answer = evaluator.evaluate(&plan, &Request::new()).expect("it fits");
             assert_eq!(answer.failures[0].message, "it is off");

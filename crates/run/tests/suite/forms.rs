@@ -33,7 +33,7 @@ fn two_outputs() -> Plan {
 }
 
 /// Runs since the last answer, and the bits of the outputs.
-fn read(evaluator: &Incremental, plan: &Plan, request: &Request) -> (u64, Vec<u64>) {
+fn read(evaluator: &mut Incremental, plan: &Plan, request: &Request) -> (u64, Vec<u64>) {
     let request = request.clone().with_log(LogDetail::Counts);
     let answer = evaluator.evaluate(plan, &request).expect("it is answered");
     let bits = |output: &millstream_ir::answer::OutputAnswer| {
@@ -48,16 +48,16 @@ fn forms_differ_in_when_nodes_run() {
     let plan = two_outputs();
     let x = |x: f32| Request::new().set("x", x).with_log(LogDetail::Counts);
     let runs = FORMS.map(|propagation| {
-        let evaluator = form(propagation);
-        assert_eq!(read(&evaluator, &plan, &x(1.0)).0, 5);
+        let mut evaluator = form(propagation);
+        assert_eq!(read(&mut evaluator, &plan, &x(1.0)).0, 5);
         // Two changes, of which nobody sees the first, and a third that is read.
         for value in [4.0, 9.0] {
             evaluator.commit(&plan, &x(value)).expect("it fits");
         }
-        let (n_runs, bits) = read(&evaluator, &plan, &x(16.0));
-        let walked = Incremental::new().without_live_graph();
-        assert_eq!(bits, read(&walked, &plan, &x(16.0)).1);
-        assert_eq!(read(&evaluator, &plan, &x(16.0)).0, 0, "nothing changed");
+        let (n_runs, bits) = read(&mut evaluator, &plan, &x(16.0));
+        let mut walked = Incremental::new().without_live_graph();
+        assert_eq!(bits, read(&mut walked, &plan, &x(16.0)).1);
+        assert_eq!(read(&mut evaluator, &plan, &x(16.0)).0, 0, "nothing changed");
         n_runs
     });
     // All five steps once; three times; as often; and what only `b` reads but once.
@@ -69,10 +69,10 @@ fn a_change_that_is_taken_back_before_it_is_read_runs_nothing_if_pulled() {
     let plan = two_outputs();
     let x = |x: f32| Request::new().set("x", x).with_log(LogDetail::Counts);
     let runs = FORMS.map(|propagation| {
-        let evaluator = form(propagation);
-        read(&evaluator, &plan, &x(1.0));
+        let mut evaluator = form(propagation);
+        read(&mut evaluator, &plan, &x(1.0));
         evaluator.commit(&plan, &x(4.0)).expect("it fits");
-        read(&evaluator, &plan, &x(1.0)).0
+        read(&mut evaluator, &plan, &x(1.0)).0
     });
     assert_eq!(runs, [0, 10, 10, 6]);
 }
@@ -81,7 +81,7 @@ fn a_change_that_is_taken_back_before_it_is_read_runs_nothing_if_pulled() {
 fn what_is_asked_for_may_change() {
     let plan = two_outputs();
     for propagation in FORMS {
-        let evaluator = form(propagation);
+        let mut evaluator = form(propagation);
         for (i, outputs) in
             [&["a"][..], &["b"], &["b", "a"], &["a", "b"], &["b"]].iter().enumerate()
         {
@@ -91,13 +91,13 @@ fn what_is_asked_for_may_change() {
             };
             evaluator.commit(&plan, &asked(i as f32 * 3.0)).expect("it fits");
             let request = asked(i as f32);
-            let expected = read(&Incremental::new().without_live_graph(), &plan, &request).1;
-            assert_eq!(read(&evaluator, &plan, &request).1, expected, "{propagation:?} {i}");
+            let expected = read(&mut Incremental::new().without_live_graph(), &plan, &request).1;
+            assert_eq!(read(&mut evaluator, &plan, &request).1, expected, "{propagation:?} {i}");
         }
     }
 }
 
-fn unfit(evaluator: &Incremental, plan: &Plan, request: &Request) -> String {
+fn unfit(evaluator: &mut Incremental, plan: &Plan, request: &Request) -> String {
     let refused = evaluator.evaluate(plan, request).expect_err("it cannot evaluate this");
     assert_eq!(evaluator.commit(plan, request), Err(refused.clone()));
     assert!(matches!(refused, EvalError::Unfit { .. }), "{refused}");
@@ -107,25 +107,25 @@ fn unfit(evaluator: &Incremental, plan: &Plan, request: &Request) -> String {
 #[test]
 fn more_than_single_values_is_refused_and_nothing_else_takes_its_place() {
     let plan = two_outputs();
-    let push = form(Propagation::Push);
+    let mut push = form(Propagation::Push);
     let many = "incremental-push cannot evaluate this: it keeps single values only; ";
     let told = |what: &str| format!("{many}{what}");
     let column = Request::new().column("x", Column::from_vec(vec![1.0_f32, 2.0]));
     let elements = told("many elements or moments are asked for");
-    assert_eq!(unfit(&push, &plan, &column), elements);
-    assert_eq!(unfit(&push, &plan, &Request::new().count(3)), elements);
+    assert_eq!(unfit(&mut push, &plan, &column), elements);
+    assert_eq!(unfit(&mut push, &plan, &Request::new().count(3)), elements);
     let looped = super::lazy::plan(
         "n0 = input k: i32 = 3\nn1 = context.index\nn2 = list.generate n1 n0\noutput n2",
     );
-    let refused = unfit(&push, &looped, &Request::new());
+    let refused = unfit(&mut push, &looped, &Request::new());
     assert!(refused.starts_with(many), "{refused}");
     assert!(refused.ends_with("it changes the context of an input"), "{refused}");
-    let tolerant = form(Propagation::Pull).equality(Type::F32, Equality::Within(0.1));
+    let mut tolerant = form(Propagation::Pull).equality(Type::F32, Equality::Within(0.1));
     let why =
         "incremental-pull cannot evaluate this: it compares bits, and another equality is wanted";
-    assert_eq!(unfit(&tolerant, &plan, &Request::new()), why);
+    assert_eq!(unfit(&mut tolerant, &plan, &Request::new()), why);
     // The plan may be asked again for what fits.
-    assert_eq!(read(&push, &plan, &Request::new()).0, 5);
+    assert_eq!(read(&mut push, &plan, &Request::new()).0, 5);
 }
 
 /// How often functions may run once more in the mixed form: it computes the outputs that what is pushed
@@ -149,10 +149,10 @@ fn forms_agree_on_generated_graphs() {
     let compared = std::cell::Cell::new(0);
     let outcome = runner.run(&cases_with_more(14, 4), |(case, more)| {
         for propagation in FORMS {
-            let evaluator = form(propagation);
+            let mut evaluator = form(propagation);
             for request in std::iter::once(&case.request).chain(&more) {
                 let request = request.request();
-                match super::incremental::compare(&evaluator, &case.plain, &request) {
+                match super::incremental::compare(&mut evaluator, &case.plain, &request) {
                     Ok([lazy, kept]) => {
                         let most = lazy + runs_for_more(&case.plain, propagation);
                         assert!(kept <= most, "{kept} runs, {lazy} without memory");
@@ -187,7 +187,7 @@ fn values_of_any_type_travel() {
     );
     let ask = |v: [f32; 3], i: i32| Request::new().set("v", Vec3(v)).set("i", i);
     for propagation in FORMS {
-        let evaluator = form(propagation);
+        let mut evaluator = form(propagation);
         for (v, i) in [
             ([3.0, 4.0, 0.0], 0),
             ([3.0, 4.0, 0.0], 2),
@@ -198,7 +198,7 @@ fn values_of_any_type_travel() {
         ] {
             let request = ask(v, i);
             evaluator.commit(&plan, &request).expect("it fits");
-            let [_, n_runs] = super::incremental::compare(&evaluator, &plan, &request)
+            let [_, n_runs] = super::incremental::compare(&mut evaluator, &plan, &request)
                 .unwrap_or_else(|problem| panic!("{propagation:?} {v:?} {i}: {problem}"));
             assert!(n_runs <= 6, "{propagation:?}: {n_runs} runs");
         }

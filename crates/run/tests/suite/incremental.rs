@@ -36,7 +36,7 @@ fn failed(answer: &Answer) -> BTreeSet<String> {
 
 /// Asks both; answers how often steps ran in each.
 pub(crate) fn compare(
-    evaluator: &Incremental,
+    evaluator: &mut Incremental,
     plan: &Plan,
     request: &Request,
 ) -> Result<[u64; 2], String> {
@@ -92,12 +92,12 @@ fn answers_do_not_depend_on_what_was_asked_before() {
 /// Requests one after the other: each is answered as without memory, with no more runs, and with none if
 /// it was just asked.
 fn in_order(case: &Case, requests: &[RequestSketch]) -> Result<(), String> {
-    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+    for mut evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
         let mut last = String::new();
         for (i, sketch) in requests.iter().enumerate() {
             let request = sketch.request();
             let was_just_asked = std::mem::replace(&mut last, sketch.to_string()) == last;
-            let [lazy, kept] = match compare(&evaluator, &case.plain, &request) {
+            let [lazy, kept] = match compare(&mut evaluator, &case.plain, &request) {
                 Ok(runs) => runs,
                 Err(problem) if problem.contains("list_length") => continue,
                 Err(problem) => return Err(format!("request {i}: {problem}")),
@@ -143,7 +143,7 @@ fn plan(text: &str) -> Plan {
 }
 
 /// Asks; answers what became of the steps of each node type, and how often steps ran.
-fn ask(evaluator: &Incremental, plan: &Plan, request: Request) -> (Vec<(String, Fate)>, u64) {
+fn ask(evaluator: &mut Incremental, plan: &Plan, request: Request) -> (Vec<(String, Fate)>, u64) {
     let answer = evaluator.evaluate(plan, &request.with_log(LogDetail::Counts));
     let answer = answer.expect("it is answered");
     let mut fates = Vec::new();
@@ -173,11 +173,11 @@ fn all_contexts_of_a_request_are_known_when_it_is_asked_again() {
         (shift, sum) = (next, next + 2);
     }
     let plan = plan(&format!("{text}output n{sum}"));
-    let evaluator = Incremental::new();
+    let mut evaluator = Incremental::new();
     let request = || Request::new().count(5).time(0.5);
-    let (_, n_runs) = ask(&evaluator, &plan, request());
+    let (_, n_runs) = ask(&mut evaluator, &plan, request());
     assert!(n_runs > 20, "{n_runs}");
-    assert_eq!(ask(&evaluator, &plan, request()).1, 0);
+    assert_eq!(ask(&mut evaluator, &plan, request()).1, 0);
 }
 
 const SHIFTED: &str = "n0 = input x: f64 = 1.0
@@ -191,25 +191,25 @@ const SHIFTED: &str = "n0 = input x: f64 = 1.0
 #[test]
 fn the_log_says_why_steps_ran_and_why_not() {
     use Fate::{Ran, Skipped};
-    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+    for mut evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
         let plan = plan(SHIFTED);
         let of = |fates: &[(String, Fate)], name: &str| {
             let (_, fate) = fates.iter().find(|(known, _)| known == name).expect("it is there");
             *fate
         };
-        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.25));
+        let (fates, n_runs) = ask(&mut evaluator, &plan, Request::new().time(1.25));
         assert_eq!((of(&fates, "math.add"), n_runs), (Ran(RunReason::First), 4));
         assert_eq!(of(&fates, "context.time"), Ran(RunReason::First));
         // Another time with the same floor.
-        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(1.5));
+        let (fates, n_runs) = ask(&mut evaluator, &plan, Request::new().time(1.5));
         assert_eq!((of(&fates, "math.floor"), n_runs), (Ran(RunReason::InputChanged), 1));
         assert_eq!(of(&fates, "math.add"), Skipped(SkipReason::CutOff));
         assert_eq!(of(&fates, "context.time"), Ran(RunReason::FeatureChanged));
         assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
-        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5));
+        let (fates, n_runs) = ask(&mut evaluator, &plan, Request::new().time(2.5));
         assert_eq!((of(&fates, "math.multiply"), n_runs), (Ran(RunReason::InputChanged), 3));
         assert_eq!(of(&fates, "math.sin"), Skipped(SkipReason::Cached));
-        let (fates, n_runs) = ask(&evaluator, &plan, Request::new().time(2.5).set("x", 1.0));
+        let (fates, n_runs) = ask(&mut evaluator, &plan, Request::new().time(2.5).set("x", 1.0));
         assert_eq!((of(&fates, "context.time"), n_runs), (Skipped(SkipReason::Cached), 0));
     }
 }
@@ -217,7 +217,7 @@ fn the_log_says_why_steps_ran_and_why_not() {
 #[test]
 fn an_arm_that_is_not_taken_is_not_needed() {
     use Fate::{Ran, Skipped};
-    for evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
+    for mut evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
         let plan = plan(
             "n0 = input b: bool = true
             n1 = input x: f32 = 1.0
@@ -226,16 +226,21 @@ fn an_arm_that_is_not_taken_is_not_needed() {
             n4 = control.switch n0 n2 n3
             output n4",
         );
-        let fate_of_arm = |request: Request| ask(&evaluator, &plan, request).0[1].1;
-        assert_eq!(fate_of_arm(Request::new()), Ran(RunReason::First));
+        let fate_of_arm =
+            |evaluator: &mut Incremental, request: Request| ask(evaluator, &plan, request).0[1].1;
+        let evaluator = &mut evaluator;
+        assert_eq!(fate_of_arm(evaluator, Request::new()), Ran(RunReason::First));
         let off = |x: f32| Request::new().set("b", false).set("x", x);
-        assert_eq!(fate_of_arm(off(1.0)), Skipped(SkipReason::NotNeeded));
-        assert_eq!(fate_of_arm(off(2.0)), Skipped(SkipReason::NotNeeded));
+        assert_eq!(fate_of_arm(evaluator, off(1.0)), Skipped(SkipReason::NotNeeded));
+        assert_eq!(fate_of_arm(evaluator, off(2.0)), Skipped(SkipReason::NotNeeded));
         // Runs that nobody logged count.
         evaluator.evaluate(&plan, &Request::new().set("x", 2.0)).expect("it runs");
-        assert_eq!(fate_of_arm(Request::new().set("x", 2.0)), Skipped(SkipReason::Cached));
+        assert_eq!(
+            fate_of_arm(evaluator, Request::new().set("x", 2.0)),
+            Skipped(SkipReason::Cached)
+        );
         let other = Request::new().set("x", 3.0);
-        assert_eq!(fate_of_arm(other), Ran(RunReason::InputChanged));
+        assert_eq!(fate_of_arm(evaluator, other), Ran(RunReason::InputChanged));
     }
 }
 
@@ -258,24 +263,24 @@ fn numbers(seed: u64) -> Column {
 fn values_that_come_back_hit_the_memo_within_its_budget() {
     let plan = plan(SORTED);
     let list = |seed| Request::new().set("x", Value::List(numbers(seed)));
-    let evaluator = Incremental::new();
+    let mut evaluator = Incremental::new();
     // Whether the sum is kept as well depends on how fast the machine is.
-    let fate_of_sort = |evaluator: &Incremental, seed| ask(evaluator, &plan, list(seed)).0[0].1;
+    let fate_of_sort = |evaluator: &mut Incremental, seed| ask(evaluator, &plan, list(seed)).0[0].1;
     for seed in 0..4 {
-        assert_eq!(ask(&evaluator, &plan, list(seed)).1, 2);
+        assert_eq!(ask(&mut evaluator, &plan, list(seed)).1, 2);
     }
     let kept = Fate::Skipped(SkipReason::Cached);
     for seed in [2, 0, 3, 1, 1] {
-        assert_eq!(fate_of_sort(&evaluator, seed), kept, "list {seed} was there before");
+        assert_eq!(fate_of_sort(&mut evaluator, seed), kept, "list {seed} was there before");
     }
     // A sorted list holds 80 kB: two fit besides the one in use.
-    let evaluator = Incremental::new().budget(250_000);
+    let mut evaluator = Incremental::new().budget(250_000);
     for seed in 0..5 {
-        fate_of_sort(&evaluator, seed);
+        fate_of_sort(&mut evaluator, seed);
     }
     assert!(evaluator.bytes() <= 250_000, "{} bytes", evaluator.bytes());
-    assert_eq!(fate_of_sort(&evaluator, 4), kept);
-    let reasons: Vec<Fate> = (0..5).map(|seed| fate_of_sort(&evaluator, seed)).collect();
+    assert_eq!(fate_of_sort(&mut evaluator, 4), kept);
+    let reasons: Vec<Fate> = (0..5).map(|seed| fate_of_sort(&mut evaluator, seed)).collect();
     assert!(reasons.contains(&Fate::Ran(RunReason::Evicted)), "{reasons:?}");
 }
 
@@ -298,8 +303,8 @@ n5 = my.slow n2
 output length n4
 output again n5",
     );
-    let evaluator = Incremental::new().without_live_graph();
-    let slow_runs = |x: i32| {
+    let mut evaluator = Incremental::new().without_live_graph();
+    let mut slow_runs = |x: i32| {
         let request = Request::new().set("x", Value::from(x as f32));
         let answer = evaluator.evaluate(&plan, &request.with_log(LogDetail::Counts)).expect("runs");
         let is_slow = |step: &StepId| match plan.steps[*step].op {
@@ -309,10 +314,10 @@ output again n5",
         let slow = plan.steps.ids().filter(is_slow);
         slow.map(|step| answer.log.entry(step).map_or(0, |entry| entry.runs)).sum::<u32>()
     };
-    let first: u32 = (0..150).map(slow_runs).sum();
+    let first: u32 = (0..150).map(&mut slow_runs).sum();
     // A chain: what one gives the next reads.
     assert_eq!(first, 300);
-    assert_eq!((0..150).chain((0..150).rev()).map(slow_runs).sum::<u32>(), 0);
+    assert_eq!((0..150).chain((0..150).rev()).map(&mut slow_runs).sum::<u32>(), 0);
 }
 
 #[test]
@@ -326,8 +331,8 @@ fn a_larger_demand_computes_the_rest() {
         n6 = control.switch n3 n0 n5
         output n6";
     let plan = plan(text);
-    let evaluator = Incremental::new();
-    let elements = |limit: i32| {
+    let mut evaluator = Incremental::new();
+    let mut elements = |limit: i32| {
         let request = Request::new().count(10).set("limit", limit).with_log(LogDetail::Counts);
         let answer = evaluator.evaluate(&plan, &request).expect("it is answered");
         let sines = plan.steps.iter().find(|(_, step)| {
@@ -368,9 +373,9 @@ fn a_tolerance_compares_with_what_was_passed_on() {
         n2 = math.sqrt n1
         output n2";
     let plan = plan(text);
-    let evaluator = Incremental::new().equality(Type::F32, Equality::Within(0.5));
-    let ask = |x: f32| {
-        let (_, n_runs) = ask(&evaluator, &plan, Request::new().set("x", x));
+    let mut evaluator = Incremental::new().equality(Type::F32, Equality::Within(0.5));
+    let mut ask = |x: f32| {
+        let (_, n_runs) = ask(&mut evaluator, &plan, Request::new().set("x", x));
         let answer = evaluator.evaluate(&plan, &Request::new().set("x", x)).expect("it fits");
         (answer.value::<f32>(&plan.outputs[0].name), n_runs)
     };
@@ -387,10 +392,11 @@ fn by_handle_a_new_list_counts_as_changed() {
     let plan = plan(SORTED);
     let list = || Request::new().set("x", Value::List(numbers(1)));
     for (equality, expected) in [(Equality::Exact, 0), (Equality::ByHandle, 0)] {
-        let evaluator = Incremental::new().equality(Type::F32.list().expect("a list"), equality);
-        ask(&evaluator, &plan, list());
+        let mut evaluator =
+            Incremental::new().equality(Type::F32.list().expect("a list"), equality);
+        ask(&mut evaluator, &plan, list());
         // Inputs are compared by their bits: they come from outside.
-        assert_eq!(ask(&evaluator, &plan, list()).1, expected);
+        assert_eq!(ask(&mut evaluator, &plan, list()).1, expected);
     }
     // Two orders of the same numbers sort to equal lists.
     let mut reversed = numbers(1).as_slice::<f32>().expect("they are f32").to_vec();
@@ -398,9 +404,10 @@ fn by_handle_a_new_list_counts_as_changed() {
     let reversed = Column::from_vec(reversed);
     let reversed = Request::new().set("x", Value::List(reversed));
     for (equality, n_runs) in [(Equality::Exact, 1), (Equality::ByHandle, 2)] {
-        let evaluator = Incremental::new().equality(Type::F32.list().expect("a list"), equality);
-        ask(&evaluator, &plan, list());
-        assert_eq!(ask(&evaluator, &plan, reversed.clone()).1, n_runs, "{equality:?}");
+        let mut evaluator =
+            Incremental::new().equality(Type::F32.list().expect("a list"), equality);
+        ask(&mut evaluator, &plan, list());
+        assert_eq!(ask(&mut evaluator, &plan, reversed.clone()).1, n_runs, "{equality:?}");
     }
 }
 
@@ -411,20 +418,20 @@ fn what_is_still_right_is_kept_across_plans() {
         plan(&text)
     };
     let list = || Request::new().set("x", Value::List(numbers(3)));
-    let evaluator = Incremental::new();
+    let mut evaluator = Incremental::new();
     let of = |fates: &[(String, Fate)], name: &str| {
         let (_, fate) = fates.iter().find(|(known, _)| known == name).expect("it is there");
         *fate
     };
-    let (fates, n_runs) = ask(&evaluator, &sorted("output n2\n"), list());
+    let (fates, n_runs) = ask(&mut evaluator, &sorted("output n2\n"), list());
     assert_eq!((of(&fates, "list.sort"), n_runs), (Fate::Ran(RunReason::First), 2));
     // The same nodes in another plan, and one more.
     let more = "n3 = math.add n2 n2  # twice\noutput n3\n";
-    let (fates, n_runs) = ask(&evaluator, &sorted(more), list());
+    let (fates, n_runs) = ask(&mut evaluator, &sorted(more), list());
     assert_eq!((of(&fates, "list.sort"), n_runs), (Fate::Skipped(SkipReason::Cached), 1));
     // The sum became a product.
     let text = SORTED_WITH_PATHS.replace("list.sum", "list.product") + "output n2\n";
-    let (fates, n_runs) = ask(&evaluator, &plan(&text), list());
+    let (fates, n_runs) = ask(&mut evaluator, &plan(&text), list());
     assert_eq!((of(&fates, "list.product"), n_runs), (Fate::Ran(RunReason::Edited), 1));
 }
 
@@ -443,8 +450,8 @@ fn columns_wait_for_a_plan_that_has_their_step_again() {
         output n3";
     let without = "n0 = input x: f64 = 1.0
         output n0";
-    let evaluator = Incremental::new();
-    let n_runs = |text: &str| ask(&evaluator, &plan(text), Request::new().count(5)).1;
+    let mut evaluator = Incremental::new();
+    let mut n_runs = |text: &str| ask(&mut evaluator, &plan(text), Request::new().count(5)).1;
     assert_eq!([n_runs(with), n_runs(without), n_runs(with)], [2, 0, 0]);
 }
 
@@ -473,9 +480,9 @@ fn results_that_agree_in_part_go_their_own_ways() {
         vec![(a, one), (b, one), (a, two), (b, two), (c, one), (c, two), (a, three)],
         vec![(a, one), (b, two), (a, one), (c, two), (b, three), (c, three), (a, three)],
     ] {
-        let evaluator = Incremental::new();
+        let mut evaluator = Incremental::new();
         for (i, (x, taken)) in script.into_iter().enumerate() {
-            let found = compare(&evaluator, &plan, &request(x, taken));
+            let found = compare(&mut evaluator, &plan, &request(x, taken));
             let [lazy, kept] = found.unwrap_or_else(|problem| panic!("request {i}: {problem}"));
             assert!(kept <= lazy);
         }

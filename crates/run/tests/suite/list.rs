@@ -33,7 +33,7 @@ const SHARED: &str = "n0 = input x: f32 = 2.0
 #[test]
 fn a_block_that_arms_share_runs_for_the_arm_that_is_taken() {
     let plan = plan(SHARED);
-    for list in ways() {
+    for mut list in ways() {
         // The second switch asks for the shared block, the first or both, or nobody.
         for (first, limit) in [(false, 1.0_f32), (true, -100.0), (true, 10.0), (false, 10.0)] {
             let request = Request::new().set("first", first).set("limit", limit);
@@ -56,7 +56,7 @@ fn only_the_outputs_asked_for_run() {
         output a n2
         output b n3",
     );
-    for list in ways() {
+    for mut list in ways() {
         for name in ["a", "b"] {
             let request = Request::new().output(name).with_log(LogDetail::Counts);
             let answer = list.evaluate(&plan, &request).expect("the request fits");
@@ -78,7 +78,7 @@ fn switches_nested_deep_need_no_stack() {
     }
     text += &format!("output y n{last}\n");
     let plan = plan(&text);
-    for list in ways() {
+    for mut list in ways() {
         let answer = list.evaluate(&plan, &Request::new()).expect("the request fits");
         assert_eq!(answer.value::<f32>("y"), Some(0.5));
         let other = Request::new().set("side", false).with_log(LogDetail::Counts);
@@ -105,7 +105,7 @@ fn forms_of_many_operations_and_copies_agree() {
     );
     let request = Request::new().time(0.25);
     let expected = Lazy.evaluate(&plan, &request).expect("the request fits");
-    for list in ways() {
+    for mut list in ways() {
         let found = list.evaluate(&plan, &request).expect("the request fits");
         for (a, b) in expected.outputs.iter().zip(&found.outputs) {
             let (a, b) = (a.value.as_ref().expect("a value"), b.value.as_ref().expect("a value"));

@@ -41,7 +41,7 @@ fn rounds(fold: &str, ty: &str, count: &str) -> Plan {
     ))
 }
 
-fn log(plan: &Plan, request: &Request, evaluator: &dyn Evaluator) -> Vec<(u64, u64)> {
+fn log(plan: &Plan, request: &Request, evaluator: &mut dyn Evaluator) -> Vec<(u64, u64)> {
     let request = request.clone().with_log(LogDetail::Counts);
     let answer = evaluator.evaluate(plan, &request).expect("the request fits");
     answer.log.entries.iter().map(|entry| (entry.elements, entry.bytes)).collect()
@@ -68,12 +68,12 @@ proptest! {
             let failed = Chunked::new().evaluate(&plan, &request).expect("it fits").failures;
             prop_assert_eq!(failed, Lazy.evaluate(&plan, &request).expect("it fits").failures);
         } else {
-            assert_same(&plan, &request, &Chunked::new());
+            assert_same(&plan, &request, &mut Chunked::new());
             let elements = |log: Vec<(u64, u64)>| -> Vec<u64> {
                 log.into_iter().map(|(elements, _)| elements).collect()
             };
             // The steps that read the number of the round do not run.
-            let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())]
+            let [lazy, chunked] = [log(&plan, &request, &mut Lazy), log(&plan, &request, &mut Chunked::new())]
                 .map(elements);
             prop_assert_eq!(&lazy[3..], &chunked[3..]);
         }
@@ -84,13 +84,13 @@ proptest! {
 fn a_loop_that_is_folded_takes_no_memory_for_items_and_lists() {
     let plan = rounds("list.sum", "f32", "const 16");
     let x: Column = (0..1000).map(|i| i as f32).collect();
-    let bytes = |evaluator: &dyn Evaluator| -> u64 {
+    let bytes = |evaluator: &mut dyn Evaluator| -> u64 {
         let request = Request::new().column("x", x.clone());
         log(&plan, &request, evaluator).iter().map(|(_, bytes)| bytes).sum()
     };
     // The square roots, which are the same for all rounds, and the sums.
-    assert_eq!(bytes(&Chunked::new()), 2 * 4000);
-    assert!(bytes(&Lazy) > 3 * 16 * 4000);
+    assert_eq!(bytes(&mut Chunked::new()), 2 * 4000);
+    assert!(bytes(&mut Lazy) > 3 * 16 * 4000);
 }
 
 #[test]
@@ -98,11 +98,11 @@ fn the_number_of_rounds_may_be_an_input_and_differ_between_elements() {
     let plan = rounds("list.mean", "f32", "input n: i32 = 3");
     let x: Column = (0..100).map(|i| i as f32).collect();
     for n in [-1, 0, 1, 5, 1000, 5000] {
-        assert_same(&plan, &Request::new().column("x", x.clone()).set("n", n), &Chunked::new());
+        assert_same(&plan, &Request::new().column("x", x.clone()).set("n", n), &mut Chunked::new());
     }
     let counts: Column = (0..100).map(|i| i % 9).collect();
     let request = Request::new().column("x", x).column("n", counts);
-    assert_same(&plan, &request, &Chunked::new());
+    assert_same(&plan, &request, &mut Chunked::new());
 }
 
 /// The loops of two folds have items in common.
@@ -130,8 +130,9 @@ fn items_that_something_else_reads_are_computed_again_where_they_are_cheap() {
     for (item, n_folded) in [("math.multiply n0 n2", 2), ("math.power n0 n2", 0)] {
         let plan = loops_in_common(item);
         assert_eq!(plan.loops.len(), n_folded, "{item}");
-        assert_same(&plan, &request, &Chunked::new());
-        let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
+        assert_same(&plan, &request, &mut Chunked::new());
+        let [lazy, chunked] =
+            [log(&plan, &request, &mut Lazy), log(&plan, &request, &mut Chunked::new())];
         assert_eq!(lazy[3].0, 40);
         assert_eq!(chunked[3].0, 40 * n_folded.max(1) as u64);
     }
@@ -154,8 +155,9 @@ fn a_loop_below_a_switch_folds_the_elements_that_take_it() {
     );
     let x: Column = (0..10).map(|i| i as f32).collect();
     let request = Request::new().column("x", x);
-    assert_same(&plan, &request, &Chunked::new());
-    let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
+    assert_same(&plan, &request, &mut Chunked::new());
+    let [lazy, chunked] =
+        [log(&plan, &request, &mut Lazy), log(&plan, &request, &mut Chunked::new())];
     assert_eq!(chunked[3].0, 32);
     assert_eq!(lazy[3].0, chunked[3].0);
     assert_eq!(lazy[6].0, chunked[6].0);
@@ -190,14 +192,15 @@ fn rounds_with_switches_have_the_bits_of_lists() {
             assert_eq!(plan.loops.len(), 1, "{condition}");
             for side in [true, false] {
                 let request = Request::new().column("x", x.clone()).set("side", side);
-                assert_same(&plan, &request, &Chunked::new());
+                assert_same(&plan, &request, &mut Chunked::new());
             }
         }
     }
     // All arms are computed for all elements; neither items nor lists become columns.
     let plan = rounds_with_arms("compare.less n0 n3", "list.sum");
     let request = Request::new().column("x", x);
-    let [lazy, chunked] = [log(&plan, &request, &Lazy), log(&plan, &request, &Chunked::new())];
+    let [lazy, chunked] =
+        [log(&plan, &request, &mut Lazy), log(&plan, &request, &mut Chunked::new())];
     // The steps behind `x`: index, convert, compare, square root, and the arms.
     let all: u64 = 12 * 300;
     assert!(lazy[5].0 < all && lazy[6].0 < all && lazy[5].0 + lazy[6].0 == all);

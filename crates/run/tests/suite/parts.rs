@@ -30,7 +30,8 @@ fn one_by_one(plan: &Plan, request: &Request) -> Option<Vec<Answer>> {
     let mut states = States::new();
     let mut answers = Vec::new();
     for (i, frame) in frames.into_iter().enumerate() {
-        let (answer, next) = ticks::tick(&Lazy, plan, request.at_frame(frame, i), &states).ok()?;
+        let (answer, next) =
+            ticks::tick(&mut Lazy, plan, request.at_frame(frame, i), &states).ok()?;
         states = next.unwrap_or(states);
         answers.push(answer);
     }
@@ -54,7 +55,7 @@ fn failed(answers: &[Answer]) -> BTreeSet<String> {
 
 #[test]
 fn ticks_agree_with_those_asked_for_one_by_one() {
-    let evaluators = evaluators();
+    let mut evaluators = evaluators();
     let mut n_played = 0;
     for seed in 0..250 {
         for plan in ticking_plans(seed).into_iter().filter(Plan::has_states) {
@@ -68,8 +69,8 @@ fn ticks_agree_with_those_asked_for_one_by_one() {
             let request = request.set("k", (seed % 4) as i32).with_log(LogDetail::Counts);
             let Some(expected) = one_by_one(&plan, &request) else { continue };
             n_played += 1;
-            for (name, evaluator) in &evaluators {
-                let answer = ticks::evaluate(&**evaluator, &plan, &request);
+            for (name, evaluator) in &mut evaluators {
+                let answer = ticks::evaluate(&mut **evaluator, &plan, &request);
                 let answer = answer.expect("the same frames can be asked for one by one");
                 for (i, output) in answer.outputs.iter().enumerate() {
                     let found = output.value.as_ref().map(|series| answer.full_column(series));
@@ -120,8 +121,8 @@ fn an_island_runs_in_one_tick() {
     let on: Column = [false, false, true, true, false, true].into_iter().collect();
     let request = Request::new().per_time("on", on).frames((0..6).collect());
     let request = request.with_log(LogDetail::Counts);
-    for (name, evaluator) in evaluators() {
-        let answer = ticks::evaluate(&*evaluator, &plan, &request).expect("the request fits");
+    for (name, mut evaluator) in evaluators() {
+        let answer = ticks::evaluate(&mut *evaluator, &plan, &request).expect("the request fits");
         let wanted = vec![6.0_f32, 12.0, 3.0, 3.0, 30.0, 3.0];
         assert_eq!(answer.column::<f32>("y"), Some(wanted), "{name}");
         assert_eq!(runs(&answer, [3, 4, 5, 6]), [1; 4], "{name}");
@@ -132,7 +133,7 @@ fn an_island_runs_in_one_tick() {
     let never: Column = [false; 3].into_iter().collect();
     let request = Request::new().per_time("on", never).frames((0..3).collect());
     let request = request.with_log(LogDetail::Counts);
-    let answer = ticks::evaluate(&Lazy, &plan, &request).expect("the request fits");
+    let answer = ticks::evaluate(&mut Lazy, &plan, &request).expect("the request fits");
     assert_eq!(runs(&answer, [3, 5, 6]), [1, 0, 0]);
 }
 
@@ -149,13 +150,13 @@ fn the_log_of_one_frame_counts_the_ticks_before_it() {
     let request = Request::new().with_log(LogDetail::Counts);
     let incremental = || ("incremental", Box::new(Incremental::new()) as Box<dyn Evaluator>);
     let pairs = evaluators().into_iter().zip(evaluators());
-    for ((name, evaluator), (_, fresh)) in pairs.chain([(incremental(), incremental())]) {
-        let one = ticks::evaluate(&*evaluator, &plan, &request.clone().frame(100));
+    for ((name, mut evaluator), (_, mut fresh)) in pairs.chain([(incremental(), incremental())]) {
+        let one = ticks::evaluate(&mut *evaluator, &plan, &request.clone().frame(100));
         let one = one.expect("the request fits");
         assert_eq!(runs(&one, [0, 1, 3]), [101; 3], "{name}");
         let fates = [0, 1, 3].map(|step: usize| one.log.entries[step].fate);
         assert_eq!(fates, [Fate::Ran(RunReason::First); 3], "{name}");
-        let all = ticks::evaluate(&*fresh, &plan, &request.clone().frames((0..101).collect()));
+        let all = ticks::evaluate(&mut *fresh, &plan, &request.clone().frames((0..101).collect()));
         let all = all.expect("the request fits");
         assert_eq!(one.log.total_runs(), all.log.total_runs(), "{name}");
     }
@@ -171,7 +172,7 @@ fn what_does_not_depend_on_elements_runs_in_one_block() {
          n4 = math.multiply n1 n3
          output y n4",
     );
-    for (name, evaluator) in evaluators() {
+    for (name, mut evaluator) in evaluators() {
         let mut parts = None;
         let mut runs_of_sort = 0;
         for block in 0..3 {
@@ -179,9 +180,10 @@ fn what_does_not_depend_on_elements_runs_in_one_block() {
             let wanted: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
             let request = Request::new().given("x", Given::PerIndex(Column::from_vec(x)));
             let request = request.with_log(LogDetail::Counts);
-            let new = || Parts::new(&*evaluator, &plan, &request, RequestAxis::Index);
+            let new = || Parts::new(&mut *evaluator, &plan, &request, RequestAxis::Index);
             let parts = parts.get_or_insert_with(new);
-            let answer = parts.evaluate(request.clone()).expect("the request fits");
+            let answer =
+                parts.evaluate(&mut *evaluator, request.clone()).expect("the request fits");
             assert_eq!(answer.outputs.len(), 1, "{name}");
             assert_eq!(answer.column::<f32>("y"), Some(wanted), "{name}");
             runs_of_sort += answer.log.entries[2].runs;

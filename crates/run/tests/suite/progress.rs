@@ -55,7 +55,7 @@ fn request(
 fn progress_grows_to_what_there_is_to_do() {
     for (n_steps, count) in [(100_000, 1), (1000, 5000)] {
         let plan = chain(n_steps);
-        for evaluator in evaluators() {
+        for mut evaluator in evaluators() {
             let told: Arc<Mutex<Vec<Done>>> = Arc::default();
             let to = Arc::clone(&told);
             let request = request(count, move |done| {
@@ -81,7 +81,7 @@ fn progress_grows_to_what_there_is_to_do() {
 #[test]
 fn who_is_told_may_end_it() {
     let plan = chain(1000);
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         for panics in [false, true] {
             let request = request(5000, move |done| {
                 assert!(!panics, "at {done:?}");

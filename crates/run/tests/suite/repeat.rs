@@ -67,7 +67,7 @@ fn expect(document: &Json, request: &Request, output: &str, expected: impl Into<
     let expected = expected.into();
     for after in [Some(Phase::Lower), None] {
         let plan = try_plan(document, after).unwrap_or_else(|problems| panic!("{problems}"));
-        for evaluator in evaluators() {
+        for mut evaluator in evaluators() {
             let name = evaluator.name();
             let answer = evaluator.evaluate(&plan, request).expect("the request fits");
             let found = column(&answer, output);
@@ -358,7 +358,7 @@ fn arms_that_nobody_takes_do_not_run_in_rounds() {
     let inputs = json!({"n": {"type": "i32"}});
     let sockets = json!({"x": 0, "list": [10, 20, 30], "count": {"input": "n"}});
     let failing = plan(&document(&without, &json!({}), &sockets, &inputs));
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         let request = Request::new().column("n", vec![2, 3, 8, 4]);
         let answer = evaluator.evaluate(&failing, &request).expect("the request fits");
         let failure = &answer.failures[0].to_string();
@@ -373,7 +373,7 @@ fn too_many_rounds_are_refused_with_element_and_hint() {
     let sockets = json!({"x": 1, "k": 1, "count": {"input": "n"}});
     let plan = plan(&document(&affine(), &json!({}), &sockets, &inputs));
     let limits = Limits { repeat_count: 100, ..Limits::default() };
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         let request =
             Request::new().column("n", vec![100, 101, 5, 102]).with_limits(limits.clone());
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
@@ -404,14 +404,14 @@ fn rounds_without_end_can_be_ended() {
             json!({"x": x, "k": 1, "count": {"input": "n"}})
         };
         let plan = plan(&document(&group, &json!({}), &sockets, &inputs));
-        for evaluator in evaluators() {
+        for mut evaluator in evaluators() {
             let limits = Limits { repeat_count: usize::MAX, ..Limits::default() };
             let mut request = Request::new().column("n", vec![i32::MAX; 3]).with_limits(limits);
-            request.deadline = Some(Instant::now() + Duration::from_millis(50));
+            request.budget.deadline = Some(Instant::now() + Duration::from_millis(50));
             let answer = evaluator.evaluate(&plan, &request);
             assert!(matches!(answer, Err(EvalError::Deadline)), "{}", evaluator.name());
-            request.deadline = None;
-            request.cancel = Some(Arc::new(AtomicBool::new(true)));
+            request.budget.deadline = None;
+            request.budget.cancel = Some(Arc::new(AtomicBool::new(true)));
             assert!(matches!(evaluator.evaluate(&plan, &request), Err(EvalError::Cancelled)));
         }
     }
@@ -436,7 +436,7 @@ fn a_repeat_that_needs_no_element_runs_once() {
     document["outputs"] = json!({"sum": {"type": "f32", "from": "sum.value"}});
     let plan = plan(&document);
     let request = Request::new().set("x", 1.0_f32).column("y", vec![0.0_f32, 1.0, 2.0]);
-    for evaluator in evaluators() {
+    for mut evaluator in evaluators() {
         let request = request.clone().with_log(LogDetail::Counts);
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let is_loop =

@@ -18,7 +18,7 @@ use crate::sketch::Sketch;
 ///
 /// # Panics
 /// If the evaluator disagrees.
-pub(super) fn run_all(evaluator: &dyn Evaluator) {
+pub(super) fn run_all(evaluator: &mut dyn Evaluator) {
     max_subtract_chain(evaluator);
     ladder(evaluator);
     switch_by_element(evaluator);
@@ -41,7 +41,7 @@ struct Run {
     answer: Answer,
 }
 
-fn run(evaluator: &dyn Evaluator, sketch: Sketch<'_>, request: &Request) -> Run {
+fn run(evaluator: &mut dyn Evaluator, sketch: Sketch<'_>, request: &Request) -> Run {
     let graph = sketch.graph;
     let plan = plain_plan(&graph).expect("few needs");
     let request = request.clone().with_log(LogDetail::Counts);
@@ -81,7 +81,7 @@ impl Run {
 }
 
 /// Two values alternate through 10,000 levels; each node runs once.
-fn max_subtract_chain(evaluator: &dyn Evaluator) {
+fn max_subtract_chain(evaluator: &mut dyn Evaluator) {
     const LEVELS: u32 = 10_000;
     let mut s = Sketch::new(&REGISTRY);
     let time = s.node("context.time", &[]);
@@ -107,7 +107,7 @@ fn max_subtract_chain(evaluator: &dyn Evaluator) {
 }
 
 /// Each of `n` levels reads the level below at two times; only `n + 1` different times occur.
-fn ladder(evaluator: &dyn Evaluator) {
+fn ladder(evaluator: &mut dyn Evaluator) {
     const RUNGS: u32 = 40;
     let mut s = Sketch::new(&REGISTRY);
     let time = s.node("context.time", &[]);
@@ -129,7 +129,7 @@ fn ladder(evaluator: &dyn Evaluator) {
 
 /// If a condition differs between elements, each side is computed for the elements that take it or,
 /// since both are cheap, for all.
-fn switch_by_element(evaluator: &dyn Evaluator) {
+fn switch_by_element(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let x = s.input("x", 0.0_f32);
     let limit = s.constant(2.0_f32);
@@ -148,7 +148,7 @@ fn switch_by_element(evaluator: &dyn Evaluator) {
 }
 
 /// If a condition is one value, the other side does not run at all.
-fn switch_as_a_whole(evaluator: &dyn Evaluator) {
+fn switch_as_a_whole(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, side) = (s.input("x", 0.0_f32), s.input("side", true));
     let low = s.node("math.negate", &[("x", x)]);
@@ -161,7 +161,7 @@ fn switch_as_a_whole(evaluator: &dyn Evaluator) {
 }
 
 /// A node with several readers runs once.
-fn diamond(evaluator: &dyn Evaluator) {
+fn diamond(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let x = s.input("x", 3.0_f32);
     let shared = s.node("math.square", &[("x", x)]);
@@ -176,7 +176,7 @@ fn diamond(evaluator: &dyn Evaluator) {
 }
 
 /// A loop in a loop, whose number of rounds is the number of the outer round.
-fn nested_loops(evaluator: &dyn Evaluator) {
+fn nested_loops(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let inner = s.node("context.index", &[]);
     let outer = s.node_with("context.index", &json!({"level": 1}), &[]);
@@ -197,7 +197,7 @@ fn nested_loops(evaluator: &dyn Evaluator) {
 }
 
 /// Without elements, and in loops without rounds, nothing runs.
-fn nothing_for_no_elements(evaluator: &dyn Evaluator) {
+fn nothing_for_no_elements(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let index = s.node("context.index", &[]);
     let square = s.node("math.square", &[("x", index)]);
@@ -213,7 +213,7 @@ fn nothing_for_no_elements(evaluator: &dyn Evaluator) {
 }
 
 /// Several moments are computed in one call; nodes that do not need the time run once.
-fn time_is_an_axis(evaluator: &dyn Evaluator) {
+fn time_is_an_axis(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
     let square = s.node("math.square", &[("x", x)]);
@@ -230,7 +230,7 @@ fn time_is_an_axis(evaluator: &dyn Evaluator) {
 
 /// A reduction needs the extent of its axis but not the value, so it runs once for all elements,
 /// and its input is shared with readers by element.
-fn reduction_over_elements(evaluator: &dyn Evaluator) {
+fn reduction_over_elements(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
     let square = s.node("math.square", &[("x", x)]);
@@ -251,7 +251,7 @@ fn reduction_over_elements(evaluator: &dyn Evaluator) {
 
 /// A reduction along the moments of the request reads their values, shifted with the context, and
 /// those of the ticks; inside an injected time there is one moment.
-fn reduction_over_moments(evaluator: &dyn Evaluator) {
+fn reduction_over_moments(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, time) = (s.input("x", 0.0_f64), s.node("context.time", &[]));
     let moved = s.node("math.multiply", &[("a", x), ("b", time)]);
@@ -318,7 +318,7 @@ fn hand_on(call: &mut Call<'_>) -> Result<(), millstream_node::Failure> {
 }
 
 /// Loops and reductions over a feature other than `index` do not affect the elements.
-fn reduction_over_rounds(evaluator: &dyn Evaluator) {
+fn reduction_over_rounds(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (index, round) = (s.node("context.index", &[]), s.node("context.iteration", &[]));
     let ten = s.constant(10_i32);
@@ -343,7 +343,7 @@ fn reduction_over_rounds(evaluator: &dyn Evaluator) {
 
 /// A node that does not need the time runs once however it is shifted, and the argument of the
 /// shift is not evaluated.
-fn scope_without_effect(evaluator: &dyn Evaluator) {
+fn scope_without_effect(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let (x, y) = (s.input("x", 2.0_f64), s.input("y", 3.0_f64));
     let square = s.node("math.square", &[("x", x)]);
@@ -358,7 +358,7 @@ fn scope_without_effect(evaluator: &dyn Evaluator) {
 }
 
 /// A failure affects only the nodes that depend on it.
-fn failure_in_one_branch(evaluator: &dyn Evaluator) {
+fn failure_in_one_branch(evaluator: &mut dyn Evaluator) {
     let mut s = Sketch::new(&REGISTRY);
     let index = s.node("context.index", &[]);
     let one = s.constant(1.5_f32);

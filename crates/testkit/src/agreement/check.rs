@@ -28,7 +28,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// The difference.
-pub fn check(evaluator: &dyn Evaluator, case: &Case) -> Result<Verdict, String> {
+pub fn check(evaluator: &mut dyn Evaluator, case: &Case) -> Result<Verdict, String> {
     let request = case.request.request().with_log(LogDetail::Counts);
     let plain = &case.plain;
     let expected = match expect(plain, &request) {
@@ -80,7 +80,11 @@ fn most_with_all_arms(plan: &Plan, request: &Request) -> Vec<usize> {
     }
 }
 
-fn evaluate(evaluator: &dyn Evaluator, plan: &Plan, request: &Request) -> Result<Answer, String> {
+fn evaluate(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+) -> Result<Answer, String> {
     evaluator.evaluate(plan, request).map_err(|error| format!("no answer: {error}"))
 }
 
@@ -214,7 +218,7 @@ fn forms_in_arms(plan: &Plan) -> Vec<bool> {
 fn calls_of_loops(
     plan: &Plan,
     answer: &Answer,
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
 ) -> BTreeMap<StepId, usize> {
     let mut calls = BTreeMap::new();
     if !selects(evaluator) {
@@ -233,7 +237,7 @@ pub(super) fn elements(
     expected: &Expected,
     (plan, request): (&Plan, &Request),
     answer: &Answer,
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
 ) -> Result<(), String> {
     // Steps that did not run because of a failure, or for an output without cells, are not counted.
     if !expected.failed.is_empty() || answer.n_cells() == 0 {
@@ -270,7 +274,7 @@ pub(super) fn elements(
 }
 
 fn repeated(
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
     plan: &Plan,
     request: &Request,
     first: &Answer,

@@ -23,8 +23,8 @@ use crate::generate::REGISTRY;
 /// # Panics
 /// If they differ, or most documents cannot be evaluated.
 pub fn reuse_suite(
-    evaluator: &dyn Evaluator,
-    forgetful: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
+    forgetful: &mut dyn Evaluator,
     seeds: std::ops::Range<u64>,
 ) {
     let (mut n_asked, n_seeds) = (0, seeds.end - seeds.start);
@@ -76,8 +76,8 @@ fn plans(text: &str) -> Vec<Plan> {
 /// Sends both evaluators a request, for the next tick or of another kind; returns whether there was
 /// an answer.
 fn step(
-    evaluator: &dyn Evaluator,
-    forgetful: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
+    forgetful: &mut dyn Evaluator,
     (plan, states): &mut (Plan, States),
     dice: &mut Dice,
 ) -> Result<bool, String> {

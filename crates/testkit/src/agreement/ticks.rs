@@ -49,7 +49,7 @@ impl Dice {
 ///
 /// # Panics
 /// If the evaluator disagrees with the model, or the model refuses most of the documents.
-pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
+pub fn ticks_suite(evaluator: &mut dyn Evaluator, seeds: std::ops::Range<u64>) {
     let n = seeds.end - seeds.start;
     let (mut n_played, mut n_keeping) = (0, 0);
     for seed in seeds {
@@ -75,7 +75,7 @@ pub fn ticks_suite(evaluator: &dyn Evaluator, seeds: std::ops::Range<u64>) {
 ///
 /// # Panics
 /// If one cannot be read, or the evaluator disagrees.
-pub fn ticks_fixtures(evaluator: &dyn Evaluator) {
+pub fn ticks_fixtures(evaluator: &mut dyn Evaluator) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ticks");
     let mut n_played = 0;
     for entry in fs::read_dir(&folder).expect("the folder exists") {
@@ -194,7 +194,7 @@ pub(super) fn document(dice: &mut Dice) -> Json {
 /// Plays a document with an evaluator. Returns `None` if the model makes no statement, else whether
 /// nodes inside of scopes have state.
 fn played(
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
     document: &Json,
     requests: &[Request],
 ) -> Result<Option<bool>, String> {
@@ -270,7 +270,7 @@ fn agrees(
     expected: &Expected,
     (plan, request): (&Plan, &Request),
     answer: &Answer,
-    evaluator: &dyn Evaluator,
+    evaluator: &mut dyn Evaluator,
 ) -> Result<(), String> {
     for (expected, output) in expected.outputs.iter().zip(&answer.outputs) {
         let differs = match (expected, &output.value) {

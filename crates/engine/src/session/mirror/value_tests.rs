@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use millstream_base::{Limits, Vec3};
+use millstream_base::{Budget, Limits, Vec3};
 use millstream_ir::answer::{Fate, SkipReason};
 use millstream_ir::request::LogDetail;
 use serde_json::json;
@@ -152,10 +152,10 @@ fn an_evaluation_can_be_ended_and_goes_on_later() {
     let s = &mut open();
     s.set("x", Vec3([1.0, 2.0, 3.0])).expect("it fits");
     let flag = Arc::new(AtomicBool::new(true));
-    let ask = Ask { cancel: Some(flag), ..Ask::output("n") };
+    let ask = Ask { budget: Budget::until(&flag), ..Ask::output("n") };
     s.eval(&ask).expect_err("somebody cancelled it");
-    let deadline = Some(std::time::Instant::now());
-    s.eval(&Ask { deadline, ..Ask::output("n") }).expect_err("it is late");
+    let budget = Budget::by(Some(std::time::Instant::now()));
+    s.eval(&Ask { budget, ..Ask::output("n") }).expect_err("it is late");
     assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));
 }
 
@@ -223,6 +223,6 @@ fn what_goes_into_a_node_is_at_hand() {
     let probed = s.probe_within("in/both.texts", &what_if).expect("it is there").value;
     assert_eq!(data(probed).get::<Arc<str>>().as_deref(), Some("5"));
     let flag = Arc::new(AtomicBool::new(true));
-    let cancelled = Ask { cancel: Some(flag), ..Ask::all() };
+    let cancelled = Ask { budget: Budget::until(&flag), ..Ask::all() };
     s.probe_within("in/both.texts", &cancelled).expect_err("somebody cancelled it");
 }

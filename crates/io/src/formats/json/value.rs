@@ -161,7 +161,7 @@ mod tests {
     fn a_huge_value_is_read_until_the_deadline() {
         let text = one_list(100_000);
         let options = |deadline| {
-            let budget = Budget { deadline, ..Budget::default() };
+            let budget = Budget::by(deadline);
             ReadOptions { budget, ..ReadOptions::default() }
         };
         let all = read_bytes("t.json", text.as_bytes(), Format::JSON, &options(None));
