@@ -12,7 +12,7 @@ pub mod repeats;
 mod stateful;
 mod wrong;
 
-pub use stateful::DELAYED;
+pub use stateful::{DELAYED, StatefulParts, StatefulType};
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_node::{Instance, Registry, repeat};
+use millstream_node::{Instance, Keeps, Registry, repeat};
 use rustc_hash::FxHashMap;
 
 use self::repeats::Repeats;
@@ -105,7 +105,7 @@ pub(crate) fn lowered_body(
         registry,
         state,
         kept_next: Vec::new(),
-        works: FxHashMap::default(),
+        stateful: FxHashMap::default(),
         picks: FxHashMap::default(),
     };
     lowering.graph.paths.reserve(size.nodes as usize);
@@ -158,8 +158,8 @@ struct Lowering<'a> {
     state: State,
     /// What nodes keep from now on.
     kept_next: Vec<GraphOutput>,
-    /// The instance that does the work of a tick, by the address of the node's.
-    works: FxHashMap<usize, Arc<Instance>>,
+    /// The types of nodes with state, by the address of the instance.
+    stateful: FxHashMap<usize, Arc<StatefulType>>,
     picks: FxHashMap<Type, Arc<Instance>>,
 }
 
@@ -196,9 +196,9 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             match &node.kind {
-                CheckedKind::Call(instance) if let Some(keeps) = &instance.def.keeps => {
+                CheckedKind::Call(instance) if instance.def.keeps.is_some() => {
                     let made = match self.state {
-                        State::TakenApart => self.take_apart(frame, node, instance, keeps),
+                        State::TakenApart => self.take_apart(frame, node, instance),
                         State::Whole => self.leave_whole(frame, node, instance),
                     };
                     frame.became[position as usize] = Became(made.index() as u32);
@@ -244,7 +244,8 @@ impl<'a> Lowering<'a> {
             CheckedKind::Wrong => true,
             CheckedKind::Group(body) => self.checked.bodies[*body].is_wrong,
             CheckedKind::Repeat(repeat) => self.repeats.of(repeat).is_none() || reads_wrong(),
-            CheckedKind::Call(instance) if stateful::delays_first(instance) => {
+            CheckedKind::Call(instance) if matches!(instance.def.keeps, Some(Keeps::Past)) => {
+                // What the first one reads counts for later ticks only.
                 let mut sources = frame.body.sources_of(node).iter().skip(1);
                 sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)))
             }

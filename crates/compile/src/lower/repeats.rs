@@ -77,7 +77,7 @@ impl Repeats {
     /// Compiles a repeat that runs the root of this document.
     ///
     /// # Errors
-    /// As [`of_document`](Self::of_document).
+    /// As [`compile_repeat`], and if groups hold more than the limits allow.
     pub fn of_root(
         checked: &Checked,
         repeat: &CheckedRepeat,
@@ -88,18 +88,6 @@ impl Repeats {
         let mut repeats = Self::compile(checked, registry, limits, &expansion)?;
         repeats.add(checked, registry, limits, (&expansion, repeat))?;
         Ok(repeats)
-    }
-
-    /// Compiles what the repeats run that a document uses.
-    ///
-    /// # Errors
-    /// As [`compile_repeat`], and if groups hold more than the limits allow.
-    pub fn of_document(
-        checked: &Checked,
-        registry: &Registry,
-        limits: &Limits,
-    ) -> Result<Self, Diagnostics> {
-        Self::compile(checked, registry, limits, &expansion(checked, limits)?)
     }
 
     /// Compiles what the repeats of all bodies run.

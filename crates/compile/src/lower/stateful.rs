@@ -1,5 +1,9 @@
-//! Nodes with state, taken apart: their state comes in as inputs of the graph and goes out as
-//! outputs, which are called by the path of the node, a point, and the name of the state.
+//! Nodes with state, taken apart into nodes without: the state comes from sources, and the nodes
+//! that compute the next state are read when a tick is over. So a graph has no cycles: a delayed
+//! input is no link in it.
+//!
+//! In the graph of a plan the state comes in as inputs and goes out as outputs, which are called by
+//! the path of the node, a point, and the name of the state.
 
 use std::sync::Arc;
 
@@ -14,61 +18,241 @@ use super::{Frame, Lowering};
 /// Name of the output that a delayed socket reads, after the path of the node and a point.
 pub const DELAYED: &str = "delayed";
 
-/// Whether the first input of a node counts for later ticks only.
-pub(super) fn delays_first(instance: &Instance) -> bool {
-    matches!(instance.def.keeps, Some(Keeps::Past))
+/// An instance with state, and the instances that do the work of a tick.
+#[derive(Debug)]
+pub struct StatefulType {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// The names and types of the state, besides whether there is any.
+    pub variables: Vec<(Arc<str>, Type)>,
+    work: Work,
 }
 
-/// A node that is being taken apart.
-struct Parts {
+#[derive(Debug)]
+enum Work {
+    /// A node gives the outputs, then the next state.
+    Tick(Arc<Instance>),
+    /// A row of values moves on by one; this takes one of two.
+    Past(Arc<Instance>),
+    /// What was given is given again, or a value is taken over; this takes one of two.
+    Held(Arc<Instance>),
+}
+
+/// Where the parts of a node with state are made.
+pub trait StatefulParts {
+    /// What the parts read.
+    type Value: Clone;
+    /// Why a part cannot be made.
+    type Error;
+
+    /// Whether there is any state.
+    fn started(&mut self) -> Self::Value;
+
+    /// The state at this position.
+    fn state(&mut self, at: usize) -> Self::Value;
+
+    /// The seconds from tick to tick.
+    fn seconds_per_tick(&mut self) -> Self::Value;
+
+    /// The first output of a call.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    fn call(
+        &mut self,
+        instance: &Arc<Instance>,
+        inputs: &[Self::Value],
+    ) -> Result<Self::Value, Self::Error>;
+
+    /// Another output of a call, which is the next state at this position.
+    fn output(&mut self, call: &Self::Value, output: usize, at: usize) -> Self::Value;
+
+    /// Notes the next state at this position; `None` stands for the delayed input.
+    ///
+    /// # Errors
+    /// If that cannot be converted.
+    fn keep(&mut self, at: usize, next: Option<Self::Value>) -> Result<(), Self::Error>;
+}
+
+impl StatefulType {
+    /// The type of an instance with state; `None` for other instances. `pick` gives the instance
+    /// that takes one of two values.
+    pub fn of(instance: &Arc<Instance>, pick: impl FnOnce(Type) -> Arc<Instance>) -> Option<Self> {
+        let keeps = instance.def.keeps.as_ref()?;
+        let work = keeps.work_of(instance);
+        let variables = keeps.variables(instance, work.as_ref());
+        let work = match (keeps, work) {
+            (Keeps::Held, _) => Work::Held(pick(variables[0].1)),
+            (_, Some(work)) => Work::Tick(Arc::new(work)),
+            (_, None) => Work::Past(pick(variables[0].1)),
+        };
+        Some(Self { instance: Arc::clone(instance), variables, work })
+    }
+
+    /// Whether a slot is delayed: it counts for later ticks only, and may depend on the node
+    /// itself.
+    pub fn is_delayed(&self, slot: usize) -> bool {
+        slot == 0 && matches!(self.work, Work::Past(_))
+    }
+
+    /// The instance that computes outputs and next state, if one does.
+    pub fn work(&self) -> Option<&Arc<Instance>> {
+        match &self.work {
+            Work::Tick(work) => Some(work),
+            Work::Past(_) | Work::Held(_) => None,
+        }
+    }
+
+    /// Makes the parts of a node; gives the first output. A delayed input may be missing.
+    ///
+    /// # Errors
+    /// If a part cannot be made.
+    ///
+    /// # Panics
+    /// If another input is missing.
+    pub fn take_apart<P: StatefulParts>(
+        &self,
+        inputs: &[Option<P::Value>],
+        parts: &mut P,
+    ) -> Result<P::Value, P::Error> {
+        let input = |at: usize| inputs[at].clone().expect("only a delayed input is missing");
+        let started = parts.started();
+        match &self.work {
+            Work::Tick(work) => {
+                let mut all: Vec<P::Value> = (0..inputs.len()).map(input).collect();
+                all.extend([started, parts.seconds_per_tick()]);
+                all.extend((0..self.variables.len()).map(|at| parts.state(at)));
+                let made = parts.call(work, &all)?;
+                let first = self.instance.outputs.len();
+                for at in 0..self.variables.len() {
+                    let next = parts.output(&made, first + at, at);
+                    parts.keep(at, Some(next))?;
+                }
+                Ok(made)
+            }
+            Work::Past(pick) => {
+                let mut value = inputs[0].clone();
+                for at in 0..self.variables.len() {
+                    let state = parts.state(at);
+                    parts.keep(at, value)?;
+                    value = Some(parts.call(pick, &[started.clone(), input(1), state])?);
+                }
+                Ok(value.expect("at least one value is kept"))
+            }
+            Work::Held(pick) => {
+                let held = parts.state(0);
+                let current = parts.call(pick, &[input(1), held, input(0)])?;
+                let given = parts.call(pick, &[started, input(0), current])?;
+                parts.keep(0, Some(given.clone()))?;
+                Ok(given)
+            }
+        }
+    }
+}
+
+/// The parts of a node in the graph of a plan.
+struct GraphParts<'l, 'a> {
+    lowering: &'l mut Lowering<'a>,
+    of_type: &'l StatefulType,
     path: PathId,
     /// The path as text.
     key: String,
-    /// Whether anything is kept yet.
-    started: Source,
+    /// The first source of the node, and the places of next values that come from it: the nodes
+    /// that it reads may stand after the node.
+    delayed: From,
+    later: &'l mut Vec<(u32, From)>,
+}
+
+impl GraphParts<'_, '_> {
+    fn input(&mut self, name: &str, default: Value) -> Source {
+        let (name, ty) = (format!("{}.{name}", self.key).into(), default.ty());
+        let input = GraphInput { name, ty, default: Some(default) };
+        Source::first(self.lowering.graph.add_input(input))
+    }
+
+    fn constant(&mut self, value: Value) -> Source {
+        Source::first(self.lowering.graph.add_const(value))
+    }
+}
+
+impl StatefulParts for GraphParts<'_, '_> {
+    type Value = Source;
+    type Error = std::convert::Infallible;
+
+    fn started(&mut self) -> Source {
+        let started = self.input(STARTED, Value::Bool(false));
+        let (name, source) = (format!("{}.{STARTED}", self.key), self.constant(Value::Bool(true)));
+        let output = GraphOutput { name: name.into(), ty: Type::BOOL, source };
+        self.lowering.kept_next.push(output);
+        started
+    }
+
+    fn state(&mut self, at: usize) -> Source {
+        let (name, ty) = &self.of_type.variables[at];
+        self.input(name, ty.default_value())
+    }
+
+    fn seconds_per_tick(&mut self) -> Source {
+        self.constant(Value::F64(1.0 / self.lowering.checked.fps))
+    }
+
+    fn call(&mut self, instance: &Arc<Instance>, inputs: &[Source]) -> Result<Source, Self::Error> {
+        let id = self.lowering.graph.intern_instance(instance);
+        Ok(Source::first(self.lowering.graph.add_call(id, inputs, self.path)))
+    }
+
+    fn output(&mut self, call: &Source, output: usize, _: usize) -> Source {
+        Source { node: call.node, output: output as u32 }
+    }
+
+    fn keep(&mut self, at: usize, next: Option<Source>) -> Result<(), Self::Error> {
+        let source = next.unwrap_or_else(|| {
+            // It is known when the body is done.
+            self.later.push((self.lowering.kept_next.len() as u32, self.delayed));
+            self.constant(Value::Bool(true))
+        });
+        let (name, ty) = &self.of_type.variables[at];
+        let name = format!("{}.{name}", self.key).into();
+        self.lowering.kept_next.push(GraphOutput { name, ty: *ty, source });
+        Ok(())
+    }
 }
 
 impl<'a> Lowering<'a> {
-    /// Puts other nodes in the place of one that keeps state; gives the one that has its outputs.
+    /// Puts other nodes in the place of one with state; gives the one that has its outputs.
     pub(super) fn take_apart(
         &mut self,
         frame: &mut Frame<'a>,
         node: &CheckedNode,
         instance: &'a Arc<Instance>,
-        keeps: &Keeps,
     ) -> NodeId {
+        let of_type = self.stateful_type(instance);
+        let sources = frame.body.sources_of(node);
+        let inputs: Vec<Option<Source>> = (0..sources.len())
+            .map(|at| {
+                let is_there = !of_type.is_delayed(at);
+                is_there.then(|| frame.source(&self.literals, sources[at]))
+            })
+            .collect();
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let key = self.graph.paths.get(path).to_string();
-        let started = self.kept(&key, STARTED, Value::Bool(false));
-        let parts = Parts { path, key, started };
-        let always = Source::first(self.graph.add_const(Value::Bool(true)));
-        self.keep(&parts, STARTED, Type::BOOL, always);
-        let work = self.work_of(instance, keeps);
-        let variables = keeps.variables(instance, work.as_deref());
-        match keeps {
-            Keeps::Values(..) => {
-                let sources = frame.body.sources_of(node);
-                let sources = sources.iter().map(|source| frame.source(&self.literals, *source));
-                let sources: Vec<Source> = sources.collect();
-                let work = work.expect("what keeps values does work");
-                self.keep_values(&parts, instance.outputs.len(), &work, &variables, sources)
-            }
-            Keeps::Past => {
-                let [value, initial] = [0, 1].map(|i| frame.body.sources_of(node)[i]);
-                let initial = frame.source(&self.literals, initial);
-                self.keep_past(&parts, &variables, (value, initial), frame)
-            }
-            Keeps::Held => {
-                let [value, when] =
-                    [0, 1].map(|i| frame.source(&self.literals, frame.body.sources_of(node)[i]));
-                let (name, ty) = (&variables[0].0, variables[0].1);
-                let held = self.kept(&parts.key, name, ty.default_value());
-                let current = self.pick(&parts, ty, [when, held, value]);
-                let out = self.pick(&parts, ty, [parts.started, value, current]);
-                self.keep(&parts, name, ty, out);
-                out.node
-            }
-        }
+        let delayed = sources.first().copied().unwrap_or(From::Wrong);
+        let later = &mut frame.later;
+        let mut parts = GraphParts { lowering: self, of_type: &of_type, path, key, delayed, later };
+        let Ok(made) = of_type.take_apart(&inputs, &mut parts);
+        made.node
+    }
+
+    /// Nodes of one instance share their type.
+    fn stateful_type(&mut self, instance: &Arc<Instance>) -> Arc<StatefulType> {
+        let (registry, picks) = (self.registry, &mut self.picks);
+        let address = Arc::as_ptr(instance) as usize;
+        let known = self.stateful.entry(address).or_insert_with(|| {
+            let pick =
+                |ty| Arc::clone(picks.entry(ty).or_insert_with(|| Arc::new(registry.pick(ty))));
+            Arc::new(StatefulType::of(instance, pick).expect("it is of an instance with state"))
+        });
+        Arc::clone(known)
     }
 
     /// A node that keeps state as it is.
@@ -105,82 +289,6 @@ impl<'a> Lowering<'a> {
         let (name, ty) = (format!("{key}.node").into(), instance.outputs[0].ty);
         self.kept_next.push(GraphOutput { name, ty, source: Source::first(made) });
         made
-    }
-
-    /// What does the work of one tick, the same for nodes of one instance.
-    fn work_of(&mut self, instance: &Arc<Instance>, keeps: &Keeps) -> Option<Arc<Instance>> {
-        let address = Arc::as_ptr(instance) as usize;
-        if let Some(known) = self.works.get(&address) {
-            return Some(Arc::clone(known));
-        }
-        let made = Arc::new(keeps.work_of(instance)?);
-        self.works.insert(address, Arc::clone(&made));
-        Some(made)
-    }
-
-    /// The node that does the work of one tick, and gives what the node has as outputs first.
-    fn keep_values(
-        &mut self,
-        parts: &Parts,
-        n_outputs: usize,
-        work: &Arc<Instance>,
-        variables: &[(Arc<str>, Type)],
-        mut sources: Vec<Source>,
-    ) -> NodeId {
-        let dt = Source::first(self.graph.add_const(Value::F64(1.0 / self.checked.fps)));
-        sources.extend([parts.started, dt]);
-        for (name, ty) in variables {
-            sources.push(self.kept(&parts.key, name, ty.default_value()));
-        }
-        let id = self.graph.intern_instance(work);
-        let node = self.graph.add_call(id, &sources, parts.path);
-        for (output, (name, _)) in (n_outputs..).zip(variables) {
-            let source = Source { node, output: output as u32 };
-            self.keep(parts, name, work.outputs[output].ty, source);
-        }
-        node
-    }
-
-    /// A row of values that move on by one each tick.
-    fn keep_past(
-        &mut self,
-        parts: &Parts,
-        variables: &[(Arc<str>, Type)],
-        (value, initial): (From, Source),
-        frame: &mut Frame<'a>,
-    ) -> NodeId {
-        let mut before = None;
-        for (name, ty) in variables {
-            let ty = *ty;
-            let kept = self.kept(&parts.key, name, ty.default_value());
-            // Nodes that read this one may stand after it, and feed it all the same.
-            let next = before.unwrap_or(initial);
-            if before.is_none() {
-                frame.later.push((self.kept_next.len() as u32, value));
-            }
-            self.keep(parts, name, ty, next);
-            before = Some(self.pick(parts, ty, [parts.started, initial, kept]));
-        }
-        before.expect("at least one value is kept").node
-    }
-
-    fn pick(&mut self, parts: &Parts, ty: Type, sources: [Source; 3]) -> Source {
-        let registry = self.registry;
-        let made = self.picks.entry(ty).or_insert_with(|| Arc::new(registry.pick(ty)));
-        let id = self.graph.intern_instance(made);
-        Source::first(self.graph.add_call(id, &sources, parts.path))
-    }
-
-    /// What a node kept.
-    fn kept(&mut self, key: &str, name: &str, default: Value) -> Source {
-        let (name, ty) = (format!("{key}.{name}").into(), default.ty());
-        Source::first(self.graph.add_input(GraphInput { name, ty, default: Some(default) }))
-    }
-
-    /// What a node keeps from now on.
-    fn keep(&mut self, parts: &Parts, name: &str, ty: Type, source: Source) {
-        let name = format!("{}.{name}", parts.key).into();
-        self.kept_next.push(GraphOutput { name, ty, source });
     }
 
     /// Links next values to nodes that come after the node with the state.

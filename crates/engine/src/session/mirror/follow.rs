@@ -193,18 +193,18 @@ impl Mirror {
         Ok(())
     }
 
-    /// Drops the live nodes of a node in one use.
-    pub(super) fn clear(&mut self, use_id: u32, slot: u32) -> Result<(), NotLive> {
+    /// Drops the live nodes of a node in one use; says whether it had outputs.
+    pub(super) fn clear(&mut self, use_id: u32, slot: u32) -> Result<bool, NotLive> {
         let it = self.use_mut(use_id);
         let out = it.outs.get_mut(slot as usize).and_then(Option::take);
         let many = it.many.remove(&slot);
         if let Some(node) = out {
             self.doom_out((use_id, slot), node);
         }
-        match many {
-            Some(many) => self.drop_many((use_id, Side::Out(slot)), many),
-            None => Ok(()),
-        }
+        let Some(many) = many else { return Ok(out.is_some()) };
+        let had = out.is_some() || !many.outs.is_empty();
+        self.drop_many((use_id, Side::Out(slot)), many)?;
+        Ok(had)
     }
 
     /// Drops the outputs of a node that has them from others, and the use of a group inside it.

@@ -2,11 +2,12 @@
 
 use millstream_base::Type;
 use millstream_document::check::{SingleNode, SingleSource};
-use millstream_document::edit::{BodyKey, Reference, references};
-use millstream_document::{Editor, Node};
+use millstream_document::edit::{BodyKey, Reference, reference_of, references};
+use millstream_document::{Editor, Node, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
+use smallvec::SmallVec;
 
 use super::{Kind, Mirror, Operand, Use};
 
@@ -96,14 +97,14 @@ impl Mirror {
 
     /// The operand of an output in one use of its body, with the type of the output; `None` also if
     /// the types do not convert.
-    pub(super) fn operand_as(
+    pub(super) fn output_operand(
         &self,
         editor: &Editor,
         use_id: u32,
-        reference: Reference<'_>,
-        ty: Type,
+        output: &OutputDef,
     ) -> Option<(Operand, Type)> {
-        let operand = self.operand_in(editor, use_id, reference)?;
+        let ty = self.registry.type_named(&output.ty)?;
+        let operand = self.operand_in(editor, use_id, reference_of(output))?;
         let fits = match &operand {
             Operand::Node(_, from) => convertible(*from, ty),
             Operand::Literal(_) => true,
@@ -117,7 +118,7 @@ impl Mirror {
         editor: &Editor,
         use_id: u32,
         sources: &[SingleSource<'_>],
-    ) -> Vec<Option<Operand>> {
+    ) -> SmallVec<[Option<Operand>; 4]> {
         let operand = |source: &SingleSource<'_>| match source {
             SingleSource::Literal(value) => Some(Operand::Literal(value.clone())),
             SingleSource::Read(reference) => self.operand_in(editor, use_id, *reference),

@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 pub(super) use answer::Moment;
 use millstream_base::{Feature, Limits, Type, Value};
+use millstream_compile::lower::StatefulType;
 use millstream_document::check::NodeChecker;
 use millstream_document::edit::{BodyKey, ROOT};
 use millstream_document::{Editor, Muted};
@@ -44,7 +45,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use rounds::Way;
 use scoped::Scoped;
-use stateful::{StatefulNode, StatefulType};
+use stateful::StatefulNode;
 use variables::Variables;
 
 /// A document as a live graph.

@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 
+use millstream_compile::lower::StatefulType;
 use millstream_document::edit::BodyKey;
 use millstream_node::Instance;
 use millstream_run::live::NodeNumber;
 
 use super::queue::Queue;
-use super::stateful::{StatefulNode, StatefulType};
+use super::stateful::StatefulNode;
 use super::{Kind, Many, Mirror, NotLive, Owner, Port, Side};
 
 /// The live nodes of a node that left the use of a body.
@@ -53,7 +54,7 @@ impl Mirror {
                 Some(many) => self.leave_group(queue, (use_id, slot), *group, id, many),
                 None => Ok(()),
             },
-            Kind::None | Kind::Wrong | Kind::Muted(_) => self.clear(use_id, slot),
+            Kind::None | Kind::Wrong | Kind::Muted(_) => self.clear(use_id, slot).map(drop),
         }
     }
 

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_document::check::SingleSource;
-use millstream_document::edit::{BodyKey, ROOT, User, reference_of};
+use millstream_base::Type;
+use millstream_compile::lower::StatefulType;
+use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
-use millstream_run::live::NodeNumber;
-use rustc_hash::FxHashMap;
+use millstream_node::{Instance, Keeps};
+use millstream_run::live::{NodeNumber, can_be_live};
+use smallvec::SmallVec;
 
 use super::queue::Queue;
-use super::stateful::StatefulType;
-use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Owner, RootOutput, Side, Use};
+use super::scoped::is_scope;
+use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Owner, RootOutput, Side};
 
 impl Mirror {
     /// Looks at a node that changed, or whose sources did.
@@ -40,20 +42,12 @@ impl Mirror {
         let is_unfed = body == ROOT && queue.unfed.contains(&slot);
         let checked = if is_unfed { None } else { self.checked(editor, body, node) };
         let kind = match checked.as_ref().map(|checked| &checked.kind) {
-            None | Some(CheckedKind::Wrong) => Kind::Wrong,
+            None => Kind::Wrong,
             Some(CheckedKind::Call(instance)) => match before.instance() {
                 Some(known) if known.does_same(instance) => before.clone(),
-                _ => match StatefulType::of(&self.registry, instance)? {
-                    Some(of_type) => Kind::Stateful(Arc::new(of_type)),
-                    None => Kind::Call(Arc::clone(instance)),
-                },
+                _ => self.kind_of_call(instance)?,
             },
-            Some(CheckedKind::Muted(muted)) => Kind::Muted(Arc::clone(muted)),
-            Some(CheckedKind::Group(_)) => group_of(editor, node).map_or(Kind::Wrong, Kind::Group),
-            // Its messages use the current names of the nodes in its rounds.
-            Some(CheckedKind::Repeat(repeat)) => {
-                Kind::Call(self.repeat_of_node(editor, node, repeat)?)
-            }
+            Some(kind) => self.kind_of(editor, node, kind)?,
         };
         let sources = checked.map(|checked| checked.sources).unwrap_or_default();
         let stays = match (&before, &kind) {
@@ -93,7 +87,13 @@ impl Mirror {
             if !is_there {
                 continue;
             }
-            let changed = self.renew_in(queue, use_id, (slot, node), &kind, &sources, stays)?;
+            let changed = if self.lacks_input(use_id, node) {
+                // The node that uses the group is looked at later, and then this one again.
+                !stays && self.clear(use_id, slot)?
+            } else {
+                let operands = self.operands_in(editor, use_id, &sources);
+                self.renew_in(queue, (use_id, slot), &kind, &operands, stays)?
+            };
             if changed {
                 self.touch_readers(queue, use_id, name);
             }
@@ -101,50 +101,69 @@ impl Mirror {
         Ok(())
     }
 
+    /// The kind of a node that was checked and calls no node type.
+    pub(super) fn kind_of(
+        &mut self,
+        editor: &Editor,
+        node: &Node,
+        checked: &CheckedKind,
+    ) -> Result<Kind, NotLive> {
+        let group = node.kind.group().and_then(|name| editor.body_of(name));
+        Ok(match checked {
+            CheckedKind::Call(instance) => self.kind_of_call(instance)?,
+            CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
+            CheckedKind::Group(_) => group.map_or(Kind::Wrong, Kind::Group),
+            // Its messages use the current names of the nodes in its rounds.
+            CheckedKind::Repeat(repeat) => {
+                self.repeat_of(editor, node, repeat)?.map_or(Kind::Wrong, Kind::Call)
+            }
+            CheckedKind::Wrong => Kind::Wrong,
+        })
+    }
+
+    /// The kind of a node that calls a node type.
+    pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
+        if let Some(keeps) = &instance.def.keeps {
+            // Other delayed inputs are not taken apart.
+            let has_other_delay = instance.def.delayed.is_some() && !matches!(keeps, Keeps::Past);
+            if instance.has_scopes() || has_other_delay {
+                return Err(NotLive);
+            }
+        }
+        match StatefulType::of(instance, |ty| Arc::new(self.registry.pick(ty))) {
+            Some(of_type) => Ok(Kind::Stateful(Arc::new(of_type))),
+            None if can_be_live(instance) || is_scope(instance) => {
+                Ok(Kind::Call(Arc::clone(instance)))
+            }
+            None => Err(NotLive),
+        }
+    }
+
     /// Brings the live nodes of a node in one use of its body up to date; says whether its outputs
     /// are other nodes now.
     pub(super) fn renew_in(
         &mut self,
         queue: &mut Queue<'_>,
-        use_id: u32,
-        (slot, node): (u32, &Node),
+        (use_id, slot): (u32, u32),
         kind: &Kind,
-        sources: &[SingleSource<'_>],
+        operands: &[Option<Operand>],
         stays: bool,
     ) -> Result<bool, NotLive> {
-        let editor = queue.editor;
         let it = self.use_mut(use_id);
         if it.outs.len() <= slot as usize {
             it.outs.resize(slot as usize + 1, None);
         }
         let out = it.outs[slot as usize];
         let is_edited = queue.edited.contains(&(it.body, slot));
-        let had = out.is_some() || it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
-        if let Kind::Wrong = kind {
-            self.clear(use_id, slot)?;
-            return Ok(had);
-        }
-        if self.lacks_input(use_id, node) {
-            // The node that uses the group is looked at later, and then this one again.
-            if !stays {
-                self.clear(use_id, slot)?;
-            }
-            return Ok(had && !stays);
-        }
-        let operands = self.operands_in(editor, use_id, sources);
-        if let Kind::Group(group) = kind {
-            return self.renew_group(queue, use_id, slot, *group, &operands);
-        }
-        if let Kind::Stateful(of_type) = kind {
-            return self.renew_stateful(queue, (use_id, slot), of_type, &operands, stays);
-        }
-        let Some(operands) = operands.into_iter().collect::<Option<Vec<Operand>>>() else {
-            self.clear(use_id, slot)?;
-            return Ok(had);
-        };
+        let all = || operands.iter().cloned().collect::<Option<SmallVec<[Operand; 4]>>>();
         match kind {
-            Kind::None | Kind::Wrong | Kind::Stateful(_) | Kind::Group(_) => Ok(false),
+            Kind::Group(group) => self.renew_group(queue, (use_id, slot), *group, operands),
+            Kind::Stateful(of_type) => {
+                self.renew_stateful(queue, (use_id, slot), of_type, operands, stays)
+            }
             Kind::Call(instance) => {
+                let Some(operands) = all() else { return self.clear(use_id, slot) };
+                let had = it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
                 let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {
                     self.clear(use_id, slot)?;
@@ -159,6 +178,7 @@ impl Mirror {
                 Ok(out != Some(made))
             }
             Kind::Muted(muted) => {
+                let Some(operands) = all() else { return self.clear(use_id, slot) };
                 if !stays {
                     self.clear(use_id, slot)?;
                 }
@@ -171,6 +191,7 @@ impl Mirror {
                 self.use_mut(use_id).many.insert(slot, Many { outs, child: None });
                 Ok(changed)
             }
+            Kind::None | Kind::Wrong => self.clear(use_id, slot),
         }
     }
 
@@ -194,8 +215,7 @@ impl Mirror {
         let is_made =
             |(at, operand): (usize, &Option<Operand>)| operand.is_some() || of_type.is_delayed(at);
         if !operands.iter().enumerate().all(is_made) {
-            self.clear(use_id, slot)?;
-            return Ok(had);
+            return self.clear(use_id, slot);
         }
         let had_run = out.map_or(had, |out| self.had_run(out));
         if !stays {
@@ -215,115 +235,101 @@ impl Mirror {
         Ok(out != Some(made))
     }
 
-    pub(super) fn renew_group(
+    fn renew_group(
         &mut self,
         queue: &mut Queue<'_>,
-        use_id: u32,
-        slot: u32,
+        (use_id, slot): (u32, u32),
         group: BodyKey,
         operands: &[Option<Operand>],
     ) -> Result<bool, NotLive> {
         let editor = queue.editor;
         let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
         let child = child.filter(|child| self.use_of(*child).body == group);
-        let child = child.or_else(|| self.moved_group(queue, (use_id, slot), group));
-        let had = child.is_none()
-            && (self.use_of(use_id).outs[slot as usize].is_some()
-                || self.use_of(use_id).many.contains_key(&slot));
-        let (child, is_new) = match child {
-            Some(child) => (child, false),
-            None => {
-                self.clear(use_id, slot)?;
-                (self.new_child(queue, use_id, slot, group)?, true)
+        let Some(child) = child.or_else(|| self.moved_group(queue, (use_id, slot), group)) else {
+            let had = self.clear(use_id, slot)?;
+            let nodes = editor.nodes_of_body(group);
+            // Groups grow with the number of their uses inside each other: they are counted first.
+            if queue.size_of(group).saturating_add(queue.n_planned) > self.limits.expanded_nodes {
+                return Err(NotLive);
             }
+            queue.n_planned += nodes.len();
+            let child = self.new_use(editor, group, Some((use_id, slot)))?;
+            self.pass_in(editor, child, operands)?;
+            for (inner, ..) in nodes.iter_slots() {
+                queue.push((group, inner, Some(child)));
+            }
+            // Its outputs are known when its nodes are made.
+            queue.push((self.use_of(use_id).body, slot, Some(use_id)));
+            return Ok(had);
         };
-        // What comes in.
-        let side_in = Owner::Port((child, Side::In));
+        for name in self.pass_in(editor, child, operands)? {
+            for reader in editor.readers_of_input(group, name) {
+                if let User::Node(inner) = reader {
+                    queue.push((group, inner, Some(child)));
+                }
+            }
+        }
+        let outputs = editor.outputs_of_body(group).values();
+        let outputs = outputs.map(|output| self.output_operand(editor, child, output)).collect();
+        self.pass_out((use_id, slot), outputs)
+    }
+
+    /// Converts the inputs of a use of a group to their stated types. Gives the names of those that
+    /// have other nodes now.
+    pub(super) fn pass_in<'e>(
+        &mut self,
+        editor: &'e Editor,
+        child: u32,
+        operands: &[Option<Operand>],
+    ) -> Result<Vec<&'e Arc<str>>, NotLive> {
+        let port = Owner::Port((child, Side::In));
+        let face = editor.inputs_of_body(self.use_of(child).body);
         let mut before = std::mem::take(&mut self.use_mut(child).inputs);
         let mut inputs = HashMap::with_capacity(operands.len());
-        for (operand, (name, def)) in operands.iter().zip(editor.inputs_of_body(group)) {
+        let mut changed = Vec::new();
+        for (operand, (name, def)) in operands.iter().zip(face) {
             let old = before.remove(name);
             let new = match (operand, self.registry.type_named(&def.ty)) {
-                (Some(operand), Some(ty)) => {
-                    Some(self.fitted(side_in, old.flatten(), operand, ty)?)
-                }
+                (Some(operand), Some(ty)) => Some(self.fitted(port, old.flatten(), operand, ty)?),
                 (None, _) | (_, None) => None,
             };
             inputs.insert(Arc::clone(name), new);
             if old != Some(new) {
+                changed.push(name);
                 if let Some(old) = old.flatten() {
-                    self.doom_owned(side_in, old);
-                }
-                for reader in editor.readers_of_input(group, name) {
-                    if let User::Node(inner) = reader {
-                        queue.push((group, inner, Some(child)));
-                    }
+                    self.doom_owned(port, old);
                 }
             }
         }
         for node in before.into_values().flatten() {
-            self.doom_owned(side_in, node);
+            self.doom_owned(port, node);
         }
         self.use_mut(child).inputs = inputs;
-        if is_new {
-            // Its outputs are known when its nodes are made.
-            queue.push((self.use_of(use_id).body, slot, Some(use_id)));
-            return Ok(had);
-        }
-        // What goes out.
-        let side_out = Owner::Port((use_id, Side::Out(slot)));
-        let old = self.use_mut(use_id).many.get_mut(&slot).expect("it has a child");
-        let old = std::mem::take(&mut old.outs);
-        let mut outs = Vec::with_capacity(old.len());
-        for (k, output) in editor.outputs_of_body(group).values().enumerate() {
-            let ty = self.registry.type_named(&output.ty);
-            let operand =
-                ty.and_then(|ty| self.operand_as(editor, child, reference_of(output), ty));
-            outs.push(match operand {
-                Some((operand, ty)) => {
-                    Some(self.fitted(side_out, old.get(k).copied().flatten(), &operand, ty)?)
-                }
-                None => None,
-            });
-        }
-        self.doom_replaced(side_out, &old, &outs);
-        let changed = old != outs;
-        self.use_mut(use_id).many.get_mut(&slot).expect("it has a child").outs = outs;
         Ok(changed)
     }
 
-    /// A new use of a group, whose nodes wait to be made.
-    ///
-    /// # Errors
-    /// If it holds more nodes than there may be.
-    pub(super) fn new_child(
+    /// Converts the outputs of a use of a group, which a node stands for, to their stated types.
+    /// Says whether they are other nodes now.
+    pub(super) fn pass_out(
         &mut self,
-        queue: &mut Queue<'_>,
-        outer: u32,
-        slot: u32,
-        group: BodyKey,
-    ) -> Result<u32, NotLive> {
-        let nodes = queue.editor.nodes_of_body(group);
-        // Groups grow with the number of their uses inside each other: they are counted first.
-        if queue.size_of(group).saturating_add(queue.n_planned) > self.limits.expanded_nodes {
-            return Err(NotLive);
+        (use_id, slot): (u32, u32),
+        outputs: Vec<Option<(Operand, Type)>>,
+    ) -> Result<bool, NotLive> {
+        let port = Owner::Port((use_id, Side::Out(slot)));
+        let many = self.use_mut(use_id).many.get_mut(&slot).expect("it has a child");
+        let old = std::mem::take(&mut many.outs);
+        let mut outs = Vec::with_capacity(outputs.len());
+        for (k, output) in outputs.into_iter().enumerate() {
+            let before = old.get(k).copied().flatten();
+            outs.push(match output {
+                Some((operand, ty)) => Some(self.fitted(port, before, &operand, ty)?),
+                None => None,
+            });
         }
-        queue.n_planned += nodes.len();
-        let child = self.uses.len() as u32;
-        let n_slots = nodes.n_slots();
-        let known = self.bodies.entry(group).or_default();
-        known.kinds.resize(n_slots.max(known.kinds.len()), Kind::None);
-        known.uses.push(child);
-        let (inputs, many) = (HashMap::new(), FxHashMap::default());
-        let outer_use = Some((outer, slot));
-        let outs = vec![None; n_slots];
-        self.uses.push(Some(Use { body: group, outer: outer_use, inputs, outs, many }));
-        let many = Many { outs: Vec::new(), child: Some(child) };
-        self.use_mut(outer).many.insert(slot, many);
-        for (inner, ..) in nodes.iter_slots() {
-            queue.push((group, inner, Some(child)));
-        }
-        Ok(child)
+        self.doom_replaced(port, &old, &outs);
+        let changed = old != outs;
+        self.use_mut(use_id).many.get_mut(&slot).expect("it has a child").outs = outs;
+        Ok(changed)
     }
 
     /// Brings outputs of the document up to date.
@@ -340,10 +346,10 @@ impl Mirror {
         }
         for slot in &queue.outputs {
             let Some((name, def)) = outputs.at(*slot) else { continue };
-            let ty = self.registry.type_named(&def.ty).ok_or(NotLive)?;
-            let old = self.outputs.remove(name);
-            let old_node = old.as_ref().and_then(|old| old.node);
-            let node = match self.operand_as(editor, 0, reference_of(def), ty) {
+            let old_node = self.outputs.remove(name).and_then(|old| old.node);
+            let output = self.output_operand(editor, 0, def);
+            let ty = output.as_ref().map_or(Type::BOOL, |(_, ty)| *ty);
+            let node = match output {
                 Some((operand, ty)) => Some(self.fitted(OUTPUTS, old_node, &operand, ty)?),
                 None => None,
             };
@@ -354,8 +360,4 @@ impl Mirror {
         }
         Ok(())
     }
-}
-
-fn group_of(editor: &Editor, node: &Node) -> Option<BodyKey> {
-    node.kind.group().and_then(|name| editor.body_of(name))
 }

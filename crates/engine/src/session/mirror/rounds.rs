@@ -40,62 +40,47 @@ impl Way {
 }
 
 impl Mirror {
-    /// The instance of a repeat of a group in a document whose repeats were compiled.
+    /// The instance of a node that runs a group round by round; `None` if something in the group
+    /// is wrong.
     pub(super) fn repeat_of(
-        &mut self,
-        group: BodyKey,
-        repeat: &CheckedRepeat,
-        (checked, repeats): (&Checked, &Repeats),
-    ) -> Result<Arc<Instance>, NotLive> {
-        let ways = self.repeats.entry(group).or_default();
-        if let Some(known) = ways.iter().find(|way| way.is_of(repeat)) {
-            return Ok(Arc::clone(&known.instance));
-        }
-        if keeps(checked, repeat.body) {
-            return Err(NotLive);
-        }
-        let made = repeats.of(repeat).ok_or(NotLive)?;
-        let instance = Arc::clone(&made.instance);
-        ways.push(Way { repeat: repeat.clone(), instance: Arc::clone(&instance) });
-        Ok(instance)
-    }
-
-    /// The instance of a node that runs a group round by round, as it was checked by itself.
-    pub(super) fn repeat_of_node(
         &mut self,
         editor: &Editor,
         node: &Node,
         repeat: &CheckedRepeat,
-    ) -> Result<Arc<Instance>, NotLive> {
-        let name = node.kind.group().ok_or(NotLive)?;
-        let group = editor.body_of(name).ok_or(NotLive)?;
+    ) -> Result<Option<Arc<Instance>>, NotLive> {
+        let Some(name) = node.kind.group() else { return Ok(None) };
+        let Some(group) = editor.body_of(name) else { return Ok(None) };
         let known = self.repeats.get(&group).into_iter().flatten().find(|way| way.is_of(repeat));
         if let Some(known) = known {
-            return Ok(Arc::clone(&known.instance));
+            return Ok(Some(Arc::clone(&known.instance)));
         }
-        let checked = self.group_alone(editor.document(), name)?;
+        let Some(checked) = self.group_alone(editor.document(), name) else { return Ok(None) };
         let repeat = CheckedRepeat { body: checked.root, ..repeat.clone() };
         let repeats = Repeats::of_root(&checked, &repeat, &self.registry, &self.limits);
         let repeats = repeats.map_err(|_| NotLive)?;
-        self.repeat_of(group, &repeat, (&checked, &repeats))
+        let made = repeats.of(&repeat).filter(|_| !has_state(&checked)).ok_or(NotLive)?;
+        let instance = Arc::clone(&made.instance);
+        let ways = self.repeats.entry(group).or_default();
+        ways.push(Way { repeat, instance: Arc::clone(&instance) });
+        Ok(Some(instance))
     }
 
-    /// A group as the root of a document, with all groups inside it.
-    fn group_alone(&self, document: &Document, name: &Arc<str>) -> Result<Checked, NotLive> {
+    /// A group as the root of a document, with all groups inside it; `None` if something in them is
+    /// wrong.
+    fn group_alone(&self, document: &Document, name: &Arc<str>) -> Option<Checked> {
         let mut groups = Document { fps: document.fps, ..Document::default() };
         let mut wanted = vec![name];
         while let Some(name) = wanted.pop() {
             if !groups.groups.contains_key(name) {
-                let group = document.groups.get(name).ok_or(NotLive)?;
-                groups.groups.insert(Arc::clone(name), group.clone());
+                groups.groups.insert(Arc::clone(name), document.groups.get(name)?.clone());
+                let group = &document.groups[&**name];
                 wanted.extend(group.nodes.values().filter_map(|node| node.kind.group()));
             }
         }
         let (checked, _) = check(&groups, &self.registry, &self.limits);
-        let mut checked = checked.ok_or(NotLive)?;
-        let root = checked.bodies.iter().find(|(_, body)| body.name == *name).map(|(id, _)| id);
-        checked.root = root.ok_or(NotLive)?;
-        Ok(checked)
+        let mut checked = checked?;
+        checked.root = checked.bodies.iter().find(|(_, body)| body.name == *name)?.0;
+        Some(checked)
     }
 
     /// The operands of a node; of a repeat also the features that its rounds need.
@@ -151,24 +136,16 @@ impl Mirror {
     }
 }
 
-/// Whether something in a body, or in what it uses, keeps state or reads a device.
-fn keeps(checked: &Checked, body: BodyId) -> bool {
-    let mut seen = FxHashSet::default();
-    let mut stack = vec![body];
-    while let Some(body) = stack.pop() {
-        if !seen.insert(body) {
-            continue;
-        }
-        for node in &checked.bodies[body].nodes {
-            if let CheckedKind::Call(instance) = &node.kind
-                && (instance.def.keeps.is_some() || instance.class >= Class::Stateful)
-            {
-                return true;
-            }
-            stack.extend(node.kind.body());
-        }
-    }
-    false
+/// Whether some node has state or reads a device.
+fn has_state(checked: &Checked) -> bool {
+    let mut nodes = checked.bodies.iter().flat_map(|(_, body)| &body.nodes);
+    nodes.any(|node| match &node.kind {
+        CheckedKind::Call(it) => it.def.keeps.is_some() || it.class >= Class::Stateful,
+        CheckedKind::Group(_)
+        | CheckedKind::Repeat(_)
+        | CheckedKind::Muted(_)
+        | CheckedKind::Wrong => false,
+    })
 }
 
 /// The bodies with live nodes: those that repeats run have none.
