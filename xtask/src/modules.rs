@@ -117,7 +117,6 @@ fn files(path: &Path, depth: usize) -> Vec<(PathBuf, usize)> {
         return paths.flat_map(|path| files(&path, depth + 1)).collect();
     }
     let is_rust = path.extension().is_some_and(|end| end == "rs");
-    let depth = if name == "mod" { depth - 1 } else { depth };
     if is_rust { vec![(path.to_owned(), depth)] } else { Vec::new() }
 }
 
