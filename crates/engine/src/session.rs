@@ -1,11 +1,11 @@
 //! A session: a live document, which is edited, set and asked.
 //!
 //! An edit changes the document at once, or is refused and changes nothing. Where all is one value
-//! at one moment, a live graph follows the edits and answers; its cost follows what they touch (see
-//! `mirror`). For columns of elements, and where contexts change, a plain plan answers after an
-//! edit, while a thread compiles the optimised one, which takes its place before an evaluation (see
-//! `swap`). Answers have the same bits, whichever answers. Where the document is wrong, outputs
-//! that do not depend on that have values all the same, and [`Session::problems`] tells the rest.
+//! at one moment, a live graph follows the edits and answers (see `mirror`). For columns of
+//! elements, and where contexts change otherwise, a plain plan answers, made when it is first
+//! needed after an edit; a thread compiles the optimised one, which takes its place before an
+//! evaluation (see `swap`). Both give the same bits. Where the document is wrong, outputs that do
+//! not depend on that have values all the same, and [`Session::problems`] has the errors.
 //!
 //! Nothing is computed until somebody asks, except for observed outputs. An answer is kept until an
 //! edit, a setting or a tick; after that the incremental evaluator runs only the nodes that read
@@ -89,7 +89,7 @@ pub struct Session {
     mirror: Option<Box<Mirror>>,
     /// Whether there may be a mirror.
     is_mirrored: bool,
-    /// Values that are kept between evaluations may hold so many bytes.
+    /// The most bytes of the values that are kept between evaluations.
     kept_bytes: usize,
     /// The compilations until a mirror is tried again after one that kept too much: those left, and
     /// all.
@@ -132,7 +132,7 @@ struct Whole {
     checked: Option<Arc<Checked>>,
 }
 
-/// Errors of which edits of nodes do not tell when they are gone.
+/// Codes of errors that an edit of a node may mend without a change of that node.
 const NOT_LIVE: [&str; 8] = [
     "document::more_problems",
     "check::unreadable",
@@ -152,7 +152,7 @@ impl Whole {
     }
 }
 
-/// Bytes that the values of a mirror, all of which it keeps, may hold.
+/// The most bytes of the values of a mirror, which keeps all of them.
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The most edits until a mirror is tried again after it kept too much.
@@ -188,7 +188,7 @@ impl Session {
         document: Document,
         evaluator: E,
     ) -> Self {
-        // What keeps values has to be told where they went.
+        // An evaluator that keeps values has to know the new paths of nodes.
         let evaluator: Box<dyn Any> = Box::new(evaluator);
         let live: Box<dyn Live> = match evaluator.downcast::<Incremental>() {
             Ok(incremental) => Box::new(Cached(*incremental)),
@@ -236,7 +236,7 @@ impl Session {
         &self.editor
     }
 
-    /// What is wrong with the document as it is now, and what is probably not meant.
+    /// The errors and warnings of the document as it is now.
     pub fn problems(&self) -> &Diagnostics {
         &self.whole().problems
     }
@@ -263,7 +263,11 @@ impl Session {
 
     /// Waits until the optimised plan of the document runs.
     pub fn settle(&mut self) {
-        if self.plans.wait(&self.editor)
+        if !self.plans.is_sent() {
+            let checked = self.whole().checked.clone();
+            self.plans.optimise(checked.as_ref());
+        }
+        if self.plans.wait()
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);
@@ -274,7 +278,7 @@ impl Session {
     fn settle_while(&mut self, request: &Request) -> Result<(), EvalError> {
         let progress = request.progress.as_ref();
         let watch = Watch::new(&request.budget, progress, Done::totals(0, 1));
-        if self.plans.wait_while(&self.editor, || watch.check(Done::default()))?
+        if self.plans.wait_while(|| watch.check(Done::default()))?
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);
@@ -349,9 +353,7 @@ impl Session {
         back: Option<Removed>,
         places: Option<Places>,
     ) -> Removed {
-        let is_back = back.is_some();
         if let Edit::SetView { .. } | Edit::SetViewEntry { .. } = edit {
-            self.plans.noted(edit, is_back);
             return Removed::default();
         }
         let back = back.unwrap_or_else(|| {
@@ -372,7 +374,7 @@ impl Session {
         }
         if let Some(Ok(())) = followed {
             self.forget_whole();
-            self.plans.told(edit, is_back);
+            self.plans.edited();
             if done.changes.contains(&Change::Inputs { body: ROOT }) {
                 self.set_mirror();
             }
@@ -396,24 +398,21 @@ impl Session {
     fn compile(&mut self) {
         self.forget_whole();
         self.rest.0 = self.rest.0.saturating_sub(1);
+        self.plans.edited();
         let mut before = self.mirror.take();
-        let whole = self.whole();
         let may_be_live = self.is_mirrored && self.rest.0 == 0;
-        if let Some(checked) = whole.live().filter(|_| may_be_live).cloned() {
+        if let Some(checked) = self.whole().live().filter(|_| may_be_live).cloned() {
             self.mirror = self.new_mirror(&checked);
             if let Some(mirror) = &mut self.mirror {
                 if let Some(before) = &mut before {
                     mirror.go_on_with_results_of(before);
                 }
                 self.set_mirror();
-                self.plans.opened(&self.editor, &checked);
+                self.plans.optimise(Some(&checked));
                 return;
             }
         }
-        self.plans.edited();
         self.make_plan();
-        let planned = self.plans.running().and_then(|_| self.whole.get()?.checked.as_ref());
-        self.plans.optimise(planned);
     }
 
     /// Lets plans answer for some edits, each time for more: all values at once need too many
@@ -438,6 +437,7 @@ impl Session {
         });
         let (checked, plan) = planned.unzip();
         self.plans.run(plan);
+        self.plans.optimise(checked.as_ref());
         self.whole = OnceCell::from(Whole { problems: in_order(told), checked });
         if let Some(plan) = self.plans.running() {
             self.live.replaced(plan);
@@ -561,7 +561,7 @@ impl Session {
         self.changed();
     }
 
-    /// Values may have changed: kept answers are void, and observers are told.
+    /// Values may have changed: kept answers are void, and observers are called.
     fn changed(&mut self) {
         self.stamp += 1;
         self.push();

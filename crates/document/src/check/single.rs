@@ -26,22 +26,23 @@ use crate::wrong::WrongPart;
 /// So many shapes and instances are kept; then it begins with none.
 const MOST_KEPT: usize = 1024;
 
-/// A node that was checked by itself.
+/// A node that was checked by itself. What it reads is known to the caller as a `P`.
 #[derive(Clone, Debug)]
-pub struct SingleNode<'n> {
+pub struct SingleNode<P> {
     /// What it does; the body of a group or repeat is that of the group that the node names.
     pub kind: CheckedKind,
     /// What goes in, one for each input of the instance, of the group or of the muted node.
-    pub sources: Vec<SingleSource<'n>>,
+    pub sources: Vec<SingleSource<P>>,
 }
 
 /// What goes into a slot of a node.
 #[derive(Clone, Debug)]
-pub enum SingleSource<'n> {
+pub enum SingleSource<P> {
     /// A literal or a default, of the type of the slot.
     Literal(Value),
-    /// Something outside; if its type is known, it converts to that of the slot.
-    Read(Reference<'n>),
+    /// Something outside, with its type, which converts to that of the slot; `None` if that is not
+    /// known.
+    Read(Option<(Type, P)>),
     /// Something that is wrong; only a node that stands for its group has one.
     Wrong,
 }
@@ -54,18 +55,19 @@ pub struct NodeChecker {
 }
 
 impl NodeChecker {
-    /// Checks a node of a document by the types of what it reads. A type that is not known makes
-    /// the node wrong, unless it counts for later ticks only or the node stands for its group.
+    /// Checks a node of a document by the types of what it reads, which `find` finds. A type that
+    /// is not known makes the node wrong, unless it counts for later ticks only or the node stands
+    /// for its group.
     ///
     /// `None` if something is wrong with the node; checking the document tells why. It is the same
     /// registry for all nodes.
-    pub fn check<'n>(
+    pub fn check<'n, P: Clone>(
         &mut self,
         registry: &Registry,
         document: &'n Document,
         node: &'n Node,
-        type_of: impl Fn(Reference<'n>) -> Option<Type>,
-    ) -> Option<SingleNode<'n>> {
+        find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
+    ) -> Option<SingleNode<P>> {
         if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
             return None;
         }
@@ -73,19 +75,19 @@ impl NodeChecker {
             *self = Self::default();
         }
         let mut shapes = Shapes::new(document, registry, std::mem::take(&mut self.shapes));
-        let checked = single(&mut shapes, &mut self.instances, document, node, type_of);
+        let checked = single(&mut shapes, &mut self.instances, document, node, find);
         self.shapes = shapes.into_known();
         checked
     }
 }
 
-fn single<'n>(
+fn single<'n, P: Clone>(
     shapes: &mut Shapes<'_>,
     instances: &mut Instances,
     document: &'n Document,
     node: &'n Node,
-    type_of: impl Fn(Reference<'n>) -> Option<Type>,
-) -> Option<SingleNode<'n>> {
+    find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
+) -> Option<SingleNode<P>> {
     let mut problems = Problems::silent();
     let mut group = None;
     if let Some(name) = node.kind.group() {
@@ -105,7 +107,7 @@ fn single<'n>(
     };
     let shapes = &*shapes;
     let mut linker = Linker {
-        names: Outside { links: Vec::new(), inputs: Vec::new(), type_of },
+        names: Outside { links: Vec::new(), inputs: Vec::new(), find },
         bodies: &bodies,
         faces: &faces,
         shapes,
@@ -120,9 +122,10 @@ fn single<'n>(
     let Linker { names: Outside { links: linked, inputs, .. }, slots, delayed, .. } = linker;
     let first_slot = vec![0, slots.len() as u32];
     let links = Links { slots, first_slot, delayed };
-    let mut number = |ty: &Option<Type>| ty.map(|ty| instances.number(ty));
-    let input_types = inputs.iter().map(|(_, ty)| number(ty)).collect();
-    let nodes = linked.iter().map(|(_, ty)| Typed::Outside(number(ty)));
+    let mut number =
+        |found: &Option<(Type, P)>| found.as_ref().map(|(ty, _)| instances.number(*ty));
+    let input_types = inputs.iter().map(&mut number).collect();
+    let nodes = linked.iter().map(|found| Typed::Outside(number(found)));
     let nodes = [Typed::Unknown].into_iter().chain(nodes).collect();
     let mut typing = Typing {
         at: At::ROOT,
@@ -151,11 +154,11 @@ fn single<'n>(
     }
     let sources = sources.into_iter().map(|source| match source {
         Source::Literal(i) => SingleSource::Literal(literals[i as usize].clone()),
-        Source::Node { node, .. } => SingleSource::Read(linked[node as usize - 1].0),
-        Source::Input(input) => SingleSource::Read(inputs[input as usize].0),
+        Source::Node { node, .. } => SingleSource::Read(linked[node as usize - 1].clone()),
+        Source::Input(input) => SingleSource::Read(inputs[input as usize].clone()),
         Source::Wrong => SingleSource::Wrong,
     });
-    let sources: Vec<SingleSource<'_>> = sources.collect();
+    let sources: Vec<SingleSource<P>> = sources.collect();
     let may_lack = matches!(kind, CheckedKind::Group(_));
     let lacks = sources.iter().any(|source| matches!(source, SingleSource::Wrong));
     (may_lack || !lacks).then_some(SingleNode { kind, sources })
@@ -172,24 +175,22 @@ fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) ->
     }
 }
 
-/// The names that a node reads, with the types of what they stand for: links lead each to another
-/// node after it.
-struct Outside<'n, T> {
-    links: Vec<(Reference<'n>, Option<Type>)>,
-    inputs: Vec<(Reference<'n>, Option<Type>)>,
-    type_of: T,
+/// The things that a node reads, as far as they are known: links lead each to another node after
+/// it.
+struct Outside<F, P> {
+    links: Vec<Option<(Type, P)>>,
+    inputs: Vec<Option<(Type, P)>>,
+    find: F,
 }
 
-impl<'n, T: Fn(Reference<'n>) -> Option<Type>> Names<'n> for Outside<'n, T> {
+impl<'n, P, F: Fn(Reference<'n>) -> Option<(Type, P)>> Names<'n> for Outside<F, P> {
     fn input(&mut self, name: &'n Arc<str>, _: Spot, _: At<'_>, _: &mut Problems) -> Given<'n> {
-        let reference = Reference::Input(name);
-        self.inputs.push((reference, (self.type_of)(reference)));
+        self.inputs.push((self.find)(Reference::Input(name)));
         Given::Input(self.inputs.len() as u32 - 1)
     }
 
     fn link(&mut self, link: &'n Link, _: Spot, _: At<'_>, _: &mut Problems) -> Given<'n> {
-        let reference = Reference::Link(link);
-        self.links.push((reference, (self.type_of)(reference)));
+        self.links.push((self.find)(Reference::Link(link)));
         Given::Node { node: self.links.len() as u32, output: 0 }
     }
 
@@ -228,7 +229,7 @@ mod tests {
     /// The literal that goes into the second slot, in words that tell apart all bits.
     fn second(checker: &mut NodeChecker, node: &Node, ty: Type) -> Option<String> {
         let document = Document::default();
-        let checked = checker.check(&registry(), &document, node, |_| Some(ty))?;
+        let checked = checker.check(&registry(), &document, node, |_| Some((ty, ())))?;
         match &checked.sources[1] {
             SingleSource::Literal(value) => Some(format!("{value:?}")),
             SingleSource::Read(_) | SingleSource::Wrong => panic!("it is a literal"),
@@ -240,7 +241,7 @@ mod tests {
         let (registry, document) = (registry(), Document::default());
         let mut checker = NodeChecker::default();
         let mut instance = |node: &Node, ty: Type| {
-            let checked = checker.check(&registry, &document, node, |_| Some(ty));
+            let checked = checker.check(&registry, &document, node, |_| Some((ty, ())));
             match checked.expect("it is right").kind {
                 CheckedKind::Call(instance) => instance,
                 kind => panic!("it is a call, not {kind:?}"),
@@ -253,7 +254,7 @@ mod tests {
         assert!(!wider.does_same(&first));
         let mut muted = node("math.add", link("x"), link("y"));
         muted.muted = true;
-        let muted = checker.check(&registry, &document, &muted, |_| Some(Type::F32));
+        let muted = checker.check(&registry, &document, &muted, |_| Some((Type::F32, ())));
         assert!(matches!(muted.expect("it is right").kind, CheckedKind::Muted(_)));
     }
 
@@ -280,10 +281,10 @@ mod tests {
         let mut add = node("math.add", link("x"), link("y"));
         add.inputs.insert("c", link("z").into());
         for _ in 0..2 {
-            assert!(checker.check(&registry, &document, &add, |_| Some(Type::F32)).is_none());
+            assert!(checker.check(&registry, &document, &add, |_| Some((Type::F32, ()))).is_none());
         }
         add.inputs.remove("c");
-        assert!(checker.check(&registry, &document, &add, |_| None).is_none());
-        assert!(checker.check(&registry, &document, &add, |_| Some(Type::F32)).is_some());
+        assert!(checker.check::<()>(&registry, &document, &add, |_| None).is_none());
+        assert!(checker.check(&registry, &document, &add, |_| Some((Type::F32, ()))).is_some());
     }
 }

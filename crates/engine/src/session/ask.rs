@@ -1,8 +1,9 @@
-//! Asking a session: outputs, what-ifs, budgets, and what ran.
+//! Asking a session: outputs, what-ifs, budgets and the log of runs.
 
 use std::sync::Arc;
 
 use millstream_base::{Budget, Feature, Limits, ValueType};
+use millstream_document::Editor;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::keeping::Calls;
 use millstream_ir::request::{Given, LogDetail, RequestError};
@@ -11,7 +12,7 @@ use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
 use millstream_node::Data;
 use millstream_run::live::Within;
 
-use super::mirror::Moment;
+use super::mirror::{Mirror, Moment};
 use super::settings::{fits, one};
 use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
@@ -23,19 +24,19 @@ pub struct Ask {
     pub outputs: Vec<String>,
     /// Inputs that have other values in this evaluation only.
     pub what_if: Vec<(String, Given)>,
-    /// Another frame in this evaluation only. What nodes keep is as at the session's frame.
+    /// Another frame in this evaluation only. State is that of the session's frame.
     pub frame: Option<i64>,
     /// Another time in this evaluation only.
     pub time: Option<f64>,
-    /// What the evaluation may use. Its `bytes` are those of the values that it makes and of those
-    /// that it gives, together; values that are at hand and only read by others count for nothing.
-    /// What was made before that was too much is kept.
+    /// The limits of the evaluation. Its `bytes` are those of the values that it makes and those
+    /// that it gives, together; earlier values that others read do not count. Values made before
+    /// the limit was reached stay.
     pub limits: Limits,
-    /// What is recorded of what ran.
+    /// How much is recorded of runs.
     pub log: LogDetail,
     /// The flag that cancels the evaluation, and its deadline.
     pub budget: Budget,
-    /// Is told how far the evaluation is, and may end it.
+    /// Called with the progress of the evaluation, which it may end.
     pub progress: Option<Progress>,
 }
 
@@ -60,13 +61,13 @@ impl Ask {
         self
     }
 
-    /// Records what runs.
+    /// Records runs.
     pub fn with_log(self, log: LogDetail) -> Self {
         Self { log, ..self }
     }
 }
 
-/// An answer, and what ran for it.
+/// An answer, with the log of its runs.
 #[derive(Debug)]
 pub struct Evaluated {
     /// The values.
@@ -74,7 +75,7 @@ pub struct Evaluated {
     log: Log,
 }
 
-/// Where it is written what became of nodes.
+/// The log of an answer.
 #[derive(Debug)]
 enum Log {
     /// In the answer, by the steps of this plan.
@@ -108,7 +109,7 @@ impl Evaluated {
 }
 
 impl Session {
-    /// Evaluates what is asked. What nodes keep stays as it is.
+    /// Evaluates outputs. State does not change.
     ///
     /// # Errors
     /// If an output has no meaning in the document as it is, if the request does not fit, or if the
@@ -130,9 +131,9 @@ impl Session {
         Ok(Evaluated::by_plan(answer, plan))
     }
 
-    /// The answer to a request for a plan, and the plan that gave it. A plain plan also needs what
-    /// only those arms of choices need that are never taken; where that is not provided the
-    /// optimised one is waited for, which knows.
+    /// The answer to a request for a plan, and the plan that gave it. A plain plan also needs the
+    /// features that only arms need which are never taken; where these are not provided, the
+    /// session waits for the optimised plan.
     pub(super) fn answer(
         &mut self,
         plan: Arc<Plan>,
@@ -150,7 +151,7 @@ impl Session {
     }
 
     /// The answer of the mirror; `None` if a plan has to give it. At the end of a tick it commits
-    /// what nodes keep, all or nothing.
+    /// the next state of all nodes or of none.
     pub(super) fn eval_mirror(
         &mut self,
         ask: &Ask,
@@ -172,42 +173,37 @@ impl Session {
         if let Some(ended) = ask.budget.ended() {
             return Some(Err(EvalError::from(ended).into()));
         }
-        let moment = match self.moment_of_mirror(ask) {
-            Ok(moment) => moment,
-            Err(error) => return Some(Err(error)),
-        };
-        let (within, limit) = (self.within(ask), ask.limits.bytes);
         // Plans are swapped between evaluations, also where they are not needed.
-        if self.plans.poll(&self.editor)
+        if self.plans.poll()
             && let Some(plan) = self.plans.running()
         {
             self.live.replaced(plan);
         }
-        let mirror = self.mirror.as_mut()?;
-        mirror.bring_states(&self.editor, &self.states);
-        for (name, given) in &ask.what_if {
-            mirror.set(name, one(given));
-        }
-        let is_timed = ask.log == LogDetail::Times;
-        let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
         let is_over = what != For::Outputs;
-        let all: Vec<String>;
-        let names = match what {
-            For::States => &[],
-            For::Outputs | For::Tick if !ask.outputs.is_empty() => &ask.outputs[..],
-            For::Outputs | For::Tick => {
-                all = mirror.right_outputs(&self.editor).map(str::to_owned).collect();
-                &all
-            }
+        let done = self.on_mirror(ask, |mirror, editor, moment, within| {
+            let is_timed = ask.log == LogDetail::Times;
+            let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
+            let all: Vec<String>;
+            let names = match what {
+                For::States => &[],
+                For::Outputs | For::Tick if !ask.outputs.is_empty() => &ask.outputs[..],
+                For::Outputs | For::Tick => {
+                    all = mirror.right_outputs(editor).map(str::to_owned).collect();
+                    &all
+                }
+            };
+            let names = names.iter().map(String::as_str);
+            let outputs = mirror.answer(names, moment, is_over, within, ask.limits.bytes);
+            let mut runs = new.map(|new| mirror.end_log(editor, &new)).unwrap_or_default();
+            let failures = mirror.failures(editor);
+            run_log::tell_failures(&mut runs.iter_mut(), &failures);
+            (outputs, runs, failures)
+        });
+        let (outputs, runs, failures) = match done? {
+            Ok(done) => done,
+            Err(error) => return Some(Err(error)),
         };
-        let names = names.iter().map(String::as_str);
-        let outputs = mirror.answer(names, &moment, is_over, within, limit);
-        let mut runs = new.map(|new| mirror.end_log(&self.editor, &new)).unwrap_or_default();
-        let failures = mirror.failures(&self.editor);
-        run_log::tell_failures(&mut runs.iter_mut(), &failures);
-        for (name, _) in &ask.what_if {
-            mirror.set(name, self.settings.inputs.get(name).and_then(one));
-        }
+        let mirror = self.mirror.as_mut()?;
         let outputs = match outputs {
             Ok(outputs) => outputs,
             // A plan needs no more values at a time than those that are still read.
@@ -230,6 +226,34 @@ impl Session {
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 
+    /// Calls a function on the mirror with all settings and the inputs of the request; `None` if a
+    /// plan has to answer.
+    pub(super) fn on_mirror<T>(
+        &mut self,
+        ask: &Ask,
+        run: impl FnOnce(&mut Mirror, &Editor, &Moment, Option<Within>) -> T,
+    ) -> Option<Result<T, SessionError>> {
+        if !self.is_of_one_cell(ask) {
+            return None;
+        }
+        let (moment, within) = (self.moment(ask), self.within(ask));
+        let is_frame = self.is_frame(ask);
+        let mirror = self.mirror.as_mut()?;
+        if !is_frame && mirror.keeps() {
+            return Some(Err(no_frame()));
+        }
+        mirror.bring_states(&self.editor, &self.states);
+        mirror.set_features(&self.settings.features);
+        for (name, given) in &ask.what_if {
+            mirror.set(name, one(given));
+        }
+        let done = run(mirror, &self.editor, &moment, within);
+        for (name, _) in &ask.what_if {
+            mirror.set(name, self.settings.inputs.get(name).and_then(one));
+        }
+        Some(Ok(done))
+    }
+
     /// What an evaluation by the mirror may use, if that matters.
     pub(super) fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
@@ -249,20 +273,10 @@ impl Session {
             && given.all(|given| one(given).is_some())
             && what_if.all(|given| one(given).is_some())
             && mirror.is_given()
+            && mirror.are_provided(&self.settings.features)
             && !self.settings.features.iter().any(|(feature, given)| {
                 matches!(feature, Feature::Time | Feature::Tick) || one(given).is_none()
             })
-    }
-
-    /// The moment that is asked for, where a mirror answers.
-    ///
-    /// # Errors
-    /// If it is no frame, and nodes keep state from frame to frame.
-    pub(super) fn moment_of_mirror(&self, ask: &Ask) -> Result<Moment, SessionError> {
-        if !self.is_frame(ask) && self.mirror.as_ref().is_some_and(|mirror| mirror.keeps()) {
-            return Err(no_frame());
-        }
-        Ok(self.moment(ask))
     }
 
     /// Whether a frame is asked for, and not a time.
@@ -311,7 +325,7 @@ impl Session {
 
     /// The plan to evaluate: the optimised one as soon as it is there.
     pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
-        let swapped = self.plans.poll(&self.editor);
+        let swapped = self.plans.poll();
         if !self.plans.is_made() {
             self.make_plan();
         }
@@ -332,15 +346,15 @@ impl Session {
         SessionError::Broken { what: what.into(), problems }
     }
 
-    /// The request for what is asked, with all that is set.
+    /// The request for a plan, with all settings.
     ///
     /// # Errors
-    /// If a moment is asked for that is no frame, and nodes keep state from frame to frame.
+    /// If the moment is no frame, and nodes have state.
     pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Result<Request, SessionError> {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
         request.budget.clone_from(&ask.budget);
         request.progress.clone_from(&ask.progress);
-        // What nodes keep goes out of a plan too.
+        // Plans have outputs for state too.
         let hidden = ask.outputs.iter().filter(|name| is_state(name));
         let hidden: Vec<_> = hidden.map(|name| RequestError::unknown_output(name, plan)).collect();
         if !hidden.is_empty() {
@@ -381,9 +395,9 @@ impl Session {
 /// What an evaluation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
-    /// What is asked; what nodes keep stays as it is.
+    /// Outputs; state does not change.
     Outputs,
-    /// What is asked, and the next tick.
+    /// Outputs, and the next tick.
     Tick,
     /// The next tick alone.
     States,
@@ -395,7 +409,7 @@ fn no_frame() -> SessionError {
     EvalError::Request(vec![RequestError::Ticks { what, hint }]).into()
 }
 
-/// Whether what a plan needs is not provided.
+/// Whether a feature that a plan needs is not provided.
 pub(super) fn lacks_feature(error: &EvalError) -> bool {
     let lacks = |error: &RequestError| matches!(error, RequestError::MissingFeature { .. });
     matches!(error, EvalError::Request(errors) if errors.iter().any(lacks))

@@ -1,10 +1,10 @@
-//! Why a session does not do what it is asked.
+//! Errors of sessions.
 
 use millstream_base::Type;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_ir::{EvalError, NodeFailure};
 
-/// Why a session does not do what it is asked; it is as it was.
+/// Why a session refused something. The session stays as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -50,7 +50,7 @@ pub enum SessionError {
         /// The next step.
         hint: String,
     },
-    /// A tick evaluates the session's frame with what is set, and keeps what comes of it.
+    /// A tick evaluates the session's frame with the session's settings, and keeps the next state.
     #[error("there is no tick: {what}")]
     #[diagnostic(code(session::no_tick), help("{hint}"))]
     NoTick {

@@ -23,7 +23,7 @@ pub(super) trait Live: Send {
     /// the same document.
     fn returned(&mut self, plan: &Arc<Plan>);
 
-    /// What failed runs again when it is demanded, though it reads what it read.
+    /// Failed nodes run again when they are demanded, though their inputs did not change.
     fn try_failed_again(&mut self);
 
     /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another one

@@ -8,7 +8,7 @@
 //! A node that is wrong has no live node, nor has a node that reads it. A use of a group is there
 //! whatever is wrong in the group or at its inputs, and gives the outputs that do not depend on
 //! that. A node that fails has no value until it reads something else or something is edited. The
-//! state of nodes comes in from outside (see `stateful`). Nodes evaluated at other moments are
+//! state of nodes comes in from outside (see `stateful`). Nodes evaluated in other contexts are
 //! copied (see `scoped`). Documents in which contexts change otherwise are evaluated with plans.
 
 mod answer;
@@ -35,13 +35,14 @@ use std::sync::Arc;
 pub(super) use answer::Moment;
 use millstream_base::{Feature, Limits, Type, Value};
 use millstream_compile::lower::StatefulType;
+use millstream_document::Muted;
 use millstream_document::check::NodeChecker;
-use millstream_document::edit::{BodyKey, ROOT};
-use millstream_document::{Editor, Muted};
+use millstream_document::edit::BodyKey;
 use millstream_node::convert::convert_value;
 use millstream_node::{Instance, Registry};
 use millstream_run::live::{LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use rounds::Way;
 use scoped::Scoped;
@@ -65,8 +66,9 @@ pub(super) struct Mirror {
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
     /// Nodes with state, by the use of the body and the slot.
     stateful: FxHashMap<(u32, u32), StatefulNode>,
-    /// Slots of root nodes that are wrong because their delayed input is, which may depend on them.
-    unfed: FxHashSet<u32>,
+    /// Places of nodes with state that are wrong because their delayed input is, which may depend
+    /// on them: uses of bodies and slots.
+    unfed: FxHashSet<(u32, u32)>,
     /// Their state, by the names that plans give it.
     variables: Variables,
     /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
@@ -219,6 +221,9 @@ enum Operand {
     Node(NodeNumber, Type),
 }
 
+/// The operands of a node, `None` where they have no value.
+type Operands = SmallVec<[Option<Operand>; 4]>;
+
 /// A set of small numbers.
 #[derive(Debug, Default)]
 struct Bits(Vec<u64>);
@@ -272,36 +277,4 @@ impl RootInput {
     fn is_missing(&self) -> bool {
         self.given.is_none() && self.default.is_none()
     }
-}
-
-/// The heights of groups: how many groups are inside each other below them, and of the document.
-/// Empty without groups.
-fn heights(editor: &Editor) -> FxHashMap<BodyKey, u32> {
-    // Each is looked at once all groups inside it are known; a document that was edited holds no
-    // group that contains itself.
-    let groups = || editor.document().groups.iter_slots().map(|(slot, ..)| slot);
-    let mut n_inside: FxHashMap<BodyKey, u32> = FxHashMap::default();
-    for group in groups() {
-        for (user, _) in editor.users_of_group(group) {
-            *n_inside.entry(user).or_default() += 1;
-        }
-    }
-    let mut heights: FxHashMap<BodyKey, u32> = groups().map(|group| (group, 0)).collect();
-    let mut ready: Vec<BodyKey> = groups().filter(|group| !n_inside.contains_key(group)).collect();
-    while let Some(body) = ready.pop() {
-        if body == ROOT {
-            continue;
-        }
-        let height = heights[&body] + 1;
-        for (user, _) in editor.users_of_group(body) {
-            let known = heights.entry(user).or_default();
-            *known = height.max(*known);
-            let left = n_inside.get_mut(&user).expect("it was counted");
-            *left -= 1;
-            if *left == 0 {
-                ready.push(user);
-            }
-        }
-    }
-    heights
 }

@@ -1,4 +1,4 @@
-//! Where the nodes of a document went in an edit: what is kept by path follows them.
+//! The paths of nodes before and after an edit: values and state stored by path follow their nodes.
 //!
 //! A node is told by the ids on the way to it, through the nodes that use groups. Grouping and
 //! ungrouping put a node on this way or take one off it; so of two ways those nodes are compared

@@ -38,14 +38,14 @@ pub struct Standing {
     pub time: Option<Duration>,
     /// Ends an evaluation when set to true by anybody; none begins until it is false again.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Is told how far an evaluation is, and may end it.
+    /// Called with the progress of an evaluation, which it may end.
     pub progress: Option<Progress>,
 }
 
 struct Observer {
     id: ObserverId,
     output: String,
-    /// What it was told last.
+    /// The value that it was given last.
     told: Option<OutputAnswer>,
     callback: Callback,
 }

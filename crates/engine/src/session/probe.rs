@@ -17,7 +17,6 @@ use millstream_node::Data;
 use millstream_node::repeat::COUNT;
 
 use super::ask::lacks_feature;
-use super::settings::one;
 use super::sound::planned;
 use super::{Ask, Session, SessionError};
 
@@ -31,7 +30,7 @@ struct Found {
 impl Session {
     /// The value at a socket, called `node.socket` with the nodes that use groups before it:
     /// `wheel/spoke.value`. Inputs of nodes have the value that goes in, before it is converted.
-    /// What nodes keep stays as it is.
+    /// State does not change.
     ///
     /// # Errors
     /// If there is no such socket, if it is in a wrong part of the document, and as
@@ -110,27 +109,18 @@ impl Session {
         socket: &str,
         ask: &Ask,
     ) -> Option<Result<OutputAnswer, SessionError>> {
-        if !self.is_of_one_cell(ask) {
-            return None;
-        }
-        let moment = match self.moment_of_mirror(ask) {
-            Ok(moment) => moment,
+        let (node, ty) = self.mirror.as_ref()?.socket(&self.editor, path, socket)?;
+        let done = self.on_mirror(ask, |mirror, _, moment, within| {
+            mirror.look(node, ty, moment, within, ask.limits.bytes)
+        });
+        let value = match done? {
+            Ok(value) => value,
             Err(error) => return Some(Err(error)),
         };
-        let within = self.within(ask);
-        let mirror = self.mirror.as_mut()?;
-        let (node, ty) = mirror.socket(&self.editor, path, socket)?;
-        mirror.bring_states(&self.editor, &self.states);
-        for (name, given) in &ask.what_if {
-            mirror.set(name, one(given));
-        }
-        let value = mirror.look(node, ty, &moment, within, ask.limits.bytes);
-        for (name, _) in &ask.what_if {
-            mirror.set(name, self.settings.inputs.get(name).and_then(one));
-        }
+        let mirror = self.mirror.as_ref()?;
         let value = match value {
             Ok(value) => value,
-            // What needs too many bytes, all kept at once, is left to a plan.
+            // A plan needs no more values at a time than those that are still read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 return None;
             }
@@ -179,7 +169,7 @@ impl Session {
             }
             done => done,
         };
-        // What the plan had goes on being kept for it.
+        // The values of the session's plan are still right.
         if let Some(plan) = self.plans.running() {
             self.live.returned(plan);
         }

@@ -1,4 +1,4 @@
-//! What is set from outside, and what becomes of it when the inputs of the document change.
+//! Settings from outside, and how they follow the inputs of the document.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use millstream_document::Edit;
 use millstream_ir::request::Given;
 use millstream_node::convert::convertible;
 
-/// What was set from outside.
+/// The settings of a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     pub(super) inputs: BTreeMap<String, Given>,
@@ -18,8 +18,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// What was set for an input stays with it under its new name, and goes with it. `back` is what
-    /// was set for inputs that come back. Gives what was set for those that go.
+    /// The values of inputs follow their names, and are removed with them. `back` holds the values
+    /// of inputs that an undo brings back. Gives the removed values.
     pub(super) fn follow(
         &mut self,
         edit: &Edit,

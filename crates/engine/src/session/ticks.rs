@@ -1,4 +1,4 @@
-//! Ticks of a session, and what its nodes keep.
+//! Ticks of a session, and the state of its nodes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,8 +18,8 @@ impl Session {
         self.settings.frame.unwrap_or(self.document().start_frame)
     }
 
-    /// Evaluates the frame, commits what its nodes keep, all or nothing, and goes on to the next
-    /// frame. Gives what is asked, at the frame that was evaluated.
+    /// Evaluates the frame, commits the next state of all nodes or of none, and moves to the next
+    /// frame. Gives the outputs at the frame that was evaluated.
     ///
     /// # Errors
     /// If a node failed whose state would be committed, if what-ifs, a time or another frame are
@@ -69,7 +69,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
-    /// where nodes keep something, and those that more ticks lead to than the engine's limits allow.
+    /// where nodes have state, and those that more ticks lead to than the engine's limits allow.
     pub fn seek(&mut self, frame: i64) -> Result<(), SessionError> {
         let limits = self.engine.limits().clone();
         self.seek_within(frame, &Ask { limits, ..Ask::all() })
@@ -142,7 +142,7 @@ impl Session {
             }
             let plan = self.newest_plan("the document")?;
             let request = self.request(&plan, &ask)?;
-            // Nodes inside scopes keep on only where something asks for them.
+            // The state of nodes inside scopes goes on only where something demands them.
             let request = if plan.keepers.is_empty() {
                 request.only_states(&plan)
             } else {

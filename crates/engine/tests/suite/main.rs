@@ -2,6 +2,7 @@
 
 mod groups;
 mod live_edits;
+mod live_parts;
 mod repeats;
 mod session;
 mod session_bounds;

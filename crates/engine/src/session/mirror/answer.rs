@@ -7,6 +7,7 @@ use millstream_base::{Feature, NodePath, Value};
 use millstream_document::edit::{BodyKey, ROOT, references};
 use millstream_document::{Editor, InputValue, Node};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
+use millstream_ir::request::Given;
 use millstream_ir::{EvalError, NodeFailure};
 use millstream_node::{Data, Kernel};
 use millstream_run::live::{NodeNumber, Within};
@@ -14,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Kind, Mirror, Observed, Operand};
 use crate::run_log::NodeRun;
+use crate::session::settings::one;
 
 /// The moment at which values are asked for.
 pub(in crate::session) struct Moment {
@@ -28,6 +30,12 @@ struct Copies {
     time: Duration,
     /// One that is needed.
     demanded: Option<NodeNumber>,
+}
+
+/// The one value of a feature, if it is given.
+fn provided<'g>(given: &'g [(Feature, Given)], feature: &Feature) -> Option<&'g Value> {
+    let (_, given) = given.iter().find(|(known, _)| known == feature)?;
+    one(given).filter(|value| value.ty() == feature.ty())
 }
 
 impl Mirror {
@@ -55,7 +63,7 @@ impl Mirror {
     /// hold `limit` bytes.
     ///
     /// # Errors
-    /// If the evaluation was ended, or values need too many bytes. What was made is kept.
+    /// If the evaluation was ended, or values need too many bytes. Values made before that stay.
     pub(in crate::session) fn answer<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -155,6 +163,22 @@ impl Mirror {
         }
     }
 
+    /// Whether the features that nodes read are given, each as one value; moments always are.
+    pub(in crate::session) fn are_provided(&self, given: &[(Feature, Given)]) -> bool {
+        let is_moment = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
+        let mut features = self.features.keys();
+        features.all(|feature| is_moment(feature) || provided(given, feature).is_some())
+    }
+
+    /// Sets the features that are given, other than moments.
+    pub(in crate::session) fn set_features(&mut self, given: &[(Feature, Given)]) {
+        for (feature, node) in &self.features {
+            if let Some(value) = provided(given, feature) {
+                self.graph.set_value(*node, value);
+            }
+        }
+    }
+
     fn set_moment(&mut self, moment: &Moment) {
         for (feature, bits) in
             [(Feature::Time, moment.seconds.to_bits()), (Feature::Tick, moment.tick as u64)]
@@ -191,7 +215,7 @@ impl Mirror {
         self.graph.bytes_of_values()
     }
 
-    /// Starts a log of what runs, and gives the nodes that were never computed.
+    /// Starts a log of runs, and gives the nodes that were never computed.
     pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
         self.graph.start_journal(is_timed);
         let mut new: FxHashSet<NodeNumber> =
@@ -340,14 +364,7 @@ impl Mirror {
         output: &str,
     ) -> Option<(NodeNumber, millstream_base::Type)> {
         let position = self.output_position(editor, body, slot, output)?;
-        let ty = match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-            Kind::Group(group) => {
-                self.registry.type_named(&editor.outputs_of_body(*group)[position].ty)?
-            }
-            Kind::None | Kind::Wrong | Kind::Call(_) | Kind::Stateful(_) | Kind::Muted(_) => {
-                self.output_type(body, slot, position)?
-            }
-        };
+        let ty = self.output_type(editor, body, slot, position)?;
         Some((self.output_in(use_id, slot, position)?, ty))
     }
 

@@ -14,12 +14,13 @@ use millstream_document::{
 use millstream_node::{Instance, Registry};
 use millstream_run::live::{LiveGraph, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use super::queue::Queue;
 use super::rounds::live_bodies;
 use super::variables::Variables;
-use super::{Bits, BodyState, Kind, Many, Mirror, NotLive, Observed, Operand, RootInput, Use};
+use super::{
+    Bits, BodyState, Kind, Many, Mirror, NotLive, Observed, Operand, Operands, RootInput, Use,
+};
 
 /// The most uses of groups, and the most for each call in them besides.
 const MANY_USES: usize = 1 << 16;
@@ -204,17 +205,11 @@ impl Mirror {
         let slot = whole.slots[index(id)][position as usize];
         let kind = self.bodies[&whole.keys[index(id)]].kinds[slot as usize].clone();
         let operands = self.operands(use_id, whole, id, position);
-        self.renew_in(queue, (use_id, slot), &kind, &operands, true).map(drop)
+        self.renew_in(queue, (use_id, slot), &kind, operands, true).map(drop)
     }
 
     /// The operands of a node in one use of its body, where they have values.
-    fn operands(
-        &self,
-        use_id: u32,
-        whole: &Whole<'_>,
-        id: BodyId,
-        position: u32,
-    ) -> SmallVec<[Option<Operand>; 4]> {
+    fn operands(&self, use_id: u32, whole: &Whole<'_>, id: BodyId, position: u32) -> Operands {
         let body = &whole.checked.bodies[id];
         let sources = body.sources_of(&body.nodes[position as usize]);
         sources.iter().map(|source| self.operand(use_id, whole, id, *source)).collect()

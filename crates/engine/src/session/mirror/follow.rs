@@ -31,9 +31,16 @@ impl Mirror {
         self.set_fps(editor.document().fps);
         let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;
-        let depth = queue.heights.values().copied().max().unwrap_or_default();
+        let depth = queue.extents.values().map(|extent| extent.height).max().unwrap_or_default();
         if depth as usize > self.limits.group_depth {
             return Err(NotLive);
+        }
+        // If something becomes right, nodes with a delayed input may become right too.
+        for (use_id, slot) in std::mem::take(&mut self.unfed) {
+            let body = self.uses[use_id as usize].as_ref().map(|it| it.body);
+            if let Some(body) = body.filter(|body| queue.exists(*body)) {
+                queue.push((body, slot, Some(use_id)));
+            }
         }
         let mut gone: Vec<BodyKey> = Vec::new();
         for change in changes {
@@ -87,11 +94,11 @@ impl Mirror {
             while let Some((body, slot, of)) = queue.pop() {
                 self.renew(&mut queue, body, slot, of)?;
             }
-            if !self.find_unfed(&mut queue)? {
+            if !self.find_unfed(&mut queue) {
                 break;
             }
         }
-        self.unfed.extend(&queue.unfed);
+        self.unfed.clone_from(&queue.unfed);
         self.renew_outputs(&queue)?;
         self.drop_left(&mut queue)?;
         self.follow_scopes()?;
@@ -101,22 +108,17 @@ impl Mirror {
 
     /// Finds nodes that still lack their delayed input when everything else was looked at: they are
     /// wrong, like what reads them. Says whether there are any.
-    fn find_unfed(&mut self, queue: &mut Queue<'_>) -> Result<bool, NotLive> {
+    fn find_unfed(&mut self, queue: &mut Queue<'_>) -> bool {
         let lacking = std::mem::take(&mut queue.lacking);
         let mut are_any = false;
         for (use_id, slot) in lacking {
-            if !self.stateful.get(&(use_id, slot)).is_some_and(StatefulNode::lacks) {
-                continue;
+            if self.stateful.get(&(use_id, slot)).is_some_and(StatefulNode::lacks) {
+                queue.unfed.insert((use_id, slot));
+                queue.push((self.use_of(use_id).body, slot, Some(use_id)));
+                are_any = true;
             }
-            // In another use of a group it may be right.
-            if self.use_of(use_id).body != ROOT {
-                return Err(NotLive);
-            }
-            queue.unfed.insert(slot);
-            queue.push((ROOT, slot, None));
-            are_any = true;
         }
-        Ok(are_any)
+        are_any
     }
 
     /// Follows changed inputs of the document. Their values have to be [set](Self::set) after that:

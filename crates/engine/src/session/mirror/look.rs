@@ -1,4 +1,6 @@
-//! Lookups: the types and live nodes of what nodes read and give.
+//! Lookups: the types and live nodes of the inputs and outputs of nodes.
+
+use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_document::check::{SingleNode, SingleSource};
@@ -7,9 +9,15 @@ use millstream_document::{Editor, Node, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
-use smallvec::SmallVec;
 
-use super::{Kind, Mirror, Operand, Use};
+use super::{Kind, Mirror, Operand, Operands, Use};
+
+/// What a reference within a body leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Read<'e> {
+    Input(&'e Arc<str>),
+    Output { slot: u32, output: usize },
+}
 
 impl Mirror {
     /// A node checked by the types of what it reads.
@@ -18,40 +26,31 @@ impl Mirror {
         editor: &'e Editor,
         body: BodyKey,
         node: &'e Node,
-    ) -> Option<SingleNode<'e>> {
+    ) -> Option<SingleNode<Read<'e>>> {
         let mut checker = std::mem::take(&mut self.checker);
-        let type_of = |reference: Reference<'e>| self.type_in(editor, body, reference);
-        let checked = checker.check(&self.registry, editor.document(), node, type_of);
+        let find = |reference: Reference<'e>| self.find(editor, body, reference);
+        let checked = checker.check(&self.registry, editor.document(), node, find);
         self.checker = checker;
         checked
     }
 
-    /// The type of something that a node or output of a body reads; `None` if that is wrong.
-    pub(super) fn type_in(
+    /// What a node or output of a body reads, with its type; `None` if that is wrong.
+    fn find<'e>(
         &self,
         editor: &Editor,
         body: BodyKey,
-        reference: Reference<'_>,
-    ) -> Option<Type> {
+        reference: Reference<'e>,
+    ) -> Option<(Type, Read<'e>)> {
         match reference {
             Reference::Input(name) => {
                 let def = editor.inputs_of_body(body).get(name)?;
-                self.registry.type_named(&def.ty)
+                Some((self.registry.type_named(&def.ty)?, Read::Input(name)))
             }
             Reference::Link(link) => {
                 let slot = editor.nodes_of_body(body).slot_of(&link.node)?;
                 let output = self.output_position(editor, body, slot, &link.output)?;
-                match self.bodies.get(&body)?.kinds.get(slot as usize)? {
-                    Kind::Group(group) => {
-                        let def = &editor.outputs_of_body(*group)[output];
-                        self.registry.type_named(&def.ty)
-                    }
-                    Kind::None
-                    | Kind::Wrong
-                    | Kind::Call(_)
-                    | Kind::Stateful(_)
-                    | Kind::Muted(_) => self.output_type(body, slot, output),
-                }
+                let ty = self.output_type(editor, body, slot, output)?;
+                Some((ty, Read::Output { slot, output }))
             }
         }
     }
@@ -82,15 +81,13 @@ impl Mirror {
         use_id: u32,
         reference: Reference<'_>,
     ) -> Option<Operand> {
-        let body = self.use_of(use_id).body;
-        let ty = self.type_in(editor, body, reference)?;
-        let node = match reference {
-            Reference::Input(name) => self.input_in(use_id, name)?,
-            Reference::Link(link) => {
-                let slot = editor.nodes_of_body(body).slot_of(&link.node)?;
-                let output = self.output_position(editor, body, slot, &link.output)?;
-                self.output_in(use_id, slot, output)?
-            }
+        self.operand_of(use_id, self.find(editor, self.use_of(use_id).body, reference)?)
+    }
+
+    fn operand_of(&self, use_id: u32, (ty, read): (Type, Read<'_>)) -> Option<Operand> {
+        let node = match read {
+            Read::Input(name) => self.input_in(use_id, name)?,
+            Read::Output { slot, output } => self.output_in(use_id, slot, output)?,
         };
         Some(Operand::Node(node, ty))
     }
@@ -113,15 +110,10 @@ impl Mirror {
     }
 
     /// The operands of a node in one use of its body, where they have values.
-    pub(super) fn operands_in(
-        &self,
-        editor: &Editor,
-        use_id: u32,
-        sources: &[SingleSource<'_>],
-    ) -> SmallVec<[Option<Operand>; 4]> {
-        let operand = |source: &SingleSource<'_>| match source {
+    pub(super) fn operands_in(&self, use_id: u32, sources: &[SingleSource<Read<'_>>]) -> Operands {
+        let operand = |source: &SingleSource<Read<'_>>| match source {
             SingleSource::Literal(value) => Some(Operand::Literal(value.clone())),
-            SingleSource::Read(reference) => self.operand_in(editor, use_id, *reference),
+            SingleSource::Read(found) => self.operand_of(use_id, (*found)?),
             SingleSource::Wrong => None,
         };
         sources.iter().map(operand).collect()
@@ -170,12 +162,22 @@ impl Mirror {
         }
     }
 
-    /// The type of an output of a node that uses no group.
-    pub(super) fn output_type(&self, body: BodyKey, slot: u32, output: usize) -> Option<Type> {
+    /// The type of an output of a node.
+    pub(super) fn output_type(
+        &self,
+        editor: &Editor,
+        body: BodyKey,
+        slot: u32,
+        output: usize,
+    ) -> Option<Type> {
         let kind = self.bodies.get(&body)?.kinds.get(slot as usize)?;
         match kind {
-            Kind::None | Kind::Wrong | Kind::Group(_) => None,
+            Kind::None | Kind::Wrong => None,
             Kind::Call(_) | Kind::Stateful(_) => Some(kind.instance()?.outputs.get(output)?.ty),
+            Kind::Group(group) => {
+                let (_, def) = editor.outputs_of_body(*group).get_index(output)?;
+                self.registry.type_named(&def.ty)
+            }
             Kind::Muted(muted) => Some(muted.outputs.get(output)?.ty),
         }
     }

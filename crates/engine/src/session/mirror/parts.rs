@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Feature, Type};
+use millstream_base::{Feature, Lane, Type};
 use millstream_document::{Muted, Passes};
 use millstream_node::convert;
 use millstream_node::{Instance, Kernel};
@@ -121,13 +121,11 @@ impl Mirror {
     }
 
     pub(super) fn feature(&mut self, feature: &Feature) -> Result<NodeNumber, NotLive> {
-        if !matches!(feature, Feature::Time | Feature::Tick) {
-            return Err(NotLive);
-        }
         if let Some(known) = self.features.get(feature) {
             return Ok(*known);
         }
-        let lane = lane_of_number(feature.ty()).ok_or(NotLive)?;
+        let lane = lane_of_feature(feature).filter(|_| self.features.len() < MOST_FEATURES);
+        let lane = lane.ok_or(NotLive)?;
         let node = self.graph.source_of(lane, 0);
         self.features.insert(feature.clone(), node);
         Ok(node)
@@ -217,4 +215,12 @@ impl Mirror {
         }
         if self.doomed.is_empty() { Ok(()) } else { Err(NotLive) }
     }
+}
+
+/// No plan reads more features.
+const MOST_FEATURES: usize = 64;
+
+/// The lane of a feature that may be a source; the clock differs from request to request.
+pub(super) fn lane_of_feature(feature: &Feature) -> Option<Lane> {
+    lane_of_number(feature.ty()).filter(|_| *feature != Feature::RealTime)
 }

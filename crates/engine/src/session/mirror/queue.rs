@@ -8,8 +8,8 @@ use millstream_document::Editor;
 use millstream_document::edit::{BodyKey, Copied, ROOT, Rank};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Mirror;
 use super::moved::Left;
-use super::{Mirror, heights};
 
 /// A node in one use of its body, or in all.
 pub(super) type Place = (BodyKey, u32, Option<u32>);
@@ -17,7 +17,8 @@ pub(super) type Place = (BodyKey, u32, Option<u32>);
 /// The places that are to be looked at.
 pub(super) struct Queue<'e> {
     pub(super) editor: &'e Editor,
-    pub(super) heights: FxHashMap<BodyKey, u32>,
+    /// The extents of groups, and of the document if there are any.
+    pub(super) extents: FxHashMap<BodyKey, Extent>,
     heap: BinaryHeap<Reverse<(u32, Rank, Place)>>,
     waiting: FxHashSet<Place>,
     /// Nodes that the edit is about.
@@ -28,8 +29,8 @@ pub(super) struct Queue<'e> {
     pub(super) left: FxHashMap<(u32, u64), Left>,
     /// Nodes with state whose delayed input was missing when they were made.
     pub(super) lacking: FxHashSet<(u32, u32)>,
-    /// Root nodes whose delayed input is still missing when everything else was looked at.
-    pub(super) unfed: FxHashSet<u32>,
+    /// Those whose delayed input is still missing when everything else was looked at.
+    pub(super) unfed: FxHashSet<(u32, u32)>,
     /// Uses that were removed while their nodes are kept, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
     /// The copy of a node of a group that stands in the place of a node that used the group, by the
@@ -39,8 +40,6 @@ pub(super) struct Queue<'e> {
     copied: FxHashSet<u64>,
     /// The number of calls before, and of nodes in new uses of groups.
     pub(super) n_planned: usize,
-    /// The number of nodes in a use of each group, with those in groups inside.
-    sizes: FxHashMap<BodyKey, usize>,
 }
 
 impl<'e> Queue<'e> {
@@ -49,7 +48,7 @@ impl<'e> Queue<'e> {
         let has_groups = !editor.document().groups.is_empty();
         Self {
             editor,
-            heights: if has_groups { heights(editor) } else { FxHashMap::default() },
+            extents: if has_groups { extents(editor) } else { FxHashMap::default() },
             heap: BinaryHeap::new(),
             waiting: FxHashSet::default(),
             edited: FxHashSet::default(),
@@ -61,7 +60,6 @@ impl<'e> Queue<'e> {
             copies: copies.iter().map(|it| ((it.user, it.original), it.copy)).collect(),
             copied: copies.iter().map(|it| it.user).collect(),
             n_planned: 0,
-            sizes: FxHashMap::default(),
         }
     }
 
@@ -70,7 +68,7 @@ impl<'e> Queue<'e> {
         if self.editor.nodes_of_body(body).at(slot).is_some() && self.waiting.insert(place) {
             let height = match body {
                 ROOT => u32::MAX,
-                group => self.heights.get(&group).copied().unwrap_or_default(),
+                group => self.extents.get(&group).map_or(0, |extent| extent.height),
             };
             self.heap.push(Reverse((height, self.editor.rank_of(body, slot), place)));
         }
@@ -80,34 +78,6 @@ impl<'e> Queue<'e> {
         let Reverse((.., place)) = self.heap.pop()?;
         self.waiting.remove(&place);
         Some(place)
-    }
-
-    /// How many nodes a use of a group holds, with those in groups inside and the nodes that use
-    /// them.
-    pub(super) fn size_of(&mut self, group: BodyKey) -> usize {
-        let mut stack = vec![group];
-        while let Some(&body) = stack.last() {
-            if self.sizes.contains_key(&body) {
-                stack.pop();
-                continue;
-            }
-            let nodes = self.editor.nodes_of_body(body);
-            let (mut size, n_waiting) = (nodes.len(), stack.len());
-            for node in nodes.values() {
-                let inner = node.kind.group().and_then(|name| self.editor.body_of(name));
-                let Some(inner) = inner else { continue };
-                match self.sizes.get(&inner) {
-                    Some(known) => size = size.saturating_add(*known),
-                    None if stack.last() == Some(&inner) => {}
-                    None => stack.push(inner),
-                }
-            }
-            if stack.len() == n_waiting {
-                self.sizes.insert(body, size);
-                stack.pop();
-            }
-        }
-        self.sizes[&group]
     }
 
     /// Whether copies of the nodes of its group are, or were, in the place of a node.
@@ -130,4 +100,48 @@ impl<'e> Queue<'e> {
     pub(super) fn exists(&self, body: BodyKey) -> bool {
         body == ROOT || self.editor.document().groups.at(body).is_some()
     }
+}
+
+/// The extent of a body.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extent {
+    /// The number of groups inside each other in it.
+    pub(super) height: u32,
+    /// The number of nodes in a use of it, with those in groups inside and the nodes that use them.
+    pub(super) size: usize,
+}
+
+fn extents(editor: &Editor) -> FxHashMap<BodyKey, Extent> {
+    // Each is looked at once all groups inside it are known; a document that was edited holds no
+    // group that contains itself.
+    let groups = || editor.document().groups.iter_slots();
+    let mut n_inside: FxHashMap<BodyKey, u32> = FxHashMap::default();
+    for (group, ..) in groups() {
+        for (user, _) in editor.users_of_group(group) {
+            *n_inside.entry(user).or_default() += 1;
+        }
+    }
+    let extent = |size| Extent { height: 0, size };
+    let mut extents: FxHashMap<BodyKey, Extent> =
+        groups().map(|(slot, _, group)| (slot, extent(group.nodes.len()))).collect();
+    extents.insert(ROOT, extent(editor.document().nodes.len()));
+    let mut ready: Vec<BodyKey> =
+        groups().map(|(slot, ..)| slot).filter(|slot| !n_inside.contains_key(slot)).collect();
+    while let Some(body) = ready.pop() {
+        if body == ROOT {
+            continue;
+        }
+        let inner = extents[&body];
+        for (user, _) in editor.users_of_group(body) {
+            let outer = extents.entry(user).or_default();
+            outer.height = outer.height.max(inner.height + 1);
+            outer.size = outer.size.saturating_add(inner.size);
+            let left = n_inside.get_mut(&user).expect("it was counted");
+            *left -= 1;
+            if *left == 0 {
+                ready.push(user);
+            }
+        }
+    }
+    extents
 }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::queue::Queue;
 use super::scoped::is_scope;
-use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Owner, RootOutput, Side};
+use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Operands, Owner, RootOutput, Side};
 
 impl Mirror {
     /// Looks at a node that changed, or whose sources did.
@@ -33,14 +33,7 @@ impl Mirror {
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
-        if matches!(before, Kind::Wrong) {
-            // If it becomes right, nodes with a delayed input may become right too.
-            for slot in std::mem::take(&mut self.unfed) {
-                queue.push((ROOT, slot, None));
-            }
-        }
-        let is_unfed = body == ROOT && queue.unfed.contains(&slot);
-        let checked = if is_unfed { None } else { self.checked(editor, body, node) };
+        let checked = self.checked(editor, body, node);
         let kind = match checked.as_ref().map(|checked| &checked.kind) {
             None => Kind::Wrong,
             Some(CheckedKind::Call(instance)) => match before.instance() {
@@ -91,8 +84,8 @@ impl Mirror {
                 // The node that uses the group is looked at later, and then this one again.
                 !stays && self.clear(use_id, slot)?
             } else {
-                let operands = self.operands_in(editor, use_id, &sources);
-                self.renew_in(queue, (use_id, slot), &kind, &operands, stays)?
+                let operands = self.operands_in(use_id, &sources);
+                self.renew_in(queue, (use_id, slot), &kind, operands, stays)?
             };
             if changed {
                 self.touch_readers(queue, use_id, name);
@@ -146,7 +139,7 @@ impl Mirror {
         queue: &mut Queue<'_>,
         (use_id, slot): (u32, u32),
         kind: &Kind,
-        operands: &[Option<Operand>],
+        operands: Operands,
         stays: bool,
     ) -> Result<bool, NotLive> {
         let it = self.use_mut(use_id);
@@ -155,14 +148,13 @@ impl Mirror {
         }
         let out = it.outs[slot as usize];
         let is_edited = queue.edited.contains(&(it.body, slot));
-        let all = || operands.iter().cloned().collect::<Option<SmallVec<[Operand; 4]>>>();
         match kind {
-            Kind::Group(group) => self.renew_group(queue, (use_id, slot), *group, operands),
+            Kind::Group(group) => self.renew_group(queue, (use_id, slot), *group, &operands),
             Kind::Stateful(of_type) => {
-                self.renew_stateful(queue, (use_id, slot), of_type, operands, stays)
+                self.renew_stateful(queue, (use_id, slot), of_type, &operands, stays)
             }
             Kind::Call(instance) => {
-                let Some(operands) = all() else { return self.clear(use_id, slot) };
+                let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
                 let had = it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
                 let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {
@@ -178,7 +170,7 @@ impl Mirror {
                 Ok(out != Some(made))
             }
             Kind::Muted(muted) => {
-                let Some(operands) = all() else { return self.clear(use_id, slot) };
+                let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
                 if !stays {
                     self.clear(use_id, slot)?;
                 }
@@ -214,7 +206,8 @@ impl Mirror {
         let had = out.is_some() || it.many.contains_key(&slot);
         let is_made =
             |(at, operand): (usize, &Option<Operand>)| operand.is_some() || of_type.is_delayed(at);
-        if !operands.iter().enumerate().all(is_made) {
+        let is_unfed = queue.unfed.contains(&(use_id, slot));
+        if is_unfed || !operands.iter().enumerate().all(is_made) {
             return self.clear(use_id, slot);
         }
         let had_run = out.map_or(had, |out| self.had_run(out));
@@ -249,7 +242,8 @@ impl Mirror {
             let had = self.clear(use_id, slot)?;
             let nodes = editor.nodes_of_body(group);
             // Groups grow with the number of their uses inside each other: they are counted first.
-            if queue.size_of(group).saturating_add(queue.n_planned) > self.limits.expanded_nodes {
+            let size = queue.extents.get(&group).map_or(0, |extent| extent.size);
+            if size.saturating_add(queue.n_planned) > self.limits.expanded_nodes {
                 return Err(NotLive);
             }
             queue.n_planned += nodes.len();
@@ -360,4 +354,9 @@ impl Mirror {
         }
         Ok(())
     }
+}
+
+/// The operands of a node, if all have values.
+fn all(operands: Operands) -> Option<SmallVec<[Operand; 4]>> {
+    operands.into_iter().collect()
 }

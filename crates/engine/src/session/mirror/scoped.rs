@@ -1,7 +1,7 @@
-//! Nodes that evaluate their input at another moment.
+//! Nodes that evaluate their input at another moment, or with other numbers as features.
 //!
-//! Such a node reads a copy of its input, in which each node that reads the moment reads the one of
-//! the scope. Only nodes that need the moment are copied; all others are the same inside and
+//! Such a node reads a copy of its input, in which each node that reads a feature reads the one of
+//! the scope. Only nodes that need the feature are copied; all others are the same inside and
 //! outside. So values are kept, change and are cut off in each context as anywhere in a live graph.
 //! Scopes within scopes are copies of copies. When nodes with copies are linked again, the copies
 //! follow, before a node is made that reads them, and at the end of the edit.
@@ -15,6 +15,7 @@ use millstream_run::live::NodeNumber;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::parts::lane_of_feature;
 use super::{Mirror, NotLive, Operand, Owner};
 
 /// Scopes get at most so many copies, and so many more for each call.
@@ -48,11 +49,11 @@ impl Scoped {
     }
 }
 
-/// Whether an instance passes its input on at another moment, and does nothing else.
+/// Whether an instance passes its input on with other numbers as features, and does nothing else.
 pub(super) fn is_scope(instance: &Instance) -> bool {
-    let of_moment = |rule: &ScopeRule| match rule {
+    let is_number = |rule: &ScopeRule| match rule {
         ScopeRule::Inject { feature, .. } | ScopeRule::Modify { feature, .. } => {
-            matches!(feature, Feature::Time | Feature::Tick)
+            lane_of_feature(feature).is_some()
         }
         ScopeRule::Each { .. } | ScopeRule::Along { .. } => false,
     };
@@ -60,7 +61,7 @@ pub(super) fn is_scope(instance: &Instance) -> bool {
         && instance.has_scopes()
         && instance.outputs.len() == 1
         && instance.def.keeps.is_none()
-        && instance.inputs[0].scope.iter().all(of_moment)
+        && instance.inputs[0].scope.iter().all(is_number)
         && instance.inputs.iter().skip(1).all(|slot| slot.scope.is_empty())
 }
 

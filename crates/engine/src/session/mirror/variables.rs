@@ -67,7 +67,7 @@ impl Mirror {
     /// State may have changed, and not by a tick of this mirror.
     pub(in crate::session) fn states_changed(&mut self, editor: &Editor) {
         self.variables.have_states = false;
-        // What goes is told by its names.
+        // State that is removed is known by its names.
         self.name_variables(editor);
     }
 
@@ -176,7 +176,7 @@ impl Mirror {
         for (it, value) in all.values().zip(&values) {
             self.graph.set_value(it.source, value);
         }
-        // All that is kept is of the nodes that are there.
+        // All state is that of the nodes that are there.
         self.variables.gone.clear();
         self.variables.only_those = true;
         let values = all.keys().zip(values);
