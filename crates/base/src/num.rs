@@ -77,10 +77,7 @@ pub trait Float:
     /// Whether this is neither infinite nor NaN.
     fn finite(x: Self) -> bool;
     /// The value itself, or [`Float::NAN`] for any NaN.
-    #[inline(always)]
-    fn canonical(x: Self) -> Self {
-        if Self::nan(x) { Self::NAN } else { x }
-    }
+    fn canonical(x: Self) -> Self;
     /// See [`sqrt`].
     fn sqrt(x: Self) -> Self;
     /// See [`cbrt`].
@@ -189,6 +186,14 @@ macro_rules! float {
             #[inline(always)]
             fn finite(x: Self) -> bool {
                 x.is_finite()
+            }
+            // A comparison of floats would not do: the compiler drops it where it knows the
+            // operation that made the NaN, because to it all NaNs are the same.
+            #[inline(always)]
+            fn canonical(x: Self) -> Self {
+                let bits = x.to_bits();
+                let is_nan = bits & !(-0.0 as Self).to_bits() > Self::INFINITY.to_bits();
+                Self::from_bits(if is_nan { <Self as Float>::NAN.to_bits() } else { bits })
             }
             #[inline(always)]
             fn sqrt(x: Self) -> Self {

@@ -116,6 +116,13 @@ impl Visit for AsPointer {
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> OpFunction {
         binary_pointer(f)
     }
+    fn binary_or_single<A: Stored>(
+        self,
+        _: impl Fn(A, A) -> A + Copy,
+        single: impl Fn(A, A) -> A + Copy,
+    ) -> OpFunction {
+        binary_pointer(single)
+    }
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> OpFunction {
         ternary_pointer(f)
     }

@@ -36,7 +36,7 @@ pub use interpret::{FoldFunction, HeldOperand, OpFunction, eval_op, fold_functio
 pub use lane_value::{LaneValue, canonical_bits};
 pub use op::{Accuracy, Op};
 pub use scalar::{
-    Arm, Block, NO_BLOCK, Program, ProgramWriter, Registers, SweepCode, SweepLine, SweepRegisters,
+    Arm, Block, NO_BLOCK, Program, ProgramWriter, Registers, Straight, StraightWriter,
 };
 pub use storage::{LaneSlice, LaneSliceMut};
 pub use text::FormTextError;

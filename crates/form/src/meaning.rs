@@ -7,7 +7,7 @@
 use millstream_base::Lane;
 use millstream_base::num;
 
-use crate::arithmetic::{FloatLane, IntegerLane};
+use crate::arithmetic::{FloatLane, IntegerLane, max_single, min_single};
 use crate::op::Op;
 use crate::storage::Stored;
 use crate::table::operations;
@@ -30,6 +30,14 @@ pub(crate) trait Visit: Sized {
         _native: impl Fn(A) -> A + Copy,
     ) -> Self::Output {
         self.unary(f)
+    }
+    /// As [`Visit::binary`] with `f`, which `single` computes faster for one element.
+    fn binary_or_single<A: Stored>(
+        self,
+        f: impl Fn(A, A) -> A + Copy,
+        _single: impl Fn(A, A) -> A + Copy,
+    ) -> Self::Output {
+        self.binary(f)
     }
     /// As [`Visit::unary`] with `f`, which for operands that are not `rare` is `usual`.
     fn unary_with_rare<A: Stored, R: Stored>(
@@ -75,6 +83,9 @@ macro_rules! meaning {
     };
     ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr }) => {
         always!($v.binary, |$a: $t, $b: $t| $f)
+    };
+    ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr, single $single:expr }) => {
+        always!($v.binary_or_single, |$a: $t, $b: $t| $f, |$a: $t, $b: $t| $single)
     };
     ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr, usual $usual:expr, unless $rare:expr }) => {
         always!(
@@ -142,25 +153,6 @@ fn pair<T: FloatLane, V: Visit>(inner: Op, outer: Op, second: bool, v: V) -> V::
         (Op::Mul, Op::Mul, _) => always!(v.ternary, |a: T, b: T, c: T| (a * b) * c),
         _ => unfit(outer, T::LANE),
     }
-}
-
-/// What to do with the function of arithmetic on floats.
-pub(super) trait VisitArithmetic<T> {
-    type Output;
-    fn binary(self, f: impl Fn(T, T) -> T + Copy) -> Self::Output;
-}
-
-/// Hands `visit` the function of the commonest operations on two floats; `None` for all others.
-pub(super) fn arithmetic<T: FloatLane, V: VisitArithmetic<T>>(op: Op, v: V) -> Option<V::Output> {
-    Some(match op {
-        Op::Add => always!(v.binary, |a: T, b: T| a + b),
-        Op::Sub => always!(v.binary, |a: T, b: T| a - b),
-        Op::Mul => always!(v.binary, |a: T, b: T| a * b),
-        Op::Div => always!(v.binary, |a: T, b: T| a / b),
-        Op::Min => always!(v.binary, |a: T, b: T| num::min(a, b)),
-        Op::Max => always!(v.binary, |a: T, b: T| num::max(a, b)),
-        _ => return None,
-    })
 }
 
 #[cold]

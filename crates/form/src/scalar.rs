@@ -8,7 +8,7 @@
 
 mod coarse;
 mod line;
-mod sweep;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -16,9 +16,9 @@ mod writer;
 use std::sync::Arc;
 
 use crate::inst::Form;
-use line::{Line, run_lines};
+use line::{Line, run_row};
 
-pub use sweep::{SweepCode, SweepLine, SweepRegisters};
+pub use straight::{Straight, StraightWriter};
 pub use writer::ProgramWriter;
 
 /// The number of a block; the first block is 0 and runs in any case.
@@ -27,23 +27,20 @@ pub type Block = u32;
 /// No block: what is needed is there already.
 pub const NO_BLOCK: Block = u32::MAX;
 
-/// Lines between two looks at the clock.
-const AT_ONCE: usize = 1 << 16;
-
 /// Pieces between two looks at the clock.
 const PIECES_AT_ONCE: u32 = 256;
 
 /// A part of a block.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
-    /// The lines from `first` to `end`.
+    /// A row of lines, from `first` to `end`.
     Lines { first: u32, end: u32 },
     /// A block that has to run before what follows.
     Call { block: Block },
     /// A call of a form; its parameters are the registers in `params` from `first_param` on.
     Form { form: u32, first_param: u32, out: u32 },
     /// Copies `width` registers of the arm that a selector picks; the arms stand in `arms`.
-    Choose { selector: u32, is_bool: bool, first_arm: u32, n_arms: u16, out: u32, width: u8 },
+    Choose { selector: u32, first_arm: u32, n_arms: u16, out: u32, width: u8 },
     /// The end of a block.
     End,
 }
@@ -166,14 +163,8 @@ impl Program {
             // The block that has to run before this piece, if any.
             let missing = match self.pieces[at] {
                 Piece::Lines { first, end } => {
-                    let lines = &self.lines[first as usize..end as usize];
-                    for (k, lines) in lines.chunks(AT_ONCE).enumerate() {
-                        if k > 0 {
-                            look(n_lines + k * AT_ONCE)?;
-                        }
-                        run_lines(lines, values);
-                    }
-                    n_lines += lines.len();
+                    run_row(&self.lines[first as usize..end as usize], values);
+                    n_lines += (end - first) as usize;
                     NO_BLOCK
                 }
                 Piece::Call { block } => block,
@@ -186,10 +177,10 @@ impl Program {
                     form.run_scalar(params, results, scratch);
                     NO_BLOCK
                 }
-                Piece::Choose { selector, is_bool, first_arm, n_arms, out, width } => {
-                    let bits = values[selector as usize];
-                    let number = if is_bool { bits as i32 } else { (bits as u32 as i32).max(0) };
-                    let picked = (number as usize).min(usize::from(n_arms) - 1);
+                Piece::Choose { selector, first_arm, n_arms, out, width } => {
+                    // As an `i32`; a `bool` is 0 or 1.
+                    let number = (values[selector as usize] as i32).max(0) as usize;
+                    let picked = number.min(usize::from(n_arms) - 1);
                     let Arm { block, first } = self.arms[first_arm as usize + picked];
                     let is_there = block == NO_BLOCK || ran[block as usize] == now;
                     if is_there {

@@ -32,9 +32,9 @@
 //!
 //! *Elementary* rows are functions of floats with the largest known error in ULP in `f32` and `f64`.
 //!
-//! A meaning may say how columns compute it faster with the same bits: `native` is the expression
-//! for processors that round in one instruction; `usual` is right `unless` the last expression
-//! holds.
+//! A meaning may say how it is computed faster with the same bits: over columns, `native` is the
+//! expression for processors that round in one instruction, and `usual` is right `unless` the last
+//! expression holds; `single` is the expression for one element, where branches cost nothing.
 
 /// Hands the table to the macro of this name.
 macro_rules! operations {
@@ -77,10 +77,16 @@ macro_rules! operations {
                 }
                 /// The lesser; of a NaN and a number the number, -0 is less than +0
                 /// (`minimumNumber`).
-                Min min(a, b) -> Same { integer { a.min(b) } float { num::min(a, b) } }
+                Min min(a, b) -> Same {
+                    integer { a.min(b) }
+                    float { num::min(a, b), single min_single(a, b) }
+                }
                 /// The greater; of a NaN and a number the number, +0 is greater than -0
                 /// (`maximumNumber`).
-                Max max(a, b) -> Same { integer { a.max(b) } float { num::max(a, b) } }
+                Max max(a, b) -> Same {
+                    integer { a.max(b) }
+                    float { num::max(a, b), single max_single(a, b) }
+                }
                 /// Square root, correctly rounded.
                 Sqrt sqrt(a) -> Same cost 8 function "sqrt" { float { num::sqrt(a) } }
                 /// Largest integer not above `a`.

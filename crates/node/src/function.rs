@@ -333,6 +333,7 @@ impl fmt::Debug for Call<'_> {
 ///
 /// # Errors
 /// With the message of the panic.
+#[inline]
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     unwound(run).map_err(|text| {
         let what = if text.is_empty() { text } else { format!(": {text}") };

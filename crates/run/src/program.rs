@@ -425,14 +425,13 @@ impl<'a> Writer<'a> {
             }
             Kernel::Choose => {
                 let selector = self.source(sources[0])?;
-                let is_bool = instance.inputs[0].ty == Type::BOOL;
+                let (lane, width) = instance.outputs[0].ty.lanes()?;
                 let mut arms: SmallVec<[Arm; 8]> = SmallVec::new();
                 for source in &sources[1..] {
                     let block = self.block_to_call(step, *source).unwrap_or(NO_BLOCK);
                     arms.push(Arm { block, first: self.source(*source)? });
                 }
-                let width = width(instance.outputs[0].ty) as u8;
-                self.program.choose((selector, is_bool), &arms, (out, width));
+                self.program.choose(selector, &arms, lane, (out, width));
             }
             Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => return None,
         }

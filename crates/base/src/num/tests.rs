@@ -155,3 +155,42 @@ fn bits_are_the_same_everywhere() {
     assert_eq!(exp(1.0_f64).to_bits(), std::f64::consts::E.to_bits());
     assert_eq!(sin(0.5_f32).to_bits(), 0.479_425_55_f32.to_bits());
 }
+
+/// Computes NaNs by operations that the compiler sees, which may take the canonical NaN for the one
+/// that an operation gives.
+macro_rules! canonical_nans {
+    ($float:ident, $wide:ident) => {{
+        let [zero, one, inf, nan] =
+            std::hint::black_box([0.0, 1.0, $float::INFINITY, -$float::NAN]);
+        let found = [
+            $float::canonical(nan),
+            $float::canonical(-nan),
+            $float::canonical((-one).sqrt()),
+            $float::canonical(zero / zero),
+            $float::canonical(zero * inf),
+            $float::canonical(inf - inf),
+            $float::canonical(-(inf - inf)),
+            $float::canonical(nan + one),
+            $float::canonical(one - nan),
+            $float::canonical(nan * zero),
+            $float::canonical(nan as $wide as $float),
+            $float::canonical(sin(inf)),
+            $float::canonical(ln(-one)),
+            $float::canonical(rem(one, zero)),
+        ];
+        for (k, found) in found.into_iter().enumerate() {
+            assert_eq!(found.to_bits(), $float::NAN.to_bits(), "{k}");
+        }
+        for number in [zero, -zero, one, inf, -inf, $float::MIN_POSITIVE] {
+            assert_eq!($float::canonical(number).to_bits(), number.to_bits());
+        }
+    }};
+}
+
+/// It has to hold with optimization: this crate is optimized in tests as well.
+#[test]
+fn every_nan_has_one_canonical_form() {
+    canonical_nans!(f32, f64);
+    canonical_nans!(f64, f64);
+    assert_eq!((f32::NAN.to_bits(), f64::NAN.to_bits()), (0x7fc0_0000, 0x7ff8_0000_0000_0000));
+}

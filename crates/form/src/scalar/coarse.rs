@@ -10,24 +10,19 @@ use millstream_base::Lane;
 use millstream_base::id::Id;
 use smallvec::SmallVec;
 
-use super::line::{BOTH, Line, NONE, Places, Run, Short};
+use super::line::{Run, of_vectors};
+use super::straight::StraightWriter;
 use crate::arithmetic::FloatLane;
 use crate::columns::loops::distance;
 use crate::inst::{Form, Inst, Reg};
-use crate::meaning::{apply, apply_pair};
 use crate::op::Op;
 
 /// Appends the lines that compute the results of a form. `at` says which register of the file holds
 /// each register of the form; those of constants and parameters are filled.
-pub(super) fn write_lines(form: &Form, at: &[u32], lines: &mut Vec<Line>) {
+pub(super) fn write_lines(form: &Form, at: &[u32], code: &mut StraightWriter) {
     let units = Finder::new(form, at).units();
-    let mut last = None;
     for unit in ordered(form, &units) {
-        let (line, gives_f32) = unit.line(form, at, last);
-        if gives_f32 {
-            last = Some(line.places.out);
-        }
-        lines.push(line);
+        unit.write(form, at, code);
     }
 }
 
@@ -51,38 +46,17 @@ enum Kind {
 }
 
 impl Unit {
-    /// The line, where register `last` of the file holds the last `f32`; and whether its result is
-    /// one.
-    fn line(&self, form: &Form, at: &[u32], last: Option<u32>) -> (Line, bool) {
-        let inst = &form.insts[self.reg];
-        let mut args = [0; 3];
-        for (arg, operand) in args.iter_mut().zip(&self.operands) {
-            *arg = at[operand.index()];
-        }
-        let is_last = |i: usize| {
-            let operand = self.operands.get(i);
-            operand.is_some_and(|reg| {
-                form.insts[*reg].lane == Lane::F32 && Some(at[reg.index()]) == last
-            })
-        };
-        let from_last = (0..3).find(|i| is_last(*i)).unwrap_or(NONE);
-        let run = match self.kind {
-            Kind::One => {
-                let is_twice = is_last(0) && is_last(1) && inst.op.arity() == 2;
-                let short = Short(if is_twice { BOTH } else { from_last });
-                apply(inst.op, inst.of, inst.lane, short)
-            }
+    fn write(&self, form: &Form, at: &[u32], code: &mut StraightWriter) {
+        let Inst { op, of, lane, .. } = form.insts[self.reg];
+        let out = at[self.reg.index()];
+        let args: SmallVec<[u32; 6]> = self.operands.iter().map(|reg| at[reg.index()]).collect();
+        match self.kind {
+            Kind::One => code.operation((op, of, lane), &args, out),
             Kind::Pair { inner, second } => {
-                let inner = form.insts[inner].op;
-                apply_pair(inner, inst.op, second, inst.of, Short(from_last))
+                code.pair([form.insts[inner].op, op], second, of, &args, out);
             }
-            Kind::Vectors { run, first: [a, b] } => {
-                args = [a, b, 0];
-                run
-            }
-        };
-        let places = Places { out: at[self.reg.index()], args };
-        (Line { run, places }, inst.lane == Lane::F32)
+            Kind::Vectors { run, first } => code.push(run, &first, (out, lane)),
+        }
     }
 }
 
@@ -200,13 +174,15 @@ impl<'f> Finder<'f> {
             *side = self.between(product, Op::Mul, of, 1)?;
             parts.push(product);
         }
-        let (run, sides) = match self.differences(of, sides) {
-            Some(ends) => {
-                parts.extend(sides.map(|[difference, _]| difference));
-                (run_of(FAR, of, root), ends)
-            }
-            None => (run_of(DOT, of, root), sides),
+        let ends = self.differences(of, sides);
+        if ends.is_some() {
+            parts.extend(sides.map(|[difference, _]| difference));
+        }
+        let run = match of {
+            Lane::F32 => product_of::<f32>(ends.is_some(), root),
+            _ => product_of::<f64>(ends.is_some(), root),
         };
+        let sides = ends.unwrap_or(sides);
         let first = self.vectors(sides)?;
         let kind = Kind::Vectors { run, first };
         Some((Unit { reg, kind, operands: sides.as_flattened().into() }, parts))
@@ -267,23 +243,17 @@ fn is_arithmetic(inst: &Inst) -> bool {
     matches!(inst.op, Op::Add | Op::Sub | Op::Mul) && inst.of.is_float()
 }
 
-/// A function for `f32` and `f64`, each without a root and with one.
-type Runs = [[Run; 2]; 2];
-
-const FAR: Runs = [[far::<f32, false>, far::<f32, true>], [far::<f64, false>, far::<f64, true>]];
-
-const DOT: Runs = [[dot::<f32, false>, dot::<f32, true>], [dot::<f64, false>, dot::<f64, true>]];
-
-fn run_of(runs: Runs, of: Lane, root: bool) -> Run {
-    runs[usize::from(of == Lane::F64)][usize::from(root)]
+/// The function of a line that computes this of two vectors.
+fn product_of<A: FloatLane>(is_distance: bool, root: bool) -> Run {
+    match (is_distance, root) {
+        (true, true) => of_vectors(|a: [A; 3], b| distance(a, b, true)),
+        (true, false) => of_vectors(|a: [A; 3], b| distance(a, b, false)),
+        (false, true) => of_vectors(|a: [A; 3], b| A::sqrt(dot(a, b))),
+        (false, false) => of_vectors(|a: [A; 3], b| dot(a, b)),
+    }
 }
 
-fn far<A: FloatLane, const ROOT: bool>(at: &Places, regs: &mut [u64], last: f32) -> f32 {
-    at.set::<A>(regs, distance(at.vector(regs, 0), at.vector(regs, 1), ROOT), last)
-}
-
-fn dot<A: FloatLane, const ROOT: bool>(at: &Places, regs: &mut [u64], last: f32) -> f32 {
-    let [a, b]: [[A; 3]; 2] = [at.vector(regs, 0), at.vector(regs, 1)];
-    let sum = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    at.set::<A>(regs, if ROOT { A::sqrt(sum) } else { sum }, last)
+#[inline(always)]
+fn dot<A: FloatLane>(a: [A; 3], b: [A; 3]) -> A {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }

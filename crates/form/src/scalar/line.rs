@@ -1,154 +1,290 @@
-//! Lines: operations on registers as functions that are ready to be called.
+//! Lines: operations on registers as functions, each of which calls that of the next line.
 //!
-//! A chain of operations waits for each result to be written and read again. So a line also passes
-//! its result on in a processor register, and there are variants of the short `f32` operations that
-//! take one operand from there.
+//! A call of the next line is the last thing that a line does, so the compiler makes it a jump. The
+//! processor predicts such jumps one by one, and the last results stay in its own registers: a
+//! chain of operations would otherwise wait for each result to be written and read again. Results
+//! are written all the same, so that any later line can read them.
+//!
+//! Lines come in rows of at most [`ROW`], which bounds the depth of calls where the compiler makes
+//! no jumps.
 
 use std::marker::PhantomData;
 
 use millstream_base::Lane;
 
 use crate::interpret::only_value;
+use crate::lane_value::LaneValue;
 use crate::meaning::Visit;
 use crate::storage::Stored;
-
-/// Reads the operands and writes the result. The last `f32` that was computed comes in, and that of
-/// this line, if its result is one, goes out.
-pub(super) type Run = fn(&Places, &mut [u64], f32) -> f32;
 
 /// An operation on registers, or several as one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) run: Run,
-    pub(super) places: Places,
-}
-
-/// The registers of a line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Places {
     pub(super) out: u32,
     pub(super) args: [u32; 3],
 }
 
-/// No operand is the last `f32`.
-pub(super) const NONE: usize = 3;
+/// Runs a line and all lines after it. The numbers are the last two `f32`, the last two `f64`, and
+/// the bits of the last other value that lines before it computed, see [`Passed`].
+pub(super) type Run = fn(&Line, &[Line], &mut [u64], f32, f32, f64, f64, u64);
 
-/// Both operands of two are.
-pub(super) const BOTH: usize = 4;
+/// The number of lines in a row.
+pub(super) const ROW: usize = 128;
 
-impl Places {
-    /// Operand number `I`, which is the last `f32` if `LAST` has this number.
+/// Runs the lines of a row.
+///
+/// # Panics
+/// If a line names a register that the file lacks.
+#[inline]
+pub(super) fn run_row(row: &[Line], regs: &mut [u64]) {
+    debug_assert!(row.len() <= ROW, "rows are short");
+    if let [line, rest @ ..] = row {
+        (line.run)(line, rest, regs, 0.0, 0.0, 0.0, 0.0, 0);
+    }
+}
+
+/// Where the function of a line finds an operand: in the register of the file.
+pub(super) const STORED: u8 = 0;
+/// The operand is the last result of its lane; `bool`, `i32` and `i64` count as one lane.
+pub(super) const LAST: u8 = 1;
+/// The operand is the result of its lane before the last; floats only.
+pub(super) const BEFORE: u8 = 2;
+
+/// The last results of lines, by lane, the newest first.
+#[derive(Clone, Copy)]
+struct Passed {
+    f32s: [f32; 2],
+    f64s: [f64; 2],
+    other: u64,
+}
+
+impl Passed {
     #[inline(always)]
-    fn get<A: Stored, const I: usize, const LAST: usize>(&self, regs: &[u64], last: f32) -> A {
-        if I == LAST || LAST == BOTH {
-            A::from_bits(u64::from(last.to_bits()))
-        } else {
-            A::from_bits(regs[self.args[I] as usize])
+    fn get<A: Stored>(self, from: u8) -> A {
+        let i = usize::from(from == BEFORE);
+        A::from_bits(match A::LANE {
+            Lane::F32 => LaneValue::to_bits(self.f32s[i]),
+            Lane::F64 => LaneValue::to_bits(self.f64s[i]),
+            Lane::Bool | Lane::I32 | Lane::I64 => self.other,
+        })
+    }
+
+    /// What is passed on after a result of lane `lane`.
+    #[inline(always)]
+    fn after(mut self, lane: Lane, bits: u64) -> Self {
+        match lane {
+            Lane::F32 => self.f32s = [LaneValue::from_bits(bits), self.f32s[0]],
+            Lane::F64 => self.f64s = [LaneValue::from_bits(bits), self.f64s[0]],
+            Lane::Bool | Lane::I32 | Lane::I64 => self.other = bits,
+        }
+        self
+    }
+}
+
+/// The operands of a line.
+struct Operands<'r> {
+    line: &'r Line,
+    regs: &'r [u64],
+    passed: Passed,
+}
+
+impl Operands<'_> {
+    /// Operand number `i`; `None` if there is no such register.
+    #[inline(always)]
+    fn get<A: Stored, const FROM: u8>(&self, i: usize) -> Option<A> {
+        match FROM {
+            STORED => self.regs.get(self.line.args[i] as usize).map(|bits| A::from_bits(*bits)),
+            _ => Some(self.passed.get(FROM)),
         }
     }
 
     /// The values of three registers, of which operand number `i` is the first.
     #[inline(always)]
-    pub(super) fn vector<A: Stored>(&self, regs: &[u64], i: usize) -> [A; 3] {
-        let first = self.args[i] as usize;
-        let [x, y, z] = *regs[first..].first_chunk().expect("a vector has three registers");
-        [x, y, z].map(A::from_bits)
-    }
-
-    /// Writes the result, and gives the last `f32` after it.
-    #[inline(always)]
-    pub(super) fn set<A: Stored>(&self, regs: &mut [u64], value: A, last: f32) -> f32 {
-        let bits = value.to_bits();
-        regs[self.out as usize] = bits;
-        if A::LANE == Lane::F32 { f32::from_bits(bits as u32) } else { last }
+    fn vector<A: Stored>(&self, i: usize) -> Option<[A; 3]> {
+        let lanes = self.regs.get(self.line.args[i] as usize..)?.first_chunk::<3>()?;
+        Some(lanes.map(A::from_bits))
     }
 }
 
-/// Runs lines one after the other.
-///
-/// # Panics
-/// If a line names a register that the file lacks.
-pub(super) fn run_lines(lines: &[Line], regs: &mut [u64]) {
-    let mut last = 0.0;
-    for line in lines {
-        last = (line.run)(&line.places, regs, last);
+/// Writes the result of a line and runs those after it.
+#[inline(always)]
+fn run<R: Stored>(
+    line: &Line,
+    rest: &[Line],
+    regs: &mut [u64],
+    passed: Passed,
+    compute: impl FnOnce(&Operands<'_>) -> Option<R>,
+) {
+    let result = compute(&Operands { line, regs, passed });
+    let (Some(result), Some(out)) = (result, regs.get_mut(line.out as usize)) else {
+        return no_register();
+    };
+    let bits = result.to_bits();
+    // A branch, because a selection would lengthen every chain.
+    if is_nan(result) {
+        let Passed { f32s: [a, b], f64s: [c, d], other } = passed;
+        return nan::<R>(line, rest, regs, a, b, c, d, other);
+    }
+    *out = bits;
+    run_next(rest, regs, passed.after(R::LANE, bits));
+}
+
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "floats alone differ from themselves, and only NaN does")]
+fn is_nan<R: Stored>(result: R) -> bool {
+    R::LANE.is_float() && result != result
+}
+
+#[inline(always)]
+fn run_next(rest: &[Line], regs: &mut [u64], passed: Passed) {
+    if let [line, rest @ ..] = rest {
+        let Passed { f32s: [a, b], f64s: [c, d], other } = passed;
+        (line.run)(line, rest, regs, a, b, c, d, other);
     }
 }
 
-/// Makes the function that runs a short operation; the operand of this number is the last `f32`.
-pub(super) struct Short(pub(super) usize);
+/// Goes on after a line whose result is NaN, as the canonical one.
+#[cold]
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "these are the arguments of lines")]
+fn nan<R: Stored>(
+    line: &Line,
+    rest: &[Line],
+    regs: &mut [u64],
+    a: f32,
+    b: f32,
+    c: f64,
+    d: f64,
+    other: u64,
+) {
+    let bits = match R::LANE {
+        Lane::F32 => LaneValue::to_bits(f32::NAN),
+        _ => LaneValue::to_bits(f64::NAN),
+    };
+    regs[line.out as usize] = bits;
+    let passed = Passed { f32s: [a, b], f64s: [c, d], other };
+    run_next(rest, regs, passed.after(R::LANE, bits));
+}
 
-/// Makes the function that runs an operation whose operands are all read from registers.
-pub(super) struct Long;
+#[cold]
+#[inline(never)]
+fn no_register() {
+    panic!("lines name registers of their own file");
+}
 
-fn unary<A: Stored, R: Stored, F: Fn(A) -> R + Copy, const LAST: usize>(_held: F) -> Run {
-    |at, regs, last| {
+/// The function of a line that computes this.
+macro_rules! line {
+    (|$operands:ident| $result:expr) => {
+        |line, rest, regs, a, b, c, d, other| {
+            let passed = Passed { f32s: [a, b], f64s: [c, d], other };
+            run(line, rest, regs, passed, |$operands| Some($result));
+        }
+    };
+}
+
+/// Makes the function of a line with one operation, or two; the operands come from these places
+/// where there is such a function, and from their registers elsewhere.
+pub(super) struct Operation(pub(super) [u8; 3]);
+
+/// Makes the function of a line with an operation that takes so long that it makes no difference
+/// where operands come from.
+pub(super) struct LongOperation;
+
+fn unary<A: Stored, R: Stored, F: Fn(A) -> R + Copy, const X: u8>(_held: F) -> Run {
+    line!(|operands| {
         let f = only_value(PhantomData::<F>);
-        at.set(regs, f(at.get::<A, 0, LAST>(regs, last)), last)
-    }
+        f(operands.get::<A, X>(0)?)
+    })
 }
 
-fn binary<A: Stored, R: Stored, F: Fn(A, A) -> R + Copy, const LAST: usize>(_held: F) -> Run {
-    |at, regs, last| {
+fn binary<A, R, F, const X: u8, const Y: u8>(_held: F) -> Run
+where
+    A: Stored,
+    R: Stored,
+    F: Fn(A, A) -> R + Copy,
+{
+    line!(|operands| {
         let f = only_value(PhantomData::<F>);
-        let (a, b) = (at.get::<A, 0, LAST>(regs, last), at.get::<A, 1, LAST>(regs, last));
-        at.set(regs, f(a, b), last)
-    }
+        f(operands.get::<A, X>(0)?, operands.get::<A, Y>(1)?)
+    })
 }
 
-fn ternary<A, B, F, const LAST: usize>(_held: F) -> Run
+fn ternary<A, B, F, const X: u8, const Y: u8, const Z: u8>(_held: F) -> Run
 where
     A: Stored,
     B: Stored,
     F: Fn(A, B, B) -> B + Copy,
 {
-    |at, regs, last| {
+    line!(|operands| {
         let f = only_value(PhantomData::<F>);
-        let a = at.get::<A, 0, LAST>(regs, last);
-        let (b, c) = (at.get::<B, 1, LAST>(regs, last), at.get::<B, 2, LAST>(regs, last));
-        at.set(regs, f(a, b, c), last)
-    }
+        f(operands.get::<A, X>(0)?, operands.get::<B, Y>(1)?, operands.get::<B, Z>(2)?)
+    })
 }
 
-impl Visit for Short {
-    type Output = Run;
-    type Long = Long;
+/// Whether there are functions for operands of this type that are the result before the last.
+fn is_float<A: Stored>() -> bool {
+    A::LANE.is_float()
+}
 
-    fn long(self) -> Long {
-        Long
+impl Visit for Operation {
+    type Output = Run;
+    type Long = LongOperation;
+
+    fn long(self) -> LongOperation {
+        LongOperation
     }
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Run {
-        match self.0 {
-            0 => unary::<A, R, _, 0>(f),
-            _ => unary::<A, R, _, NONE>(f),
+        match self.0[0] {
+            LAST => unary::<A, R, _, LAST>(f),
+            BEFORE if is_float::<A>() => unary::<A, R, _, BEFORE>(f),
+            _ => unary::<A, R, _, STORED>(f),
         }
     }
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Run {
-        match self.0 {
-            0 => binary::<A, R, _, 0>(f),
-            1 => binary::<A, R, _, 1>(f),
-            BOTH => binary::<A, R, _, BOTH>(f),
-            _ => binary::<A, R, _, NONE>(f),
+        match (self.0[0], self.0[1]) {
+            (LAST, LAST) => binary::<A, R, _, LAST, LAST>(f),
+            (LAST, BEFORE) if is_float::<A>() => binary::<A, R, _, LAST, BEFORE>(f),
+            (LAST, _) => binary::<A, R, _, LAST, STORED>(f),
+            (BEFORE, LAST) if is_float::<A>() => binary::<A, R, _, BEFORE, LAST>(f),
+            (_, LAST) => binary::<A, R, _, STORED, LAST>(f),
+            (BEFORE, _) if is_float::<A>() => binary::<A, R, _, BEFORE, STORED>(f),
+            (_, BEFORE) if is_float::<A>() => binary::<A, R, _, STORED, BEFORE>(f),
+            _ => binary::<A, R, _, STORED, STORED>(f),
         }
+    }
+    fn binary_or_single<A: Stored>(
+        self,
+        _f: impl Fn(A, A) -> A + Copy,
+        single: impl Fn(A, A) -> A + Copy,
+    ) -> Run {
+        self.binary(single)
     }
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Run {
         match self.0 {
-            0 => ternary::<A, A, _, 0>(f),
-            1 => ternary::<A, A, _, 1>(f),
-            2 => ternary::<A, A, _, 2>(f),
-            _ => ternary::<A, A, _, NONE>(f),
+            [LAST, LAST, _] => ternary::<A, A, _, LAST, LAST, STORED>(f),
+            [LAST, _, _] => ternary::<A, A, _, LAST, STORED, STORED>(f),
+            [_, LAST, _] => ternary::<A, A, _, STORED, LAST, STORED>(f),
+            [_, _, LAST] => ternary::<A, A, _, STORED, STORED, LAST>(f),
+            [BEFORE, _, _] => ternary::<A, A, _, BEFORE, STORED, STORED>(f),
+            [_, BEFORE, _] => ternary::<A, A, _, STORED, BEFORE, STORED>(f),
+            [_, _, BEFORE] => ternary::<A, A, _, STORED, STORED, BEFORE>(f),
+            _ => ternary::<A, A, _, STORED, STORED, STORED>(f),
         }
     }
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Run {
         match self.0 {
-            1 => ternary::<bool, A, _, 1>(f),
-            2 => ternary::<bool, A, _, 2>(f),
-            _ => ternary::<bool, A, _, NONE>(f),
+            [LAST, LAST, _] if is_float::<A>() => ternary::<_, A, _, LAST, LAST, STORED>(f),
+            [LAST, _, LAST] if is_float::<A>() => ternary::<_, A, _, LAST, STORED, LAST>(f),
+            [LAST, _, _] => ternary::<_, A, _, LAST, STORED, STORED>(f),
+            [_, LAST, _] => ternary::<_, A, _, STORED, LAST, STORED>(f),
+            [_, _, LAST] => ternary::<_, A, _, STORED, STORED, LAST>(f),
+            _ => ternary::<_, A, _, STORED, STORED, STORED>(f),
         }
     }
 }
 
-impl Visit for Long {
+impl Visit for LongOperation {
     type Output = Run;
     type Long = Self;
 
@@ -156,15 +292,57 @@ impl Visit for Long {
         self
     }
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Run {
-        unary::<A, R, _, NONE>(f)
+        unary::<A, R, _, STORED>(f)
     }
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Run {
-        binary::<A, R, _, NONE>(f)
+        binary::<A, R, _, STORED, STORED>(f)
     }
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Run {
-        ternary::<A, A, _, NONE>(f)
+        ternary::<A, A, _, STORED, STORED, STORED>(f)
     }
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Run {
-        ternary::<bool, A, _, NONE>(f)
+        ternary::<_, A, _, STORED, STORED, STORED>(f)
     }
+}
+
+/// The function of a line that computes `f` of two vectors of three, whose first registers are its
+/// operands.
+pub(super) fn of_vectors<A, F>(_held: F) -> Run
+where
+    A: Stored,
+    F: Fn([A; 3], [A; 3]) -> A + Copy,
+{
+    line!(|operands| {
+        let f = only_value(PhantomData::<F>);
+        f(operands.vector(0)?, operands.vector(1)?)
+    })
+}
+
+/// The function of a line that picks one of several registers of a lane. Its operands are the
+/// selector, the first of the registers with the numbers of those to pick from, and how many these
+/// are.
+pub(super) fn pick(lane: Lane, selector: u8) -> Run {
+    match lane {
+        Lane::Bool => pick_of::<bool>(selector),
+        Lane::I32 => pick_of::<i32>(selector),
+        Lane::I64 => pick_of::<i64>(selector),
+        Lane::F32 => pick_of::<f32>(selector),
+        Lane::F64 => pick_of::<f64>(selector),
+    }
+}
+
+fn pick_of<R: Stored>(selector: u8) -> Run {
+    match selector {
+        LAST => pick_by::<R, LAST>(),
+        _ => pick_by::<R, STORED>(),
+    }
+}
+
+fn pick_by<R: Stored, const FROM: u8>() -> Run {
+    line!(|operands| {
+        let [_, first, n] = operands.line.args;
+        let number = operands.get::<i32, FROM>(0)?.max(0) as u32;
+        let from = *operands.regs.get((first + number.min(n - 1)) as usize)?;
+        R::from_bits(*operands.regs.get(from as usize)?)
+    })
 }

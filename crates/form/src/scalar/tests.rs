@@ -7,6 +7,7 @@ use millstream_base::id::Id;
 
 use super::*;
 use crate::build::{FormBuilder, Val};
+use crate::lane_value::LaneValue;
 use crate::op::Op;
 use crate::random::{Dice, random_form};
 
@@ -33,32 +34,22 @@ fn canonical(form: &Form, results: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Runs a form as the code of a sweep, if it has few enough registers.
-fn run_sweep(form: &Form, params: &[u64]) -> Option<Vec<u64>> {
-    let mut registers = [0; 256];
-    registers.get_mut(..params.len())?.copy_from_slice(params);
-    let mut next = params.len() as u32;
-    let (mut at, mut lines) = (Vec::new(), Vec::new());
-    for inst in form.insts.as_slice() {
-        if let Op::Param(number) = inst.op {
-            at.push(number);
-            continue;
-        }
-        let out = registers.get_mut(next as usize)?;
-        if let Op::Const(bits) = inst.op {
-            *out = bits;
-        } else {
-            let mut args = [0; 3];
-            for (arg, reg) in args.iter_mut().zip(inst.args()) {
-                *arg = at[reg.index()];
+/// Runs a form as straight code, one line an instruction.
+fn run_straight(form: &Form, params: &[u64]) -> Vec<u64> {
+    let mut registers = vec![0; form.insts.len()];
+    let mut writer = StraightWriter::default();
+    for (reg, inst) in form.insts.iter() {
+        match inst.op {
+            Op::Param(number) => registers[reg.index()] = params[number as usize],
+            Op::Const(bits) => registers[reg.index()] = bits,
+            op => {
+                let args: Vec<u32> = inst.args().iter().map(|arg| arg.index() as u32).collect();
+                writer.operation((op, inst.of, inst.lane), &args, reg.index() as u32);
             }
-            lines.push(SweepLine::new(inst.op, inst.of, inst.lane, next, args));
         }
-        at.push(next);
-        next += 1;
     }
-    SweepCode::new(&lines).run(&mut registers);
-    Some(form.results.iter().map(|reg| registers[at[reg.index()] as usize]).collect())
+    writer.finish().run(&mut registers);
+    form.results.iter().map(|reg| registers[reg.index()]).collect()
 }
 
 /// Checks that lines give the results of the form, and says how many there were to run.
@@ -66,10 +57,9 @@ fn check(form: &Form, params: &[u64]) -> usize {
     let mut expected = vec![0; form.results.len()];
     form.run_scalar(params, &mut expected, &mut Vec::new());
     let (results, n) = run(form, params);
-    assert_eq!(canonical(form, &results), canonical(form, &expected), "{form}");
-    if let Some(results) = run_sweep(form, params) {
-        assert_eq!(results, canonical(form, &expected), "{form}");
-    }
+    let expected = canonical(form, &expected);
+    assert_eq!(results, expected, "{form}");
+    assert_eq!(run_straight(form, params), expected, "{form}");
     n
 }
 
@@ -196,7 +186,7 @@ fn blocks_run_once_and_only_if_needed() {
     writer.begin();
     writer.call(1);
     let arm = |block: Block, k: usize| Arm { block, first: values[k] };
-    writer.choose((selector, false), &[arm(2, 1), arm(3, 2), arm(NO_BLOCK, 0)], (out, 1));
+    writer.choose(selector, &[arm(2, 1), arm(3, 2), arm(NO_BLOCK, 0)], Lane::I32, (out, 1));
     writer.end();
     for (k, from) in [(0, x), (1, values[0]), (2, values[0])] {
         writer.begin();
@@ -219,6 +209,26 @@ fn blocks_run_once_and_only_if_needed() {
         assert_eq!([1, 2, 3].map(|block| registers.ran(block)), ran);
     }
     assert_eq!(program.run(&mut registers, |_| Err("late")), Err("late"));
+}
+
+#[test]
+fn tables_are_lines() {
+    let mut writer = ProgramWriter::default();
+    let selector = writer.registers(1);
+    let items = writer.filled([10, 11, 20, 21, 30, 31]);
+    let out = writer.registers(2);
+    writer.begin();
+    let arm = |k: u32| Arm { block: NO_BLOCK, first: items + 2 * k };
+    writer.choose(selector, &[arm(0), arm(1), arm(2)], Lane::I64, (out, 2));
+    writer.end();
+    let program = writer.finish();
+    assert_eq!(program.n_lines(), 2);
+    let mut registers = program.registers();
+    for (picked, result) in [(0, 10), (1, 20), (2, 30), (3, 30), (-1, 10), (i32::MIN, 10)] {
+        registers.from_mut(selector)[0] = LaneValue::to_bits(picked);
+        let Ok(()) = program.run(&mut registers, |_| Ok::<_, Infallible>(()));
+        assert_eq!(registers.from(out)[..2], [result, result + 1], "{picked}");
+    }
 }
 
 #[test]

@@ -7,10 +7,10 @@ use millstream_base::id::Id;
 use rustc_hash::FxHashMap;
 
 use super::coarse::write_lines;
-use super::line::{Line, NONE, Places, Short};
-use super::{Arm, Block, Piece, Program};
+use super::line::ROW;
+use super::straight::StraightWriter;
+use super::{Arm, Block, NO_BLOCK, Piece, Program};
 use crate::inst::Form;
-use crate::meaning::apply;
 use crate::op::Op;
 
 /// Writes a [`Program`], one block after the other.
@@ -39,8 +39,9 @@ pub struct ProgramWriter {
     constants: FxHashMap<u64, u32>,
     /// Registers of values that are read within one form only.
     temporaries: Vec<u32>,
+    code: StraightWriter,
     /// Lines that are part of a piece.
-    n_in_pieces: u32,
+    n_in_pieces: usize,
 }
 
 impl ProgramWriter {
@@ -84,25 +85,25 @@ impl ProgramWriter {
         self.push(Piece::Call { block });
     }
 
-    /// Copies `width` registers to `out` from the arm that a selector picks: a `bool` the first or
-    /// the second, an `i32` the arm of that number, or else the nearest.
-    pub fn choose(
-        &mut self,
-        (selector, is_bool): (u32, bool),
-        arms: &[Arm],
-        (out, width): (u32, u8),
-    ) {
+    /// Copies `width` registers of a lane to `out` from the arm that a selector picks: a `bool` the
+    /// first or the second, an `i32` the arm of that number, or else the nearest.
+    pub fn choose(&mut self, selector: u32, arms: &[Arm], lane: Lane, (out, width): (u32, u8)) {
+        let n_arms = arms.len() as u16;
+        if arms.iter().all(|arm| arm.block == NO_BLOCK) {
+            for k in 0..u32::from(width) {
+                let first = self.filled(arms.iter().map(|arm| u64::from(arm.first + k)));
+                self.code.pick(selector, (first, u32::from(n_arms)), out + k, lane);
+            }
+            return;
+        }
         let first_arm = self.program.arms.len() as u32;
         self.program.arms.extend_from_slice(arms);
-        let n_arms = arms.len() as u16;
-        self.push(Piece::Choose { selector, is_bool, first_arm, n_arms, out, width });
+        self.push(Piece::Choose { selector, first_arm, n_arms, out, width });
     }
 
     /// Copies a value of this lane to another register.
     pub fn copy(&mut self, from: u32, to: u32, lane: Lane) {
-        let yes = self.constant(1);
-        let run = apply(Op::Select, lane, lane, Short(NONE));
-        self.program.lines.push(Line { run, places: Places { out: to, args: [yes, from, from] } });
+        self.code.copy(lane, from, to);
     }
 
     /// Calls a form as it is, which takes longer in each run and no time now. `params` are the
@@ -139,7 +140,7 @@ impl ProgramWriter {
                 _ => {}
             }
         }
-        write_lines(form, &at, &mut self.program.lines);
+        write_lines(form, &at, &mut self.code);
         // Results that are parameters or constants, or stand twice.
         for (result, to) in form.results.iter().zip(results) {
             let from = at[result.index()];
@@ -153,18 +154,21 @@ impl ProgramWriter {
     ///
     /// # Panics
     /// If there is no block.
-    pub fn finish(self) -> Program {
+    pub fn finish(mut self) -> Program {
         assert!(!self.program.blocks.is_empty(), "a program has a block");
+        self.program.lines = self.code.lines;
         self.program
     }
 
     /// Appends a piece after the lines that were written.
     fn push(&mut self, piece: Piece) {
-        let end = self.program.lines.len() as u32;
-        if self.n_in_pieces < end {
-            let first = std::mem::replace(&mut self.n_in_pieces, end);
-            self.program.pieces.push(Piece::Lines { first, end });
+        let n_lines = self.code.lines.len();
+        for first in (self.n_in_pieces..n_lines).step_by(ROW) {
+            let end = n_lines.min(first + ROW);
+            self.program.pieces.push(Piece::Lines { first: first as u32, end: end as u32 });
         }
+        self.n_in_pieces = n_lines;
+        self.code.end_row();
         self.program.pieces.push(piece);
     }
 

@@ -203,6 +203,7 @@ impl Choice {
     }
 
     /// The blocks of arms that may be taken now: for a switch, only that of the arm that is.
+    #[inline(always)]
     pub(super) fn blocks_taken(&self) -> &[u32] {
         match (&self.guards, &self.kind) {
             (None, _) => &[],

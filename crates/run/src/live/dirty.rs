@@ -93,6 +93,13 @@ impl Dirty {
         self.bits[at >> 6] & 1 << (at & 63) != 0
     }
 
+    /// Whether the set is certainly empty; it also is if [`lowest_word`](Self::lowest_word) finds
+    /// none.
+    #[inline(always)]
+    pub(super) fn is_known_empty(&self) -> bool {
+        self.first >= self.tops.len()
+    }
+
     /// The lowest word of 64 positions that may have one in the set.
     #[inline]
     pub(super) fn lowest_word(&mut self) -> Option<usize> {

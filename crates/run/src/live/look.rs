@@ -43,9 +43,10 @@ impl LiveGraph {
             choice.take_nothing();
             return Quick::No;
         }
-        let sleeps = |block: &u32| *block != NONE && self.demands.is_asleep(*block);
-        if choice.blocks_taken().iter().any(sleeps) {
-            return Quick::No;
+        for block in choice.blocks_taken() {
+            if *block != NONE && self.demands.is_asleep(*block) {
+                return Quick::No;
+            }
         }
         if let Some(guards) = &mut choice.guards {
             if !guards.waiting.is_empty() {

@@ -8,7 +8,7 @@
 //! marked. A node that did not have to run computes its old value again. So values, cutoff and the
 //! number of runs are those of a wave without sweeps.
 
-use millstream_form::{Op, SweepCode, SweepLine, SweepRegisters};
+use millstream_form::{Op, Straight, StraightWriter};
 
 use super::demand::BlockId;
 use super::node::{Flags, Node};
@@ -24,7 +24,7 @@ pub(super) struct Sweeps {
 }
 
 #[derive(Debug)]
-struct Registers(Box<SweepRegisters>);
+struct Registers(Box<[u64; N_REGISTERS]>);
 
 impl Default for Registers {
     fn default() -> Self {
@@ -48,7 +48,7 @@ struct Sweep {
     nodes: u64,
     /// The block in which all the nodes are; `None` if they are live.
     guard: Option<BlockId>,
-    code: SweepCode,
+    code: Straight,
     /// The nodes elsewhere that are read, from register [`OUTER`] on.
     outer: Box<[u32]>,
     /// The constants that are read, from the last register down.
@@ -57,7 +57,7 @@ struct Sweep {
     users: Box<[(u64, u32)]>,
 }
 
-const N_REGISTERS: usize = size_of::<SweepRegisters>() / size_of::<u64>();
+const N_REGISTERS: usize = 256;
 
 /// The register of the first node elsewhere. Those before are of the positions of the word.
 const OUTER: usize = 64;
@@ -90,7 +90,7 @@ impl Sweep {
 impl Sweeps {
     /// Bytes of the compiled words.
     pub(super) fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<Word>() + size_of::<SweepRegisters>() + self.bytes
+        self.words.capacity() * size_of::<Word>() + size_of_val(&*self.registers.0) + self.bytes
     }
 
     /// Whether there may be compiled words.
@@ -187,7 +187,7 @@ impl LiveGraph {
         outer.for_each(|(register, node)| *register = self.nodes[*node as usize].value);
         let constants = registers.iter_mut().rev().zip(&sweep.constants);
         constants.for_each(|(register, constant)| *register = *constant);
-        sweep.code.run(registers);
+        sweep.code.run(registers.as_mut_slice());
 
         let Some((changed, has_careful)) = self.changed_by(word, &sweep) else {
             self.sweeps.bytes -= sweep.bytes();
@@ -305,7 +305,7 @@ impl LiveGraph {
             is_hot: true,
             nodes,
             guard,
-            code: SweepCode::new(&compiler.lines),
+            code: compiler.code.finish(),
             outer: compiler.outer.into(),
             constants: compiler.constants.into(),
             users: users.into(),
@@ -319,7 +319,7 @@ struct Compiler<'g> {
     word: usize,
     /// The operation of each function of the graph.
     operations: Vec<Option<CodeKey>>,
-    lines: Vec<SweepLine>,
+    code: StraightWriter,
     outer: Vec<u32>,
     constants: Vec<u64>,
 }
@@ -330,8 +330,8 @@ impl<'g> Compiler<'g> {
         for (key, code) in &graph.codes {
             operations[*code as usize] = Some(*key);
         }
-        let (lines, outer, constants) = (Vec::new(), Vec::new(), Vec::new());
-        Self { graph, word, operations, lines, outer, constants }
+        let (code, outer, constants) = (StraightWriter::default(), Vec::new(), Vec::new());
+        Self { graph, word, operations, code, outer, constants }
     }
 
     /// The register of an input.
@@ -374,7 +374,7 @@ impl<'g> Compiler<'g> {
             });
             args[1] = (N_REGISTERS - 1).saturating_sub(index) as u32;
         }
-        self.lines.push(SweepLine::new(op, of, to, out, args));
+        self.code.operation((op, of, to), &args[..op.arity()], out);
         Some(())
     }
 
@@ -385,13 +385,13 @@ impl<'g> Compiler<'g> {
         match *inputs {
             [only] => {
                 let only = self.register(only);
-                self.lines.push(SweepLine::new(Op::Convert, lane, lane, out, [only, 0, 0]));
+                self.code.operation((Op::Convert, lane, lane), &[only], out);
             }
             [first, ref rest @ ..] if inputs.len() <= MOST_FOLDED => {
                 let mut sum = self.register(first);
                 for input in rest {
-                    let args = [sum, self.register(*input), 0];
-                    self.lines.push(SweepLine::new(op, lane, lane, out, args));
+                    let args = [sum, self.register(*input)];
+                    self.code.operation((op, lane, lane), &args, out);
                     sum = out;
                 }
             }

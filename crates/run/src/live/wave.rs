@@ -56,8 +56,20 @@ impl LiveGraph {
     }
 
     /// Runs the nodes that are dirty and demanded.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_wave(&mut self) {
+        let is_settled = self.dirty.is_known_empty()
+            && self.pending.is_empty()
+            && self.changed_demand.is_empty()
+            && !self.has_new_links()
+            && !self.has_retracted
+            && self.stopped.is_none();
+        if !is_settled {
+            self.run_next_wave();
+        }
+    }
+
+    fn run_next_wave(&mut self) {
         self.update_demand();
         if self.has_new_links() || self.wave == 0 {
             self.run_first();

@@ -55,6 +55,7 @@ impl Within {
     }
 
     /// The number of runs at which the watch is called next, if there were `n_runs` so far.
+    #[inline(always)]
     pub(super) fn next_look(&self, n_runs: u64) -> u64 {
         self.watch.as_ref().map_or(u64::MAX, |_| n_runs + RUNS)
     }
