@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 const MAX_FILE_LINES: usize = 600;
 const BANNED_FILE_NAMES: &[&str] =
-    &["utils.rs", "util.rs", "common.rs", "misc.rs", "manager.rs", "helpers.rs"];
+    &["utils.rs", "util.rs", "common.rs", "misc.rs", "manager.rs", "helpers.rs", "mod.rs"];
 
 fn rust_files() -> Vec<PathBuf> {
     let mut files = Vec::new();

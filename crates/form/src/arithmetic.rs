@@ -1,6 +1,6 @@
 //! The arithmetic of integer and float lanes that the table of operations is written in.
 
-use millstream_base::num::{self, Float};
+use millstream_base::num::Float;
 
 use crate::storage::Stored;
 
@@ -46,31 +46,14 @@ pub(crate) trait IntegerLane: Stored + Ord {
     fn trailing(self) -> Self;
 }
 
-/// [`num::min`] of single values: the bits of zeros and NaN count only if the operands are equal
-/// or not ordered.
+/// Whether two operands are equal or not ordered, so that the result of [`num::min`] depends on the
+/// signs of zeros and on which operand is NaN.
+///
+/// [`num::min`]: millstream_base::num::min
 #[inline(always)]
-pub(crate) fn min_single<T: Float>(a: T, b: T) -> T {
-    let lower = if b < a { b } else { a };
-    if a < b || b < a { lower } else { unordered_min(a, b) }
-}
-
-/// [`num::max`], as [`min_single`].
-#[inline(always)]
-pub(crate) fn max_single<T: Float>(a: T, b: T) -> T {
-    let upper = if b > a { b } else { a };
-    if a < b || b < a { upper } else { unordered_max(a, b) }
-}
-
-#[cold]
-#[inline(never)]
-fn unordered_min<T: Float>(a: T, b: T) -> T {
-    num::min(a, b)
-}
-
-#[cold]
-#[inline(never)]
-fn unordered_max<T: Float>(a: T, b: T) -> T {
-    num::max(a, b)
+#[expect(clippy::needless_bitwise_bool, reason = "two comparisons become one instruction")]
+pub(crate) fn is_tie<T: Float>(a: T, b: T) -> bool {
+    !((a < b) | (b < a))
 }
 
 macro_rules! integer_lane {

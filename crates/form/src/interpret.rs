@@ -118,10 +118,14 @@ impl Visit for AsPointer {
     }
     fn binary_or_single<A: Stored>(
         self,
-        _: impl Fn(A, A) -> A + Copy,
-        single: impl Fn(A, A) -> A + Copy,
+        f: impl Fn(A, A) -> A + Copy,
+        usual: impl Fn(A, A) -> A + Copy,
+        rare: impl Fn(A, A) -> bool + Copy,
     ) -> OpFunction {
-        binary_pointer(single)
+        binary_pointer(
+            #[inline(always)]
+            move |a: A, b: A| if rare(a, b) { f(a, b) } else { usual(a, b) },
+        )
     }
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> OpFunction {
         ternary_pointer(f)

@@ -7,7 +7,7 @@
 use millstream_base::Lane;
 use millstream_base::num;
 
-use crate::arithmetic::{FloatLane, IntegerLane, max_single, min_single};
+use crate::arithmetic::{FloatLane, IntegerLane, is_tie};
 use crate::op::Op;
 use crate::storage::Stored;
 use crate::table::operations;
@@ -31,11 +31,12 @@ pub(crate) trait Visit: Sized {
     ) -> Self::Output {
         self.unary(f)
     }
-    /// As [`Visit::binary`] with `f`, which `single` computes faster for one element.
+    /// As [`Visit::binary`] with `f`. For one element whose operands are not `rare` it is `usual`.
     fn binary_or_single<A: Stored>(
         self,
         f: impl Fn(A, A) -> A + Copy,
-        _single: impl Fn(A, A) -> A + Copy,
+        _usual: impl Fn(A, A) -> A + Copy,
+        _rare: impl Fn(A, A) -> bool + Copy,
     ) -> Self::Output {
         self.binary(f)
     }
@@ -84,8 +85,13 @@ macro_rules! meaning {
     ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr }) => {
         always!($v.binary, |$a: $t, $b: $t| $f)
     };
-    ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr, single $single:expr }) => {
-        always!($v.binary_or_single, |$a: $t, $b: $t| $f, |$a: $t, $b: $t| $single)
+    ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr, single $usual:expr, unless $rare:expr }) => {
+        always!(
+            $v.binary_or_single,
+            |$a: $t, $b: $t| $f,
+            |$a: $t, $b: $t| $usual,
+            |$a: $t, $b: $t| $rare
+        )
     };
     ($v:ident, $t:ty, ($a:ident, $b:ident) { $f:expr, usual $usual:expr, unless $rare:expr }) => {
         always!(

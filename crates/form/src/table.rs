@@ -32,9 +32,9 @@
 //!
 //! *Elementary* rows are functions of floats with the largest known error in ULP in `f32` and `f64`.
 //!
-//! A meaning may say how it is computed faster with the same bits: over columns, `native` is the
-//! expression for processors that round in one instruction, and `usual` is right `unless` the last
-//! expression holds; `single` is the expression for one element, where branches cost nothing.
+//! A meaning may say how it is computed faster with the same bits: `native` is the expression for
+//! processors that round in one instruction; `usual` is right `unless` the last expression holds;
+//! so is `single`, which is for one element only, where branches cost nothing.
 
 /// Hands the table to the macro of this name.
 macro_rules! operations {
@@ -79,13 +79,13 @@ macro_rules! operations {
                 /// (`minimumNumber`).
                 Min min(a, b) -> Same {
                     integer { a.min(b) }
-                    float { num::min(a, b), single min_single(a, b) }
+                    float { num::min(a, b), single if b < a { b } else { a }, unless is_tie(a, b) }
                 }
                 /// The greater; of a NaN and a number the number, +0 is greater than -0
                 /// (`maximumNumber`).
                 Max max(a, b) -> Same {
                     integer { a.max(b) }
-                    float { num::max(a, b), single max_single(a, b) }
+                    float { num::max(a, b), single if b > a { b } else { a }, unless is_tie(a, b) }
                 }
                 /// Square root, correctly rounded.
                 Sqrt sqrt(a) -> Same cost 8 function "sqrt" { float { num::sqrt(a) } }

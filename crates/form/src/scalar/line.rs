@@ -210,6 +210,55 @@ where
     })
 }
 
+/// As [`unary`] with `f`, which is `usual` unless the operand is `rare`. For rare operands another
+/// function is called, so that this one has no calls on the way, which take time even if they are
+/// not made.
+fn unary_or_rare<A, R, F, G, H, const X: u8>(_f: F, _usual: G, _rare: H) -> Run
+where
+    A: Stored,
+    R: Stored,
+    F: Fn(A) -> R + Copy,
+    G: Fn(A) -> R + Copy,
+    H: Fn(A) -> bool + Copy,
+{
+    |line, rest, regs, a, b, c, d, other| {
+        let passed = Passed { f32s: [a, b], f64s: [c, d], other };
+        let usual = only_value(PhantomData::<G>);
+        let Some(x) = (Operands { line, regs, passed }).get::<A, X>(0) else {
+            return no_register();
+        };
+        if only_value(PhantomData::<H>)(x) {
+            let all = unary::<A, R, F, X>(only_value(PhantomData::<F>));
+            return all(line, rest, regs, a, b, c, d, other);
+        }
+        run(line, rest, regs, passed, |_| Some(usual(x)));
+    }
+}
+
+/// As [`binary`] with `f`, which is `usual` unless the operands are `rare`, see [`unary_or_rare`].
+fn binary_or_rare<A, R, F, G, H, const X: u8, const Y: u8>(_f: F, _usual: G, _rare: H) -> Run
+where
+    A: Stored,
+    R: Stored,
+    F: Fn(A, A) -> R + Copy,
+    G: Fn(A, A) -> R + Copy,
+    H: Fn(A, A) -> bool + Copy,
+{
+    |line, rest, regs, a, b, c, d, other| {
+        let passed = Passed { f32s: [a, b], f64s: [c, d], other };
+        let usual = only_value(PhantomData::<G>);
+        let operands = Operands { line, regs, passed };
+        let (Some(x), Some(y)) = (operands.get::<A, X>(0), operands.get::<A, Y>(1)) else {
+            return no_register();
+        };
+        if only_value(PhantomData::<H>)(x, y) {
+            let all = binary::<A, R, F, X, Y>(only_value(PhantomData::<F>));
+            return all(line, rest, regs, a, b, c, d, other);
+        }
+        run(line, rest, regs, passed, |_| Some(usual(x, y)));
+    }
+}
+
 fn ternary<A, B, F, const X: u8, const Y: u8, const Z: u8>(_held: F) -> Run
 where
     A: Stored,
@@ -227,6 +276,22 @@ fn is_float<A: Stored>() -> bool {
     A::LANE.is_float()
 }
 
+/// The function for operations with two operands that come from these places.
+macro_rules! from_two {
+    ($sources:expr, $function:ident<$a:ty $(, $t:ty)*>($($f:expr),*)) => {
+        match ($sources[0], $sources[1]) {
+            (LAST, LAST) => $function::<$a, $($t,)* LAST, LAST>($($f),*),
+            (LAST, BEFORE) if is_float::<$a>() => $function::<$a, $($t,)* LAST, BEFORE>($($f),*),
+            (LAST, _) => $function::<$a, $($t,)* LAST, STORED>($($f),*),
+            (BEFORE, LAST) if is_float::<$a>() => $function::<$a, $($t,)* BEFORE, LAST>($($f),*),
+            (_, LAST) => $function::<$a, $($t,)* STORED, LAST>($($f),*),
+            (BEFORE, _) if is_float::<$a>() => $function::<$a, $($t,)* BEFORE, STORED>($($f),*),
+            (_, BEFORE) if is_float::<$a>() => $function::<$a, $($t,)* STORED, BEFORE>($($f),*),
+            _ => $function::<$a, $($t,)* STORED, STORED>($($f),*),
+        }
+    };
+}
+
 impl Visit for Operation {
     type Output = Run;
     type Long = LongOperation;
@@ -242,23 +307,23 @@ impl Visit for Operation {
         }
     }
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Run {
-        match (self.0[0], self.0[1]) {
-            (LAST, LAST) => binary::<A, R, _, LAST, LAST>(f),
-            (LAST, BEFORE) if is_float::<A>() => binary::<A, R, _, LAST, BEFORE>(f),
-            (LAST, _) => binary::<A, R, _, LAST, STORED>(f),
-            (BEFORE, LAST) if is_float::<A>() => binary::<A, R, _, BEFORE, LAST>(f),
-            (_, LAST) => binary::<A, R, _, STORED, LAST>(f),
-            (BEFORE, _) if is_float::<A>() => binary::<A, R, _, BEFORE, STORED>(f),
-            (_, BEFORE) if is_float::<A>() => binary::<A, R, _, STORED, BEFORE>(f),
-            _ => binary::<A, R, _, STORED, STORED>(f),
-        }
+        from_two!(self.0, binary < A, R, _ > (f))
     }
     fn binary_or_single<A: Stored>(
         self,
-        _f: impl Fn(A, A) -> A + Copy,
-        single: impl Fn(A, A) -> A + Copy,
+        f: impl Fn(A, A) -> A + Copy,
+        usual: impl Fn(A, A) -> A + Copy,
+        rare: impl Fn(A, A) -> bool + Copy,
     ) -> Run {
-        self.binary(single)
+        from_two!(self.0, binary_or_rare < A, A, _, _, _ > (f, usual, rare))
+    }
+    fn binary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A, A) -> R + Copy,
+        usual: impl Fn(A, A) -> R + Copy,
+        rare: impl Fn(A, A) -> bool + Copy,
+    ) -> Run {
+        binary_or_rare::<A, R, _, _, _, STORED, STORED>(f, usual, rare)
     }
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Run {
         match self.0 {
@@ -293,6 +358,14 @@ impl Visit for LongOperation {
     }
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Run {
         unary::<A, R, _, STORED>(f)
+    }
+    fn unary_with_rare<A: Stored, R: Stored>(
+        self,
+        f: impl Fn(A) -> R + Copy,
+        usual: impl Fn(A) -> R + Copy,
+        rare: impl Fn(A) -> bool + Copy,
+    ) -> Run {
+        unary_or_rare::<A, R, _, _, _, STORED>(f, usual, rare)
     }
     fn binary<A: Stored, R: Stored>(self, f: impl Fn(A, A) -> R + Copy) -> Run {
         binary::<A, R, _, STORED, STORED>(f)

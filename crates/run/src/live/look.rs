@@ -26,7 +26,7 @@ pub(super) enum Quick {
 impl LiveGraph {
     /// Looks at a dirty node if it is a live choice of numbers, nothing failed, and no arm has to
     /// be woken. This is a shorter way to do the work of [`look_at_choice`](Self::look_at_choice).
-    #[inline]
+    #[inline(always)]
     pub(super) fn quick_choice(&mut self, at: usize) -> Quick {
         let node = &self.nodes[at];
         if !node.flags.is_special_and_plainly_live() || node.inputs[2] != 0 {

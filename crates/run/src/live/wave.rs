@@ -69,6 +69,7 @@ impl LiveGraph {
         }
     }
 
+    #[inline(always)]
     fn run_next_wave(&mut self) {
         self.update_demand();
         if self.has_new_links() || self.wave == 0 {
