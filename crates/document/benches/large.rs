@@ -17,10 +17,8 @@ fn registry() -> Registry {
         registry.register(
             NodeDef::new(name, "Two numbers")
                 .generic("T", Among::These(&Type::NUMERIC))
-                .input("a", t, "")
-                .or_number(0.0)
-                .input("b", t, "")
-                .or_number(0.0)
+                .input_or("a", t, 0.0, "")
+                .input_or("b", t, 0.0, "")
                 .output("value", t, "")
                 .lanewise(|_, x| x[0] + x[1]),
         );

@@ -25,10 +25,8 @@ pub(crate) fn registry() -> Registry {
     registry.register(
         NodeDef::new("math.add", "Sum of two")
             .generic("T", NUMERIC)
-            .input("a", t, "")
-            .or_number(0.0)
-            .input("b", t, "")
-            .or_number(0.0)
+            .input_or("a", t, 0.0, "")
+            .input_or("b", t, 0.0, "")
             .output("value", t, "")
             .function(nothing),
     );
@@ -68,8 +66,7 @@ pub(crate) fn registry() -> Registry {
     );
     registry.register(
         NodeDef::new("data.two", "Two outputs")
-            .input("x", Type::VEC3, "")
-            .or(Default::Zero)
+            .input_or("x", Type::VEC3, Default::Zero, "")
             .output("number", Type::F64, "")
             .output("point", Type::VEC3, "")
             .function(nothing),
@@ -101,8 +98,7 @@ pub(crate) fn registry() -> Registry {
 /// A node type whose input is used in the next tick only.
 fn last() -> NodeDef {
     let mut last = NodeDef::new("state.last", "The value of the tick before")
-        .input("value", Type::F32, "")
-        .or_number(0.0)
+        .input_or("value", Type::F32, 0.0, "")
         .output("value", Type::F32, "")
         .function(nothing);
     last.delayed = Some("value");

@@ -29,8 +29,7 @@
 //!     registry.register(
 //!         NodeDef::new("my.cube", "x times x times x")
 //!             .generic("T", Among::These(&[Type::F32, Type::F64, Type::VEC3]))
-//!             .input("x", number, "the number")
-//!             .or_number(0.0)
+//!             .input_or("x", number, 0.0, "the number")
 //!             .output("value", number, "")
 //!             .lanewise(|_, lanes| lanes[0] * lanes[0] * lanes[0]),
 //!     );

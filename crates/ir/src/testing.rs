@@ -71,8 +71,7 @@ pub(crate) fn registry() -> Registry {
             .generic("T", Among::Any)
             .input("value", T, "")
             .scope(ScopeRule::Modify { feature: Feature::Time, form, args: vec![1] })
-            .input("by", Type::F64, "")
-            .or(Default::Zero)
+            .input_or("by", Type::F64, Default::Zero, "")
             .output("value", T, "")
             .kernel(|_| Ok(Kernel::Pass)),
     );

@@ -59,7 +59,7 @@ macro_rules! element_wise {
         {
             fn sockets(def: NodeDef, names: &[&'static str]) -> NodeDef {
                 assert_eq!(names.len(), $n, "a closure has a name for each argument");
-                let def = def $(.input(names[$at], $arg::ty(), "").or(Default::Zero))+;
+                let def = def $(.input_or(names[$at], $arg::ty(), Default::Zero, ""))+;
                 def.output("value", R::ty(), "")
             }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use millstream_base::{Type, Value};
+use millstream_base::Type;
 
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
@@ -203,45 +203,52 @@ impl NodeDef {
         self.setting(name, SettingKind::Flag, Some(SettingValue::Flag(default)), about)
     }
 
+    /// Adds a setting that is a whole number within some limits, both included.
+    pub fn integer(
+        self,
+        name: &'static str,
+        (least, most): (i64, i64),
+        default: i64,
+        about: &'static str,
+    ) -> Self {
+        let default = SettingValue::Integer(default);
+        self.setting(name, SettingKind::Integer(least, most), Some(default), about)
+    }
+
     /// Adds a generic type; the first call adds generic 0, the next 1.
     pub fn generic(mut self, name: &'static str, among: Among) -> Self {
         self.fixed().generics.push(Generic { name, among });
         self
     }
 
-    /// Adds a required input.
+    /// Adds an input that the author must link or write.
     pub fn input(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        ty: impl Into<SocketType>,
+        about: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.input_or(name, ty, Default::Required, about)
+    }
+
+    /// Adds an input with a default: a number stands for that number in every lane.
+    pub fn input_or(
         mut self,
         name: impl Into<Cow<'static, str>>,
         ty: impl Into<SocketType>,
+        default: impl Into<Default>,
         about: impl Into<Cow<'static, str>>,
     ) -> Self {
         self.fixed().inputs.push(Socket {
             name: name.into(),
             ty: ty.into(),
-            default: Default::Required,
+            default: default.into(),
             multiple: false,
             mutable: false,
             scope: Vec::new(),
             about: about.into(),
         });
         self
-    }
-
-    /// Sets the default of the last added input.
-    pub fn or(mut self, default: Default) -> Self {
-        self.last_input().default = default;
-        self
-    }
-
-    /// Sets the default of the last added input to this number in every lane.
-    pub fn or_number(self, x: f64) -> Self {
-        self.or(Default::Number(x))
-    }
-
-    /// Sets the default of the last added input to this value.
-    pub fn or_value(self, value: impl Into<Value>) -> Self {
-        self.or(Default::Value(value.into()))
     }
 
     /// Lets the last added input take any number of sources.

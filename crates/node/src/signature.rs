@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use millstream_base::types::Kind;
-use millstream_base::{Type, Value, literal};
+use millstream_base::{Color, Type, Value, Vec2, Vec3, Vec4, literal};
 use serde_json::Value as Json;
 
 use crate::implicit::convertible;
@@ -178,6 +178,29 @@ impl Default {
         }
     }
 }
+
+impl From<f64> for Default {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Value> for Default {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+macro_rules! default_from {
+    ($($ty:ty)*) => {$(
+        impl From<$ty> for Default {
+            fn from(value: $ty) -> Self {
+                Self::Value(value.into())
+            }
+        }
+    )*};
+}
+default_from!(bool Vec2 Vec3 Vec4 Color &str);
 
 /// Zero in every lane, or the default of a type without lanes.
 fn zero(ty: Type) -> Value {

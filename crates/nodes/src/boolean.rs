@@ -8,10 +8,8 @@ use millstream_node::{Law, NodeDef, Registry};
 pub fn register(registry: &mut Registry) {
     let mut two = |name, summary, laws: &[Law], lane: for<'b> fn(Val<'b>, Val<'b>) -> Val<'b>| {
         let def = NodeDef::new(name, summary)
-            .input("a", Type::BOOL, "first condition")
-            .or_value(false)
-            .input("b", Type::BOOL, "second condition")
-            .or_value(false)
+            .input_or("a", Type::BOOL, false, "first condition")
+            .input_or("b", Type::BOOL, false, "second condition")
             .output("value", Type::BOOL, "");
         let def = laws.iter().fold(def, |def, law| def.law(*law));
         registry.register(def.lanewise(move |_, x| lane(x[0], x[1])));
@@ -46,8 +44,7 @@ pub fn register(registry: &mut Registry) {
     );
     registry.register(
         NodeDef::new("boolean.not", "Whether x is false")
-            .input("x", Type::BOOL, "condition to negate")
-            .or_value(false)
+            .input_or("x", Type::BOOL, false, "condition to negate")
             .output("value", Type::BOOL, "")
             .law(Law::Involution)
             .lanewise(|_, x| !x[0]),

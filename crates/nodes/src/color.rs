@@ -63,5 +63,5 @@ fn luminance(color: Three<'_>) -> Val<'_> {
 
 /// Adds a color input, black and opaque by default.
 fn color_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
-    def.input(name, Type::COLOR, about).or(Default::Zero)
+    def.input_or(name, Type::COLOR, Default::Zero, about)
 }

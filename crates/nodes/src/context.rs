@@ -24,10 +24,10 @@ const MAX_LEVEL: i64 = 15;
 
 /// Adds the setting `level`.
 pub(crate) fn with_level(def: NodeDef) -> NodeDef {
-    def.setting(
+    def.integer(
         "level",
-        SettingKind::Integer(0, MAX_LEVEL),
-        Some(SettingValue::Integer(0)),
+        (0, MAX_LEVEL),
+        0,
         "0 for the nearest injector on the way from the output, 1 for the next one outside it",
     )
 }

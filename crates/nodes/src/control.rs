@@ -24,10 +24,8 @@ fn switch() -> NodeDef {
         )
         .generic("T", Among::Any)
         .input("condition", Type::BOOL, "whether to select `true`")
-        .input("false", SocketType::Generic(0), "value if the condition is false")
-        .or(Default::Zero)
-        .input("true", SocketType::Generic(0), "value if the condition is true")
-        .or(Default::Zero)
+        .input_or("false", SocketType::Generic(0), Default::Zero, "value if the condition is false")
+        .input_or("true", SocketType::Generic(0), Default::Zero, "value if the condition is true")
         .output("value", SocketType::Generic(0), "the selected value")
         .kernel(|_| Ok(Kernel::Choose))
 }
@@ -39,8 +37,7 @@ fn choose() -> NodeDef {
              is computed only for the elements that select it.",
         )
         .generic("T", Among::Any)
-        .input("index", Type::I32, "index of the item, from 0")
-        .or(Default::Zero)
+        .input_or("index", Type::I32, Default::Zero, "index of the item, from 0")
         .input("items", SocketType::Generic(0), "items to choose from, at least one")
         .multiple()
         .output("value", SocketType::Generic(0), "the selected item")

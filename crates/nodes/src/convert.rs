@@ -28,8 +28,7 @@ fn from_scalar(name: &'static str, summary: &'static str, to: Type) -> NodeDef {
     NodeDef::new(name, summary)
         .converts()
         .generic("T", SCALARS)
-        .input("x", T, "value to convert")
-        .or_number(0.0)
+        .input_or("x", T, 0.0, "value to convert")
         .output("value", to, "")
 }
 
@@ -53,9 +52,9 @@ fn numbers(registry: &mut Registry) {
                  true becomes 1. The rounding applies to floats only.",
             )
             .choice("mode", MODES, "truncate", "how fractions are rounded");
-        let def = lanewise_by_settings(def, |settings, _, to, x| {
+        let def = def.kernel(lanewise_by_settings(|settings, to, x| {
             to_integer(settings.text("mode"), x[0], to)
-        });
+        }));
         registry.register(def);
     }
     registry.register_all([
@@ -97,8 +96,7 @@ fn bits(registry: &mut Registry) {
             NodeDef::new(name, summary)
                 .details(details)
                 .source("IEEE 754-2019, 3.4: binary interchange formats")
-                .input("x", from, "value to reinterpret")
-                .or_number(0.0)
+                .input_or("x", from, 0.0, "value to reinterpret")
                 .output("value", to, "")
                 .lanewise(|_, x| x[0].bitcast()),
         );

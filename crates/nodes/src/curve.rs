@@ -16,7 +16,7 @@ use millstream_form::Val;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 use millstream_node::{settings::Setting, settings::SettingError};
 
-use crate::vector::form_kernel;
+use crate::shape::form_kernel;
 use points::{Curve, Piece};
 
 /// Adds the nodes of this family.
@@ -115,10 +115,8 @@ fn float() -> NodeDef {
              64 points."
         ))
         .source(SOURCE)
-        .input("x", Type::F32, "position on the curve")
-        .or_number(0.5)
-        .input("factor", Type::F32, "strength: 0 returns x, 1 the value of the curve")
-        .or_number(1.0)
+        .input_or("x", Type::F32, 0.5, "position on the curve")
+        .input_or("factor", Type::F32, 1.0, "strength: 0 returns x, 1 the value of the curve")
         .output("value", Type::F32, "");
     def.settings = settings([("points", "x and y of each point")].into_iter());
     let free = SettingValue::Numbers(vec![]);
@@ -162,10 +160,13 @@ fn vector() -> NodeDef {
              horizontal, or straight with `extend`."
         ))
         .source(SOURCE)
-        .input("vector", Type::VEC3, "positions on the curves")
-        .or_number(0.5)
-        .input("factor", Type::F32, "strength: 0 returns the vector, 1 the values of the curves")
-        .or_number(1.0)
+        .input_or("vector", Type::VEC3, 0.5, "positions on the curves")
+        .input_or(
+            "factor",
+            Type::F32,
+            1.0,
+            "strength: 0 returns the vector, 1 the values of the curves",
+        )
         .output("value", Type::VEC3, "");
     def.settings = settings(COMPONENTS.iter().map(|[name, _, _, about]| (*name, *about)));
     def.settings.extend(own_handles(COMPONENTS));
@@ -189,10 +190,13 @@ fn rgb() -> NodeDef {
              ends a curve is horizontal, or straight with `extend`."
         ))
         .source(SOURCE)
-        .input("color", Type::COLOR, "")
-        .or(Default::Zero)
-        .input("factor", Type::F32, "strength: 0 returns the color, 1 the values of the curves")
-        .or_number(1.0)
+        .input_or("color", Type::COLOR, Default::Zero, "")
+        .input_or(
+            "factor",
+            Type::F32,
+            1.0,
+            "strength: 0 returns the color, 1 the values of the curves",
+        )
         .output("value", Type::COLOR, "");
     def.settings = settings(CHANNELS.iter().map(|[name, _, _, about]| (*name, *about)));
     def.settings.extend(own_handles(CHANNELS));

@@ -10,11 +10,10 @@ mod text;
 use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{
-    Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
-};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use crate::cells::{Cells, function};
+use crate::each::each;
 use calendar::{DAY, Moment, days_in_month, days_of};
 
 /// Adds the nodes of this family.
@@ -32,20 +31,8 @@ const SECONDS: &str = "seconds since the start of 1970, UTC";
 const CALENDAR: &str = "The calendar is Gregorian, also before 1582, with a year 0. Years range \
     from -999999 to 999999, and every day has 86400 seconds.";
 
-/// The kernel that computes a number from each moment.
-fn of_moment<R: ValueType>(
-    f: impl Fn(&Call<'_>, usize, Option<Moment>) -> R + Send + Sync + 'static,
-) -> Kernel {
-    function(move |call| {
-        let mut cells = Cells::<R>::new(call);
-        cells.fill(call, |i| Ok(f(call, i, Moment::of(call.input::<f64>(0).get(i)))))?;
-        cells.put(call);
-        Ok(())
-    })
-}
-
 fn on_seconds(name: &'static str, summary: &'static str) -> NodeDef {
-    NodeDef::new(name, summary).input("seconds", Type::F64, SECONDS).or_number(0.0)
+    NodeDef::new(name, summary).input_or("seconds", Type::F64, 0.0, SECONDS)
 }
 
 fn from_parts() -> NodeDef {
@@ -63,28 +50,20 @@ fn from_parts() -> NodeDef {
     ));
     inputs
         .iter()
-        .fold(def, |def, (name, default, about)| {
-            def.input(*name, Type::I32, *about).or_number(*default)
-        })
-        .input("second", Type::F64, "may have a fraction")
-        .or_number(0.0)
+        .fold(def, |def, (name, default, about)| def.input_or(*name, Type::I32, *default, *about))
+        .input_or("second", Type::F64, 0.0, "may have a fraction")
         .output("value", Type::F64, SECONDS)
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<f64>::new(call);
-                cells.fill(call, |i| {
-                    let [year, month, day, hour, minute] =
-                        [0, 1, 2, 3, 4].map(|k| i64::from(call.input::<i32>(k).get(i)));
-                    let months = year * 12 + month - 1;
-                    let first = days_of(months.div_euclid(12), months.rem_euclid(12) + 1, 1);
-                    let whole = (first + day - 1) * DAY + hour * 3600 + minute * 60;
-                    let seconds = whole as f64 + call.input::<f64>(5).get(i);
-                    Ok(if Moment::of(seconds).is_some() { seconds } else { f64::NAN })
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .function(each::<(i32, i32, i32, i32, i32, f64), _>(
+            |(year, month, day, hour, minute, second)| {
+                let [year, month, day, hour, minute] =
+                    [year, month, day, hour, minute].map(i64::from);
+                let months = year * 12 + month - 1;
+                let first = days_of(months.div_euclid(12), months.rem_euclid(12) + 1, 1);
+                let whole = (first + day - 1) * DAY + hour * 3600 + minute * 60;
+                let seconds = whole as f64 + second;
+                if Moment::of(seconds).is_some() { seconds } else { f64::NAN }
+            },
+        ))
 }
 
 /// The integer parts of a moment, in the order of the outputs.
@@ -108,13 +87,11 @@ fn parts() -> NodeDef {
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::I32, *about))
         .output("second", Type::F64, "0 to 60, with a fraction; less than 60")
-        .kernel(|_| {
-            Ok(function(|call| {
-                for k in 0..PARTS.len() {
-                    part(call, k, 0, |moment| moment.parts()[k] as i32)?;
-                }
-                part(call, PARTS.len(), f64::NAN, Moment::second)
-            }))
+        .function(|call: &mut Call<'_>| {
+            for k in 0..PARTS.len() {
+                part(call, k, 0, |moment| moment.parts()[k] as i32)?;
+            }
+            part(call, PARTS.len(), f64::NAN, Moment::second)
         })
 }
 
@@ -147,8 +124,7 @@ fn from_text() -> NodeDef {
              `23:59:60` the start of the next one. White space around the text is ignored. \
              {CALENDAR}"
         ))
-        .input("text", Type::STRING, "")
-        .or(Default::Zero)
+        .input_or("text", Type::STRING, Default::Zero, "")
         .output(
             "value",
             Type::F64,
@@ -173,18 +149,6 @@ fn from_text() -> NodeDef {
         })
 }
 
-const FORMS: &[(&str, &str)] = &[
-    ("date_time", "`2024-05-06T07:08:09Z`"),
-    ("date", "`2024-05-06`"),
-    ("time", "`07:08:09`"),
-    ("week", "`2024-W19-1`"),
-    ("day_of_year", "`2024-127`"),
-    ("weekday_name", "`Monday`"),
-    ("weekday_short", "`Mon`"),
-    ("month_name", "`May`, `September`"),
-    ("month_short", "`May`, `Sep`"),
-];
-
 fn to_text() -> NodeDef {
     on_seconds("date.to_text", "Writes a point in time as text")
         .details(format!(
@@ -193,20 +157,16 @@ fn to_text() -> NodeDef {
              sign and six digits. Names are English. Empty for NaN and outside the supported \
              years. For other formats see `date.parts` and `string.format`. {CALENDAR}"
         ))
-        .choice("form", FORMS, "date_time", "format of the text")
-        .setting(
-            "digits",
-            SettingKind::Integer(0, 9),
-            Some(SettingValue::Integer(0)),
-            "number of digits of the fraction of a second",
-        )
+        .choice("form", text::Form::ALL, "date_time", "format of the text")
+        .integer("digits", (0, 9), 0, "number of digits of the fraction of a second")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
-            let form = text::Form::of(parts.settings.text("form"));
+            let form = text::Form::named(parts.settings.text("form"));
             let digits = parts.settings.integer("digits") as u32;
-            Ok(of_moment(move |_, _, moment| -> Arc<str> {
+            Ok(function(each::<(f64,), _>(move |(seconds,)| -> Arc<str> {
+                let moment = Moment::of(seconds);
                 moment.map_or_else(String::new, |moment| text::written(moment, form, digits)).into()
-            }))
+            })))
         })
 }
 
@@ -218,20 +178,17 @@ fn add_months() -> NodeDef {
              months; to add days or shorter units, add seconds. NaN outside the supported years. \
              {CALENDAR}"
         ))
-        .input("months", Type::I32, "number of months to add; may be negative")
-        .or_number(1.0)
+        .input_or("months", Type::I32, 1.0, "number of months to add; may be negative")
         .output("value", Type::F64, SECONDS)
-        .kernel(|_| {
-            Ok(of_moment(|call, i, moment| {
-                let Some(moment) = moment else { return f64::NAN };
-                let (year, month, day) = moment.date();
-                let months = year * 12 + month - 1 + i64::from(call.input::<i32>(1).get(i));
-                let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
-                let day = day.min(days_in_month(year, month));
-                let later = moment.on(days_of(year, month, day));
-                if Moment::of(later).is_some() { later } else { f64::NAN }
-            }))
-        })
+        .function(each::<(f64, i32), _>(|(seconds, months)| {
+            let Some(moment) = Moment::of(seconds) else { return f64::NAN };
+            let (year, month, day) = moment.date();
+            let months = year * 12 + month - 1 + i64::from(months);
+            let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+            let day = day.min(days_in_month(year, month));
+            let later = moment.on(days_of(year, month, day));
+            if Moment::of(later).is_some() { later } else { f64::NAN }
+        }))
 }
 
 const UNITS: &[(&str, &str)] = &[
@@ -259,8 +216,8 @@ fn start_of() -> NodeDef {
     .output("value", Type::F64, SECONDS)
     .kernel(|parts| {
         let unit = parts.settings.text("unit").to_owned();
-        Ok(of_moment(move |_, _, moment| {
-            let Some(moment) = moment else { return f64::NAN };
+        Ok(function(each::<(f64,), _>(move |(seconds,)| {
+            let Some(moment) = Moment::of(seconds) else { return f64::NAN };
             let (year, month, day) = moment.date();
             let start = match &*unit {
                 "year" => days_of(year, 1, 1) * DAY,
@@ -273,7 +230,7 @@ fn start_of() -> NodeDef {
                 _ => days_of(year, month, day) * DAY,
             };
             start as f64
-        }))
+        })))
     })
 }
 

@@ -16,13 +16,9 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
 use millstream_node::settings::SettingError;
-use millstream_node::{Kernel, NodeDef, Registry, SettingKind};
-use millstream_node::{
-    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
-    signature::Socket,
-};
+use millstream_node::{Kernel, NodeDef, Registry, SettingKind, Signature};
 
-use crate::shape::T;
+use crate::shape::{T, sockets_of};
 use functions::{CONSTANTS, Kind};
 use token::Number;
 
@@ -163,24 +159,14 @@ fn checked(text: &str) -> Result<Expression, SettingError> {
 }
 
 fn signature(expression: &Expression) -> Signature {
-    let socket = |name: &Arc<str>| Socket {
-        name: name.to_string().into(),
-        ty: T,
-        default: Default::Required,
-        multiple: false,
-        mutable: false,
-        scope: vec![],
-        about: "".into(),
-    };
     let ty = match expression.kind() {
         Kind::Number => T,
         Kind::Truth => Type::BOOL.into(),
     };
-    Signature {
-        generics: vec![Generic { name: "T", among: expression.among() }],
-        inputs: expression.inputs.iter().map(socket).collect(),
-        outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
-    }
+    let sockets = NodeDef::new("", "").generic("T", expression.among());
+    let sockets =
+        expression.inputs.iter().fold(sockets, |def, name| def.input(name.to_string(), T, ""));
+    sockets_of(&sockets.output("value", ty, ""))
 }
 
 fn details() -> String {

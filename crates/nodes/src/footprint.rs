@@ -23,12 +23,14 @@ fn make() -> NodeDef {
             "All of its pixels are requested. The transform maps points in pixels, measured from \
              the lower left corner of the view, to points of the scene. Sizes below 0 count as 0.",
         )
-        .input("width", Type::I32, "width of the view, in pixels")
-        .or_number(1.0)
-        .input("height", Type::I32, "height of the view, in pixels")
-        .or_number(1.0)
-        .input("transform", Type::MAT4, "transform from pixels to the scene")
-        .or(Default::Value(Mat4::default().into()))
+        .input_or("width", Type::I32, 1.0, "width of the view, in pixels")
+        .input_or("height", Type::I32, 1.0, "height of the view, in pixels")
+        .input_or(
+            "transform",
+            Type::MAT4,
+            Default::Value(Mat4::default().into()),
+            "transform from pixels to the scene",
+        )
         .output("value", Type::of::<Footprint>(), "the view")
         .kernel(|_| {
             Ok(function(|call| {
@@ -58,8 +60,7 @@ const PARTS: [(&str, &str); 6] = [
 fn separate() -> NodeDef {
     let def =
         NodeDef::new("footprint.separate", "The size, requested region and transform of a view")
-            .input("footprint", Type::of::<Footprint>(), "")
-            .or(Default::Zero)
+            .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
             .output("transform", Type::MAT4, "transform from pixels to the scene");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::I32, *about)).function(
         |call: &mut Call<'_>| {
@@ -92,11 +93,10 @@ fn crop() -> NodeDef {
         .details(
             "The region may extend beyond the view. It is empty if its end is before its start.",
         )
-        .input("footprint", Type::of::<Footprint>(), "")
-        .or(Default::Zero);
+        .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "");
     let inputs = PARTS[2..].iter();
     inputs
-        .fold(def, |def, (name, about)| def.input(*name, Type::I32, *about).or_number(0.0))
+        .fold(def, |def, (name, about)| def.input_or(*name, Type::I32, 0.0, *about))
         .output("value", Type::of::<Footprint>(), "the view with that region requested")
         .kernel(|_| {
             Ok(function(|call| {
@@ -121,10 +121,8 @@ fn grow() -> NodeDef {
              the surroundings of a pixel needs this. A negative number shrinks the region, down to \
              nothing.",
         )
-        .input("footprint", Type::of::<Footprint>(), "")
-        .or(Default::Zero)
-        .input("by", Type::I32, "pixels added on each side")
-        .or_number(1.0)
+        .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
+        .input_or("by", Type::I32, 1.0, "pixels added on each side")
         .output("value", Type::of::<Footprint>(), "")
         .kernel(|_| {
             Ok(function(|call| {

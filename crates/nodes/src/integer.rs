@@ -238,8 +238,7 @@ fn counts(registry: &mut Registry) {
     let count = |name, summary| {
         NodeDef::new(name, summary)
             .generic("T", INTEGERS)
-            .input("x", crate::shape::T, "the number")
-            .or_number(0.0)
+            .input_or("x", crate::shape::T, 0.0, "the number")
             .output("value", Type::I32, "")
     };
     registry.register_all([

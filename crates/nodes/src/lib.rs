@@ -5,7 +5,9 @@
 //! crate knows neither the compiler nor the evaluators.
 
 mod cells;
+mod each;
 mod known;
+mod missing;
 mod shape;
 mod sort;
 

@@ -39,6 +39,7 @@ use millstream_node::settings::Settings;
 use millstream_node::{Among, Call, Data, Failure, NodeDef, Registry, SocketType};
 
 use crate::cells::ListCells;
+use crate::shape::choices;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -72,31 +73,23 @@ fn on_lists(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary).generic("T", Among::Any)
 }
 
-/// The meaning of an index outside a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outside {
-    Error,
-    Clamp,
-    Wrap,
+choices! {
+    /// The meaning of an index outside a list.
+    enum Outside {
+        Error = "error": "the node fails",
+        Clamp = "clamp": "the nearest item is used",
+        Wrap = "wrap": "the list repeats in both directions, so -1 is the last item",
+    }
 }
 
 impl Outside {
     /// Adds the setting.
     fn setting(def: NodeDef) -> NodeDef {
-        const CHOICES: &[(&str, &str)] = &[
-            ("error", "the node fails"),
-            ("clamp", "the nearest item is used"),
-            ("wrap", "the list repeats in both directions, so -1 is the last item"),
-        ];
-        def.choice("outside", CHOICES, "error", "meaning of an index outside the list")
+        def.choice("outside", Self::ALL, "error", "meaning of an index outside the list")
     }
 
     fn of(settings: &Settings) -> Self {
-        match settings.text("outside") {
-            "clamp" => Self::Clamp,
-            "wrap" => Self::Wrap,
-            _ => Self::Error,
-        }
+        Self::named(settings.text("outside"))
     }
 
     /// The position that an index means in a list of `n` items.
@@ -118,28 +111,6 @@ impl Outside {
         }
     }
 }
-
-/// The expression with `$T` for the Rust type of a built-in type; `$other` for any other.
-macro_rules! for_built_in {
-    ($ty:expr, $T:ident => $typed:expr, $other:expr) => {
-        for_built_in!(@ $ty, $T => $typed, $other, [
-            bool, i32, i64, f32, f64,
-            millstream_base::Vec2, millstream_base::Vec3, millstream_base::Vec4,
-            millstream_base::Quat, millstream_base::Color, millstream_base::Mat4,
-            std::sync::Arc<str>
-        ])
-    };
-    (@ $ty:expr, $T:ident => $typed:expr, $other:expr, [$($rust:ty),*]) => {{
-        let ty = $ty;
-        $(if ty == millstream_base::Type::of::<$rust>() {
-            type $T = $rust;
-            $typed
-        } else)* {
-            $other
-        }
-    }};
-}
-use for_built_in;
 
 /// The reason why typed items exist.
 const TYPED: &str = "the items have the signature's type";

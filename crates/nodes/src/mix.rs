@@ -6,13 +6,9 @@ mod ease;
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SocketType};
-use millstream_node::{
-    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
-    signature::Socket,
-};
+use millstream_node::{Among, NodeDef, Registry, Signature, SocketType};
 
-use crate::shape::{FLOATS, Input, NUMBERS, T, lanewise_by_settings, of_one_type};
+use crate::shape::{FLOATS, Input, NUMBERS, T, lanewise_by_settings, of_one_type, sockets_of};
 
 /// Adds the family.
 pub fn register(registry: &mut Registry) {
@@ -64,7 +60,7 @@ pub(crate) fn smootherstep<'b>(low: Val<'b>, high: Val<'b>, x: Val<'b>) -> Val<'
 }
 
 fn mix_def() -> NodeDef {
-    let def = NodeDef::new("mix.mix", "Mixes a and b by a factor")
+    NodeDef::new("mix.mix", "Mixes a and b by a factor")
         .details(
             "a * (1 - factor) + b * factor, which is exactly a at 0 and b at 1 if both are finite; \
              infinity times 0 is NaN. All components of vectors are mixed by the same factor. \
@@ -74,18 +70,15 @@ fn mix_def() -> NodeDef {
         .flag("clamp", false, "clamp the factor to 0 to 1")
         .generic("T", FLOATS)
         .generic("F", Among::These(&[Type::F32, Type::F64]))
-        .input("a", T, "result for factor 0")
-        .or_number(0.0)
-        .input("b", T, "result for factor 1")
-        .or_number(1.0)
-        .input("factor", SocketType::Generic(1), "weight of b, 0 to 1")
-        .or_number(0.5)
-        .output("value", T, "");
-    lanewise_by_settings(def, |settings, _, lane, x| {
-        let factor = x[2].convert(lane);
-        let factor = if settings.flag("clamp") { factor.clamp(0, 1) } else { factor };
-        mix(x[0], x[1], factor)
-    })
+        .input_or("a", T, 0.0, "result for factor 0")
+        .input_or("b", T, 1.0, "result for factor 1")
+        .input_or("factor", SocketType::Generic(1), 0.5, "weight of b, 0 to 1")
+        .output("value", T, "")
+        .kernel(lanewise_by_settings(|settings, lane, x| {
+            let factor = x[2].convert(lane);
+            let factor = if settings.flag("clamp") { factor.clamp(0, 1) } else { factor };
+            mix(x[0], x[1], factor)
+        }))
 }
 
 fn clamp_def() -> NodeDef {
@@ -96,19 +89,19 @@ fn clamp_def() -> NodeDef {
         ("minimum", 0.0, "lower bound"),
         ("maximum", 1.0, "upper bound"),
     ];
-    let def = of_one_type("mix.clamp", "Clamps x between two bounds", NUMBERS, &inputs)
+    of_one_type("mix.clamp", "Clamps x between two bounds", NUMBERS, &inputs)
         .details(
             "minimum(maximum(x, minimum), maximum). NaN gives the minimum; a bound that is NaN is \
              ignored.",
         )
-        .choice("order", ORDERS, "minmax", "how bounds in the wrong order are treated");
-    lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
-        "range" => {
-            let swapped = x[1].gt(x[2]);
-            clamp(x[0], swapped.select(x[2], x[1]), swapped.select(x[1], x[2]))
-        }
-        _ => clamp(x[0], x[1], x[2]),
-    })
+        .choice("order", ORDERS, "minmax", "how bounds in the wrong order are treated")
+        .kernel(lanewise_by_settings(|settings, _, x| match settings.text("order") {
+            "range" => {
+                let swapped = x[1].gt(x[2]);
+                clamp(x[0], swapped.select(x[2], x[1]), swapped.select(x[1], x[2]))
+            }
+            _ => clamp(x[0], x[1], x[2]),
+        }))
 }
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
@@ -138,23 +131,24 @@ fn map_range_def() -> NodeDef {
             "f * f * (3 - 2 * f); f * f * f * (f * (f * 6 - 15) + 10) of Perlin, \"Improving \
              Noise\", 2002",
         );
-    let def = with_way(def).sockets_by_settings(|settings| {
-        Ok(map_range_signature(settings.text("interpolation") == "stepped"))
-    });
-    lanewise_by_settings(def, |settings, _, _, x| {
-        let f = inverse_mix(x[1], x[2], x[0]);
-        let f = match settings.text("interpolation") {
-            "stepped" => {
-                let steps = x[5].max(1);
-                (f * (steps + 1)).floor() / steps
-            }
-            "smoothstep" => smooth(f.clamp(0, 1)),
-            "smootherstep" => smoother(f.clamp(0, 1)),
-            _ => f,
-        };
-        let f = if settings.flag("clamp") { f.clamp(0, 1) } else { f };
-        mix(x[3], x[4], f)
-    })
+    with_way(def)
+        .sockets_by_settings(|settings| {
+            Ok(map_range_signature(settings.text("interpolation") == "stepped"))
+        })
+        .kernel(lanewise_by_settings(|settings, _, x| {
+            let f = inverse_mix(x[1], x[2], x[0]);
+            let f = match settings.text("interpolation") {
+                "stepped" => {
+                    let steps = x[5].max(1);
+                    (f * (steps + 1)).floor() / steps
+                }
+                "smoothstep" => smooth(f.clamp(0, 1)),
+                "smootherstep" => smoother(f.clamp(0, 1)),
+                _ => f,
+            };
+            let f = if settings.flag("clamp") { f.clamp(0, 1) } else { f };
+            mix(x[3], x[4], f)
+        }))
 }
 
 fn map_range_signature(stepped: bool) -> Signature {
@@ -167,20 +161,7 @@ fn map_range_signature(stepped: bool) -> Signature {
         ("steps", 4.0, "number of steps"),
     ];
     let n = if stepped { 6 } else { 5 };
-    let socket = |(name, default, about): &Input| Socket {
-        name: (*name).into(),
-        ty: T,
-        default: Default::Number(*default),
-        multiple: false,
-        mutable: false,
-        scope: vec![],
-        about: (*about).into(),
-    };
-    Signature {
-        generics: vec![Generic { name: "T", among: FLOATS }],
-        inputs: inputs[..n].iter().map(socket).collect(),
-        outputs: vec![OutputSocket { name: "value".into(), ty: T, about: "".into() }],
-    }
+    sockets_of(&of_one_type("", "", FLOATS, &inputs[..n]))
 }
 
 fn factors(registry: &mut Registry) {

@@ -22,10 +22,10 @@ mod value;
 
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, NodeDef, Registry, Settings};
+use millstream_node::{Among, NodeDef, Registry};
 
 use crate::random::{Stream, pcg4d};
-use crate::shape::{T, sockets_of};
+use crate::shape::{T, choices, form_kernel, sockets_of};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -42,21 +42,16 @@ pub fn register(registry: &mut Registry) {
 /// Types of positions: along a line, in a plane, in space, in space and time.
 const POSITIONS: Among = Among::These(&[Type::F32, Type::VEC2, Type::VEC3, Type::VEC4]);
 
-/// A noise that blends values of the corners of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Basis {
-    Value,
-    Perlin,
-    Simplex,
+choices! {
+    /// A noise that blends values of the corners of a cell.
+    enum Basis {
+        Perlin = "perlin": "random slopes on a grid of cubes, as by `noise.perlin`",
+        Value = "value": "random numbers on a grid of cubes, as by `noise.value`",
+        Simplex = "simplex": "random slopes on a grid of tetrahedra, as by `noise.simplex`",
+    }
 }
 
 /// The choices of a setting that names a [`Basis`].
-const BASES: &[(&str, &str)] = &[
-    ("perlin", "random slopes on a grid of cubes, as by `noise.perlin`"),
-    ("value", "random numbers on a grid of cubes, as by `noise.value`"),
-    ("simplex", "random slopes on a grid of tetrahedra, as by `noise.simplex`"),
-];
-
 /// A number before scaling, blended from 32-bit words.
 #[derive(Clone, Copy)]
 struct Raw<'b> {
@@ -72,14 +67,6 @@ impl<'b> Raw<'b> {
 }
 
 impl Basis {
-    fn of(settings: &Settings) -> Self {
-        match settings.text("basis") {
-            "value" => Self::Value,
-            "simplex" => Self::Simplex,
-            _ => Self::Perlin,
-        }
-    }
-
     /// The period, rounded to one with which this noise repeats in `n` dimensions.
     fn rounded(self, period: Val<'_>, n: usize) -> Val<'_> {
         match self {
@@ -111,7 +98,7 @@ impl Basis {
             })
             .kernel(move |parts| {
                 let tile = parts.settings.flag("tile");
-                Ok(crate::vector::form_kernel(parts, |inputs| {
+                Ok(form_kernel(parts, |inputs| {
                     let p = scaled(&inputs[0], inputs[1][0]);
                     let words = seed_words(inputs[2][0], 0);
                     let period = tile.then(|| inputs[3].as_slice());
@@ -126,10 +113,8 @@ fn positioned() -> NodeDef {
     NodeDef::new("", "")
         .generic("T", POSITIONS)
         .input("position", T, "position: a number, or a point in two to four dimensions")
-        .input("scale", Type::F32, "factor of the position: cells per unit")
-        .or_number(1.0)
-        .input("seed", Type::I32, "random seed; different seeds give independent noises")
-        .or_number(0.0)
+        .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
+        .input_or("seed", Type::I32, 0.0, "random seed; different seeds give independent noises")
 }
 
 /// Adds the setting that makes the noise repeat.
@@ -142,7 +127,7 @@ fn period(def: NodeDef, tile: bool) -> NodeDef {
     if !tile {
         return def;
     }
-    def.input("period", T, "period along each axis in cells, rounded, at least 1").or_number(8.0)
+    def.input_or("period", T, 8.0, "period along each axis in cells, rounded, at least 1")
 }
 
 fn scaled<'b>(p: &[Val<'b>], scale: Val<'b>) -> Vec<Val<'b>> {

@@ -137,10 +137,13 @@ fn between<'b>(min: Val<'b>, max: Val<'b>, unit: Val<'b>) -> Val<'b> {
 /// Adds the inputs that select the number to draw, common to the family.
 fn drawn(def: NodeDef) -> NodeDef {
     def.source(SOURCE)
-        .input("id", Type::I32, "index of the number; link `context.index` to draw one per element")
-        .or_number(0.0)
-        .input("seed", Type::I32, "random seed; different seeds give independent numbers")
-        .or_number(0.0)
+        .input_or(
+            "id",
+            Type::I32,
+            0.0,
+            "index of the number; link `context.index` to draw one per element",
+        )
+        .input_or("seed", Type::I32, 0.0, "random seed; different seeds give independent numbers")
 }
 
 fn value() -> NodeDef {
@@ -151,10 +154,8 @@ fn value() -> NodeDef {
              is at most 3e-7 times the greatest magnitude of the bounds; numbers from 0 to 1 are \
              exact.",
         )
-        .input("min", Type::F32, "lower bound, inclusive")
-        .or_number(0.0)
-        .input("max", Type::F32, "upper bound, exclusive")
-        .or_number(1.0);
+        .input_or("min", Type::F32, 0.0, "lower bound, inclusive")
+        .input_or("max", Type::F32, 1.0, "upper bound, exclusive");
     drawn(def).output("value", Type::F32, "number from min to max").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Value);
         vec![vec![between(inputs[0][0], inputs[1][0], unit(word))]]
@@ -167,10 +168,8 @@ fn integer() -> NodeDef {
             "From `min` to `max`, both inclusive; the bounds may be swapped. Probabilities differ \
              by at most one in 2^32.",
         )
-        .input("min", Type::I32, "first bound, inclusive")
-        .or_number(0.0)
-        .input("max", Type::I32, "second bound, inclusive")
-        .or_number(100.0);
+        .input_or("min", Type::I32, 0.0, "first bound, inclusive")
+        .input_or("max", Type::I32, 100.0, "second bound, inclusive");
     drawn(def).output("value", Type::I32, "integer from min to max").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::Integer);
         let [word, a, c] = [word, inputs[0][0], inputs[1][0]].map(|x| x.convert(Lane::I64));
@@ -184,8 +183,7 @@ fn integer() -> NodeDef {
 fn boolean() -> NodeDef {
     let def = NodeDef::new("random.boolean", "A random boolean with a given probability")
         .details("Never true for a probability of 0 or less, always true for 1 or more.")
-        .input("probability", Type::F32, "probability of true, 0 to 1")
-        .or_number(0.5);
+        .input_or("probability", Type::F32, 0.5, "probability of true, 0 to 1");
     drawn(def).output("value", Type::BOOL, "").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Boolean);
         vec![vec![unit(word).lt(inputs[0][0])]]
@@ -195,10 +193,8 @@ fn boolean() -> NodeDef {
 fn vector() -> NodeDef {
     let def = NodeDef::new("random.vector", "A uniformly distributed random vector")
         .details("Each component is drawn like `random.value`, independent of the others.")
-        .input("min", Type::VEC3, "lower bounds, inclusive")
-        .or(Default::Zero)
-        .input("max", Type::VEC3, "upper bounds, exclusive")
-        .or_value(Vec3([1.0; 3]));
+        .input_or("min", Type::VEC3, Default::Zero, "lower bounds, inclusive")
+        .input_or("max", Type::VEC3, Vec3([1.0; 3]), "upper bounds, exclusive");
     drawn(def).output("value", Type::VEC3, "vector in the box between min and max").form(
         |b, inputs| {
             let words = draw(b, inputs[2][0], inputs[3][0], Stream::Vector);
@@ -232,10 +228,8 @@ fn normal() -> NodeDef {
             "The 2^24 steps limit the distance from the mean to 5.8 standard deviations. The error \
              is at most 3e-6 standard deviations, in addition to the rounding of the sum.",
         )
-        .input("mean", Type::F32, "")
-        .or_number(0.0)
-        .input("deviation", Type::F32, "standard deviation")
-        .or_number(1.0);
+        .input_or("mean", Type::F32, 0.0, "")
+        .input_or("deviation", Type::F32, 1.0, "standard deviation");
     drawn(def)
         .source(format!("G. Box, M. Muller, 1958, applied to two numbers of {SOURCE}"))
         .output("value", Type::F32, "")

@@ -9,18 +9,19 @@ mod number;
 mod quantile;
 mod scan;
 pub(crate) mod spread;
-pub(crate) mod statistics;
+mod statistics;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
 mod unrolled;
 
-use millstream_base::{Type, Vec2, Vec3, Vec4};
+use millstream_base::Type;
 use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
-use crate::cells::{Cells, function, picked, put};
+use crate::cells::{function, picked, put};
 use crate::context::{along, with_axis};
-use crate::shape::{list_of, sockets_of};
+use crate::each::{Items, each, try_each};
+use crate::shape::{FLOATS, NUMBERS, ORDERED, for_type, list_of, sockets_of};
 use number::{Fraction, Number};
 use unrolled::folding;
 
@@ -33,13 +34,6 @@ pub fn register(registry: &mut Registry) {
     quantile::register(registry);
     scan::register(registry);
 }
-
-/// Types that can be added.
-const NUMBERS: Among =
-    Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
-
-/// Types that can be divided.
-const FRACTIONS: Among = Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
 
 /// The types that a reduction takes and returns.
 #[derive(Clone, Copy)]
@@ -98,7 +92,7 @@ const REDUCTIONS: [Reduction; 16] = [
                   overflows. The error is at most 6e-6 times the mean magnitude of the items, in \
                   `f64` 1e-14 times, for up to 2^26 items.",
         ordered: true,
-        shape: Shape::OfItems(FRACTIONS),
+        shape: Shape::OfItems(FLOATS),
         kernel: mean,
     },
     Reduction {
@@ -127,7 +121,7 @@ const REDUCTIONS: [Reduction; 16] = [
             items. The error is at most 6e-6 times itself plus the square of 6e-6 times the mean \
             magnitude of the items, for up to 2^26 items; in `f64` 1e-14 takes the place of 6e-6.",
         ordered: true,
-        shape: Shape::OfItems(FRACTIONS),
+        shape: Shape::OfItems(FLOATS),
         kernel: statistics::variance,
     },
     Reduction {
@@ -137,7 +131,7 @@ const REDUCTIONS: [Reduction; 16] = [
                   is at most 6e-6 times the sum of itself and the mean magnitude of the items, in \
                   `f64` 1e-14 times, for up to 2^26 items.",
         ordered: true,
-        shape: Shape::OfItems(FRACTIONS),
+        shape: Shape::OfItems(FLOATS),
         kernel: statistics::deviation,
     },
     Reduction {
@@ -165,7 +159,7 @@ const REDUCTIONS: [Reduction; 16] = [
         details: "The first one if there are several; -0 and +0 are equal. NaN is ignored unless \
             all values are NaN. Fails if there are no items.",
         ordered: false,
-        shape: Shape::Place(statistics::ORDERED),
+        shape: Shape::Place(ORDERED),
         kernel: statistics::index_of_minimum,
     },
     Reduction {
@@ -174,7 +168,7 @@ const REDUCTIONS: [Reduction; 16] = [
         details: "The first one if there are several; -0 and +0 are equal. NaN is ignored unless \
             all values are NaN. Fails if there are no items.",
         ordered: false,
-        shape: Shape::Place(statistics::ORDERED),
+        shape: Shape::Place(ORDERED),
         kernel: statistics::index_of_maximum,
     },
     Reduction {
@@ -200,7 +194,7 @@ const REDUCTIONS: [Reduction; 16] = [
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
-            let any = |call: &mut Call<'_>| conditions(call, |items| items.contains(&true));
+            let any = each::<(Items<bool>,), _>(|(items,)| items.contains(&true));
             folding(any, |a, b| a.or(b), |any, _| any)
         },
     },
@@ -211,7 +205,7 @@ const REDUCTIONS: [Reduction; 16] = [
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
-            let all = |call: &mut Call<'_>| conditions(call, |items| !items.contains(&false));
+            let all = each::<(Items<bool>,), _>(|(items,)| !items.contains(&false));
             folding(all, |a, b| a.and(b), |all, _| all)
         },
     },
@@ -222,11 +216,9 @@ const REDUCTIONS: [Reduction; 16] = [
         ordered: false,
         shape: Shape::Count,
         kernel: |_| {
-            function(|call| {
-                conditions(call, |items| {
-                    i32::try_from(items.iter().filter(|item| **item).count()).unwrap_or(i32::MAX)
-                })
-            })
+            function(each::<(Items<bool>,), _>(|(items,)| {
+                i32::try_from(items.iter().filter(|item| **item).count()).unwrap_or(i32::MAX)
+            }))
         },
     },
 ];
@@ -297,83 +289,50 @@ impl Reduction {
     }
 }
 
-/// The expression with `$T` for the Rust type of the items.
-macro_rules! for_numbers {
-    ($ty:expr, $T:ident => $kernel:expr) => {
-        for_numbers!(@ $ty, $T => $kernel, [i32, i64, f32, f64, Vec2, Vec3, Vec4])
-    };
-    (fractions $ty:expr, $T:ident => $kernel:expr) => {
-        for_numbers!(@ $ty, $T => $kernel, [f32, f64, Vec2, Vec3, Vec4])
-    };
-    (@ $ty:expr, $T:ident => $kernel:expr, [$($rust:ty),*]) => {{
-        let ty = $ty;
-        $(if ty == Type::of::<$rust>() {
-            type $T = $rust;
-            return $kernel;
-        })*
-        unreachable!("the socket takes numbers, not {ty}")
-    }};
-}
-use for_numbers;
-
 fn sum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => folding(|call| {
-        folded(call, T::add, |sum, _| Ok(sum.unwrap_or(T::ZERO)))
-    }, |a, b| a + b, |sum, _| sum))
+    for_type!(numbers ty, T => folding(
+        folded::<T>(T::add, |sum, _| Ok(sum.unwrap_or(T::ZERO))),
+        |a, b| a + b, |sum, _| sum,
+    ))
 }
 
 fn product(ty: Type) -> Kernel {
-    for_numbers!(ty, T => folding(|call| {
-        folded(call, T::multiply, |product, _| Ok(product.unwrap_or(T::ONE)))
-    }, |a, b| a * b, |product, _| product))
+    for_type!(numbers ty, T => folding(
+        folded::<T>(T::multiply, |product, _| Ok(product.unwrap_or(T::ONE))),
+        |a, b| a * b, |product, _| product,
+    ))
 }
 
 fn mean(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => folding(|call| {
-        folded(call, T::add, |sum, n| Ok(sum.unwrap_or(T::ZERO).divided_by(n)))
-    }, |a, b| a + b, |sum, n| sum / n as f64))
+    for_type!(floats ty, T => folding(
+        folded::<T>(T::add, |sum, n| Ok(sum.unwrap_or(T::ZERO).divided_by(n))),
+        |a, b| a + b, |sum, n| sum / n as f64,
+    ))
 }
 
 fn minimum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => folding(|call| {
-        folded(call, T::lesser, |least, _| least.ok_or("minimum"))
-    }, |a, b| a.min(b), |least, _| least))
+    for_type!(numbers ty, T => folding(
+        folded::<T>(T::lesser, |least, _| least.ok_or("minimum")),
+        |a, b| a.min(b), |least, _| least,
+    ))
 }
 
 fn maximum(ty: Type) -> Kernel {
-    for_numbers!(ty, T => folding(|call| {
-        folded(call, T::greater, |greatest, _| greatest.ok_or("maximum"))
-    }, |a, b| a.max(b), |greatest, _| greatest))
+    for_type!(numbers ty, T => folding(
+        folded::<T>(T::greater, |greatest, _| greatest.ok_or("maximum")),
+        |a, b| a.max(b), |greatest, _| greatest,
+    ))
 }
 
-/// Folds the list of each element. `finish` gets the result and the number of items, and returns
-/// the name of the missing value for an empty list.
+/// The function that folds the list of each element. `finish` gets the result and the number of
+/// items, and returns the name of the missing value for an empty list.
 fn folded<T: Number>(
-    call: &mut Call<'_>,
-    op: impl Fn(T, T) -> T + Copy,
-    finish: impl Fn(Option<T>, usize) -> Result<T, &'static str>,
-) -> Result<(), Failure> {
-    let mut cells = Cells::new(call);
-    let lists = call.lists(0);
-    cells.fill(call, |i| {
-        let items = lists.slice::<T>(i).expect("the items have the signature's type");
-        finish(tree::fold(items, op), items.len()).map_err(|what| nothing(i, what))
-    })?;
-    cells.put(call);
-    Ok(())
-}
-
-fn conditions<R: millstream_base::ValueType>(
-    call: &mut Call<'_>,
-    test: impl Fn(&[bool]) -> R,
-) -> Result<(), Failure> {
-    let mut cells = Cells::new(call);
-    let lists = call.lists(0);
-    cells.fill(call, |i| {
-        Ok(test(lists.slice::<bool>(i).expect("the items have the signature's type")))
-    })?;
-    cells.put(call);
-    Ok(())
+    op: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+    finish: impl Fn(Option<T>, usize) -> Result<T, &'static str> + Send + Sync + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    try_each::<(Items<T>,), _>(move |element, (items,)| {
+        finish(tree::fold(items, op), items.len()).map_err(|what| nothing(element.i, what))
+    })
 }
 
 /// The item at one end of each list.

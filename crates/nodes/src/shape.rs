@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
+use millstream_node::node_def::Parts;
+use millstream_node::settings::SettingError;
 use millstream_node::{Among, Kernel, NodeDef, Settings, Signature, SocketType};
 
 /// The first generic of a node.
@@ -39,13 +41,83 @@ pub(crate) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32
 /// Integers.
 pub(crate) const INTEGERS: Among = Among::These(&[Type::I32, Type::I64]);
 
+/// An expression for the Rust type `$T` that corresponds to a type, which is one of a group.
+macro_rules! for_type {
+    (numbers $ty:expr, $T:ident => $of:expr) => {
+        for_type!(@ $ty, $T => $of, [
+            i32, i64, f32, f64,
+            millstream_base::Vec2, millstream_base::Vec3, millstream_base::Vec4
+        ])
+    };
+    (floats $ty:expr, $T:ident => $of:expr) => {
+        for_type!(@ $ty, $T => $of, [
+            f32, f64, millstream_base::Vec2, millstream_base::Vec3, millstream_base::Vec4
+        ])
+    };
+    (ordered $ty:expr, $T:ident => $of:expr) => {
+        for_type!(@ $ty, $T => $of, [i32, i64, f32, f64])
+    };
+    (real $ty:expr, $T:ident => $of:expr) => { for_type!(@ $ty, $T => $of, [f32, f64]) };
+    (sortable $ty:expr, $T:ident => $of:expr) => {
+        for_type!(@ $ty, $T => $of, [bool, i32, i64, f32, f64, std::sync::Arc<str>])
+    };
+    (built_in $ty:expr, $T:ident => $of:expr, $other:expr) => {
+        for_type!(@ $ty, $T => $of, $other, [
+            bool, i32, i64, f32, f64,
+            millstream_base::Vec2, millstream_base::Vec3, millstream_base::Vec4,
+            millstream_base::Quat, millstream_base::Color, millstream_base::Mat4,
+            std::sync::Arc<str>
+        ])
+    };
+    (@ $ty:expr, $T:ident => $of:expr, [$($rust:ty),*]) => {
+        for_type!(@ $ty, $T => $of, panic!("the socket does not take this type"), [$($rust),*])
+    };
+    (@ $ty:expr, $T:ident => $of:expr, $other:expr, [$($rust:ty),*]) => {{
+        let ty = $ty;
+        $(if ty == millstream_base::Type::of::<$rust>() {
+            type $T = $rust;
+            $of
+        } else)* {
+            $other
+        }
+    }};
+}
+pub(crate) use for_type;
+
+/// An enumeration of the choices of a setting: a row has the name in documents and the line in the
+/// manual.
+macro_rules! choices {
+    (
+        $(#[$doc:meta])*
+        $vis:vis enum $Choices:ident { $($Choice:ident = $name:literal: $about:literal,)+ }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $Choices { $($Choice),+ }
+
+        impl $Choices {
+            /// The name of each choice, with its line in the manual.
+            $vis const ALL: &'static [(&'static str, &'static str)] = &[$(($name, $about)),+];
+
+            /// The choice of this name.
+            $vis fn named(name: &str) -> Self {
+                match name {
+                    $($name => Self::$Choice,)+
+                    _ => unreachable!("settings have one of the choices"),
+                }
+            }
+        }
+    };
+}
+pub(crate) use choices;
+
 /// The type of lists of a simple type.
 pub(crate) fn list_of(ty: Type) -> Type {
     ty.list().expect("lists of simple types exist")
 }
 
 /// The sockets of a definition that was made only for them.
-pub(crate) fn sockets_of(def: &NodeDef) -> Signature {
+pub fn sockets_of(def: &NodeDef) -> Signature {
     def.fixed_signature().expect("the sockets do not depend on settings").clone()
 }
 
@@ -70,32 +142,51 @@ pub(crate) fn inputs_of_one_type(
     inputs: &[Input],
 ) -> NodeDef {
     let def = NodeDef::new(name, summary).generic("T", among);
-    inputs
-        .iter()
-        .fold(def, |def, (name, default, about)| def.input(*name, T, *about).or_number(*default))
+    inputs.iter().fold(def, |def, (name, default, about)| def.input_or(*name, T, *default, *about))
 }
 
-/// Defines one lane of the output from the settings. `lane` takes the lane type of the output and
-/// that lane of each input, or lane 0 of inputs that have only one.
-pub fn lanewise_by_settings<F>(def: NodeDef, lane: F) -> NodeDef
+/// A kernel of this form; the closure maps the lanes of each input to the lanes of each output.
+pub fn form_kernel(
+    parts: &Parts<'_>,
+    form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
+) -> Kernel {
+    let b = FormBuilder::new();
+    let mut inputs = Vec::with_capacity(parts.inputs.len());
+    for input in parts.inputs {
+        let (lane, n) = input.ty.lanes().expect("the sockets take types made of lanes");
+        inputs.push((0..n).map(|_| b.param(lane)).collect());
+    }
+    let results: Vec<Val<'_>> = form(&inputs).into_iter().flatten().collect();
+    Kernel::Form(Arc::new(b.finish(&results)))
+}
+
+/// Makes kernels by [`form_kernel`] from the settings.
+pub fn form_by_settings<F>(
+    form: F,
+) -> impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
 where
-    F: for<'b> Fn(&Settings, &'b FormBuilder, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
+    F: for<'b> Fn(&Settings, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + Send + Sync + 'static,
 {
-    def.kernel(move |parts| {
-        let made_of_lanes = "sockets of a kernel form are made of lanes";
-        let b = FormBuilder::new();
-        let mut inputs: Vec<Vec<Val<'_>>> = Vec::with_capacity(parts.inputs.len());
-        for input in parts.inputs {
-            let (of, n) = input.ty.lanes().expect(made_of_lanes);
-            inputs.push((0..n).map(|_| b.param(of)).collect());
-        }
-        let (to, n) = parts.outputs[0].ty.lanes().expect(made_of_lanes);
-        let each = |i: usize| {
-            let args: Vec<Val<'_>> =
-                inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
-            lane(parts.settings, &b, to, &args)
-        };
-        let results: Vec<Val<'_>> = (0..n as usize).map(each).collect();
-        Ok(Kernel::Form(Arc::new(b.finish(&results))))
-    })
+    move |parts| Ok(form_kernel(parts, |inputs| form(parts.settings, inputs)))
+}
+
+/// Makes kernels whose form defines one lane of the output from the settings. `lane` takes the lane
+/// type of the output and that lane of each input, or lane 0 of inputs that have only one.
+pub fn lanewise_by_settings<F>(
+    lane: F,
+) -> impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
+where
+    F: for<'b> Fn(&Settings, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
+{
+    move |parts| {
+        let (to, n) = parts.outputs[0].ty.lanes().expect("the output is made of lanes");
+        Ok(form_kernel(parts, |inputs| {
+            let each = |i: usize| {
+                let args: Vec<Val<'_>> =
+                    inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
+                lane(parts.settings, to, &args)
+            };
+            vec![(0..n as usize).map(each).collect()]
+        }))
+    }
 }

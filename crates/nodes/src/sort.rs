@@ -123,6 +123,13 @@ fn bounds<T: Copy>(items: &[T], compare: impl Fn(&T, &T) -> Ordering) -> [T; N_B
     std::array::from_fn(|k| picked[(k + 1) * N_PICKED])
 }
 
+/// The midpoint of two numbers, rounded once.
+pub(crate) fn halfway(a: f64, b: f64) -> f64 {
+    // If the sum is so small that halving it rounds, the addition was exact.
+    let sum = a + b;
+    if sum.is_finite() { sum * 0.5 } else { a * 0.5 + b * 0.5 }
+}
+
 #[cfg(test)]
 mod tests {
     use millstream_base::Value;

@@ -9,12 +9,9 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, Keeps, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_node::{
-    signature::Default, signature::OutputSocket, signature::Signature, signature::Socket,
-};
+use millstream_node::{Among, Default, Keeps, NodeDef, Registry, SettingKind, SettingValue};
 
-use crate::shape::{FLOATS, T};
+use crate::shape::{FLOATS, T, sockets_of};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -31,12 +28,7 @@ pub fn register(registry: &mut Registry) {
 const MAX_TICKS: i64 = 240;
 
 fn with_ticks(def: NodeDef) -> NodeDef {
-    def.setting(
-        "ticks",
-        SettingKind::Integer(1, MAX_TICKS),
-        Some(SettingValue::Integer(1)),
-        "length of the delay in ticks",
-    )
+    def.integer("ticks", (1, MAX_TICKS), 1, "length of the delay in ticks")
 }
 
 fn delay() -> NodeDef {
@@ -49,8 +41,12 @@ fn delay() -> NodeDef {
         )
         .generic("T", Among::Any)
         .input("value", T, "value to delay")
-        .input("initial", T, "output of the first ticks; its value at the first tick is used")
-        .or(Default::Zero)
+        .input_or(
+            "initial",
+            T,
+            Default::Zero,
+            "output of the first ticks; its value at the first tick is used",
+        )
         .output("value", T, "the delayed value")
         .keeps(Keeps::Past)
 }
@@ -74,27 +70,12 @@ fn feedback() -> NodeDef {
     );
     def.sockets_by_settings(|settings| {
         let ty = settings.ty("type").unwrap_or(Type::F32);
-        let socket = |name: &'static str, about: &'static str| Socket {
-            name: name.into(),
-            ty: ty.into(),
-            default: Default::Zero,
-            multiple: false,
-            mutable: false,
-            scope: Vec::new(),
-            about: about.into(),
-        };
-        Ok(Signature {
-            generics: Vec::new(),
-            inputs: vec![
-                socket("value", "value to output that many ticks later"),
-                socket("initial", "output of the first ticks; its value at the first tick is used"),
-            ],
-            outputs: vec![OutputSocket {
-                name: "value".into(),
-                ty: ty.into(),
-                about: "the delayed value".into(),
-            }],
-        })
+        let about = "output of the first ticks; its value at the first tick is used";
+        let sockets = NodeDef::new("", "")
+            .input_or("value", ty, Default::Zero, "value to output that many ticks later")
+            .input_or("initial", ty, Default::Zero, about)
+            .output("value", ty, "the delayed value");
+        Ok(sockets_of(&sockets))
     })
     .keeps(Keeps::Past)
     .delays("value")
@@ -108,8 +89,7 @@ fn hold() -> NodeDef {
         )
         .generic("T", Among::Any)
         .input("value", T, "value to sample")
-        .input("when", Type::BOOL, "whether to sample the value in this tick")
-        .or(Default::Zero)
+        .input_or("when", Type::BOOL, Default::Zero, "whether to sample the value in this tick")
         .output("value", T, "the value sampled last")
         .keeps(Keeps::Held)
 }
@@ -165,12 +145,9 @@ fn integrate() -> NodeDef {
         )
         .source("the explicit Euler method")
         .generic("T", FLOATS)
-        .input("rate", T, "change per second")
-        .or_number(0.0)
-        .input("initial", T, "value at the start")
-        .or_number(0.0)
-        .input("reset", Type::BOOL, "whether to start again")
-        .or(Default::Zero)
+        .input_or("rate", T, 0.0, "change per second")
+        .input_or("initial", T, 0.0, "value at the start")
+        .input_or("reset", Type::BOOL, Default::Zero, "whether to start again")
         .output("value", T, "the integral up to this tick");
     lanewise(def, &["sum"], |_, args| {
         let [rate, initial, reset, started, dt, sum] = args[..] else {
@@ -192,8 +169,7 @@ fn smooth() -> NodeDef {
         .source("exponential smoothing")
         .generic("T", FLOATS)
         .input("value", T, "value to follow")
-        .input("half_life", Type::F32, "time in seconds to cover half of the distance")
-        .or_number(0.1)
+        .input_or("half_life", Type::F32, 0.1, "time in seconds to cover half of the distance")
         .output("value", T, "the smoothed value");
     lanewise(def, &["followed"], |_, args| {
         let [value, half_life, started, dt, followed] = args[..] else {
@@ -219,8 +195,7 @@ fn damp() -> NodeDef {
         .source("x'' = -2 w x' - w^2 (x - value) with w = 2 / time, solved for one tick")
         .generic("T", FLOATS)
         .input("value", T, "value to follow")
-        .input("time", Type::F32, "approximate time in seconds to reach the input")
-        .or_number(0.3)
+        .input_or("time", Type::F32, 0.3, "approximate time in seconds to reach the input")
         .output("value", T, "the damped value");
     lanewise(def, &["place", "speed"], |_, args| {
         let [value, time, started, dt, place, speed] = args[..] else {
@@ -247,14 +222,10 @@ fn counter() -> NodeDef {
              `step`, wrapping around at the limits of `i32`. Where `reset` is true, the count \
              returns to `start` before this tick is counted.",
         )
-        .input("when", Type::BOOL, "whether this tick counts")
-        .or_value(true)
-        .input("step", Type::I32, "number added per counted tick")
-        .or_number(1.0)
-        .input("start", Type::I32, "count at the start")
-        .or_number(0.0)
-        .input("reset", Type::BOOL, "whether to start again")
-        .or(Default::Zero)
+        .input_or("when", Type::BOOL, true, "whether this tick counts")
+        .input_or("step", Type::I32, 1.0, "number added per counted tick")
+        .input_or("start", Type::I32, 0.0, "count at the start")
+        .input_or("reset", Type::BOOL, Default::Zero, "whether to start again")
         .output("value", Type::I32, "the count");
     lanewise(def, &["count"], |_, args| {
         let [when, step, start, reset, started, _, count] = args[..] else {

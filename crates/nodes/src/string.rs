@@ -19,10 +19,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use millstream_base::{Limits, Type, ValueType};
-use millstream_node::{Call, Default, Failure, Kernel, NodeDef, Registry};
+use millstream_base::{Limits, Type};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
-use crate::cells::{Cells, function};
+use crate::cells::Cells;
+use crate::each::Arguments;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -43,29 +44,7 @@ fn on_texts(
     inputs: &[(&'static str, &'static str)],
 ) -> NodeDef {
     inputs.iter().fold(NodeDef::new(name, summary), |def, (name, about)| {
-        def.input(*name, Type::STRING, *about).or(Default::Zero)
-    })
-}
-
-/// The kernel that applies `f` to a text.
-fn of_one<R: ValueType>(f: impl Fn(&str) -> R + Send + Sync + 'static) -> Kernel {
-    function(move |call| {
-        let mut cells = Cells::new(call);
-        let texts = call.input::<Arc<str>>(0);
-        cells.fill(call, |i| Ok(texts.with(i, |text| f(text))))?;
-        cells.put(call);
-        Ok(())
-    })
-}
-
-/// The kernel that applies `f` to two texts.
-fn of_two<R: ValueType>(f: impl Fn(&str, &str) -> R + Send + Sync + 'static) -> Kernel {
-    function(move |call| {
-        let mut cells = Cells::new(call);
-        let (first, second) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
-        cells.fill(call, |i| Ok(first.with(i, |a| second.with(i, |b| f(a, b)))))?;
-        cells.put(call);
-        Ok(())
+        def.input_or(*name, Type::STRING, Default::Zero, *about)
     })
 }
 
@@ -95,25 +74,27 @@ impl Budget {
     }
 }
 
-/// Sets output 0 to texts whose lengths are known before they are built.
-fn built(
-    call: &mut Call<'_>,
-    n_bytes: impl Fn(&Call<'_>, usize) -> usize,
-    build: impl Fn(&Call<'_>, usize, &mut String),
-) -> Result<(), Failure> {
-    let mut cells = Cells::<Arc<str>>::new(call);
-    let mut budget = Budget::default();
-    let mut text = String::new();
-    cells.fill(call, |i| {
-        let n = n_bytes(call, i);
-        budget.spend(n, i, call.limits())?;
-        text.clear();
-        text.reserve(n);
-        build(call, i, &mut text);
-        Ok(text.as_str().into())
-    })?;
-    cells.put(call);
-    Ok(())
+/// The function whose output 0 is a text for each element. `n_bytes` is an upper bound of its
+/// length, which is checked before `build` appends it.
+fn each_text<A: Arguments>(
+    n_bytes: impl for<'v> Fn(A::Of<'v>) -> usize + Send + Sync + 'static,
+    build: impl for<'v> Fn(A::Of<'v>, &mut String) + Send + Sync + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    move |call| {
+        let mut cells = Cells::<Arc<str>>::new(call);
+        let (views, mut budget, mut text) = (A::views(call), Budget::default(), String::new());
+        cells.fill(call, |i| {
+            let n = n_bytes(A::of(&views, i));
+            budget.spend(n, i, call.limits())?;
+            text.clear();
+            text.reserve(n);
+            build(A::of(&views, i), &mut text);
+            Ok(text.as_str().into())
+        })?;
+        drop(views);
+        cells.put(call);
+        Ok(())
+    }
 }
 
 /// Passes the text of element `i` of an input to `f`.

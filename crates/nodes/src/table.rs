@@ -22,11 +22,9 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::{Column, Limits, Table, Type};
-use millstream_node::{
-    Call, Default, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue,
-};
+use millstream_node::{Call, Default, Failure, NodeDef, Registry, SettingKind, SettingValue};
 
-use crate::cells::{Cells, function};
+use crate::each::{Arguments, Element, try_each};
 
 /// Adds the type and the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -45,20 +43,18 @@ fn table() -> Type {
 
 /// A node whose first input is a table.
 fn on_table(name: &'static str, summary: &'static str) -> NodeDef {
-    NodeDef::new(name, summary).input("table", table(), "").or(Default::Zero)
+    NodeDef::new(name, summary).input_or("table", table(), Default::Zero, "")
 }
 
-/// The kernel that computes a table for each element.
-fn tables(f: impl Fn(&Call<'_>, usize) -> Result<Table, String> + Send + Sync + 'static) -> Kernel {
-    function(move |call| {
-        let mut cells = Cells::<Table>::new(call);
-        cells.fill(call, |i| {
-            let made = f(call, i).map_err(|message| Failure::at(i, message))?;
-            within(made.n_rows(), call.limits()).map_err(|f| Failure { element: Some(i), ..f })?;
-            Ok(made)
-        })?;
-        cells.put(call);
-        Ok(())
+/// The function that computes a table for each element.
+fn tables<A: Arguments>(
+    f: impl for<'v> Fn(&mut Element<'_>, A::Of<'v>) -> Result<Table, String> + Send + Sync + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    try_each::<A, Table>(move |element, arguments| {
+        let made = f(element, arguments).map_err(|message| element.failure(message))?;
+        let at_element = |failure| Failure { element: Some(element.i), ..failure };
+        within(made.n_rows(), element.limits).map_err(at_element)?;
+        Ok(made)
     })
 }
 
@@ -82,14 +78,6 @@ fn cells_within(n_rows: usize, n_columns: usize, limits: &Limits) -> Result<(), 
 /// The message of a failure without the element, which the node adds.
 fn said(failure: Failure) -> String {
     failure.message
-}
-
-fn table_at(call: &Call<'_>, input: usize, i: usize) -> Table {
-    call.input::<Table>(input).get(i)
-}
-
-fn text_at(call: &Call<'_>, input: usize, i: usize) -> Arc<str> {
-    call.input::<Arc<str>>(input).get(i)
 }
 
 /// The column of this name, or a message.

@@ -28,12 +28,9 @@ mod svd;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use millstream_base::Type;
-use millstream_form::{FormBuilder, Val};
-use millstream_node::node_def::Parts;
-use millstream_node::{Among, Default, Kernel, NodeDef, Registry, SocketType};
+use millstream_form::Val;
+use millstream_node::{Among, Default, NodeDef, Registry, SocketType};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -66,7 +63,7 @@ fn on_vectors(
     inputs: &[(&'static str, &'static str)],
 ) -> NodeDef {
     let def = NodeDef::new(name, summary).generic("T", VECTORS);
-    inputs.iter().fold(def, |def, (name, about)| def.input(*name, T, *about).or(Default::Zero))
+    inputs.iter().fold(def, |def, (name, about)| def.input_or(*name, T, Default::Zero, *about))
 }
 
 /// The sum of the products of components, added from first to last.
@@ -133,20 +130,4 @@ impl<'b> Direction<'b> {
         let (a, _) = moderate(a);
         Self { unit: normalized(&a), is_none: length(&a).eq(0.0) }
     }
-}
-
-/// A kernel whose form depends on the settings; the closure maps the lanes of each input to the
-/// lanes of each output.
-pub fn form_kernel(
-    parts: &Parts<'_>,
-    form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
-) -> Kernel {
-    let b = FormBuilder::new();
-    let mut inputs = Vec::with_capacity(parts.inputs.len());
-    for input in parts.inputs {
-        let (lane, n) = input.ty.lanes().expect("the sockets take types made of lanes");
-        inputs.push((0..n).map(|_| b.param(lane)).collect());
-    }
-    let results: Vec<Val<'_>> = form(&inputs).into_iter().flatten().collect();
-    Kernel::Form(Arc::new(b.finish(&results)))
 }

@@ -2,8 +2,8 @@
 
 use millstream_base::{Type, Vec3};
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
-use millstream_nodes::kit::{cross, dot, form_kernel, quat_product};
+use millstream_node::{Default, NodeDef, Registry, SocketType};
+use millstream_nodes::kit::{cross, dot, form_by_settings, quat_product};
 
 use super::rotation::{
     UPRIGHT, axis_number, axis_setting, euler_of, normalized_columns, rows_of_euler, rows_of_turn,
@@ -30,67 +30,59 @@ fn pivot_number(name: &str) -> Option<usize> {
 }
 
 fn described(name: &'static str, about: &'static str, ty: Type, zero: Default) -> NodeDef {
-    let auto = Some(SettingValue::Text("auto".into()));
     let def = NodeDef::new(name, about);
     axis_setting(def, "axis", "z", "the axis that is to point along the vector")
-        .setting("pivot", SettingKind::Choice(PIVOTS), auto, "the axis of the turn")
+        .choice("pivot", PIVOTS, "auto", "the axis of the turn")
         .details(
             "Nothing is turned for a vector of length 0, or about the axis itself. A vector against \
              the axis is reached about some perpendicular axis.",
         )
-        .input("rotation", SocketType::Exact(ty), "the rotation to turn")
-        .or(zero)
-        .input("factor", Type::F32, "the fraction of the turn")
-        .or_number(1.0)
-        .input("vector", Type::VEC3, "the direction that the axis is to point in")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input_or("rotation", SocketType::Exact(ty), zero, "the rotation to turn")
+        .input_or("factor", Type::F32, 1.0, "the fraction of the turn")
+        .input_or("vector", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "the direction that the axis is to point in")
 }
 
 fn align() -> NodeDef {
     let about = "A rotation turned so that an axis points";
     described("blender.align_rotation", about, Type::QUAT, Default::Zero)
         .output("value", Type::QUAT, "as long as the rotation")
-        .kernel(|parts| {
-            let axis = axis_number(parts.settings.text("axis"));
-            let pivot = pivot_number(parts.settings.text("pivot"));
-            Ok(form_kernel(parts, move |x| {
-                let (rotation, vector) = (&x[0], &x[2]);
-                if pivot == Some(axis) {
-                    return vec![rotation.clone()];
-                }
-                let along = |i: usize| {
-                    let unit = |k: usize| vector[0].like(if i == k { 1.0 } else { 0.0 });
-                    turned(rotation, &[unit(0), unit(1), unit(2)])
-                };
-                let (about, full) = turn(&along(axis), pivot.map(along), vector);
-                let half = x[1][0] * full * 0.5;
-                let sine = half.sin();
-                let mut turn = vec![half.cos()];
-                turn.extend(normalized(&about).iter().map(|x| *x * sine));
-                vec![unless_zero(vector, rotation, &quat_product(&turn, rotation))]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let axis = axis_number(settings.text("axis"));
+            let pivot = pivot_number(settings.text("pivot"));
+            let (rotation, vector) = (&x[0], &x[2]);
+            if pivot == Some(axis) {
+                return vec![rotation.clone()];
+            }
+            let along = |i: usize| {
+                let unit = |k: usize| vector[0].like(if i == k { 1.0 } else { 0.0 });
+                turned(rotation, &[unit(0), unit(1), unit(2)])
+            };
+            let (about, full) = turn(&along(axis), pivot.map(along), vector);
+            let half = x[1][0] * full * 0.5;
+            let sine = half.sin();
+            let mut turn = vec![half.cos()];
+            turn.extend(normalized(&about).iter().map(|x| *x * sine));
+            vec![unless_zero(vector, rotation, &quat_product(&turn, rotation))]
+        }))
 }
 
 fn align_euler() -> NodeDef {
     let about = "Euler angles turned so that an axis points";
     described("blender.align_euler", about, Type::VEC3, Default::Zero)
         .output("value", Type::VEC3, "angles in radians")
-        .kernel(|parts| {
-            let axis = axis_number(parts.settings.text("axis"));
-            let pivot = pivot_number(parts.settings.text("pivot"));
-            Ok(form_kernel(parts, move |x| {
-                let (angles, vector) = (&x[0], &x[2]);
-                if pivot == Some(axis) {
-                    return vec![angles.clone()];
-                }
-                let rows = rows_of_euler(angles);
-                let along = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
-                let (about, full) = turn(&along(axis), pivot.map(along), vector);
-                let after = rows_product(&rows_of_turn(&about, x[1][0] * full), &rows);
-                vec![unless_zero(vector, angles, &euler_of(&normalized_columns(&after), UPRIGHT))]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let axis = axis_number(settings.text("axis"));
+            let pivot = pivot_number(settings.text("pivot"));
+            let (angles, vector) = (&x[0], &x[2]);
+            if pivot == Some(axis) {
+                return vec![angles.clone()];
+            }
+            let rows = rows_of_euler(angles);
+            let along = |i: usize| vec![rows[0][i], rows[1][i], rows[2][i]];
+            let (about, full) = turn(&along(axis), pivot.map(along), vector);
+            let after = rows_product(&rows_of_turn(&about, x[1][0] * full), &rows);
+            vec![unless_zero(vector, angles, &euler_of(&normalized_columns(&after), UPRIGHT))]
+        }))
 }
 
 fn unless_zero<'b>(vector: &[Val<'b>], old: &[Val<'b>], new: &[Val<'b>]) -> Vec<Val<'b>> {

@@ -74,8 +74,7 @@ fn blackbody() -> NodeDef {
             "Linear light with BT.709 primaries; constant below 800 and from 12000 kelvins on.",
         )
         .source("fitted to what Blender 5.2 gives")
-        .input("temperature", Type::F32, "in kelvins")
-        .or_number(6_500.0)
+        .input_or("temperature", Type::F32, 6_500.0, "in kelvins")
         .output("value", Type::COLOR, "channels at least 0, opaque")
         .form(|_, inputs| {
             let t = inputs[0][0];

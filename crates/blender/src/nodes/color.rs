@@ -2,10 +2,10 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::form_kernel;
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::held;
+use millstream_nodes::kit::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
@@ -70,12 +70,7 @@ pub(super) fn hsl_to_rgb<'b>(
 }
 
 fn solid_setting(def: NodeDef) -> NodeDef {
-    def.setting(
-        "model",
-        SettingKind::Choice(SOLIDS),
-        Some(SettingValue::Text("hsv".into())),
-        "the meaning of the third number",
-    )
+    def.choice("model", SOLIDS, "hsv", "the meaning of the third number")
 }
 
 const PARTS: [(&str, &str); 4] = [
@@ -93,43 +88,36 @@ fn combine() -> NodeDef {
         .iter()
         .fold(def, |def, (name, about)| {
             let opaque = if *name == "alpha" { 1.0 } else { 0.0 };
-            def.input(*name, Type::F32, *about).or_number(opaque)
+            def.input_or(*name, Type::F32, opaque, *about)
         })
         .output("value", Type::COLOR, "the color")
-        .kernel(|parts| {
-            let is_hsl = parts.settings.text("model") == "hsl";
-            Ok(form_kernel(parts, move |x| {
-                let convert = if is_hsl { hsl_to_rgb } else { hsv_to_rgb };
-                let rgb = convert(x[0][0], x[1][0], x[2][0]);
-                vec![vec![rgb[0], rgb[1], rgb[2], x[3][0]]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let is_hsl = settings.text("model") == "hsl";
+            let convert = if is_hsl { hsl_to_rgb } else { hsv_to_rgb };
+            let rgb = convert(x[0][0], x[1][0], x[2][0]);
+            vec![vec![rgb[0], rgb[1], rgb[2], x[3][0]]]
+        }))
 }
 
 fn separate() -> NodeDef {
     let def =
         solid_setting(NodeDef::new("blender.separate_color", "Hue and saturation of a color"))
-            .input("color", Type::COLOR, "")
-            .or(Default::Zero);
+            .input_or("color", Type::COLOR, Default::Zero, "");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::F32, *about)).kernel(
-        |parts| {
-            let is_hsl = parts.settings.text("model") == "hsl";
-            Ok(form_kernel(parts, move |inputs| {
-                let convert = if is_hsl { rgb_to_hsl } else { rgb_to_hsv };
-                let [hue, saturation, brightness] = convert(&inputs[0]);
-                vec![vec![hue], vec![saturation], vec![brightness], vec![inputs[0][3]]]
-            }))
-        },
+        form_by_settings(|settings, inputs| {
+            let is_hsl = settings.text("model") == "hsl";
+            let convert = if is_hsl { rgb_to_hsl } else { rgb_to_hsv };
+            let [hue, saturation, brightness] = convert(&inputs[0]);
+            vec![vec![hue], vec![saturation], vec![brightness], vec![inputs[0][3]]]
+        }),
     )
 }
 
 fn gamma() -> NodeDef {
     NodeDef::new("blender.gamma", "A color raised to a power")
         .details("Channels that are 0 or below, and alpha, are not changed.")
-        .input("color", Type::COLOR, "")
-        .or(Default::Zero)
-        .input("gamma", Type::F32, "the exponent")
-        .or_number(1.0)
+        .input_or("color", Type::COLOR, Default::Zero, "")
+        .input_or("gamma", Type::F32, 1.0, "the exponent")
         .output("value", Type::COLOR, "")
         .form(|_, inputs| {
             let (color, gamma) = (&inputs[0], inputs[1][0]);

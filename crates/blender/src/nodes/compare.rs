@@ -2,8 +2,8 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel};
+use millstream_node::{Among, NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings};
 
 use super::{T, angle, luminance};
 
@@ -36,35 +36,20 @@ fn compare() -> NodeDef {
             "The alpha of colors is ignored. The angle between two directions is taken from their \
              chord, so that a vector of length 0 is pi / 3 from any other.",
         )
-        .setting(
-            "operation",
-            SettingKind::Choice(OPERATIONS),
-            Some(SettingValue::Text("greater_than".into())),
-            "the relation",
-        )
-        .setting(
-            "mode",
-            SettingKind::Choice(MODES),
-            Some(SettingValue::Text("element".into())),
-            "the property of vectors that is compared",
-        )
+        .choice("operation", OPERATIONS, "greater_than", "the relation")
+        .choice("mode", MODES, "element", "the property of vectors that is compared")
         .generic("T", Among::These(&[Type::F32, Type::VEC3, Type::COLOR]))
-        .input("a", T, "the first value")
-        .or_number(0.0)
-        .input("b", T, "the second")
-        .or_number(0.0)
-        .input("c", Type::F32, "compared with the dot product")
-        .or_number(0.9)
-        .input("angle", Type::F32, "compared with the angle, in radians")
-        .or_number(0.087_266_5)
-        .input("epsilon", Type::F32, "the greatest difference of equal values")
-        .or_number(0.001)
+        .input_or("a", T, 0.0, "the first value")
+        .input_or("b", T, 0.0, "the second")
+        .input_or("c", Type::F32, 0.9, "compared with the dot product")
+        .input_or("angle", Type::F32, 0.087_266_5, "compared with the angle, in radians")
+        .input_or("epsilon", Type::F32, 0.001, "the greatest difference of equal values")
         .output("value", Type::BOOL, "")
-        .kernel(|parts| {
-            let operation = parts.settings.text("operation").to_owned();
-            let mode = parts.settings.text("mode").to_owned();
-            Ok(form_kernel(parts, move |inputs| vec![vec![compared(&operation, &mode, inputs)]]))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let operation = settings.text("operation").to_owned();
+            let mode = settings.text("mode").to_owned();
+            vec![vec![compared(&operation, &mode, inputs)]]
+        }))
 }
 
 fn compared<'b>(operation: &str, mode: &str, inputs: &[Vec<Val<'b>>]) -> Val<'b> {

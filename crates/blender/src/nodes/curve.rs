@@ -41,7 +41,7 @@ fn float_curve() -> NodeDef {
             Some(SettingValue::Texts(vec!["auto".into()])),
             "auto, auto_clamped or vector: one for all points or one for each",
         )
-        .setting("extend", SettingKind::Flag, Some(SettingValue::Flag(true)), "extend the curve in straight lines")
+        .flag("extend", true, "extend the curve in straight lines")
         .setting(
             "table",
             SettingKind::Numbers,
@@ -54,8 +54,7 @@ fn float_curve() -> NodeDef {
             Some(SettingValue::Numbers(vec![])),
             "least and greatest result; none, if it is empty",
         )
-        .input("x", Type::F32, "the position on the curve")
-        .or_number(0.5)
+        .input_or("x", Type::F32, 0.5, "the position on the curve")
         .output("value", Type::F32, "")
         .kernel(|parts| {
             let curve = Table::read(parts.settings)?;

@@ -4,8 +4,8 @@
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
-use millstream_nodes::kit::form_kernel;
+use millstream_node::{Among, Default, NodeDef, Registry, SocketType};
+use millstream_nodes::kit::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(random_value());
@@ -69,18 +69,14 @@ pub(super) fn unit(hash: Val<'_>) -> Val<'_> {
 
 fn seeded(def: NodeDef) -> NodeDef {
     def.source(SOURCE)
-        .input("id", Type::I32, "the number to take from the series; often the index")
-        .or_number(0.0)
-        .input("seed", Type::I32, "the series of random numbers")
-        .or_number(0.0)
+        .input_or("id", Type::I32, 0.0, "the number to take from the series; often the index")
+        .input_or("seed", Type::I32, 0.0, "the series of random numbers")
 }
 
 fn random_value() -> NodeDef {
     let def = NodeDef::new("blender.random_value", "A random number, as Blender draws it")
-        .input("minimum", Type::F32, "the least result")
-        .or_number(0.0)
-        .input("maximum", Type::F32, "the greatest result")
-        .or_number(1.0);
+        .input_or("minimum", Type::F32, 0.0, "the least result")
+        .input_or("maximum", Type::F32, 1.0, "the greatest result");
     seeded(def).output("value", Type::F32, "").form(|_, x| {
         let (low, high) = (x[0][0], x[1][0]);
         vec![vec![unit(hash(&[x[3][0], x[2][0]])) * (high - low) + low]]
@@ -89,10 +85,8 @@ fn random_value() -> NodeDef {
 
 fn random_vector() -> NodeDef {
     let def = NodeDef::new("blender.random_vector", "A random vector, as Blender draws it")
-        .input("minimum", Type::VEC3, "the least of each component")
-        .or_number(0.0)
-        .input("maximum", Type::VEC3, "the greatest of each component")
-        .or_number(1.0);
+        .input_or("minimum", Type::VEC3, 0.0, "the least of each component")
+        .input_or("maximum", Type::VEC3, 1.0, "the greatest of each component");
     seeded(def).output("value", Type::VEC3, "").form(|b, x| {
         let (low, high) = (&x[0], &x[1]);
         let component = |i: usize| {
@@ -105,37 +99,31 @@ fn random_vector() -> NodeDef {
 
 fn random_integer() -> NodeDef {
     let def = NodeDef::new("blender.random_integer", "A random whole number, as Blender draws it")
-        .input("minimum", Type::I32, "the least result")
-        .or_number(0.0)
-        .input("maximum", Type::I32, "the greatest result")
-        .or_number(100.0)
-        .setting(
+        .input_or("minimum", Type::I32, 0.0, "the least result")
+        .input_or("maximum", Type::I32, 100.0, "the greatest result")
+        .flag(
             "by_fraction",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
+            false,
             "as Blender before 5.0: a random fraction of the range, in single precision",
         );
-    seeded(def).output("value", Type::I32, "").kernel(|parts| {
-        let by_fraction = parts.settings.flag("by_fraction");
-        Ok(form_kernel(parts, move |x| {
-            let number = hash(&[x[2][0], x[3][0]]);
-            if by_fraction {
-                let (low, high) = (x[0][0], x[1][0]);
-                let range = (high - low + 1).convert(Lane::F32);
-                let drawn = (unit(number) * range + low.convert(Lane::F32)).floor();
-                return vec![vec![super::cast_to_i32(drawn)]];
-            }
-            let (low, high) = (x[0][0].min(x[1][0]), x[0][0].max(x[1][0]));
-            let (low, high) = (low.convert(Lane::I64), high.convert(Lane::I64));
-            vec![vec![(low + unsigned(number) % (high - low + 1)).convert(Lane::I32)]]
-        }))
-    })
+    seeded(def).output("value", Type::I32, "").kernel(form_by_settings(|settings, x| {
+        let by_fraction = settings.flag("by_fraction");
+        let number = hash(&[x[2][0], x[3][0]]);
+        if by_fraction {
+            let (low, high) = (x[0][0], x[1][0]);
+            let range = (high - low + 1).convert(Lane::F32);
+            let drawn = (unit(number) * range + low.convert(Lane::F32)).floor();
+            return vec![vec![super::cast_to_i32(drawn)]];
+        }
+        let (low, high) = (x[0][0].min(x[1][0]), x[0][0].max(x[1][0]));
+        let (low, high) = (low.convert(Lane::I64), high.convert(Lane::I64));
+        vec![vec![(low + unsigned(number) % (high - low + 1)).convert(Lane::I32)]]
+    }))
 }
 
 fn random_boolean() -> NodeDef {
     let def = NodeDef::new("blender.random_boolean", "A random condition, as Blender draws it")
-        .input("probability", Type::F32, "the probability, 0 to 1")
-        .or_number(0.5);
+        .input_or("probability", Type::F32, 0.5, "the probability, 0 to 1");
     seeded(def)
         .output("value", Type::BOOL, "")
         .form(|_, x| vec![vec![unit(hash(&[x[1][0], x[2][0]])).le(x[0][0])]])
@@ -149,10 +137,8 @@ fn hash_value() -> NodeDef {
         .details("Depends on every bit of the value; +0 and -0 differ.")
         .source(SOURCE)
         .generic("T", HASHED)
-        .input("value", SocketType::Generic(0), "the value to hash")
-        .or(Default::Zero)
-        .input("seed", Type::I32, "the series of random numbers")
-        .or_number(0.0)
+        .input_or("value", SocketType::Generic(0), Default::Zero, "the value to hash")
+        .input_or("seed", Type::I32, 0.0, "the series of random numbers")
         .output("value", Type::I32, "any whole number")
         .form(|_, inputs| {
             let words: Vec<Val<'_>> = inputs[0].iter().map(|x| bits(*x)).collect();

@@ -2,7 +2,7 @@
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{NodeDef, Registry};
 
 use millstream_nodes::kit::{gcd, lanewise_by_settings, wrapping_power};
 
@@ -23,23 +23,15 @@ const OPERATIONS: &[(&str, &str)] = &[
 ];
 
 fn math() -> NodeDef {
-    let def = NodeDef::new("blender.integer", "A whole number computed as Blender does")
+    NodeDef::new("blender.integer", "A whole number computed as Blender does")
         .details(
             "Entries of Blender's Integer Math and Bit Math menus that are not listed here mean the \
              same as nodes of the math and integer families.",
         )
-        .setting(
-            "operation",
-            SettingKind::Choice(OPERATIONS),
-            Some(SettingValue::Text("power".into())),
-            "the operation",
-        )
-        .input("a", Type::I32, "the first number")
-        .or_number(0.0)
-        .input("b", Type::I32, "the second")
-        .or_number(0.0)
-        .output("value", Type::I32, "");
-    lanewise_by_settings(def, |settings, _, _, x| {
+        .choice("operation", OPERATIONS, "power", "the operation")
+        .input_or("a", Type::I32, 0.0, "the first number")
+        .input_or("b", Type::I32, 0.0, "the second")
+        .output("value", Type::I32, "").kernel(lanewise_by_settings(|settings, _, x| {
         let (a, b) = (x[0], x[1]);
         match settings.text("operation") {
             "shift" => shift(a, b),
@@ -52,7 +44,7 @@ fn math() -> NodeDef {
             "lcm" => a.abs() / gcd(a, b) * b.abs(),
             _ => power(a, b),
         }
-    })
+    }))
 }
 
 /// Blender computes powers in `f64`, so a result that does not fit does not wrap.

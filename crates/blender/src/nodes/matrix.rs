@@ -27,16 +27,19 @@ fn combine() -> NodeDef {
     elements()
         .fold(def, |def, (name, at)| {
             let on_diagonal = if at % 5 == 0 { 1.0 } else { 0.0 };
-            def.input(name, Type::F32, "").or_number(on_diagonal)
+            def.input_or(name, Type::F32, on_diagonal, "")
         })
         .output("value", Type::MAT4, "")
         .form(|_, x| vec![(0..16).map(|at| x[4 * (at % 4) + at / 4][0]).collect()])
 }
 
 fn separate() -> NodeDef {
-    let def = NodeDef::new("blender.separate_matrix", "The elements of a matrix")
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero);
+    let def = NodeDef::new("blender.separate_matrix", "The elements of a matrix").input_or(
+        "matrix",
+        Type::MAT4,
+        Default::Zero,
+        "",
+    );
     elements()
         .fold(def, |def, (name, _)| def.output(name, Type::F32, ""))
         .form(|_, inputs| elements().map(|(_, at)| vec![inputs[0][at]]).collect())
@@ -63,8 +66,7 @@ fn decompose() -> NodeDef {
             "The scale is not negative, and the rotation is that of the Euler angles in the matrix, \
              as if it did not mirror. Shear is lost.",
         )
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero)
+        .input_or("matrix", Type::MAT4, Default::Zero, "")
         .output("translation", Type::VEC3, "added last")
         .output("rotation", Type::QUAT, "length 1")
         .output("scale", Type::VEC3, "along each axis")
@@ -78,8 +80,7 @@ fn decompose() -> NodeDef {
 fn to_rotation() -> NodeDef {
     NodeDef::new("blender.matrix_to_rotation", "The rotation in a matrix")
         .details("Blender's conversion from a matrix to a rotation.")
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero)
+        .input_or("matrix", Type::MAT4, Default::Zero, "")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| vec![rotation_and_scale(&inputs[0]).0])
 }
@@ -87,10 +88,8 @@ fn to_rotation() -> NodeDef {
 fn project_point() -> NodeDef {
     NodeDef::new("blender.project_point", "A point seen in perspective")
         .details("Divides by the magnitude of the fourth coordinate.")
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero)
-        .input("point", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("matrix", Type::MAT4, Default::Zero, "")
+        .input_or("point", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "the projected point")
         .form(|_, x| {
             let (m, p) = (&x[0], &x[1]);
@@ -105,8 +104,7 @@ fn project_point() -> NodeDef {
 fn is_invertible() -> NodeDef {
     NodeDef::new("blender.is_invertible", "Whether a number is no zero")
         .details("False if the determinant is 0 or NaN.")
-        .input("determinant", Type::F32, "")
-        .or_number(1.0)
+        .input_or("determinant", Type::F32, 1.0, "")
         .output("value", Type::BOOL, "")
         .form(|_, inputs| vec![vec![inputs[0][0].abs().gt(0.0)]])
 }

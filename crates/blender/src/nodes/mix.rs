@@ -2,8 +2,8 @@
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel, lanewise_by_settings, quat_product};
+use millstream_node::{Default, NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings, lanewise_by_settings, quat_product};
 
 use super::color::{hsv_to_rgb, rgb_to_hsv};
 use super::{NUMBER_OR_VECTOR, T, held};
@@ -16,52 +16,39 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn clamp_setting(def: NodeDef) -> NodeDef {
-    def.setting(
-        "clamp_factor",
-        SettingKind::Flag,
-        Some(SettingValue::Flag(true)),
-        "keep the factor between 0 and 1",
-    )
+    def.flag("clamp_factor", true, "keep the factor between 0 and 1")
 }
 
 fn mix() -> NodeDef {
-    let def = NodeDef::new("blender.mix", "Numbers or vectors mixed by one factor")
+    NodeDef::new("blender.mix", "Numbers or vectors mixed by one factor")
         .details("a * (1 - factor) + b * factor, the factor clamped to 0 to 1; NaN stays NaN.")
         .generic("T", NUMBER_OR_VECTOR)
-        .input("a", T, "the result at factor 0")
-        .or_number(0.0)
-        .input("b", T, "the result at factor 1")
-        .or_number(0.0)
-        .input("factor", Type::F32, "the weight of b")
-        .or_number(0.5)
-        .output("value", T, "");
-    lanewise_by_settings(def, |_, _, _, x| {
-        let factor = held(x[2], 0.0, 1.0);
-        x[0] * (1.0 - factor) + x[1] * factor
-    })
+        .input_or("a", T, 0.0, "the result at factor 0")
+        .input_or("b", T, 0.0, "the result at factor 1")
+        .input_or("factor", Type::F32, 0.5, "the weight of b")
+        .output("value", T, "")
+        .kernel(lanewise_by_settings(|_, _, x| {
+            let factor = held(x[2], 0.0, 1.0);
+            x[0] * (1.0 - factor) + x[1] * factor
+        }))
 }
 
 fn mix_vector() -> NodeDef {
     let def = NodeDef::new("blender.mix_vector", "Vectors mixed by a factor for each component");
     clamp_setting(def)
         .details("a * (1 - factor) + b * factor, component by component.")
-        .input("factor", Type::VEC3, "the weight of b")
-        .or_number(0.5)
-        .input("a", Type::VEC3, "the result at factor 0")
-        .or_number(0.0)
-        .input("b", Type::VEC3, "the result at factor 1")
-        .or_number(0.0)
+        .input_or("factor", Type::VEC3, 0.5, "the weight of b")
+        .input_or("a", Type::VEC3, 0.0, "the result at factor 0")
+        .input_or("b", Type::VEC3, 0.0, "the result at factor 1")
         .output("value", Type::VEC3, "")
-        .kernel(|parts| {
-            let clamp = parts.settings.flag("clamp_factor");
-            Ok(form_kernel(parts, move |x| {
-                let mixed = |i: usize| {
-                    let factor = if clamp { held(x[0][i], 0.0, 1.0) } else { x[0][i] };
-                    x[1][i] * (1.0 - factor) + x[2][i] * factor
-                };
-                vec![(0..3).map(mixed).collect()]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let clamp = settings.flag("clamp_factor");
+            let mixed = |i: usize| {
+                let factor = if clamp { held(x[0][i], 0.0, 1.0) } else { x[0][i] };
+                x[1][i] * (1.0 - factor) + x[2][i] * factor
+            };
+            vec![(0..3).map(mixed).collect()]
+        }))
 }
 
 fn mix_rotation() -> NodeDef {
@@ -74,28 +61,18 @@ fn mix_rotation() -> NodeDef {
              them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
         )
         .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-        .setting(
-            "by_sines",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "as Blender up to 5.0: spherical interpolation",
-        )
-        .input("factor", Type::F32, "the weight of b")
-        .or_number(0.5)
-        .input("a", Type::QUAT, "the result at factor 0")
-        .or(Default::Zero)
-        .input("b", Type::QUAT, "the result at factor 1")
-        .or(Default::Zero)
+        .flag("by_sines", false, "as Blender up to 5.0: spherical interpolation")
+        .input_or("factor", Type::F32, 0.5, "the weight of b")
+        .input_or("a", Type::QUAT, Default::Zero, "the result at factor 0")
+        .input_or("b", Type::QUAT, Default::Zero, "the result at factor 1")
         .output("value", Type::QUAT, "")
-        .kernel(|parts| {
-            let clamp = parts.settings.flag("clamp_factor");
-            let by_sines = parts.settings.flag("by_sines");
-            Ok(form_kernel(parts, move |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let clamp = settings.flag("clamp_factor");
+            let by_sines = settings.flag("by_sines");
                 let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
                 let mixed = if by_sines { between } else { turned };
                 vec![mixed(&x[1], &x[2], factor)]
             }))
-        })
 }
 
 /// `a` turned by a power of the rotation from `a` to `b`.
@@ -158,37 +135,18 @@ fn mix_color() -> NodeDef {
              treats alpha as `mix_alpha` says since 5.1. The error is at most 2e-6 of 1, or of the greatest \
              channel if that is more, for channels from 0 to 1.",
         )
-        .setting(
-            "blend",
-            SettingKind::Choice(BLENDS),
-            Some(SettingValue::Text("mix".into())),
-            "the blend mode",
-        )
-        .setting(
-            "clamp_result",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "keep the channels between 0 and 1",
-        )
-        .setting(
-            "mix_alpha",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "the blend `mix` mixes alpha too, and `clamp_result` clamps it",
-        )
-        .input("factor", Type::F32, "the strength of the effect")
-        .or_number(0.5)
-        .input("a", Type::COLOR, "the first color")
-        .or(Default::Zero)
-        .input("b", Type::COLOR, "the second color")
-        .or(Default::Zero)
+        .choice("blend", BLENDS, "mix", "the blend mode")
+        .flag("clamp_result", false, "keep the channels between 0 and 1")
+        .flag("mix_alpha", false, "the blend `mix` mixes alpha too, and `clamp_result` clamps it")
+        .input_or("factor", Type::F32, 0.5, "the strength of the effect")
+        .input_or("a", Type::COLOR, Default::Zero, "the first color")
+        .input_or("b", Type::COLOR, Default::Zero, "the second color")
         .output("value", Type::COLOR, "")
-        .kernel(|parts| {
-            let blend = parts.settings.text("blend").to_owned();
-            let clamp_factor = parts.settings.flag("clamp_factor");
-            let mix_alpha = parts.settings.flag("mix_alpha");
-            let clamp_result = parts.settings.flag("clamp_result");
-            Ok(form_kernel(parts, move |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let blend = settings.text("blend").to_owned();
+            let clamp_factor = settings.flag("clamp_factor");
+            let mix_alpha = settings.flag("mix_alpha");
+            let clamp_result = settings.flag("clamp_result");
                 let factor = if clamp_factor { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
                 let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
                 let mut alpha = x[1][3];
@@ -202,7 +160,6 @@ fn mix_color() -> NodeDef {
                 result.push(alpha);
                 vec![result]
             }))
-        })
 }
 
 fn blended<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {

@@ -2,8 +2,8 @@
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel, lanewise_by_settings, safe_divide};
+use millstream_node::{NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings, lanewise_by_settings, safe_divide};
 
 use super::{NUMBER_OR_VECTOR, T, cross_in_double, greatest, held, is_zero, least, normalized};
 
@@ -36,26 +36,17 @@ const OPERATIONS: &[(&str, &str)] = &[
 ];
 
 fn math() -> NodeDef {
-    let def = NodeDef::new("blender.math", "A number computed as Blender's Math node does")
+    NodeDef::new("blender.math", "A number computed as Blender's Math node does")
         .details(
             "What divides by zero gives 0. Vectors: each component. Entries of Blender's menus that \
              are not listed here mean the same as nodes of the math, vector and mix families.",
         )
-        .setting(
-            "operation",
-            SettingKind::Choice(OPERATIONS),
-            Some(SettingValue::Text("power".into())),
-            "the operation",
-        )
+        .choice("operation", OPERATIONS, "power", "the operation")
         .generic("T", NUMBER_OR_VECTOR)
-        .input("a", T, "the first number")
-        .or_number(0.5)
-        .input("b", T, "the second, where the operation takes two")
-        .or_number(0.5)
-        .input("c", T, "the third, where the operation takes three")
-        .or_number(0.5)
-        .output("value", T, "");
-    lanewise_by_settings(def, |settings, _, _, x| {
+        .input_or("a", T, 0.5, "the first number")
+        .input_or("b", T, 0.5, "the second, where the operation takes two")
+        .input_or("c", T, 0.5, "the third, where the operation takes three")
+        .output("value", T, "").kernel(lanewise_by_settings(|settings, _, x| {
         let (a, b, c) = (x[0], x[1], x[2]);
         match settings.text("operation") {
             "logarithm" => logarithm(a, b),
@@ -80,7 +71,7 @@ fn math() -> NodeDef {
             "sign" => a.gt(0.0).select(a.like(1.0), a.lt(0.0).select(a.like(-1.0), 0.0)),
             _ => power(a, b),
         }
-    })
+    }))
 }
 
 fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
@@ -118,25 +109,17 @@ const ORDERS: &[(&str, &str)] = &[
 ];
 
 fn clamp() -> NodeDef {
-    let def = NodeDef::new("blender.clamp", "A number kept between two bounds, as Blender does")
+    NodeDef::new("blender.clamp", "A number kept between two bounds, as Blender does")
         .details("NaN stays NaN, unlike with `mix.clamp`.")
-        .setting(
-            "order",
-            SettingKind::Choice(ORDERS),
-            Some(SettingValue::Text("minmax".into())),
-            "the meaning of bounds in the wrong order",
-        )
-        .input("x", Type::F32, "the number")
-        .or_number(0.0)
-        .input("minimum", Type::F32, "the lower bound")
-        .or_number(0.0)
-        .input("maximum", Type::F32, "the upper bound")
-        .or_number(1.0)
-        .output("value", Type::F32, "");
-    lanewise_by_settings(def, |settings, _, _, x| match settings.text("order") {
-        "range" => x[1].lt(x[2]).select(held(x[0], x[1], x[2]), held(x[0], x[2], x[1])),
-        _ => least(greatest(x[0], x[1]), x[2]),
-    })
+        .choice("order", ORDERS, "minmax", "the meaning of bounds in the wrong order")
+        .input_or("x", Type::F32, 0.0, "the number")
+        .input_or("minimum", Type::F32, 0.0, "the lower bound")
+        .input_or("maximum", Type::F32, 1.0, "the upper bound")
+        .output("value", Type::F32, "")
+        .kernel(lanewise_by_settings(|settings, _, x| match settings.text("order") {
+            "range" => x[1].lt(x[2]).select(held(x[0], x[1], x[2]), held(x[0], x[2], x[1])),
+            _ => least(greatest(x[0], x[1]), x[2]),
+        }))
 }
 
 const VECTOR_OPERATIONS: &[(&str, &str)] = &[
@@ -155,22 +138,13 @@ fn vector() -> NodeDef {
             "Entries of the menu that are not listed here mean the same as nodes of the vector and math \
              families, or are in `blender.math` and `blender.normalize`.",
         )
-        .setting(
-            "operation",
-            SettingKind::Choice(VECTOR_OPERATIONS),
-            Some(SettingValue::Text("cross_product".into())),
-            "the operation",
-        )
-        .input("a", Type::VEC3, "the first vector")
-        .or_number(0.0)
-        .input("b", Type::VEC3, "the second")
-        .or_number(0.0)
-        .input("c", Type::F32, "a number, where the operation takes one")
-        .or_number(1.0)
+        .choice("operation", VECTOR_OPERATIONS, "cross_product", "the operation")
+        .input_or("a", Type::VEC3, 0.0, "the first vector")
+        .input_or("b", Type::VEC3, 0.0, "the second")
+        .input_or("c", Type::F32, 1.0, "a number, where the operation takes one")
         .output("value", Type::VEC3, "")
-        .kernel(|parts| {
-            let operation = parts.settings.text("operation").to_owned();
-            Ok(form_kernel(parts, move |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let operation = settings.text("operation").to_owned();
                 let (a, b) = (&x[0], &x[1]);
                 vec![match &*operation {
                     "project" => project(a, b),
@@ -179,7 +153,6 @@ fn vector() -> NodeDef {
                     _ => cross_in_double(a, b),
                 }]
             }))
-        })
 }
 
 fn project<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
@@ -202,8 +175,7 @@ fn refract<'b>(a: &[Val<'b>], b: &[Val<'b>], ratio: Val<'b>) -> Vec<Val<'b>> {
 fn normalize() -> NodeDef {
     NodeDef::new("blender.normalize", "The direction of a vector")
         .details("Zero for a vector that is at most 3.2e-18 long.")
-        .input("vector", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "length 1, or zero")
         .form(|_, inputs| vec![normalized(&inputs[0])])
 }

@@ -34,7 +34,6 @@ const HUES: &[(&str, &str)] = &[
 ];
 
 fn color_ramp() -> NodeDef {
-    let setting = |value: &str| Some(SettingValue::Text(value.into()));
     NodeDef::new("blender.color_ramp", "A color on the way through many")
         .details(
             "The color is that on the way to the first stop, as they are listed, that lies behind the \
@@ -55,16 +54,10 @@ fn color_ramp() -> NodeDef {
             Some(SettingValue::Numbers(vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
             "red, green, blue and alpha of each stop",
         )
-        .setting("model", SettingKind::Choice(MODELS), setting("rgb"), "the channels that are mixed")
-        .setting(
-            "interpolation",
-            SettingKind::Choice(INTERPOLATIONS),
-            setting("linear"),
-            "the way between stops",
-        )
-        .setting("hue", SettingKind::Choice(HUES), setting("near"), "the way between hues")
-        .input("factor", Type::F32, "the position on the ramp")
-        .or_number(0.5)
+        .choice("model", MODELS, "rgb", "the channels that are mixed")
+        .choice("interpolation", INTERPOLATIONS, "linear", "the way between stops")
+        .choice("hue", HUES, "near", "the way between hues")
+        .input_or("factor", Type::F32, 0.5, "the position on the ramp")
         .output("value", Type::COLOR, "the color there")
         .kernel(|parts| {
             let ramp = Ramp::read(parts.settings)?;

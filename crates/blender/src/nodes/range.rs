@@ -28,25 +28,25 @@ fn map_range() -> NodeDef {
         ("to_max", 1.0, "what the end becomes"),
         ("steps", 4.0, "number of steps, where the interpolation has some"),
     ];
-    let def = inputs
+    inputs
         .iter()
-        .fold(def, |def, (name, default, about)| def.input(*name, T, *about).or_number(*default))
-        .output("value", T, "");
-    lanewise_by_settings(def, |settings, _, _, x| {
-        let (to_min, to_max, steps) = (x[3], x[4], x[5]);
-        let way = safe_divide(x[0] - x[1], x[2] - x[1]);
-        let kept = held(way, 0.0, 1.0);
-        let (f, is_smooth) = match settings.text("interpolation") {
-            "stepped" => (safe_divide((way * (steps + 1.0)).floor(), steps), false),
-            "smoothstep" => ((3.0 - kept * 2.0) * (kept * kept), true),
-            "smootherstep" => (kept * kept * kept * (kept * (kept * 6.0 - 15.0) + 10.0), true),
-            _ => (way, false),
-        };
-        let result = to_min + f * (to_max - to_min);
-        if settings.flag("clamp") && !is_smooth {
-            to_min.gt(to_max).select(held(result, to_max, to_min), held(result, to_min, to_max))
-        } else {
-            result
-        }
-    })
+        .fold(def, |def, (name, default, about)| def.input_or(*name, T, *default, *about))
+        .output("value", T, "")
+        .kernel(lanewise_by_settings(|settings, _, x| {
+            let (to_min, to_max, steps) = (x[3], x[4], x[5]);
+            let way = safe_divide(x[0] - x[1], x[2] - x[1]);
+            let kept = held(way, 0.0, 1.0);
+            let (f, is_smooth) = match settings.text("interpolation") {
+                "stepped" => (safe_divide((way * (steps + 1.0)).floor(), steps), false),
+                "smoothstep" => ((3.0 - kept * 2.0) * (kept * kept), true),
+                "smootherstep" => (kept * kept * kept * (kept * (kept * 6.0 - 15.0) + 10.0), true),
+                _ => (way, false),
+            };
+            let result = to_min + f * (to_max - to_min);
+            if settings.flag("clamp") && !is_smooth {
+                to_min.gt(to_max).select(held(result, to_max, to_min), held(result, to_min, to_max))
+            } else {
+                result
+            }
+        }))
 }

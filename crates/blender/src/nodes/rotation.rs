@@ -4,8 +4,8 @@
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel, length, quat_product};
+use millstream_node::{Default, NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings, length, quat_product};
 
 use super::turn::{Rows, rows_of_quat};
 use super::{SHORTEST_SQUARED, cross_in_double, is_zero, normalized, normalized_by_reciprocal};
@@ -30,7 +30,7 @@ fn from_parts() -> NodeDef {
         .iter()
         .fold(def, |def, (name, about)| {
             let real = if *name == "w" { 1.0 } else { 0.0 };
-            def.input(*name, Type::F32, *about).or_number(real)
+            def.input_or(*name, Type::F32, real, *about)
         })
         .output("value", Type::QUAT, "length 1")
         .form(|_, x| {
@@ -44,8 +44,7 @@ fn from_parts() -> NodeDef {
 
 fn to_parts() -> NodeDef {
     let def = NodeDef::new("blender.rotation_to_quaternion", "The four numbers of a rotation")
-        .input("rotation", Type::QUAT, "length 1")
-        .or(Default::Zero);
+        .input_or("rotation", Type::QUAT, Default::Zero, "length 1");
     PARTS
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::F32, *about))
@@ -58,8 +57,7 @@ fn to_euler() -> NodeDef {
             "First about x, then y, then z, each about the fixed axis. Of the two ways to write a \
              rotation the one with the smaller sum of magnitudes; where y is a right angle, z is 0.",
         )
-        .input("rotation", Type::QUAT, "length 1")
-        .or(Default::Zero)
+        .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
         .output("value", Type::VEC3, "angles in radians")
         .form(|_, inputs| vec![euler_of(&rows_of_quat(&inputs[0]), 16.0 * f32::EPSILON)])
 }
@@ -104,34 +102,27 @@ const SPACES: &[(&str, &str)] = &[
 ];
 
 fn rotate_euler() -> NodeDef {
-    let choice = |value: &str| Some(SettingValue::Text(value.into()));
     NodeDef::new("blender.rotate_euler", "Euler angles turned further")
         .details(
             "By way of matrices, which keeps angles apart where y is near a right angle. An axis of \
              length 0 turns nothing.",
         )
-        .setting("by", SettingKind::Choice(TURNS), choice("euler"), "the inputs that define the turn")
-        .setting("space", SettingKind::Choice(SPACES), choice("object"), "about which axes")
-        .input("rotation", Type::VEC3, "angles in radians")
-        .or_number(0.0)
-        .input("angles", Type::VEC3, "angles in radians")
-        .or_number(0.0)
-        .input("axis", Type::VEC3, "of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "angle in radians")
-        .or_number(0.0)
+        .choice("by", TURNS, "euler", "the inputs that define the turn")
+        .choice("space", SPACES, "object", "about which axes")
+        .input_or("rotation", Type::VEC3, 0.0, "angles in radians")
+        .input_or("angles", Type::VEC3, 0.0, "angles in radians")
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+        .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::VEC3, "angles in radians")
-        .kernel(|parts| {
-            let by_axis = parts.settings.text("by") == "axis_angle";
-            let is_local = parts.settings.text("space") == "local";
-            Ok(form_kernel(parts, move |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let by_axis = settings.text("by") == "axis_angle";
+            let is_local = settings.text("space") == "local";
                 let first = rows_of_euler(&x[0]);
                 let then =
                     if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
                 let (a, b) = if is_local { (first, then) } else { (then, first) };
                 vec![euler_of(&normalized_columns(&rows_product(&a, &b)), UPRIGHT)]
             }))
-        })
 }
 
 pub(super) fn rows_product<'b>(a: &Rows<'b>, b: &Rows<'b>) -> Rows<'b> {
@@ -185,10 +176,8 @@ fn from_axis_angle() -> NodeDef {
             "An axis of length 0 gives the rotation that changes nothing; of one whose length squared \
              is at most 1e-35 or no number only the real part remains.",
         )
-        .input("axis", Type::VEC3, "of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "angle in radians")
-        .or_number(0.0)
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+        .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::QUAT, "")
         .form(|_, inputs| {
             let half = inputs[1][0] * 0.5;
@@ -204,8 +193,7 @@ fn to_axis_angle() -> NodeDef {
             "Where the sine of half the angle is below 0.0005 there is no turn: the axis is that of y, \
              its opposite if the real part is negative, zero if that is zero.",
         )
-        .input("rotation", Type::QUAT, "length 1")
-        .or(Default::Zero)
+        .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
         .output("axis", Type::VEC3, "length 1")
         .output("angle", Type::F32, "angle in radians")
         .form(|_, inputs| {
@@ -263,11 +251,10 @@ pub(super) fn axis_number(name: &str) -> usize {
 pub(super) fn axis_setting(
     def: NodeDef,
     name: &'static str,
-    default: &str,
+    default: &'static str,
     about: &'static str,
 ) -> NodeDef {
-    let default = SettingValue::Text(default.into());
-    def.setting(name, SettingKind::Choice(AXES), Some(default), about)
+    def.choice(name, AXES, default, about)
 }
 
 fn from_axes() -> NodeDef {
@@ -278,18 +265,14 @@ fn from_axes() -> NodeDef {
             "Vectors of length 0, of a length whose square is no number, or in line are replaced by some perpendicular one. Both axes must \
              not be the same.",
         )
-        .input("primary", Type::VEC3, "the direction of the primary axis")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("secondary", Type::VEC3, "the approximate direction of the secondary axis")
-        .or_value(Vec3([1.0, 0.0, 0.0]))
+        .input_or("primary", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "the direction of the primary axis")
+        .input_or("secondary", Type::VEC3, Vec3([1.0, 0.0, 0.0]), "the approximate direction of the secondary axis")
         .output("value", Type::QUAT, "length 1")
-        .kernel(|parts| {
-            let first = axis_number(parts.settings.text("primary_axis"));
-            let second = axis_number(parts.settings.text("secondary_axis"));
-            Ok(form_kernel(parts, move |inputs| {
+        .kernel(form_by_settings(|settings, inputs| {
+            let first = axis_number(settings.text("primary_axis"));
+            let second = axis_number(settings.text("secondary_axis"));
                 vec![rotation_of_axes(first, second, &inputs[0], &inputs[1])]
             }))
-        })
 }
 
 fn rotation_of_axes<'b>(

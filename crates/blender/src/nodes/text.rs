@@ -12,8 +12,7 @@ pub(super) fn register(registry: &mut Registry) {
 fn to_float() -> NodeDef {
     NodeDef::new("blender.string_to_float", "The number that a text starts with")
         .details("The number may have a decimal point and an exponent. 0 if the text does not start with a number, or if the number does not fit.")
-        .input("text", Type::STRING, "")
-        .or(Default::Zero)
+        .input_or("text", Type::STRING, Default::Zero, "")
         .output("value", Type::F32, "")
         .output("length", Type::I32, "number of characters that were read")
         .kernel(|_| {
@@ -29,10 +28,8 @@ fn to_integer() -> NodeDef {
             "Digits above 9 are letters. 0 where none starts there, or none that fits, or the base is \
              outside 2 to 36.",
         )
-        .input("text", Type::STRING, "")
-        .or(Default::Zero)
-        .input("base", Type::I32, "2 to 36")
-        .or_number(10.0)
+        .input_or("text", Type::STRING, Default::Zero, "")
+        .input_or("base", Type::I32, 10.0, "2 to 36")
         .output("value", Type::I32, "")
         .output("length", Type::I32, "number of characters that were read")
         .kernel(|_| {

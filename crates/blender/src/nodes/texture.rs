@@ -11,7 +11,7 @@ mod wave;
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::{NodeDef, Registry, Settings};
 
 pub(super) fn register(registry: &mut Registry) {
     noise::register(registry);
@@ -25,19 +25,20 @@ pub(super) fn register(registry: &mut Registry) {
 
 /// Adds the inputs for a position: a vector and, for one or four dimensions, a number.
 fn placed(def: NodeDef) -> NodeDef {
-    def.input("vector", Type::VEC3, "the position; in two dimensions x and y")
-        .or_number(0.0)
-        .input("w", Type::F32, "the coordinate of the only or the fourth dimension")
-        .or_number(0.0)
+    def.input_or("vector", Type::VEC3, 0.0, "the position; in two dimensions x and y").input_or(
+        "w",
+        Type::F32,
+        0.0,
+        "the coordinate of the only or the fourth dimension",
+    )
 }
 
 /// Adds the setting for the number of dimensions.
 fn dimensioned(def: NodeDef) -> NodeDef {
-    let three = Some(SettingValue::Integer(3));
-    def.setting(
+    def.integer(
         "dimensions",
-        SettingKind::Integer(1, 4),
-        three,
+        (1, 4),
+        3,
         "1: along w, 2: x and y, 3: the vector, 4: the vector and w",
     )
 }
@@ -61,16 +62,12 @@ fn mixed<'b>(a: Val<'b>, b: Val<'b>, t: Val<'b>) -> Val<'b> {
     a * (1.0 - t) + b * t
 }
 
-fn text(value: &str) -> SettingValue {
-    SettingValue::Text(value.into())
-}
-
 /// Adds the setting for the greatest number of octaves: forms have no loops.
 fn octaves(def: NodeDef) -> NodeDef {
-    def.setting(
+    def.integer(
         "octaves",
-        SettingKind::Integer(1, 16),
-        Some(SettingValue::Integer(3)),
+        (1, 16),
+        3,
         "how many octaves are computed at most; the detail asks for one more than its whole part, and for \
          another if it has a fraction",
     )

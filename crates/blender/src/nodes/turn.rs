@@ -2,8 +2,8 @@
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{affine, dot, form_kernel, length};
+use millstream_node::{Default, NodeDef, Registry};
+use millstream_nodes::kit::{affine, dot, form_by_settings, length};
 
 use super::rotation::{rows_of_euler, rows_of_turn};
 
@@ -52,10 +52,8 @@ fn rotate_vector() -> NodeDef {
     NodeDef::new("blender.rotate_vector", "A vector turned by a rotation")
         .details("A rotation whose length is not 1 scales by the square of its length.")
         .source("the product of the rotation, the vector and the conjugated rotation")
-        .input("rotation", Type::QUAT, "")
-        .or(Default::Zero)
-        .input("vector", Type::VEC3, "the vector to turn")
-        .or_number(0.0)
+        .input_or("rotation", Type::QUAT, Default::Zero, "")
+        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
         .output("value", Type::VEC3, "the turned vector")
         .form(|_, inputs| vec![turned(&inputs[0], &inputs[1])])
 }
@@ -63,12 +61,9 @@ fn rotate_vector() -> NodeDef {
 fn rotate_about_axis() -> NodeDef {
     NodeDef::new("blender.rotate_about_axis", "A vector turned about an axis")
         .details("Computed with a matrix. An axis of length 0 turns nothing.")
-        .input("vector", Type::VEC3, "the vector to turn")
-        .or_number(0.0)
-        .input("axis", Type::VEC3, "of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "angle in radians")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+        .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::VEC3, "the turned vector")
         .form(|_, x| vec![applied(&rows_of_turn(&x[1], x[2][0]), &x[0])])
 }
@@ -76,28 +71,22 @@ fn rotate_about_axis() -> NodeDef {
 fn rotate_by_angles() -> NodeDef {
     NodeDef::new("blender.rotate_by_angles", "A vector turned about x, then y, then z")
         .details("Computed with a matrix.")
-        .setting("invert", SettingKind::Flag, Some(SettingValue::Flag(false)), "turn back instead")
-        .input("vector", Type::VEC3, "the vector to turn")
-        .or_number(0.0)
-        .input("angles", Type::VEC3, "angles in radians")
-        .or_number(0.0)
+        .flag("invert", false, "turn back instead")
+        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
+        .input_or("angles", Type::VEC3, 0.0, "angles in radians")
         .output("value", Type::VEC3, "the turned vector")
-        .kernel(|parts| {
-            let invert = parts.settings.flag("invert");
-            Ok(form_kernel(parts, move |x| {
-                let rows = rows_of_euler(&x[1]);
-                let columns: Rows<'_> =
-                    std::array::from_fn(|r| std::array::from_fn(|c| rows[c][r]));
-                vec![applied(if invert { &columns } else { &rows }, &x[0])]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let invert = settings.flag("invert");
+            let rows = rows_of_euler(&x[1]);
+            let columns: Rows<'_> = std::array::from_fn(|r| std::array::from_fn(|c| rows[c][r]));
+            vec![applied(if invert { &columns } else { &rows }, &x[0])]
+        }))
 }
 
 fn invert_rotation() -> NodeDef {
     NodeDef::new("blender.invert_rotation", "The opposite rotation")
         .details("The length of the result is the reciprocal of the length of the rotation. Zeros give the identity.")
-        .input("rotation", Type::QUAT, "")
-        .or(Default::Zero)
+        .input_or("rotation", Type::QUAT, Default::Zero, "")
         .output("value", Type::QUAT, "")
         .form(|_, inputs| {
             let q = &inputs[0];
@@ -114,23 +103,14 @@ fn invert_rotation() -> NodeDef {
 fn combine_transform() -> NodeDef {
     NodeDef::new("blender.combine_transform", "A matrix that scales, rotates and moves")
         .details("Scales first, then rotates, then moves. The matrix of the rotation is computed in double precision.")
-        .setting(
-            "constant",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(false)),
-            "translation and rotation are known beforehand: where they change nothing the scale is not \
-             multiplied with zeros, which would make NaN of infinity",
-        )
-        .input("translation", Type::VEC3, "added last")
-        .or_number(0.0)
-        .input("rotation", Type::QUAT, "length 1")
-        .or(Default::Zero)
-        .input("scale", Type::VEC3, "along each axis")
-        .or_number(1.0)
+        .flag("constant", false, "translation and rotation are known beforehand: where they change nothing the scale is not \
+             multiplied with zeros, which would make NaN of infinity")
+        .input_or("translation", Type::VEC3, 0.0, "added last")
+        .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
+        .input_or("scale", Type::VEC3, 1.0, "along each axis")
         .output("value", Type::MAT4, "")
-        .kernel(|parts| {
-            let constant = parts.settings.flag("constant");
-            Ok(form_kernel(parts, move |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let constant = settings.flag("constant");
                 let (moved, rotation, scale) = (&x[0], &x[1], &x[2]);
                 let b = moved[0].builder();
                 let is_still = length(&rotation[1..]).lt(0.5e-7) & length(moved).eq(0.0);
@@ -144,5 +124,4 @@ fn combine_transform() -> NodeDef {
                 });
                 vec![affine(&rows, moved)]
             }))
-        })
 }

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::settings::SettingError;
-use millstream_node::{Kernel, NodeDef, Registry, SettingKind, SettingValue, SocketType};
-use millstream_node::{
-    signature::Default, signature::OutputSocket, signature::Signature, signature::Socket,
-};
-use millstream_nodes::kit::form_kernel;
+use millstream_node::{Default, Kernel, NodeDef, Registry, SettingKind, SettingValue};
 
 use super::cast_to_i32;
+use millstream_nodes::kit::{form_by_settings, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(value());
@@ -31,20 +28,10 @@ fn value() -> NodeDef {
         .sockets_by_settings(|settings| {
             let ty = settings.ty("type");
             let ty = ty.ok_or_else(|| SettingError::refused("type", "is no type"))?;
-            let ty = SocketType::Exact(ty);
-            Ok(Signature {
-                generics: vec![],
-                inputs: vec![Socket {
-                    name: "value".into(),
-                    ty,
-                    default: Default::Zero,
-                    multiple: false,
-                    mutable: false,
-                    scope: vec![],
-                    about: "the value".into(),
-                }],
-                outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
-            })
+            let sockets = NodeDef::new("", "")
+                .input_or("value", ty, Default::Zero, "the value")
+                .output("value", ty, "");
+            Ok(sockets_of(&sockets))
         })
         .kernel(|_| Ok(Kernel::Pass))
 }
@@ -61,35 +48,26 @@ fn to_integer() -> NodeDef {
         .details(
             "What no `i32` holds, and NaN, becomes the least integer, as when processors cast.",
         )
-        .setting(
-            "rounding",
-            SettingKind::Choice(ROUNDINGS),
-            Some(SettingValue::Text("truncate".into())),
-            "the rounding of fractions",
-        )
-        .input("x", Type::F32, "the number")
-        .or_number(0.0)
+        .choice("rounding", ROUNDINGS, "truncate", "the rounding of fractions")
+        .input_or("x", Type::F32, 0.0, "the number")
         .output("value", Type::I32, "")
-        .kernel(|parts| {
-            let rounding: Arc<str> = parts.settings.text("rounding").into();
-            Ok(form_kernel(parts, move |inputs| {
-                let x = inputs[0][0];
-                let x = match &*rounding {
-                    "round" => x.round(),
-                    "floor" => x.floor(),
-                    "ceiling" => x.ceil(),
-                    _ => x,
-                };
-                vec![vec![cast_to_i32(x)]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let rounding: Arc<str> = settings.text("rounding").into();
+            let x = inputs[0][0];
+            let x = match &*rounding {
+                "round" => x.round(),
+                "floor" => x.floor(),
+                "ceiling" => x.ceil(),
+                _ => x,
+            };
+            vec![vec![cast_to_i32(x)]]
+        }))
 }
 
 fn average() -> NodeDef {
     NodeDef::new("blender.average", "The mean of the components of a vector")
         .details("Blender's conversion from a vector to a number.")
-        .input("vector", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "")
         .output("value", Type::F32, "a third of the sum")
         .form(|_, inputs| {
             let v = &inputs[0];
@@ -100,8 +78,7 @@ fn average() -> NodeDef {
 fn is_nonzero() -> NodeDef {
     NodeDef::new("blender.is_nonzero", "Whether some component of a vector is not zero")
         .details("Blender's conversion from a vector to a boolean; NaN counts as zero.")
-        .input("vector", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "")
         .output("value", Type::BOOL, "")
         .form(|_, inputs| {
             let each = inputs[0].iter().map(|x| x.abs().gt(0.0));

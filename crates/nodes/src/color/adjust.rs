@@ -28,9 +28,7 @@ fn adjusting(
     let def = color_input(NodeDef::new(name, summary), "color", "");
     inputs
         .iter()
-        .fold(def, |def, (name, default, about)| {
-            def.input(*name, Type::F32, *about).or_number(*default)
-        })
+        .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about))
         .output("value", Type::COLOR, "")
         .form(move |_, inputs| {
             let numbers: Vec<Val<'_>> = inputs[1..].iter().map(|x| x[0]).collect();

@@ -6,7 +6,7 @@ use millstream_node::{NodeDef, Registry};
 
 use super::{Three, color_input, each, luminance, three, with_alpha};
 use crate::mix::mix;
-use crate::vector::form_kernel;
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(blend());
@@ -56,27 +56,23 @@ fn blend() -> NodeDef {
         .flag("clamp_factor", true, "clamp the factor to 0 to 1")
         .flag("clamp", false, "clamp the result to 0 to 1");
     let def = color_input(color_input(def, "a", "lower color"), "b", "upper color");
-    def.input("factor", Type::F32, "weight of the blended color, 0 to 1")
-        .or_number(0.5)
+    def.input_or("factor", Type::F32, 0.5, "weight of the blended color, 0 to 1")
         .output("value", Type::COLOR, "")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |inputs| {
-                let (a, b, factor) = (&inputs[0], &inputs[1], inputs[2][0]);
-                let factor =
-                    if settings.flag("clamp_factor") { factor.clamp(0.0, 1.0) } else { factor };
-                let mode = settings.text("mode");
-                let blended = blended(mode, three(a), three(b));
-                let mixed = each(three(a), blended, |a, b| mix(a, b, factor));
-                let alpha = if mode == "mix" { mix(a[3], b[3], factor) } else { a[3] };
-                let result = with_alpha(mixed, alpha);
-                if settings.flag("clamp") {
-                    vec![result.into_iter().map(|x| x.clamp(0.0, 1.0)).collect()]
-                } else {
-                    vec![result]
-                }
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let (a, b, factor) = (&inputs[0], &inputs[1], inputs[2][0]);
+            let factor =
+                if settings.flag("clamp_factor") { factor.clamp(0.0, 1.0) } else { factor };
+            let mode = settings.text("mode");
+            let blended = blended(mode, three(a), three(b));
+            let mixed = each(three(a), blended, |a, b| mix(a, b, factor));
+            let alpha = if mode == "mix" { mix(a[3], b[3], factor) } else { a[3] };
+            let result = with_alpha(mixed, alpha);
+            if settings.flag("clamp") {
+                vec![result.into_iter().map(|x| x.clamp(0.0, 1.0)).collect()]
+            } else {
+                vec![result]
+            }
+        }))
 }
 
 fn color_burn<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {

@@ -23,7 +23,7 @@ fn combine() -> NodeDef {
         .iter()
         .fold(def, |def, name| {
             let opaque = if *name == "alpha" { 1.0 } else { 0.0 };
-            def.input(*name, Type::F32, "").or_number(opaque)
+            def.input_or(*name, Type::F32, opaque, "")
         })
         .output("value", Type::COLOR, "combined color")
         .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
@@ -33,8 +33,7 @@ fn separate() -> NodeDef {
     let def = NodeDef::new("color.separate", "The channels of a color")
         .converts()
         .details("Linear light with BT.709 primaries; alpha is not premultiplied.")
-        .input("color", Type::COLOR, "")
-        .or(Default::Zero);
+        .input_or("color", Type::COLOR, Default::Zero, "");
     CHANNELS
         .iter()
         .fold(def, |def, name| def.output(*name, Type::F32, ""))
@@ -49,8 +48,7 @@ fn luminance() -> NodeDef {
              error is at most 3e-7.",
         )
         .source("the luminance row of the BT.709 RGB-to-XYZ matrix: 0.2126, 0.7152, 0.0722")
-        .input("color", Type::COLOR, "")
-        .or(Default::Zero)
+        .input_or("color", Type::COLOR, Default::Zero, "")
         .output("value", Type::F32, "luminance, in the unit of the channels")
         .form(|_, inputs| vec![vec![super::luminance(super::three(&inputs[0]))]])
 }
@@ -63,8 +61,7 @@ fn by_channel(
 ) -> NodeDef {
     NodeDef::new(name, summary)
         .source("IEC 61966-2-1")
-        .input("color", Type::COLOR, "")
-        .or(Default::Zero)
+        .input_or("color", Type::COLOR, Default::Zero, "")
         .output("value", Type::COLOR, "")
         .form(move |_, inputs| {
             let color = &inputs[0];

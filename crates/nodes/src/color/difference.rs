@@ -6,10 +6,10 @@ use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::{NodeDef, Registry};
 
-use super::spaces::{SPACES, Space};
+use super::spaces::Space;
 use super::{Three, color_input, each, three, with_alpha};
 use crate::mix::mix;
-use crate::vector::form_kernel;
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(difference());
@@ -35,17 +35,15 @@ fn difference() -> NodeDef {
         )
         .choice("metric", METRICS, "ciede2000", "metric of the difference");
     color_input(color_input(def, "a", ""), "b", "").output("value", Type::F32, "at least 0").kernel(
-        |parts| {
-            let metric = parts.settings.text("metric");
-            Ok(form_kernel(parts, |x| {
-                let of = |space: Space| [0, 1].map(|i| space.of_linear(three(&x[i])));
-                vec![vec![match metric {
-                    "cie76" => distance(of(Space::Lab)),
-                    "oklab" => distance(of(Space::Oklab)),
-                    _ => ciede2000(of(Space::Lab)),
-                }]]
-            }))
-        },
+        form_by_settings(|settings, x| {
+            let metric = settings.text("metric");
+            let of = |space: Space| [0, 1].map(|i| space.of_linear(three(&x[i])));
+            vec![vec![match metric {
+                "cie76" => distance(of(Space::Lab)),
+                "oklab" => distance(of(Space::Oklab)),
+                _ => ciede2000(of(Space::Lab)),
+            }]]
+        }),
     )
 }
 
@@ -148,28 +146,30 @@ fn mixed() -> NodeDef {
              color spaces with a hue, where it is at most 5e-4.",
         )
         .source("CSS Color Module Level 4, section 12")
-        .choice("space", SPACES, "oklab", "color space in which the colors are mixed")
+        .choice("space", Space::ALL, "oklab", "color space in which the colors are mixed")
         .choice("hue", WAYS, "shorter", "direction from hue to hue");
     color_input(color_input(def, "a", "color at factor 0"), "b", "color at factor 1")
-        .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
-        .or_number(0.5)
+        .input_or(
+            "factor",
+            Type::F32,
+            0.5,
+            "position from a (0) to b (1); extrapolates beyond them",
+        )
         .output("value", Type::COLOR, "")
-        .kernel(|parts| {
-            let space = Space::named(parts.settings.text("space"));
-            let way = parts.settings.text("hue");
-            Ok(form_kernel(parts, |x| {
-                let factor = x[2][0];
-                let [mut a, mut b] = [0, 1].map(|i| space.of_linear(three(&x[i])));
-                if let Some(hue) = hue_of(space) {
-                    // Gray except for rounding.
-                    let [a_grey, b_grey] = [a, b].map(|c| c[1].abs().lt(1e-4));
-                    let (of_a, of_b) = (a[hue], b[hue]);
-                    a[hue] = a_grey.select(of_b, of_a);
-                    b[hue] = b_grey.select(of_a, of_b);
-                    b[hue] = turned(way, a[hue], b[hue]);
-                }
-                let channels = space.to_linear(each(a, b, |a, b| mix(a, b, factor)));
-                vec![with_alpha(channels, mix(x[0][3], x[1][3], factor))]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let space = Space::named(settings.text("space"));
+            let way = settings.text("hue");
+            let factor = x[2][0];
+            let [mut a, mut b] = [0, 1].map(|i| space.of_linear(three(&x[i])));
+            if let Some(hue) = hue_of(space) {
+                // Gray except for rounding.
+                let [a_grey, b_grey] = [a, b].map(|c| c[1].abs().lt(1e-4));
+                let (of_a, of_b) = (a[hue], b[hue]);
+                a[hue] = a_grey.select(of_b, of_a);
+                b[hue] = b_grey.select(of_a, of_b);
+                b[hue] = turned(way, a[hue], b[hue]);
+            }
+            let channels = space.to_linear(each(a, b, |a, b| mix(a, b, factor)));
+            vec![with_alpha(channels, mix(x[0][3], x[1][3], factor))]
+        }))
 }

@@ -6,7 +6,7 @@ use millstream_node::{NodeDef, Registry};
 
 use super::spaces::{BRADFORD, inverse, rgb_to_xyz, times};
 use super::{Three, color_input, each, luminance, three, with_alpha};
-use crate::vector::form_kernel;
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(levels());
@@ -36,7 +36,7 @@ fn levels() -> NodeDef {
     numbers
         .into_iter()
         .fold(color_input(def, "color", ""), |def, (name, default, about)| {
-            def.input(name, Type::F32, about).or_number(default)
+            def.input_or(name, Type::F32, default, about)
         })
         .output("value", Type::COLOR, "")
         .form(|_, x| {
@@ -71,10 +71,14 @@ fn slope_offset_power() -> NodeDef {
         .into_iter()
         .fold(color_input(def, "color", ""), |def, (name, default, about)| {
             let all = default as f32;
-            def.input(name, Type::COLOR, about).or_value(Color([all, all, all, 1.0]))
+            def.input_or(name, Type::COLOR, Color([all, all, all, 1.0]), about)
         })
-        .input("saturation", Type::F32, "factor of the saturation; 0 gives gray, 1 changes nothing")
-        .or_number(1.0)
+        .input_or(
+            "saturation",
+            Type::F32,
+            1.0,
+            "factor of the saturation; 0 gives gray, 1 changes nothing",
+        )
         .output("value", Type::COLOR, "")
         .form(|_, x| {
             let channel = |i: usize| (x[0][i] * x[1][i] + x[2][i]).max(0.0).pow(x[3][i]);
@@ -91,8 +95,7 @@ fn posterize() -> NodeDef {
             "floor(c * steps) / (steps - 1) for each channel c from 0 to 1; alpha does not change.",
         );
     color_input(def, "color", "")
-        .input("steps", Type::F32, "number of values per channel, rounded down, at least 2")
-        .or_number(4.0)
+        .input_or("steps", Type::F32, 4.0, "number of values per channel, rounded down, at least 2")
         .output("value", Type::COLOR, "")
         .form(|_, x| {
             let steps = x[1][0].floor().max(2.0);
@@ -155,23 +158,20 @@ fn tone_map() -> NodeDef {
     )
     .choice("curve", CURVES, "reinhard", "tone curve for a channel c");
     color_input(def, "color", "")
-        .input(
+        .input_or(
             "exposure",
             Type::F32,
+            0.0,
             "exposure in stops, applied first; each stop doubles the light",
         )
-        .or_number(0.0)
-        .input("white", Type::F32, "light that becomes white")
-        .or_number(4.0)
+        .input_or("white", Type::F32, 4.0, "light that becomes white")
         .output("value", Type::COLOR, "")
-        .kernel(|parts| {
-            let curve = parts.settings.text("curve");
-            Ok(form_kernel(parts, |x| {
-                let factor = x[1][0].exp2();
-                let lit = three(&x[0]).map(|c| (c * factor).max(0.0));
-                vec![with_alpha(toned(curve, lit, x[2][0]), x[0][3])]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let curve = settings.text("curve");
+            let factor = x[1][0].exp2();
+            let lit = three(&x[0]).map(|c| (c * factor).max(0.0));
+            vec![with_alpha(toned(curve, lit, x[2][0]), x[0][3])]
+        }))
 }
 
 /// The cone responses to linear light.
@@ -192,10 +192,8 @@ fn adapt() -> NodeDef {
         .source("the Bradford transform: CIE 159, 2004");
     let white = Color([1.0; 4]);
     color_input(def, "color", "")
-        .input("from", Type::COLOR, "color of the original light")
-        .or_value(white)
-        .input("to", Type::COLOR, "color of the new light")
-        .or_value(white)
+        .input_or("from", Type::COLOR, white, "color of the original light")
+        .input_or("to", Type::COLOR, white, "color of the new light")
         .output("value", Type::COLOR, "")
         .form(|_, x| {
             let of_light = |i: usize| {

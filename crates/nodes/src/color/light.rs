@@ -35,8 +35,7 @@ fn blackbody() -> NodeDef {
             "the cubic approximation of the Planckian locus by B. Kang et al., \"Design of \
              advanced color temperature control system for HDTV applications\", 2002",
         )
-        .input("temperature", Type::F32, "temperature in kelvins")
-        .or_number(6500.0)
+        .input_or("temperature", Type::F32, 6500.0, "temperature in kelvins")
         .output("value", Type::COLOR, "linear light")
         .form(|_, inputs| {
             let t = inputs[0][0].clamp(1667.0, 25000.0);
@@ -71,8 +70,7 @@ fn wavelength() -> NodeDef {
             "C. Wyman, P. Sloan, P. Shirley, \"Simple Analytic Approximations to the CIE XYZ Color \
              Matching Functions\", JCGT 2(2), 2013: the multi-lobe fit",
         )
-        .input("wavelength", Type::F32, "wavelength in nanometers")
-        .or_number(550.0)
+        .input_or("wavelength", Type::F32, 550.0, "wavelength in nanometers")
         .output("value", Type::COLOR, "linear light")
         .form(|_, inputs| {
             let w = inputs[0][0];

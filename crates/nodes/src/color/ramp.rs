@@ -7,7 +7,7 @@ use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::spaces::Space;
 use super::{three, with_alpha};
-use crate::vector::form_kernel;
+use crate::shape::form_kernel;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(ramp());
@@ -70,8 +70,7 @@ fn ramp() -> NodeDef {
             "direct",
             "direction from hue to hue, if `interpolation` is linear or ease",
         )
-        .input("factor", Type::F32, "position on the ramp")
-        .or_number(0.5)
+        .input_or("factor", Type::F32, 0.5, "position on the ramp")
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
             let stops = stops(parts.settings)?;

@@ -5,84 +5,40 @@ use millstream_form::Val;
 use millstream_node::{NodeDef, Registry};
 
 use super::{Three, color_input, three, with_alpha};
-use crate::vector::form_kernel;
+use crate::shape::{choices, form_by_settings};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(convert());
 }
 
-/// The meaning of the three channels of a color.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    Linear,
-    Srgb,
-    Hsv,
-    Hsl,
-    SrgbHsv,
-    SrgbHsl,
-    Xyz,
-    Lab,
-    Lch,
-    Oklab,
-    Oklch,
-    Xyy,
-    Luv,
-    DisplayP3,
-    Rec2020,
-    Acescg,
-    Ycbcr,
+choices! {
+    /// The meaning of the three channels of a color.
+    pub(crate) enum Space {
+        Linear = "linear": "linear light with BT.709 primaries, as everywhere else",
+        Srgb = "srgb": "red, green and blue encoded as sRGB",
+        Hsv = "hsv": "hue (0 to 1 is a full turn), saturation and value of the linear channels",
+        Hsl = "hsl": "hue, saturation and lightness of the linear channels",
+        SrgbHsv = "srgb_hsv": "hue, saturation and value of the sRGB channels",
+        SrgbHsl = "srgb_hsl": "hue, saturation and lightness of the sRGB channels, as in CSS",
+        Xyz = "xyz": "CIE XYZ; white has Y = 1",
+        Lab = "lab": "CIE L*a*b* with the white point D65; L* from 0 to 100",
+        Lch = "lch": "L*, chroma and hue (0 to 1 is a full turn) of L*a*b*",
+        Oklab = "oklab": "Oklab: lightness from 0 to 1, a, b",
+        Oklch = "oklch": "lightness, chroma and hue (0 to 1 is a full turn) of Oklab",
+        Xyy = "xyy":
+            "chromaticity x and y and the Y of CIE XYZ; black has the chromaticity of white",
+        Luv = "luv": "CIE L*u*v* with the white point D65; L* from 0 to 100",
+        DisplayP3 = "display_p3": "linear light with the primaries of Display P3",
+        Rec2020 = "rec2020": "linear light with the primaries of BT.2020",
+        Acescg = "acescg":
+            "linear light with the AP1 primaries of ACES, adapted to its white point",
+        Ycbcr = "ycbcr":
+            "luma and color differences of the sRGB channels, by BT.709; differences from -0.5 to \
+             0.5",
+    }
 }
 
-pub(super) const SPACES: &[(&str, &str)] = &[
-    ("linear", "linear light with BT.709 primaries, as everywhere else"),
-    ("srgb", "red, green and blue encoded as sRGB"),
-    ("hsv", "hue (0 to 1 is a full turn), saturation and value of the linear channels"),
-    ("hsl", "hue, saturation and lightness of the linear channels"),
-    ("srgb_hsv", "hue, saturation and value of the sRGB channels"),
-    ("srgb_hsl", "hue, saturation and lightness of the sRGB channels, as in CSS"),
-    ("xyz", "CIE XYZ; white has Y = 1"),
-    ("lab", "CIE L*a*b* with the white point D65; L* from 0 to 100"),
-    ("lch", "L*, chroma and hue (0 to 1 is a full turn) of L*a*b*"),
-    ("oklab", "Oklab: lightness from 0 to 1, a, b"),
-    ("oklch", "lightness, chroma and hue (0 to 1 is a full turn) of Oklab"),
-    ("xyy", "chromaticity x and y and the Y of CIE XYZ; black has the chromaticity of white"),
-    ("luv", "CIE L*u*v* with the white point D65; L* from 0 to 100"),
-    ("display_p3", "linear light with the primaries of Display P3"),
-    ("rec2020", "linear light with the primaries of BT.2020"),
-    ("acescg", "linear light with the AP1 primaries of ACES, adapted to its white point"),
-    (
-        "ycbcr",
-        "luma and color differences of the sRGB channels, by BT.709; differences from -0.5 to 0.5",
-    ),
-];
-
-const ALL: [Space; 17] = [
-    Space::Linear,
-    Space::Srgb,
-    Space::Hsv,
-    Space::Hsl,
-    Space::SrgbHsv,
-    Space::SrgbHsl,
-    Space::Xyz,
-    Space::Lab,
-    Space::Lch,
-    Space::Oklab,
-    Space::Oklch,
-    Space::Xyy,
-    Space::Luv,
-    Space::DisplayP3,
-    Space::Rec2020,
-    Space::Acescg,
-    Space::Ycbcr,
-];
-
 impl Space {
-    /// The space of this name; linear light for any other name.
-    pub(crate) fn named(name: &str) -> Self {
-        let at = SPACES.iter().position(|(space, _)| *space == name);
-        at.map_or(Self::Linear, |at| ALL[at])
-    }
-
     /// Converts linear light to the coordinates of this space.
     pub(crate) fn of_linear(self, c: Three<'_>) -> Three<'_> {
         match self {
@@ -377,16 +333,16 @@ fn convert() -> NodeDef {
              Ottosson, \"A perceptual color space for image processing\", 2020 (Oklab), SMPTE EG \
              432-1 (P3), BT.2020, SMPTE ST 2065-1 and S-2014-004 (ACES), CIE 159 (Bradford)",
         )
-        .choice("from", SPACES, "linear", "color space of the input")
-        .choice("to", SPACES, "oklab", "color space of the output");
-    color_input(def, "color", "").output("value", Type::COLOR, "").kernel(|parts| {
-        let named = |name| Space::named(parts.settings.text(name));
-        let (from, to) = (named("from"), named("to"));
-        Ok(form_kernel(parts, |inputs| {
+        .choice("from", Space::ALL, "linear", "color space of the input")
+        .choice("to", Space::ALL, "oklab", "color space of the output");
+    color_input(def, "color", "").output("value", Type::COLOR, "").kernel(form_by_settings(
+        |settings, inputs| {
+            let named = |name| Space::named(settings.text(name));
+            let (from, to) = (named("from"), named("to"));
             let color = &inputs[0];
             let channels =
                 if from == to { three(color) } else { to.of_linear(from.to_linear(three(color))) };
             vec![with_alpha(channels, color[3])]
-        }))
-    })
+        },
+    ))
 }

@@ -124,8 +124,7 @@ impl Injector {
         let def = NodeDef::new(self.name, self.summary).details(self.details);
         let (name, about) = self.input;
         scoped(def, inject(self.feature.clone()))
-            .input(name, self.feature.ty(), about)
-            .or_number(0.0)
+            .input_or(name, self.feature.ty(), 0.0, about)
             .kernel(|_| Ok(Kernel::Pass))
     }
 }
@@ -151,9 +150,12 @@ fn with_named(def: NodeDef, named: Named, input: (&'static str, &'static str)) -
         .sockets_by_settings(move |settings| {
             let feature = named_feature(settings, named)?;
             let ty = feature.ty();
-            let sockets = scoped(NodeDef::new("", ""), inject(feature))
-                .input(input.0, ty, input.1)
-                .or(millstream_node::Default::Zero);
+            let sockets = scoped(NodeDef::new("", ""), inject(feature)).input_or(
+                input.0,
+                ty,
+                millstream_node::Default::Zero,
+                input.1,
+            );
             Ok(sockets_of(&sockets))
         })
         .kernel(|_| Ok(Kernel::Pass))
@@ -223,8 +225,7 @@ impl Shift {
         let def = NodeDef::new(self.name, self.summary).details(self.details);
         let rule = modify(self.feature.clone(), |old, by| old + by);
         scoped(def, rule.expect("the built-in features with a shift consist of numbers"))
-            .input("by", self.feature.ty(), self.about)
-            .or_number(0.0)
+            .input_or("by", self.feature.ty(), 0.0, self.about)
             .kernel(|_| Ok(Kernel::Pass))
     }
 }
@@ -234,8 +235,7 @@ fn scale_time() -> NodeDef {
         .details("What is linked to `value` sees the time multiplied by `factor`.");
     let rule = modify(Feature::Time, |old, factor| old * factor);
     scoped(def, rule.expect("the time is a number"))
-        .input("factor", Type::F64, "factor of the time")
-        .or_number(1.0)
+        .input_or("factor", Type::F64, 1.0, "factor of the time")
         .kernel(|_| Ok(Kernel::Pass))
 }
 
@@ -258,9 +258,12 @@ fn shift_feature() -> NodeDef {
                     format!("nothing can be added to {}", ty.with_article()),
                 )
             })?;
-            let sockets = scoped(NodeDef::new("", ""), rule)
-                .input("by", ty, "value added to the feature")
-                .or(millstream_node::Default::Zero);
+            let sockets = scoped(NodeDef::new("", ""), rule).input_or(
+                "by",
+                ty,
+                millstream_node::Default::Zero,
+                "value added to the feature",
+            );
             Ok(sockets_of(&sockets))
         })
         .kernel(|_| Ok(Kernel::Pass))

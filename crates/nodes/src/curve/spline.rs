@@ -109,9 +109,13 @@ fn piece(
     let def = NodeDef::new(name, summary).details(details).source(source).generic("T", POINTS);
     points
         .into_iter()
-        .fold(def, |def, (name, about)| def.input(name, T, about).or_number(0.0))
-        .input("t", Type::F32, "parameter: 0 at the start, 1 at the end; extrapolates beyond them")
-        .or_number(0.5)
+        .fold(def, |def, (name, about)| def.input_or(name, T, 0.0, about))
+        .input_or(
+            "t",
+            Type::F32,
+            0.5,
+            "parameter: 0 at the start, 1 at the end; extrapolates beyond them",
+        )
         .output("point", T, "")
         .output("slope", T, "derivative with respect to t")
         .form(move |_, inputs| {

@@ -3,19 +3,21 @@
 use super::calendar::{
     DAY, LAST_YEAR, Moment, date_of, days_in_month, days_of, first_monday, is_leap,
 };
+use crate::shape::choices;
 
-/// A format of a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    DateTime,
-    Date,
-    Time,
-    Week,
-    DayOfYear,
-    WeekdayName,
-    WeekdayShort,
-    MonthName,
-    MonthShort,
+choices! {
+    /// A format of a moment.
+    pub(super) enum Form {
+        DateTime = "date_time": "`2024-05-06T07:08:09Z`",
+        Date = "date": "`2024-05-06`",
+        Time = "time": "`07:08:09`",
+        Week = "week": "`2024-W19-1`",
+        DayOfYear = "day_of_year": "`2024-127`",
+        WeekdayName = "weekday_name": "`Monday`",
+        WeekdayShort = "weekday_short": "`Mon`",
+        MonthName = "month_name": "`May`, `September`",
+        MonthShort = "month_short": "`May`, `Sep`",
+    }
 }
 
 const WEEKDAYS: [&str; 7] =
@@ -35,22 +37,6 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-
-impl Form {
-    pub(super) fn of(name: &str) -> Self {
-        match name {
-            "date" => Self::Date,
-            "time" => Self::Time,
-            "week" => Self::Week,
-            "day_of_year" => Self::DayOfYear,
-            "weekday_name" => Self::WeekdayName,
-            "weekday_short" => Self::WeekdayShort,
-            "month_name" => Self::MonthName,
-            "month_short" => Self::MonthShort,
-            _ => Self::DateTime,
-        }
-    }
-}
 
 /// The text of a moment, with `digits` decimals of the seconds.
 pub(super) fn written(moment: Moment, form: Form, digits: u32) -> String {

@@ -3,8 +3,10 @@
 use millstream_base::{Column, Type, Value, ValueType};
 use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
-use super::{ITEM, LIST, Outside, Sources, entries, entry, for_built_in, on_lists};
+use super::{ITEM, LIST, Outside, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, ListEdit, check_length, first, function, put};
+use crate::each::{Places, each_pick};
+use crate::shape::for_type;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(set());
@@ -22,14 +24,13 @@ fn set() -> NodeDef {
         )
         .input("list", LIST, "")
         .mutable()
-        .input("index", Type::I32, "index of the item, from 0")
-        .or_number(0.0)
+        .input_or("index", Type::I32, 0.0, "index of the item, from 0")
         .input("item", ITEM, "new item")
         .output("value", LIST, "list with the new item")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(for_built_in!(
-                parts.generics[0],
+            Ok(for_type!(
+                built_in parts.generics[0],
                 T => function(move |call| set_typed::<T>(call, outside)),
                 function(move |call| set_any(call, outside))
             ))
@@ -81,8 +82,8 @@ fn append() -> NodeDef {
         .input("item", ITEM, "new last item")
         .output("value", LIST, "list with the new item")
         .kernel(|parts| {
-            Ok(for_built_in!(
-                parts.generics[0],
+            Ok(for_type!(
+                built_in parts.generics[0],
                 T => function(append_typed::<T>),
                 function(append_any)
             ))
@@ -129,8 +130,7 @@ fn insert() -> NodeDef {
              the end for the length or more.",
         )
         .input("list", LIST, "")
-        .input("index", Type::I32, "index of the new item, from 0")
-        .or_number(0.0)
+        .input_or("index", Type::I32, 0.0, "index of the new item, from 0")
         .input("item", ITEM, "item to insert")
         .output("value", LIST, "list with the new item")
         .kernel(|_| Ok(function(inserted)))
@@ -160,28 +160,17 @@ fn remove() -> NodeDef {
     Outside::setting(on_lists("list.remove", "Removes one item of a list"))
         .details("An empty list fails for any index, whatever the setting.")
         .input("list", LIST, "")
-        .input("index", Type::I32, "index of the item, from 0")
-        .or_number(0.0)
+        .input_or("index", Type::I32, 0.0, "index of the item, from 0")
         .output("value", LIST, "list without the item")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(function(move |call| removed(call, outside)))
+            Ok(function(each_pick::<(Places, i32)>(
+                |(list, _)| list.len(),
+                move |element, (list, index), positions| {
+                    let at = list.start + outside.place(index, list.len(), element.i)?;
+                    positions.extend((list.start..at).chain(at + 1..list.end));
+                    Ok(())
+                },
+            )))
         })
-}
-
-fn removed(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
-    let source = crate::cells::items(call, 0);
-    let mut cells = ListCells::new(call);
-    let (lists, indices) = (call.lists(0), call.input::<i32>(1));
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, positions| {
-            let range = lists.parts(i).1;
-            let at = range.start + outside.place(indices.get(i), range.len(), i)?;
-            positions.extend((range.start..at).chain(at + 1..range.end));
-            Ok(())
-        },
-    )?;
-    cells.put_from(call, &source)
 }

@@ -3,11 +3,11 @@
 use millstream_base::{Lane, Type, ValueType};
 use millstream_form::LaneValue;
 use millstream_node::function::SharedFunction;
-use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Settings};
+use millstream_node::{Among, Kernel, NodeDef, Registry, Settings};
 use std::sync::Arc;
 
-use super::{LIST, slice};
-use crate::cells::ListCells;
+use super::LIST;
+use crate::each::{Items, each_list};
 use crate::shape::{list_of, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -71,17 +71,11 @@ fn conversion_from<T: ValueType + LaneValue>(to: Lane) -> SharedFunction {
 }
 
 fn converted<T: ValueType + Copy, R: ValueType>(item: fn(T) -> R) -> SharedFunction {
-    Arc::new(move |call: &mut Call<'_>| -> Result<(), Failure> {
-        let mut cells = ListCells::<R>::new(call);
-        let lists = call.lists(0);
-        cells.fill(
-            call,
-            |i| lists.n_items(i),
-            |i, items| {
-                items.extend(slice::<T>(&lists, i).iter().map(|x| item(*x)));
-                Ok(())
-            },
-        )?;
-        cells.put(call)
-    })
+    Arc::new(each_list::<(Items<T>,), R>(
+        |(items,)| items.len(),
+        move |_, (items,), converted| {
+            converted.extend(items.iter().map(|x| item(*x)));
+            Ok(())
+        },
+    ))
 }

@@ -3,38 +3,16 @@
 use std::ops::Range;
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
-use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, Settings};
+use millstream_node::{Call, Failure, NodeDef, Registry, Settings};
 
-use super::sample::{MIXED, Mixed};
+use super::sample::Mixed;
 use super::{ITEM, LIST, slice};
 use crate::cells::{Cells, function};
-use crate::shape::list_of;
+use crate::shape::{FLOATS, choices, for_type, list_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(interpolate());
 }
-
-const INTERPOLATIONS: &[(&str, &str)] = &[
-    ("nearest", "the nearest point; the later one of two equally near points"),
-    ("linear", "a straight line between neighbors"),
-    (
-        "cubic",
-        "a smooth curve; its slope at each point is that of the parabola through the point and its \
-         neighbors",
-    ),
-    ("monotone", "a smooth curve that rises and falls only where the points do"),
-];
-
-const BEYOND: &[(&str, &str)] = &[
-    ("clamp", "the value of the end point"),
-    ("line", "a straight line through the last two points at that end"),
-    (
-        "wrap",
-        "the points repeat in both directions, with the last point of one copy at the first of the \
-         next",
-    ),
-    ("mirror", "the points repeat, alternately reversed"),
-];
 
 fn interpolate() -> NodeDef {
     NodeDef::new("list.interpolate", "Interpolates between points at uneven positions")
@@ -52,31 +30,41 @@ fn interpolate() -> NodeDef {
              piecewise cubic interpolants\", 1984, with the end slopes of C. Moler, \"Numerical \
              Computing with MATLAB\", 3.6",
         )
-        .choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between points")
-        .choice("beyond", BEYOND, "clamp", "how the curve continues beyond the ends")
-        .generic("T", MIXED)
+        .choice("interpolation", Interpolation::ALL, "linear", "shape of the curve between points")
+        .choice("beyond", Beyond::ALL, "clamp", "how the curve continues beyond the ends")
+        .generic("T", FLOATS)
         .input("positions", list_of(Type::F64), "positions of the points, ascending")
         .input("values", LIST, "value of each point")
-        .input("at", Type::F64, "position of the result, in the unit of `positions`")
-        .or_number(0.0)
+        .input_or("at", Type::F64, 0.0, "position of the result, in the unit of `positions`")
         .output("value", ITEM, "")
-        .kernel(|parts| Ok(interpolated(parts.generics[0], Curve::of(parts.settings))))
+        .kernel(|parts| {
+            let curve = Curve::of(parts.settings);
+            Ok(for_type!(floats parts.generics[0], T => {
+                function(move |call| on_lists::<T>(call, curve))
+            }))
+        })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interpolation {
-    Nearest,
-    Linear,
-    Cubic,
-    Monotone,
+choices! {
+    enum Interpolation {
+        Nearest = "nearest": "the nearest point; the later one of two equally near points",
+        Linear = "linear": "a straight line between neighbors",
+        Cubic = "cubic":
+            "a smooth curve; its slope at each point is that of the parabola through the point and \
+             its neighbors",
+        Monotone = "monotone": "a smooth curve that rises and falls only where the points do",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beyond {
-    Clamp,
-    Line,
-    Wrap,
-    Mirror,
+choices! {
+    enum Beyond {
+        Clamp = "clamp": "the value of the end point",
+        Line = "line": "a straight line through the last two points at that end",
+        Wrap = "wrap":
+            "the points repeat in both directions, with the last point of one copy at the first of \
+             the next",
+        Mirror = "mirror": "the points repeat, alternately reversed",
+    }
 }
 
 /// The settings.
@@ -123,18 +111,8 @@ vectors!(Vec2 Vec3 Vec4);
 impl Curve {
     fn of(settings: &Settings) -> Self {
         Self {
-            interpolation: match settings.text("interpolation") {
-                "nearest" => Interpolation::Nearest,
-                "cubic" => Interpolation::Cubic,
-                "monotone" => Interpolation::Monotone,
-                _ => Interpolation::Linear,
-            },
-            beyond: match settings.text("beyond") {
-                "line" => Beyond::Line,
-                "wrap" => Beyond::Wrap,
-                "mirror" => Beyond::Mirror,
-                _ => Beyond::Clamp,
-            },
+            interpolation: Interpolation::named(settings.text("interpolation")),
+            beyond: Beyond::named(settings.text("beyond")),
         }
     }
 
@@ -287,20 +265,6 @@ impl<T: Components> Points<'_, T> {
         } else {
             steep
         }
-    }
-}
-
-fn interpolated(ty: Type, curve: Curve) -> Kernel {
-    if ty == Type::F32 {
-        function(move |call| on_lists::<f32>(call, curve))
-    } else if ty == Type::F64 {
-        function(move |call| on_lists::<f64>(call, curve))
-    } else if ty == Type::VEC2 {
-        function(move |call| on_lists::<Vec2>(call, curve))
-    } else if ty == Type::VEC3 {
-        function(move |call| on_lists::<Vec3>(call, curve))
-    } else {
-        function(move |call| on_lists::<Vec4>(call, curve))
     }
 }
 

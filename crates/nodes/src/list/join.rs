@@ -5,6 +5,7 @@ use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{LIST, Sources, on_lists};
 use crate::cells::{ListCells, check_length, first, function, is_uniform, items};
+use crate::each::{Places, each_pick};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(concat());
@@ -61,25 +62,15 @@ fn repeat() -> NodeDef {
     on_lists("list.repeat", "Repeats a list")
         .details("A count of 0 or less gives an empty list.")
         .input("list", LIST, "list to repeat; a single item is a list too")
-        .input("count", Type::I32, "number of repetitions")
-        .or_number(2.0)
+        .input_or("count", Type::I32, 2.0, "number of repetitions")
         .output("value", LIST, "")
-        .kernel(|_| Ok(function(repeated)))
-}
-
-fn repeated(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let lists = call.lists(0);
-    let counts = call.input::<i32>(1);
-    let times = |i: usize| counts.get(i).max(0) as usize;
-    let n_items = |i: usize| lists.n_items(i).saturating_mul(times(i));
-    cells.fill(call, n_items, |i, positions| {
-        let range = lists.parts(i).1;
-        if !range.is_empty() {
-            (0..times(i)).for_each(|_| positions.extend(range.clone()));
-        }
-        Ok(())
-    })?;
-    cells.put_from(call, &source)
+        .function(each_pick::<(Places, i32)>(
+            |(list, count)| list.len().saturating_mul(count.max(0) as usize),
+            |_, (list, count), positions| {
+                if !list.is_empty() {
+                    (0..count).for_each(|_| positions.extend(list.clone()));
+                }
+                Ok(())
+            },
+        ))
 }

@@ -1,13 +1,14 @@
 //! New lists: computed items, axes, ranges, single items.
 
 use millstream_base::ramp::Ramp;
-use millstream_base::{Feature, Type, ValueType};
+use millstream_base::{Feature, Type};
 use millstream_node::{Among, Call, Failure, NodeDef, Registry, ScopeRule};
 
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, function, handing_on};
 use crate::context::{along, with_axis};
-use crate::shape::sockets_of;
+use crate::each::each_list;
+use crate::shape::{ORDERED, for_type, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(generate());
@@ -25,8 +26,7 @@ fn generate() -> NodeDef {
         )
         .input("item", ITEM, "item, computed for each index")
         .scope(ScopeRule::Each { feature: Feature::Index, count: 1 })
-        .input("count", Type::I32, "number of items")
-        .or_number(0.0)
+        .input_or("count", Type::I32, 0.0, "number of items")
         .output("value", LIST, "")
         // The items are gathered before the kernel is called.
         .kernel(|_| Ok(handing_on()))
@@ -88,37 +88,19 @@ fn range() -> NodeDef {
             "Item i is computed as `start + i * step`, so rounding errors do not accumulate. \
              Integers wrap around. A negative count gives an empty list.",
         )
-        .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
-        .input("start", ITEM, "first number")
-        .or_number(0.0)
-        .input("step", ITEM, "difference between neighbors")
-        .or_number(1.0)
-        .input("count", Type::I32, "number of items")
-        .or_number(10.0)
+        .generic("T", ORDERED)
+        .input_or("start", ITEM, 0.0, "first number")
+        .input_or("step", ITEM, 1.0, "difference between neighbors")
+        .input_or("count", Type::I32, 10.0, "number of items")
         .output("value", LIST, "")
         .kernel(|parts| {
-            let ty = parts.generics[0];
-            Ok(if ty == Type::I32 {
-                function(ramp::<i32>)
-            } else if ty == Type::I64 {
-                function(ramp::<i64>)
-            } else if ty == Type::F32 {
-                function(ramp::<f32>)
-            } else {
-                function(ramp::<f64>)
-            })
+            Ok(for_type!(ordered parts.generics[0], T => function(each_list::<(T, T, i32), T>(
+                |(_, _, count)| count.max(0) as usize,
+                |_, (start, step, count), items| {
+                    let all = 0..count.max(0) as usize;
+                    items.extend(all.map(|k| T::ramp(&start, &step, k)));
+                    Ok(())
+                },
+            ))))
         })
-}
-
-fn ramp<T: ValueType + Ramp>(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = ListCells::new(call);
-    let (starts, steps) = (call.input::<T>(0), call.input::<T>(1));
-    let counts = call.input::<i32>(2);
-    let n_items = |i: usize| counts.get(i).max(0) as usize;
-    cells.fill(call, n_items, |i, items| {
-        let (start, step) = (starts.get(i), steps.get(i));
-        items.extend((0..n_items(i)).map(|k| T::ramp(&start, &step, k)));
-        Ok(())
-    })?;
-    cells.put(call)
 }

@@ -7,7 +7,7 @@ use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
 
 use super::LIST;
 use crate::cells::{ListCells, function, items};
-use crate::table::values::{Given, HOW, How, filled, is_missing};
+use crate::missing::{Filling, Given, filled, is_missing};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(fill());
@@ -21,14 +21,13 @@ fn fill() -> NodeDef {
              a neighbor on the requested side stays missing. A mean is summed from the first item \
              to the last. Texts can be filled with a value, or from the previous or the next item.",
         )
-        .choice("how", HOW, "value", "how missing items are replaced")
+        .choice("how", Filling::ALL, "value", "how missing items are replaced")
         .generic("T", Among::These(&[Type::F32, Type::F64, Type::STRING]))
         .input("list", LIST, "")
-        .input("value", SocketType::Generic(0), "replacement of missing items")
-        .or_number(0.0)
+        .input_or("value", SocketType::Generic(0), 0.0, "replacement of missing items")
         .output("value", LIST, "list with missing items filled in")
         .kernel(|parts| {
-            let (how, ty) = (How::of(parts.settings.text("how")), parts.generics[0]);
+            let (how, ty) = (Filling::named(parts.settings.text("how")), parts.generics[0]);
             Ok(if ty == Type::STRING {
                 function(move |call| filled_lists(call, how, Given::Text))
             } else if ty == Type::F32 {
@@ -41,7 +40,7 @@ fn fill() -> NodeDef {
 
 fn filled_lists<T: ValueType>(
     call: &mut Call<'_>,
-    how: How,
+    how: Filling,
     given: impl Fn(T) -> Given,
 ) -> Result<(), Failure> {
     let mut cells = ListCells::<T>::new(call);

@@ -46,8 +46,7 @@ fn chunks() -> NodeDef {
     on_lists("list.chunks", "Splits a list into chunks of equal length")
         .details("The last chunk may be shorter. A length below 1 counts as 1.")
         .input("list", ITEM, "list to split, with items of any type")
-        .input("length", Type::I32, "items per chunk")
-        .or_number(2.0)
+        .input_or("length", Type::I32, 2.0, "items per chunk")
         .output("value", LIST, "chunks in order")
         .kernel(|parts| {
             let ty = parts.generics[0];

@@ -8,9 +8,10 @@ use millstream_form::{Form, LaneValue};
 use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::sort_long;
-use super::{LIST, on_lists, slice};
+use super::{LIST, on_lists};
 use crate::cells::{ListCells, ListEdit, function, items, put};
-use crate::shape::list_of;
+use crate::each::{Items, Places, each_list, each_pick};
+use crate::shape::{for_type, list_of};
 use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -25,22 +26,13 @@ fn reverse() -> NodeDef {
     on_lists("list.reverse", "Reverses a list")
         .input("list", LIST, "")
         .output("value", LIST, "items in reverse order")
-        .kernel(|_| Ok(function(reversed)))
-}
-
-fn reversed(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let lists = call.lists(0);
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, positions| {
-            positions.extend(lists.parts(i).1.rev());
-            Ok(())
-        },
-    )?;
-    cells.put_from(call, &source)
+        .function(each_pick::<(Places,)>(
+            |(list,)| list.len(),
+            |_, (list,), positions| {
+                positions.extend(list.rev());
+                Ok(())
+            },
+        ))
 }
 
 /// Types that can be sorted.
@@ -120,22 +112,6 @@ pub(super) fn descending(def: NodeDef) -> NodeDef {
     def.flag("descending", false, "sort in descending order")
 }
 
-/// The kernel for the type of the items.
-macro_rules! for_ordered {
-    ($ty:expr, $T:ident => $kernel:expr) => {
-        for_ordered!(@ $ty, $T => $kernel, [bool, i32, i64, f32, f64, Arc<str>])
-    };
-    (@ $ty:expr, $T:ident => $kernel:expr, [$($rust:ty),*]) => {{
-        let ty = $ty;
-        $(if ty == Type::of::<$rust>() {
-            type $T = $rust;
-            return $kernel;
-        })*
-        unreachable!("the socket takes types that can be sorted, not {ty}")
-    }};
-}
-pub(super) use for_ordered;
-
 fn sort() -> NodeDef {
     ordering("list.sort", "Sorts a list")
         .input("list", LIST, "")
@@ -145,7 +121,7 @@ fn sort() -> NodeDef {
 }
 
 fn sorting(ty: Type, descending: bool) -> Kernel {
-    for_ordered!(ty, T => function(move |call| {
+    for_type!(sortable ty, T => function(move |call| {
         let lists = ListEdit::take(call, 0);
         let mut pace = call.pace();
         let sorted = lists.edit(call, |_, items: &mut [T]| {
@@ -165,32 +141,26 @@ fn sort_indices() -> NodeDef {
 }
 
 fn sorting_indices(ty: Type, descending: bool) -> Kernel {
-    for_ordered!(ty, T => function(move |call| indices_in_order::<T>(call, descending)))
+    for_type!(sortable ty, T => ordering_indices::<T>(descending))
 }
 
-fn indices_in_order<T: Ordered>(call: &mut Call<'_>, descending: bool) -> Result<(), Failure> {
-    let mut cells = ListCells::<i32>::new(call);
-    let (lists, mut pace) = (call.lists(0), call.pace());
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, indices| {
-            let items = slice::<T>(&lists, i);
+fn ordering_indices<T: Ordered>(descending: bool) -> Kernel {
+    function(each_list::<(Items<T>,), i32>(
+        |(items,)| items.len(),
+        move |element, (items,), indices| {
             let n = i32::try_from(items.len()).map_err(|_| {
-                Failure::at(
-                    i,
-                    "the list has more items than an `i32` index can \
-                                             count; sort a shorter part of it",
+                element.failure(
+                    "the list has more items than an `i32` index can count; sort a shorter part of \
+                     it",
                 )
             })?;
             let start = indices.len();
             indices.extend(0..n);
             let key = |index: &i32| &items[*index as usize];
             let order = |a: &i32, b: &i32| compare(key(a), key(b), descending);
-            sort_by(&mut indices[start..], &mut pace, order)
+            sort_by(&mut indices[start..], &mut element.pace, order)
         },
-    )?;
-    cells.put(call)
+    ))
 }
 
 fn rotate() -> NodeDef {
@@ -200,28 +170,22 @@ fn rotate() -> NodeDef {
              the length.",
         )
         .input("list", LIST, "")
-        .input("steps", Type::I32, "index of the item that becomes the first; may be negative")
-        .or_number(1.0)
+        .input_or(
+            "steps",
+            Type::I32,
+            1.0,
+            "index of the item that becomes the first; may be negative",
+        )
         .output("value", LIST, "rotated items")
-        .kernel(|_| Ok(function(rotated)))
-}
-
-fn rotated(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let (lists, steps) = (call.lists(0), call.input::<i32>(1));
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, positions| {
-            let range = lists.parts(i).1;
-            let n = range.len().max(1) as i64;
-            let first = range.start + i64::from(steps.get(i)).rem_euclid(n) as usize;
-            positions.extend((first..range.end).chain(range.start..first));
-            Ok(())
-        },
-    )?;
-    cells.put_from(call, &source)
+        .function(each_pick::<(Places, i32)>(
+            |(list, _)| list.len(),
+            |_, (list, steps), positions| {
+                let n = list.len().max(1) as i64;
+                let first = list.start + i64::from(steps).rem_euclid(n) as usize;
+                positions.extend((first..list.end).chain(list.start..first));
+                Ok(())
+            },
+        ))
 }
 
 fn shuffle() -> NodeDef {
@@ -232,8 +196,7 @@ fn shuffle() -> NodeDef {
         )
         .source(crate::random::SOURCE)
         .input("list", LIST, "")
-        .input("seed", Type::I32, "random seed that selects the order")
-        .or_number(0.0)
+        .input_or("seed", Type::I32, 0.0, "random seed that selects the order")
         .output("value", LIST, "shuffled items")
         .kernel(|_| {
             let drawn = crate::random::shuffled_key();

@@ -1,10 +1,11 @@
 //! Items picked or repeated by a pattern.
 
 use millstream_base::Type;
-use millstream_node::{Call, Failure, NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
-use super::{ITEM, LIST, Sources, entries, entry, on_lists, slice};
+use super::{ITEM, LIST, Sources, entries, entry, on_lists};
 use crate::cells::{ListCells, function, items};
+use crate::each::{Items, Places, each_list, each_pick};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -22,26 +23,14 @@ fn places() -> NodeDef {
         )
         .input("list", list_of(Type::BOOL), "conditions")
         .output("value", list_of(Type::I32), "indices of the true conditions, from 0")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<i32>::new(call);
-                let lists = call.lists(0);
-                let places = |i: usize| {
-                    let all = slice::<bool>(&lists, i).iter().enumerate();
-                    all.filter(|(_, holds)| **holds)
-                        .map(|(at, _)| i32::try_from(at).unwrap_or(i32::MAX))
-                };
-                cells.fill(
-                    call,
-                    |i| places(i).count(),
-                    |i, out| {
-                        out.extend(places(i));
-                        Ok(())
-                    },
-                )?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Items<bool>,), i32>(
+            |(conditions,)| conditions.iter().filter(|holds| **holds).count(),
+            |_, (conditions,), out| {
+                let places = conditions.iter().enumerate().filter(|(_, holds)| **holds);
+                out.extend(places.map(|(at, _)| i32::try_from(at).unwrap_or(i32::MAX)));
+                Ok(())
+            },
+        ))
 }
 
 fn every() -> NodeDef {
@@ -52,39 +41,28 @@ fn every() -> NodeDef {
              is outside the list.",
         )
         .input("list", LIST, "")
-        .input("start", Type::I32, "index of the first item to take")
-        .or_number(0.0)
-        .input("step", Type::I32, "distance from one taken item to the next")
-        .or_number(2.0)
+        .input_or("start", Type::I32, 0.0, "index of the first item to take")
+        .input_or("step", Type::I32, 2.0, "distance from one taken item to the next")
         .output("value", LIST, "")
-        .kernel(|_| Ok(function(stepped)))
+        .function(each_pick::<(Places, i32, i32)>(
+            |(list, start, step)| walk(list.len(), start, step).2,
+            |_, (list, start, step), positions| {
+                let (start, step, count) = walk(list.len(), start, step);
+                positions
+                    .extend((0..count as i64).map(|k| list.start + (start + k * step) as usize));
+                Ok(())
+            },
+        ))
 }
 
-fn stepped(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let lists = call.lists(0);
-    let (starts, steps) = (call.input::<i32>(1), call.input::<i32>(2));
-    // The first position, the step, and the number of items.
-    let walk = |i: usize| {
-        let n = lists.n_items(i) as i64;
-        let (start, step) = (i64::from(starts.get(i)), i64::from(steps.get(i)));
-        let (start, step) =
-            (if start < 0 { start + n } else { start }, if step == 0 { 1 } else { step });
-        let left = if step > 0 { n - 1 - start } else { start };
-        let is_inside = (0..n).contains(&start);
-        (start, step, if is_inside { (left / step.abs() + 1) as usize } else { 0 })
-    };
-    cells.fill(
-        call,
-        |i| walk(i).2,
-        |i, positions| {
-            let ((start, step, count), first) = (walk(i), lists.parts(i).1.start);
-            positions.extend((0..count as i64).map(|k| first + (start + k * step) as usize));
-            Ok(())
-        },
-    )?;
-    cells.put_from(call, &source)
+/// The first position, the step, and the number of items.
+fn walk(n: usize, start: i32, step: i32) -> (i64, i64, usize) {
+    let (n, start, step) = (n as i64, i64::from(start), i64::from(step));
+    let (start, step) =
+        (if start < 0 { start + n } else { start }, if step == 0 { 1 } else { step });
+    let left = if step > 0 { n - 1 - start } else { start };
+    let is_inside = (0..n).contains(&start);
+    (start, step, if is_inside { (left / step.abs() + 1) as usize } else { 0 })
 }
 
 fn repeat_items() -> NodeDef {
@@ -94,29 +72,16 @@ fn repeat_items() -> NodeDef {
              list.",
         )
         .input("list", LIST, "")
-        .input("count", Type::I32, "number of repetitions of each item")
-        .or_number(2.0)
+        .input_or("count", Type::I32, 2.0, "number of repetitions of each item")
         .output("value", LIST, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let source = items(call, 0);
-                let mut cells = ListCells::new(call);
-                let lists = call.lists(0);
-                let counts = call.input::<i32>(1);
-                let times = |i: usize| counts.get(i).max(0) as usize;
-                cells.fill(
-                    call,
-                    |i| lists.n_items(i).saturating_mul(times(i)),
-                    |i, positions| {
-                        let n = times(i);
-                        positions
-                            .extend(lists.parts(i).1.flat_map(|at| std::iter::repeat_n(at, n)));
-                        Ok(())
-                    },
-                )?;
-                cells.put_from(call, &source)
-            }))
-        })
+        .function(each_pick::<(Places, i32)>(
+            |(list, count)| list.len().saturating_mul(count.max(0) as usize),
+            |_, (list, count), positions| {
+                let n = count.max(0) as usize;
+                positions.extend(list.flat_map(|at| std::iter::repeat_n(at, n)));
+                Ok(())
+            },
+        ))
 }
 
 fn pad() -> NodeDef {
@@ -126,8 +91,7 @@ fn pad() -> NodeDef {
              copies of the item.",
         )
         .input("list", LIST, "")
-        .input("length", Type::I32, "length of the result, at least 0")
-        .or_number(8.0)
+        .input_or("length", Type::I32, 8.0, "length of the result, at least 0")
         .input("item", ITEM, "item to pad with")
         .output("value", LIST, "")
         .kernel(|_| {

@@ -1,15 +1,14 @@
 //! The ranks of the items of a list, with a choice of how equal items are ranked.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use millstream_base::{Type, ValueType};
 use millstream_node::{Call, Failure, Kernel, NodeDef, Registry};
 
-use super::order::{ORDER, ORDERED, Ordered, compare, descending, for_ordered};
+use super::order::{ORDER, ORDERED, Ordered, compare, descending};
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
-use crate::shape::{list_of, sockets_of};
+use crate::shape::{for_type, list_of, sockets_of};
 use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -71,7 +70,7 @@ fn ranking<R: ValueType + Copy>(
     descending: bool,
     of: impl Fn(Group, usize) -> R + Copy + Send + Sync + 'static,
 ) -> Kernel {
-    for_ordered!(ty, T => function(move |call| ranks::<T, R>(call, descending, of)))
+    for_type!(sortable ty, T => function(move |call| ranks::<T, R>(call, descending, of)))
 }
 
 fn ranks<T: Ordered, R: ValueType + Copy>(

@@ -1,10 +1,13 @@
 //! Reading lists: length, items, parts.
 
+use std::ops::Range;
+
 use millstream_base::Type;
 use millstream_node::{Call, Failure, NodeDef, Registry};
 
-use super::{ITEM, LIST, Outside, on_lists, parts};
-use crate::cells::{Cells, ListCells, function, items, picked, put};
+use super::{ITEM, LIST, Outside, on_lists};
+use crate::cells::{function, items, picked, put};
+use crate::each::{Items, Places, each, each_pick};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -19,15 +22,7 @@ fn length() -> NodeDef {
     on_lists("list.length", "The length of a list")
         .input("list", LIST, "")
         .output("value", Type::I32, "number of items")
-        .kernel(|_| Ok(function(lengths)))
-}
-
-fn lengths(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = Cells::new(call);
-    let lists = call.lists(0);
-    cells.fill(call, |i| Ok(i32::try_from(lists.n_items(i)).unwrap_or(i32::MAX)))?;
-    cells.put(call);
-    Ok(())
+        .function(each::<(Places,), _>(|(list,)| i32::try_from(list.len()).unwrap_or(i32::MAX)))
 }
 
 fn get() -> NodeDef {
@@ -35,8 +30,7 @@ fn get() -> NodeDef {
         .converts()
         .details("An empty list fails for any index, whatever the setting.")
         .input("list", LIST, "")
-        .input("index", Type::I32, "index of the item, from 0")
-        .or_number(0.0)
+        .input_or("index", Type::I32, 0.0, "index of the item, from 0")
         .output("value", ITEM, "item at the index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
@@ -66,26 +60,17 @@ fn pick_items() -> NodeDef {
         .output("value", LIST, "one item per index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(function(move |call| picked_items(call, outside)))
+            Ok(function(each_pick::<(Places, Items<i32>)>(
+                |(_, indices)| indices.len(),
+                move |element, (list, indices), positions| {
+                    for index in indices {
+                        let place = outside.place(*index, list.len(), element.i)?;
+                        positions.push(list.start + place);
+                    }
+                    Ok(())
+                },
+            )))
         })
-}
-
-fn picked_items(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let (lists, indices) = (call.lists(0), call.lists(1));
-    cells.fill(
-        call,
-        |i| indices.n_items(i),
-        |i, positions| {
-            let range = lists.parts(i).1;
-            for index in super::slice::<i32>(&indices, i) {
-                positions.push(range.start + outside.place(*index, range.len(), i)?);
-            }
-            Ok(())
-        },
-    )?;
-    cells.put_from(call, &source)
 }
 
 fn slice() -> NodeDef {
@@ -95,26 +80,23 @@ fn slice() -> NodeDef {
              exist.",
         )
         .input("list", LIST, "")
-        .input("start", Type::I32, "index of the first item, from 0")
-        .or_number(0.0)
-        .input("count", Type::I32, "number of items")
-        .or_number(1.0)
+        .input_or("start", Type::I32, 0.0, "index of the first item, from 0")
+        .input_or("count", Type::I32, 1.0, "number of items")
         .output("value", LIST, "")
-        .kernel(|_| Ok(function(sliced)))
+        .function(each_pick::<(Places, i32, i32)>(
+            |(list, start, count)| part(list, start, count).len(),
+            |_, (list, start, count), positions| {
+                positions.extend(part(list, start, count));
+                Ok(())
+            },
+        ))
 }
 
-fn sliced(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let lists = call.lists(0);
-    let (starts, counts) = (call.input::<i32>(1), call.input::<i32>(2));
-    let cells = parts(call, |i| {
-        let range = lists.parts(i).1;
-        let start = i64::from(starts.get(i));
-        let end = start + i64::from(counts.get(i)).max(0);
-        let inside = |x: i64| range.start + x.clamp(0, range.len() as i64) as usize;
-        inside(start)..inside(end)
-    })?;
-    cells.put_from(call, &source)
+fn part(list: Range<usize>, start: i32, count: i32) -> Range<usize> {
+    let start = i64::from(start);
+    let end = start + i64::from(count).max(0);
+    let inside = |x: i64| list.start + x.clamp(0, list.len() as i64) as usize;
+    inside(start)..inside(end)
 }
 
 fn filter() -> NodeDef {
@@ -123,22 +105,15 @@ fn filter() -> NodeDef {
         .input("list", LIST, "")
         .input("keep", list_of(Type::BOOL), "condition for each item")
         .output("value", LIST, "kept items in order")
-        .kernel(|_| Ok(function(filtered)))
-}
-
-fn filtered(call: &mut Call<'_>) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let mut cells = ListCells::new(call);
-    let (lists, keep) = (call.lists(0), call.lists(1));
-    let n_kept = |i: usize| super::slice::<bool>(&keep, i).iter().filter(|kept| **kept).count();
-    cells.fill(call, n_kept, |i, positions| {
-        let (range, keep) = (lists.parts(i).1, super::slice::<bool>(&keep, i));
-        if range.len() != keep.len() {
-            let message = format!("{} conditions for {} items", keep.len(), range.len());
-            return Err(Failure::at(i, message).with_help("give one condition per item"));
-        }
-        positions.extend(range.zip(keep).filter(|(_, keep)| **keep).map(|(at, _)| at));
-        Ok(())
-    })?;
-    cells.put_from(call, &source)
+        .function(each_pick::<(Places, Items<bool>)>(
+            |(_, keep)| keep.iter().filter(|kept| **kept).count(),
+            |element, (list, keep), positions| {
+                if list.len() != keep.len() {
+                    let message = format!("{} conditions for {} items", keep.len(), list.len());
+                    return Err(element.failure(message).with_help("give one condition per item"));
+                }
+                positions.extend(list.zip(keep).filter(|(_, keep)| **keep).map(|(at, _)| at));
+                Ok(())
+            },
+        ))
 }

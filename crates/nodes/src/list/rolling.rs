@@ -7,24 +7,18 @@
 
 use std::cmp::Ordering;
 
-use millstream_base::{Type, ValueType, num};
-use millstream_node::{Among, Call, Failure, NodeDef, Pace, Registry};
+use millstream_base::{Type, num};
+use millstream_node::{Among, Failure, Kernel, NodeDef, Pace, Registry};
 
-use super::{LIST, slice};
-use crate::cells::{ListCells, function};
+use super::LIST;
+use super::signal::Real;
+use crate::cells::function;
+use crate::each::{Items, each_list};
+use crate::shape::{choices, for_type};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(rolling());
 }
-
-const HOW: &[(&str, &str)] = &[
-    ("mean", "mean"),
-    ("sum", "sum"),
-    ("minimum", "minimum"),
-    ("maximum", "maximum"),
-    ("median", "median; for an even number of items the midpoint of the two middle ones"),
-    ("deviation", "standard deviation (over n)"),
-];
 
 const PLACES: &[(&str, &str)] = &[
     ("behind", "the item and those before it"),
@@ -45,15 +39,14 @@ fn rolling() -> NodeDef {
              of a list see `list.running`.",
         )
         .generic("T", Among::These(&[Type::F32, Type::F64]))
-        .choice("how", HOW, "mean", "how the items of a window are combined")
+        .choice("how", How::ALL, "mean", "how the items of a window are combined")
         .choice("place", PLACES, "behind", "position of the window relative to the item")
         .choice("ends", ENDS, "shorter", "windows that extend beyond the list")
         .input("list", LIST, "")
-        .input("size", Type::I32, "number of items per window")
-        .or_number(3.0)
+        .input_or("size", Type::I32, 3.0, "number of items per window")
         .output("value", LIST, "result for each item")
         .kernel(|parts| {
-            let how = How::of(parts.settings.text("how"));
+            let how = How::named(parts.settings.text("how"));
             let place = parts.settings.text("place").to_owned();
             let whole = parts.settings.text("ends") == "missing";
             let windows = move |n: usize, size: i32| {
@@ -65,34 +58,19 @@ fn rolling() -> NodeDef {
                 };
                 Windows { n, before, behind: size - 1 - before, whole }
             };
-            Ok(if parts.generics[0] == Type::F32 {
-                function(move |call| rolled::<f32>(call, how, &windows, f64::from, |x| x as f32))
-            } else {
-                function(move |call| rolled::<f64>(call, how, &windows, |x| x, |x| x))
-            })
+            Ok(for_type!(real parts.generics[0], T => rolling_over::<T>(how, windows)))
         })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Mean,
-    Sum,
-    Minimum,
-    Maximum,
-    Median,
-    Deviation,
-}
-
-impl How {
-    fn of(name: &str) -> Self {
-        match name {
-            "sum" => Self::Sum,
-            "minimum" => Self::Minimum,
-            "maximum" => Self::Maximum,
-            "median" => Self::Median,
-            "deviation" => Self::Deviation,
-            _ => Self::Mean,
-        }
+choices! {
+    enum How {
+        Mean = "mean": "mean",
+        Sum = "sum": "sum",
+        Minimum = "minimum": "minimum",
+        Maximum = "maximum": "maximum",
+        Median = "median":
+            "median; for an even number of items the midpoint of the two middle ones",
+        Deviation = "deviation": "standard deviation (over n)",
     }
 }
 
@@ -120,49 +98,42 @@ impl Windows {
     }
 }
 
-fn rolled<T: ValueType + Copy>(
-    call: &mut Call<'_>,
+fn rolling_over<T: Real>(
     how: How,
-    windows: &dyn Fn(usize, i32) -> Windows,
-    wide: impl Fn(T) -> f64,
-    narrow: impl Fn(f64) -> T,
-) -> Result<(), Failure> {
-    let mut cells = ListCells::<T>::new(call);
-    let (lists, sizes) = (call.lists(0), call.input::<i32>(1));
-    let mut pace = call.pace();
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, out| {
-            let items: Vec<f64> = slice::<T>(&lists, i).iter().map(|x| wide(*x)).collect();
-            let windows = windows(items.len(), sizes.get(i));
+    windows: impl Fn(usize, i32) -> Windows + Send + Sync + 'static,
+) -> Kernel {
+    function(each_list::<(Items<T>, i32), T>(
+        |(items, _)| items.len(),
+        move |element, (items, size), out| {
+            let items: Vec<f64> = items.iter().map(|x| x.wide()).collect();
+            let pace = &mut element.pace;
+            let windows = windows(items.len(), size);
             let seen = match how {
                 How::Mean => {
-                    let means = folded(&items, &windows, |x| x, |a, b| a + b, &mut pace)?;
+                    let means = folded(&items, &windows, |x| x, |a, b| a + b, pace)?;
                     let count = |at: usize| windows.range(at).len() as f64;
                     means.into_iter().enumerate().map(|(at, sum)| sum / count(at)).collect()
                 }
-                How::Sum => folded(&items, &windows, |x| x, |a, b| a + b, &mut pace)?,
-                How::Minimum => folded(&items, &windows, |x| x, lesser, &mut pace)?,
-                How::Maximum => folded(&items, &windows, |x| -x, lesser, &mut pace)?
+                How::Sum => folded(&items, &windows, |x| x, |a, b| a + b, pace)?,
+                How::Minimum => folded(&items, &windows, |x| x, lesser, pace)?,
+                How::Maximum => folded(&items, &windows, |x| -x, lesser, pace)?
                     .into_iter()
                     .map(|x| -x)
                     .collect(),
-                How::Median => medians(&items, &windows, &mut pace)?,
+                How::Median => medians(&items, &windows, pace)?,
                 How::Deviation => {
-                    let spreads = folded(&items, &windows, Spread::of, Spread::joined, &mut pace)?;
+                    let spreads = folded(&items, &windows, Spread::of, Spread::joined, pace)?;
                     spreads.into_iter().map(Spread::deviation).collect::<Vec<f64>>()
                 }
             };
             let result = |(at, x)| {
                 let is_seen = !windows.whole || windows.is_within(at);
-                narrow(if is_seen { x } else { f64::NAN })
+                T::narrow(if is_seen { x } else { f64::NAN })
             };
             out.extend(seen.into_iter().enumerate().map(result));
             Ok(())
         },
-    )?;
-    cells.put(call)
+    ))
 }
 
 /// The lesser of two numbers, -0 before +0; NaN if one is NaN.

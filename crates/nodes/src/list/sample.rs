@@ -1,44 +1,32 @@
 //! Interpolation between the items of a list.
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4, num};
-use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, Settings};
+use millstream_node::{Kernel, NodeDef, Registry, Settings};
 
-use super::{ITEM, LIST, slice};
-use crate::cells::{Cells, function};
+use super::{ITEM, LIST};
+use crate::cells::function;
+use crate::each::{Items, try_each};
+use crate::shape::{FLOATS, choices, for_type};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(sample());
 }
 
-/// Types that can be interpolated.
-pub(super) const MIXED: Among =
-    Among::These(&[Type::F32, Type::F64, Type::VEC2, Type::VEC3, Type::VEC4]);
-
-const INTERPOLATIONS: &[(&str, &str)] = &[
-    ("nearest", "the nearest item; the later one of two equally near items"),
-    ("linear", "a straight line between neighbors"),
-    ("cubic", "a smooth curve through the items (Catmull-Rom)"),
-];
-
-const BEYOND: &[(&str, &str)] = &[
-    ("clamp", "the item at that end"),
-    ("wrap", "the list repeats in both directions"),
-    ("mirror", "the list repeats, alternately reversed, with each end occurring once"),
-];
-
-/// The continuation of a list beyond its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beyond {
-    Clamp,
-    Wrap,
-    Mirror,
+choices! {
+    /// The continuation of a list beyond its ends.
+    enum Beyond {
+        Clamp = "clamp": "the item at that end",
+        Wrap = "wrap": "the list repeats in both directions",
+        Mirror = "mirror": "the list repeats, alternately reversed, with each end occurring once",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interpolation {
-    Nearest,
-    Linear,
-    Cubic,
+choices! {
+    enum Interpolation {
+        Nearest = "nearest": "the nearest item; the later one of two equally near items",
+        Linear = "linear": "a straight line between neighbors",
+        Cubic = "cubic": "a smooth curve through the items (Catmull-Rom)",
+    }
 }
 
 /// The settings.
@@ -78,16 +66,8 @@ impl Beyond {
 impl Sampling {
     fn of(settings: &Settings) -> Self {
         Self {
-            interpolation: match settings.text("interpolation") {
-                "nearest" => Interpolation::Nearest,
-                "cubic" => Interpolation::Cubic,
-                _ => Interpolation::Linear,
-            },
-            beyond: match settings.text("beyond") {
-                "wrap" => Beyond::Wrap,
-                "mirror" => Beyond::Mirror,
-                _ => Beyond::Clamp,
-            },
+            interpolation: Interpolation::named(settings.text("interpolation")),
+            beyond: Beyond::named(settings.text("beyond")),
             unit: settings.flag("unit"),
         }
     }
@@ -176,47 +156,31 @@ fn sample() -> NodeDef {
              0, and so does an infinite position in a repeated list. Fails for an empty list.",
         )
         .source("E. Catmull, R. Rom, \"A class of local interpolating splines\", 1974")
-        .choice("interpolation", INTERPOLATIONS, "linear", "shape of the curve between items")
-        .choice("beyond", BEYOND, "clamp", "how the list continues beyond its ends")
+        .choice("interpolation", Interpolation::ALL, "linear", "shape of the curve between items")
+        .choice("beyond", Beyond::ALL, "clamp", "how the list continues beyond its ends")
         .flag("unit", false, "measure positions from 0 to 1 instead of by index")
-        .generic("T", MIXED)
+        .generic("T", FLOATS)
         .input("list", LIST, "")
-        .input(
+        .input_or(
             "position",
             Type::F64,
+            0.0,
             "position: 0 is the first item, 1 the second, 0.5 halfway between",
         )
-        .or_number(0.0)
         .output("value", ITEM, "")
-        .kernel(|parts| Ok(sampled(parts.generics[0], Sampling::of(parts.settings))))
+        .kernel(|parts| {
+            let sampling = Sampling::of(parts.settings);
+            Ok(for_type!(floats parts.generics[0], T => sampled::<T>(sampling)))
+        })
 }
 
-fn sampled(ty: Type, sampling: Sampling) -> Kernel {
-    if ty == Type::F32 {
-        function(move |call| sample_lists::<f32>(call, sampling))
-    } else if ty == Type::F64 {
-        function(move |call| sample_lists::<f64>(call, sampling))
-    } else if ty == Type::VEC2 {
-        function(move |call| sample_lists::<Vec2>(call, sampling))
-    } else if ty == Type::VEC3 {
-        function(move |call| sample_lists::<Vec3>(call, sampling))
-    } else {
-        function(move |call| sample_lists::<Vec4>(call, sampling))
-    }
-}
-
-fn sample_lists<T: Mixed>(call: &mut Call<'_>, sampling: Sampling) -> Result<(), Failure> {
-    let mut cells = Cells::new(call);
-    let (lists, positions) = (call.lists(0), call.input::<f64>(1));
-    cells.fill(call, |i| {
-        let items = slice::<T>(&lists, i);
+fn sampled<T: Mixed>(sampling: Sampling) -> Kernel {
+    function(try_each::<(Items<T>, f64), _>(move |element, (items, position)| {
         if items.is_empty() {
-            return Err(Failure::at(i, "an empty list has no values to sample; add an item to it"));
+            return Err(element.failure("an empty list has no values to sample; add an item to it"));
         }
-        Ok(sampling.sample(items, positions.get(i)))
-    })?;
-    cells.put(call);
-    Ok(())
+        Ok(sampling.sample(items, position))
+    }))
 }
 
 #[cfg(test)]

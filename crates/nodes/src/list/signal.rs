@@ -1,11 +1,13 @@
 //! Lists of numbers as signals: products, convolution, smoothing, slopes, areas, correlation.
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
+use millstream_node::{Among, Failure, Kernel, NodeDef, Registry, SocketType};
 
+use super::LIST;
 use super::rolling::means_around;
-use super::{LIST, slice};
-use crate::cells::{Cells, ListCells, function};
+use crate::cells::function;
+use crate::each::{Items, each, each_list};
+use crate::shape::{choices, for_type};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(dot());
@@ -20,7 +22,7 @@ pub(super) fn register(registry: &mut Registry) {
 const FLOATS: Among = Among::These(&[Type::F32, Type::F64]);
 
 /// A number of a list, which is computed with in double precision.
-trait Real: ValueType + Copy {
+pub(super) trait Real: ValueType + Copy {
     fn wide(self) -> f64;
     fn narrow(x: f64) -> Self;
 }
@@ -43,17 +45,6 @@ impl Real for f64 {
     }
 }
 
-/// The kernel for the type of the items.
-macro_rules! for_real {
-    ($ty:expr, $kernel:ident $(, $more:expr)*) => {
-        if $ty == Type::F32 {
-            function(move |call| $kernel::<f32>(call $(, $more)*))
-        } else {
-            function(move |call| $kernel::<f64>(call $(, $more)*))
-        }
-    };
-}
-
 fn on_reals(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary).generic("T", FLOATS)
 }
@@ -65,13 +56,9 @@ const SUMMED: &str = "Computed in double precision, from first item to last. In 
     a relative error of at most 6e-8 from the final rounding; in addition, for n numbers in either \
     type, the error is at most n * 3e-16 times the sum of the magnitudes of the summands.";
 
-/// Computes one number from two lists.
-fn of_two<T: Real>(call: &mut Call<'_>, number: fn(&[T], &[T]) -> f64) -> Result<(), Failure> {
-    let mut cells = Cells::<T>::new(call);
-    let (a, b) = (call.lists(0), call.lists(1));
-    cells.fill(call, |i| Ok(T::narrow(number(slice::<T>(&a, i), slice::<T>(&b, i)))))?;
-    cells.put(call);
-    Ok(())
+/// The kernel that computes one number from two lists.
+fn of_two<T: Real>(number: fn(&[T], &[T]) -> f64) -> Kernel {
+    function(each::<(Items<T>, Items<T>), _>(move |(a, b)| T::narrow(number(a, b))))
 }
 
 fn dot() -> NodeDef {
@@ -81,9 +68,9 @@ fn dot() -> NodeDef {
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "")
         .kernel(|parts| {
-            Ok(for_real!(parts.generics[0], of_two, |a, b| {
+            Ok(for_type!(real parts.generics[0], T => of_two::<T>(|a, b| {
                 a.iter().zip(b).map(|(x, y)| x.wide() * y.wide()).sum()
-            }))
+            })))
         })
 }
 
@@ -97,7 +84,7 @@ fn correlation() -> NodeDef {
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "-1 to 1")
-        .kernel(|parts| Ok(for_real!(parts.generics[0], of_two, likeness)))
+        .kernel(|parts| Ok(for_type!(real parts.generics[0], T => of_two::<T>(likeness))))
 }
 
 fn likeness<T: Real>(a: &[T], b: &[T]) -> f64 {
@@ -117,7 +104,7 @@ fn covariance() -> NodeDef {
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "")
-        .kernel(|parts| Ok(for_real!(parts.generics[0], of_two, covaried)))
+        .kernel(|parts| Ok(for_type!(real parts.generics[0], T => of_two::<T>(covaried))))
 }
 
 fn covaried<T: Real>(a: &[T], b: &[T]) -> f64 {
@@ -159,37 +146,28 @@ fn around_mean<T: Real>(numbers: &[T]) -> Option<Vec<f64>> {
     Some(scaled.iter().map(|x| (x - mean) / farthest).collect())
 }
 
-const PARTS: &[(&str, &str)] = &[
-    ("same", "as long as the list, with the center of the kernel at each item"),
-    ("full", "all positions at which the two overlap"),
-    ("valid", "all positions at which the kernel lies inside the list"),
-];
-
 fn convolve() -> NodeDef {
     on_reals("list.convolve", "Convolves a list with a kernel")
         .details(format!(
             "Item k is the sum of list[i] * kernel[k - i] over all i. The list is 0 beyond its \
              ends. The result is empty if the list or the kernel is. {SUMMED}"
         ))
-        .choice("part", PARTS, "same", "part of the convolution to return")
+        .choice("part", Part::ALL, "same", "part of the convolution to return")
         .input("list", LIST, "")
         .input("kernel", LIST, "weights")
         .output("value", LIST, "")
         .kernel(|parts| {
-            let part = match parts.settings.text("part") {
-                "full" => Part::Full,
-                "valid" => Part::Valid,
-                _ => Part::Same,
-            };
-            Ok(for_real!(parts.generics[0], convolved, part))
+            let part = Part::named(parts.settings.text("part"));
+            Ok(for_type!(real parts.generics[0], T => convolving::<T>(part)))
         })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Same,
-    Full,
-    Valid,
+choices! {
+    enum Part {
+        Same = "same": "as long as the list, with the center of the kernel at each item",
+        Full = "full": "all positions at which the two overlap",
+        Valid = "valid": "all positions at which the kernel lies inside the list",
+    }
 }
 
 impl Part {
@@ -206,34 +184,28 @@ impl Part {
     }
 }
 
-fn convolved<T: Real>(call: &mut Call<'_>, part: Part) -> Result<(), Failure> {
-    let mut cells = ListCells::<T>::new(call);
-    let (lists, kernels) = (call.lists(0), call.lists(1));
-    let range = |i: usize| part.range(lists.n_items(i), kernels.n_items(i));
-    let (limit, mut pace) = (call.limits().list_length, call.pace());
-    cells.fill(
-        call,
-        |i| range(i).1,
-        |i, out| {
-            let (items, kernel) = (slice::<T>(&lists, i), slice::<T>(&kernels, i));
-            let (first, count) = range(i);
+fn convolving<T: Real>(part: Part) -> Kernel {
+    function(each_list::<(Items<T>, Items<T>), T>(
+        move |(items, kernel)| part.range(items.len(), kernel.len()).1,
+        move |element, (items, kernel), out| {
+            let (first, count) = part.range(items.len(), kernel.len());
             let products = count.saturating_mul(kernel.len().min(items.len()));
+            let limit = element.limits.list_length;
             if products > limit {
                 let failure =
                     Failure::limit("products in one list", products, limit, "list_length");
-                return Err(Failure { element: Some(i), ..failure });
+                return Err(Failure { element: Some(element.i), ..failure });
             }
             for k in first..first + count {
                 let from = (k + 1).saturating_sub(kernel.len());
                 let to = (k + 1).min(items.len());
-                pace.work(to.saturating_sub(from))?;
+                element.pace.work(to.saturating_sub(from))?;
                 let terms = (from..to).map(|at| items[at].wide() * kernel[k - at].wide());
                 out.push(T::narrow(terms.sum()));
             }
             Ok(())
         },
-    )?;
-    cells.put(call)
+    ))
 }
 
 fn smooth() -> NodeDef {
@@ -244,21 +216,16 @@ fn smooth() -> NodeDef {
              on, sums are added in the order of `list.rolling`."
         ))
         .input("list", LIST, "")
-        .input("radius", Type::I32, "number of neighbors on either side")
-        .or_number(1.0)
+        .input_or("radius", Type::I32, 1.0, "number of neighbors on either side")
         .output("value", LIST, "smoothed list")
-        .kernel(|parts| Ok(for_real!(parts.generics[0], smoothed)))
+        .kernel(|parts| Ok(for_type!(real parts.generics[0], T => smoothing::<T>())))
 }
 
-fn smoothed<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = ListCells::<T>::new(call);
-    let (lists, radii) = (call.lists(0), call.input::<i32>(1));
-    let mut pace = call.pace();
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, out| {
-            let (items, radius) = (slice::<T>(&lists, i), radii.get(i).max(0) as usize);
+fn smoothing<T: Real>() -> Kernel {
+    function(each_list::<(Items<T>, i32), T>(
+        |(items, _)| items.len(),
+        |element, (items, radius), out| {
+            let radius = radius.max(0) as usize;
             if radius == 0 {
                 out.extend_from_slice(items);
             } else if radius < 16 {
@@ -269,12 +236,11 @@ fn smoothed<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
                 }));
             } else {
                 let wide: Vec<f64> = items.iter().map(|x| x.wide()).collect();
-                out.extend(means_around(&wide, radius, &mut pace)?.map(T::narrow));
+                out.extend(means_around(&wide, radius, &mut element.pace)?.map(T::narrow));
             }
             Ok(())
         },
-    )?;
-    cells.put(call)
+    ))
 }
 
 fn gradient() -> NodeDef {
@@ -284,20 +250,16 @@ fn gradient() -> NodeDef {
              the difference to the only neighbor divided by the spacing. 0 for a list of one item.",
         )
         .input("list", LIST, "evenly spaced values")
-        .input("spacing", SocketType::Generic(0), "distance between neighboring items")
-        .or_number(1.0)
+        .input_or("spacing", SocketType::Generic(0), 1.0, "distance between neighboring items")
         .output("value", LIST, "slope at each item")
-        .kernel(|parts| Ok(for_real!(parts.generics[0], slopes)))
+        .kernel(|parts| Ok(for_type!(real parts.generics[0], T => slopes::<T>())))
 }
 
-fn slopes<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = ListCells::<T>::new(call);
-    let (lists, spacings) = (call.lists(0), call.input::<T>(1));
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, out| {
-            let (items, spacing) = (slice::<T>(&lists, i), spacings.get(i).wide());
+fn slopes<T: Real>() -> Kernel {
+    function(each_list::<(Items<T>, T), T>(
+        |(items, _)| items.len(),
+        |_, (items, spacing), out| {
+            let spacing = spacing.wide();
             out.extend((0..items.len()).map(|at| {
                 let (from, to) = (at.saturating_sub(1), (at + 1).min(items.len() - 1));
                 let steps = (to - from).max(1) as f64;
@@ -305,8 +267,7 @@ fn slopes<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
             }));
             Ok(())
         },
-    )?;
-    cells.put(call)
+    ))
 }
 
 fn integral() -> NodeDef {
@@ -315,20 +276,15 @@ fn integral() -> NodeDef {
             "The area under straight lines between the items; 0 for fewer than two items. {SUMMED}"
         ))
         .input("list", LIST, "evenly spaced values")
-        .input("spacing", SocketType::Generic(0), "distance between neighboring items")
-        .or_number(1.0)
+        .input_or("spacing", SocketType::Generic(0), 1.0, "distance between neighboring items")
         .output("value", SocketType::Generic(0), "")
-        .kernel(|parts| Ok(for_real!(parts.generics[0], area)))
+        .kernel(|parts| Ok(for_type!(real parts.generics[0], T => area::<T>())))
 }
 
-fn area<T: Real>(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = Cells::<T>::new(call);
-    let (lists, spacings) = (call.lists(0), call.input::<T>(1));
-    cells.fill(call, |i| {
-        let pairs = slice::<T>(&lists, i).windows(2);
+fn area<T: Real>() -> Kernel {
+    function(each::<(Items<T>, T), _>(|(items, spacing)| {
+        let pairs = items.windows(2);
         let sum: f64 = pairs.map(|pair| f64::midpoint(pair[0].wide(), pair[1].wide())).sum();
-        Ok(T::narrow(sum * spacings.get(i).wide()))
-    })?;
-    cells.put(call);
-    Ok(())
+        T::narrow(sum * spacing.wide())
+    }))
 }

@@ -6,10 +6,10 @@
 use std::f64::consts::TAU;
 
 use millstream_base::{Type, Vec2, num};
-use millstream_node::{Call, Default, Failure, NodeDef, Pace, Registry};
+use millstream_node::{Default, Failure, NodeDef, Pace, Registry};
 
-use super::slice;
-use crate::cells::{ListCells, function};
+use crate::cells::function;
+use crate::each::{Element, Items, each_list};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -37,34 +37,28 @@ fn fourier() -> NodeDef {
         )
         .source(SOURCE)
         .choice("direction", DIRECTIONS, "forward", "direction of the transform")
-        .input("list", numbers, "")
-        .or(Default::Zero)
+        .input_or("list", numbers, Default::Zero, "")
         .output("value", numbers, "transform, as long as the list")
         .kernel(|parts| {
             let back = parts.settings.text("direction") == "back";
-            Ok(function(move |call| turned(call, back)))
+            let sign = if back { 1.0 } else { -1.0 };
+            Ok(function(each_list::<(Items<Vec2>,), Vec2>(
+                |(items,)| items.len(),
+                move |element, (items,), out| {
+                    let mut waves = room(items.len())?;
+                    let wave = |v: &Vec2| Complex { re: v.0[0].into(), im: v.0[1].into() };
+                    waves.extend(items.iter().map(wave));
+                    transform(element, &mut waves, sign)?;
+                    let factor = if back { 1.0 / items.len().max(1) as f64 } else { 1.0 };
+                    out.extend(
+                        waves
+                            .iter()
+                            .map(|w| Vec2([(w.re * factor) as f32, (w.im * factor) as f32])),
+                    );
+                    Ok(())
+                },
+            )))
         })
-}
-
-fn turned(call: &mut Call<'_>, back: bool) -> Result<(), Failure> {
-    let mut cells = ListCells::<Vec2>::new(call);
-    let lists = call.lists(0);
-    cells.fill(
-        call,
-        |i| lists.n_items(i),
-        |i, out| {
-            let items = slice::<Vec2>(&lists, i);
-            let mut waves = room(items.len())?;
-            waves.extend(items.iter().map(|v| Complex { re: v.0[0].into(), im: v.0[1].into() }));
-            transform(call, i, &mut waves, if back { 1.0 } else { -1.0 })?;
-            let factor = if back { 1.0 / items.len().max(1) as f64 } else { 1.0 };
-            out.extend(
-                waves.iter().map(|w| Vec2([(w.re * factor) as f32, (w.im * factor) as f32])),
-            );
-            Ok(())
-        },
-    )?;
-    cells.put(call)
 }
 
 fn strengths() -> NodeDef {
@@ -76,33 +70,27 @@ fn strengths() -> NodeDef {
              in double precision.",
         )
         .source(SOURCE)
-        .input("list", numbers, "")
-        .or(Default::Zero)
+        .input_or("list", numbers, Default::Zero, "")
         .output("value", numbers, "amplitudes, length / 2 + 1 of them; none for an empty list")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<f32>::new(call);
-                let lists = call.lists(0);
-                let count = |i: usize| match lists.n_items(i) {
-                    0 => 0,
-                    n => n / 2 + 1,
-                };
-                cells.fill(call, count, |i, out| {
-                    let items = slice::<f32>(&lists, i);
-                    let mut waves = room(items.len())?;
-                    waves.extend(items.iter().map(|x| Complex { re: (*x).into(), im: 0.0 }));
-                    transform(call, i, &mut waves, -1.0)?;
-                    let n = items.len();
-                    out.extend(waves.iter().take(count(i)).enumerate().map(|(k, wave)| {
-                        // All waves but the mean and the fastest one have a twin in the other half.
-                        let twins = if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
-                        (num::hypot(wave.re, wave.im) * twins / n as f64) as f32
-                    }));
-                    Ok(())
-                })?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Items<f32>,), f32>(
+            |(items,)| n_strengths(items.len()),
+            |element, (items,), out| {
+                let n = items.len();
+                let mut waves = room(n)?;
+                waves.extend(items.iter().map(|x| Complex { re: (*x).into(), im: 0.0 }));
+                transform(element, &mut waves, -1.0)?;
+                out.extend(waves.iter().take(n_strengths(n)).enumerate().map(|(k, wave)| {
+                    // All waves but the mean and the fastest one have a twin in the other half.
+                    let twins = if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
+                    (num::hypot(wave.re, wave.im) * twins / n as f64) as f32
+                }));
+                Ok(())
+            },
+        ))
+}
+
+fn n_strengths(n: usize) -> usize {
+    if n == 0 { 0 } else { n / 2 + 1 }
 }
 
 /// Units of work per point on the unit circle.
@@ -132,8 +120,8 @@ impl Complex {
     }
 }
 
-/// Transforms in place, for element `i`; `sign` is that of the exponent.
-fn transform(call: &Call<'_>, i: usize, values: &mut [Complex], sign: f64) -> Result<(), Failure> {
+/// Transforms in place; `sign` is that of the exponent.
+fn transform(element: &mut Element<'_>, values: &mut [Complex], sign: f64) -> Result<(), Failure> {
     let n = values.len();
     if n < 2 {
         return Ok(());
@@ -141,13 +129,13 @@ fn transform(call: &Call<'_>, i: usize, values: &mut [Complex], sign: f64) -> Re
     // The values, the unit circle, and the additional memory of a convolution.
     let is_halved = n.is_power_of_two();
     let numbers = if is_halved { n + n / 2 } else { 2 * n + long(n) * 5 / 2 };
-    let (bytes, limit) = (numbers.saturating_mul(size_of::<Complex>()), call.limits().bytes);
+    let (bytes, limit) = (numbers.saturating_mul(size_of::<Complex>()), element.limits.bytes);
     if bytes > limit {
         let failure = Failure::limit("bytes to transform one list", bytes, limit, "bytes");
-        return Err(Failure { element: Some(i), ..failure });
+        return Err(Failure { element: Some(element.i), ..failure });
     }
-    let mut pace = call.pace();
-    if is_halved { halved(values, sign, &mut pace) } else { convolved(values, sign, &mut pace) }
+    let pace = &mut element.pace;
+    if is_halved { halved(values, sign, pace) } else { convolved(values, sign, pace) }
 }
 
 /// The length of the transforms that convolve a list of `n` items.

@@ -66,31 +66,31 @@ fn signature(shape: &str) -> Signature {
 }
 
 fn wave() -> NodeDef {
-    let def = NodeDef::new("math.wave", "A periodic wave with period 1")
+    NodeDef::new("math.wave", "A periodic wave with period 1")
         .details(
             "Add to x for a phase, multiply it for a frequency. Triangle and square waves have an \
              input `width`. NaN if x is not finite.",
         )
         .choice("shape", SHAPES, "sine", "shape of the wave")
-        .sockets_by_settings(|settings| Ok(signature(settings.text("shape"))));
-    lanewise_by_settings(def, |settings, _, _, x| {
-        let t = x[0] - x[0].floor();
-        // A tiny negative number rounds up to a whole period, so no width covers it.
-        match settings.text("shape") {
-            "triangle" => {
-                let width = x[1].clamp(0, 1);
-                let rises = t.lt(width) | width.ge(1);
-                let part = rises.select(t / width, (1 - t) / (1 - width));
-                part * 2 - 1
+        .sockets_by_settings(|settings| Ok(signature(settings.text("shape"))))
+        .kernel(lanewise_by_settings(|settings, _, x| {
+            let t = x[0] - x[0].floor();
+            // A tiny negative number rounds up to a whole period, so no width covers it.
+            match settings.text("shape") {
+                "triangle" => {
+                    let width = x[1].clamp(0, 1);
+                    let rises = t.lt(width) | width.ge(1);
+                    let part = rises.select(t / width, (1 - t) / (1 - width));
+                    part * 2 - 1
+                }
+                "square" => {
+                    let is_up = t.lt(x[1].clamp(0, 1)) | x[1].ge(1);
+                    let side = is_up.select(t.like(1), t.like(-1));
+                    t.is_nan().select(t, side)
+                }
+                "sawtooth" => t * 2 - 1,
+                // Measured from the nearest whole period: exact, also just below it.
+                _ => ((x[0] - x[0].round()) * TAU).sin(),
             }
-            "square" => {
-                let is_up = t.lt(x[1].clamp(0, 1)) | x[1].ge(1);
-                let side = is_up.select(t.like(1), t.like(-1));
-                t.is_nan().select(t, side)
-            }
-            "sawtooth" => t * 2 - 1,
-            // Measured from the nearest whole period: exact, also just below it.
-            _ => ((x[0] - x[0].round()) * TAU).sin(),
-        }
-    })
+        }))
 }

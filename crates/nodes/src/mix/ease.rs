@@ -29,7 +29,7 @@ const DIRECTIONS: &[(&str, &str)] = &[
 
 pub(super) fn node() -> NodeDef {
     let x = [("x", 0.5, "progress, clamped to 0 to 1")];
-    let def = of_one_type("mix.ease", "An easing curve from 0 to 1", FLOATS, &x)
+    of_one_type("mix.ease", "An easing curve from 0 to 1", FLOATS, &x)
         .details(
             "Exactly 0 at 0 and 1 at 1; `back` and `elastic` leave that range in between. NaN \
              counts as 0. The error is at most 2e-6.",
@@ -38,20 +38,22 @@ pub(super) fn node() -> NodeDef {
             "the easing functions of R. Penner, 2001; `exponential` shifted so that it starts at 0",
         )
         .choice("curve", CURVES, "cubic", "shape of the curve, with t = x for the direction `in`")
-        .choice("direction", DIRECTIONS, "in_out", "ends at which the curve is slow");
-    lanewise_by_settings(def, |settings, _, _, x| {
-        let curve = settings.text("curve");
-        let t = x[0].clamp(0, 1);
-        let first = t.lt(0.5);
-        match settings.text("direction") {
-            "in" => rising(curve, t),
-            "out" => settling(curve, t),
-            "out_in" => {
-                first.select(settling(curve, t * 2) * 0.5, rising(curve, t * 2 - 1) * 0.5 + 0.5)
+        .choice("direction", DIRECTIONS, "in_out", "ends at which the curve is slow")
+        .kernel(lanewise_by_settings(|settings, _, x| {
+            let curve = settings.text("curve");
+            let t = x[0].clamp(0, 1);
+            let first = t.lt(0.5);
+            match settings.text("direction") {
+                "in" => rising(curve, t),
+                "out" => settling(curve, t),
+                "out_in" => {
+                    first.select(settling(curve, t * 2) * 0.5, rising(curve, t * 2 - 1) * 0.5 + 0.5)
+                }
+                _ => {
+                    first.select(rising(curve, t * 2) * 0.5, settling(curve, t * 2 - 1) * 0.5 + 0.5)
+                }
             }
-            _ => first.select(rising(curve, t * 2) * 0.5, settling(curve, t * 2 - 1) * 0.5 + 0.5),
-        }
-    })
+        }))
 }
 
 /// The curve that is slow at the start, for t from 0 to 1.

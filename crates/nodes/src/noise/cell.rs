@@ -6,7 +6,7 @@ use millstream_node::{NodeDef, Registry, Settings, Signature};
 
 use super::lattice::{Axis, DRAWN, axes, coordinate, corner, draw, further, unit, whole, wrapped};
 use super::{ABOUT_FAR, edge, period, positioned, scaled, seed_words, tiling};
-use crate::shape::{T, sockets_of};
+use crate::shape::{T, form_by_settings, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(cell());
@@ -147,31 +147,28 @@ fn cell() -> NodeDef {
     .source("Worley, \"A Cellular Texture Basis Function\", 1996")
     .choice("feature", FEATURES, "f1", "point to which the distance is measured")
     .choice("metric", METRICS, "euclidean", "metric of distances");
-    tiling(def).sockets_by_settings(|settings| Ok(sockets(settings))).kernel(|parts| {
-        let settings = parts.settings;
-        Ok(crate::vector::form_kernel(parts, |inputs| outputs(settings, inputs)))
-    })
+    tiling(def)
+        .sockets_by_settings(|settings| Ok(sockets(settings)))
+        .kernel(form_by_settings(outputs))
 }
 
 /// Adds the sockets and settings of all nodes with scattered points.
 pub(super) fn scattered() -> NodeDef {
-    positioned()
-        .input(
-            "randomness",
-            Type::F32,
-            "randomness of the points: 0 is a regular grid, 1 anywhere in their cells",
-        )
-        .or_number(1.0)
+    positioned().input_or(
+        "randomness",
+        Type::F32,
+        1.0,
+        "randomness of the points: 0 is a regular grid, 1 anywhere in their cells",
+    )
 }
 
 fn sockets(settings: &Settings) -> Signature {
     let mut def = scattered();
     if settings.text("feature") == "smooth_f1" {
-        def =
-            def.input("smoothness", Type::F32, "smoothness of the blending, 0 to 1").or_number(0.5);
+        def = def.input_or("smoothness", Type::F32, 0.5, "smoothness of the blending, 0 to 1");
     }
     if settings.text("metric") == "minkowski" {
-        def = def.input("exponent", Type::F32, "exponent of the metric, above 0").or_number(0.5);
+        def = def.input_or("exponent", Type::F32, 0.5, "exponent of the metric, above 0");
     }
     let def = period(def, settings.flag("tile"))
         .output("value", Type::F32, "distance in cells")

@@ -6,7 +6,7 @@ use millstream_node::NodeDef;
 
 use super::cell::{Site, scattered, sites};
 use super::{period, scaled, seed_words, tiling};
-use crate::shape::sockets_of;
+use crate::shape::{form_by_settings, sockets_of};
 
 pub(super) fn edge() -> NodeDef {
     let def = NodeDef::new(
@@ -30,15 +30,13 @@ pub(super) fn edge() -> NodeDef {
             let def = period(scattered(), settings.flag("tile"));
             Ok(sockets_of(&def.output("value", Type::F32, "distance in cells")))
         })
-        .kernel(|parts| {
-            let tile = parts.settings.flag("tile");
-            Ok(crate::vector::form_kernel(parts, |inputs| {
-                let p = scaled(&inputs[0], inputs[1][0]);
-                let period = tile.then(|| inputs[4].as_slice());
-                let sites = sites(&p, &seed_words(inputs[2][0], 0), inputs[3][0], period);
-                vec![vec![distance(&sites)]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let tile = settings.flag("tile");
+            let p = scaled(&inputs[0], inputs[1][0]);
+            let period = tile.then(|| inputs[4].as_slice());
+            let sites = sites(&p, &seed_words(inputs[2][0], 0), inputs[3][0], period);
+            vec![vec![distance(&sites)]]
+        }))
 }
 
 fn dot<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {

@@ -2,10 +2,10 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
+use millstream_node::{NodeDef, Registry, Settings};
 
-use super::{ABOUT_FAR, BASES, Basis, period, positioned, scaled, seed_words, tiling};
-use crate::shape::sockets_of;
+use super::{ABOUT_FAR, Basis, period, positioned, scaled, seed_words, tiling};
+use crate::shape::{form_kernel, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     for kind in [
@@ -121,13 +121,8 @@ impl Kind {
                 self.formula()
             ))
             .source(MUSGRAVE)
-            .choice("basis", BASES, "perlin", "noise of each octave")
-            .setting(
-                "octaves",
-                SettingKind::Integer(1, 16),
-                Some(SettingValue::Integer(3)),
-                "number of octaves",
-            );
+            .choice("basis", Basis::ALL, "perlin", "noise of each octave")
+            .integer("octaves", (1, 16), 3, "number of octaves");
         let def = if self.normalizes() {
             def.flag(
                 "normalize",
@@ -140,16 +135,20 @@ impl Kind {
         tiling(def)
             .sockets_by_settings(move |settings| {
                 let def = positioned()
-                    .input(
+                    .input_or(
                         "lacunarity",
                         Type::F32,
+                        2.0,
                         "ratio of the frequencies of successive octaves",
                     )
-                    .or_number(2.0)
-                    .input("roughness", Type::F32, "ratio of the amplitudes of successive octaves")
-                    .or_number(0.5);
+                    .input_or(
+                        "roughness",
+                        Type::F32,
+                        0.5,
+                        "ratio of the amplitudes of successive octaves",
+                    );
                 let extra = |def: NodeDef, (name, default, about): &Extra| {
-                    def.input(*name, Type::F32, *about).or_number(*default)
+                    def.input_or(*name, Type::F32, *default, *about)
                 };
                 let def = self.extras().iter().fold(def, extra);
                 let def = period(def, settings.flag("tile"));
@@ -157,7 +156,7 @@ impl Kind {
             })
             .kernel(move |parts| {
                 let settings = parts.settings;
-                Ok(crate::vector::form_kernel(parts, |inputs| {
+                Ok(form_kernel(parts, |inputs| {
                     let octaves = Octaves::new(settings, inputs);
                     vec![vec![self.combined(&octaves, inputs, settings.flag("normalize"))]]
                 }))
@@ -226,7 +225,7 @@ struct Octaves<'b> {
 impl<'b> Octaves<'b> {
     fn new(settings: &Settings, inputs: &[Vec<Val<'b>>]) -> Self {
         let (seed, lacunarity, roughness) = (inputs[2][0], inputs[3][0], inputs[4][0]);
-        let basis = Basis::of(settings);
+        let basis = Basis::named(settings.text("basis"));
         let n = settings.integer("octaves").max(1) as usize;
         let tile = settings.flag("tile");
         let position = scaled(&inputs[0], inputs[1][0]);

@@ -4,13 +4,13 @@ use std::f64::consts::TAU;
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, Default, NodeDef, Registry};
 
 use super::cell::{Site, neighbors};
 use super::lattice::{DRAWN, draw, shuffled};
 use super::{ABOUT_FAR, ABOUT_TILES, period, scaled, seed_words, tiling};
-use crate::shape::{T, sockets_of};
-use crate::vector::{dot, form_kernel};
+use crate::shape::{T, form_by_settings, sockets_of};
+use crate::vector::dot;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(gabor());
@@ -42,56 +42,55 @@ fn gabor() -> NodeDef {
         "A. Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009, and T. \
              Tricard et al., Procedural Phasor Noise, 2019; the envelope is (1 - r^2)^3",
     )
-    .setting(
-        "patches",
-        SettingKind::Integer(1, 16),
-        Some(SettingValue::Integer(4)),
-        "number of patches per cell",
-    );
+    .integer("patches", (1, 16), 4, "number of patches per cell");
     tiling(def)
         .sockets_by_settings(|settings| {
             let def = NodeDef::new("", "")
                 .generic("T", PLACES)
                 .input("position", T, "position: a point in two or three dimensions")
-                .input("scale", Type::F32, "factor of the position: cells per unit")
-                .or_number(1.0)
-                .input("seed", Type::I32, "random seed; different seeds give independent noises")
-                .or_number(0.0)
-                .input("frequency", Type::F32, "number of stripes per cell")
-                .or_number(2.0)
-                .input("direction", T, "direction across the stripes, of any length")
-                .or(Default::Number(1.0))
-                .input(
+                .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
+                .input_or(
+                    "seed",
+                    Type::I32,
+                    0.0,
+                    "random seed; different seeds give independent noises",
+                )
+                .input_or("frequency", Type::F32, 2.0, "number of stripes per cell")
+                .input_or(
+                    "direction",
+                    T,
+                    Default::Number(1.0),
+                    "direction across the stripes, of any length",
+                )
+                .input_or(
                     "disorder",
                     Type::F32,
+                    0.0,
                     "randomness of the direction: 0 is none, 1 is any direction",
-                )
-                .or_number(0.0);
+                );
             let def = period(def, settings.flag("tile"))
                 .output("value", Type::F32, "about -1 to 1")
                 .output("phase", Type::F32, "phase between two stripes, 0 to 1")
                 .output("intensity", Type::F32, "amplitude of the stripes, at least 0");
             Ok(sockets_of(&def))
         })
-        .kernel(|parts| {
-            let n_patches = parts.settings.integer("patches").max(1) as i32;
-            let tile = parts.settings.flag("tile");
-            Ok(form_kernel(parts, |x| {
-                let p = scaled(&x[0], x[1][0]);
-                let stripes = Stripes {
-                    frequency: x[3][0],
-                    direction: directed(&x[4]),
-                    disorder: x[5][0].clamp(0.0, 1.0),
-                };
-                let period = tile.then(|| x[6].as_slice());
-                let cells = neighbors(&p, &seed_words(x[2][0], 0), period);
-                let (cosine, sine) = stripes.sums(&cells, n_patches);
-                let factor = SCALES[p.len() - 2] / f64::from(n_patches).sqrt();
-                let phase = (sine.atan2(cosine) * (1.0 / TAU)).fract();
-                let intensity = cosine.hypot(sine) * factor;
-                vec![vec![sine * factor], vec![phase], vec![intensity]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let n_patches = settings.integer("patches").max(1) as i32;
+            let tile = settings.flag("tile");
+            let p = scaled(&x[0], x[1][0]);
+            let stripes = Stripes {
+                frequency: x[3][0],
+                direction: directed(&x[4]),
+                disorder: x[5][0].clamp(0.0, 1.0),
+            };
+            let period = tile.then(|| x[6].as_slice());
+            let cells = neighbors(&p, &seed_words(x[2][0], 0), period);
+            let (cosine, sine) = stripes.sums(&cells, n_patches);
+            let factor = SCALES[p.len() - 2] / f64::from(n_patches).sqrt();
+            let phase = (sine.atan2(cosine) * (1.0 / TAU)).fract();
+            let intensity = cosine.hypot(sine) * factor;
+            vec![vec![sine * factor], vec![phase], vec![intensity]]
+        }))
 }
 
 /// The vector scaled to length 1; zero does not change.

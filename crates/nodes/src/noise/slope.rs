@@ -2,13 +2,12 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, NodeDef, Registry};
 
 use super::lattice::{Axis, DRAWN, axes, corner, draw, fade};
 use super::perlin::SCALES;
 use super::{ABOUT_FAR, ABOUT_TILES, period, positioned, scaled, seed_words, tiling};
-use crate::shape::{T, sockets_of};
-use crate::vector::form_kernel;
+use crate::shape::{T, form_by_settings, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(slope());
@@ -73,18 +72,16 @@ fn slope() -> NodeDef {
                 );
             Ok(sockets_of(&def))
         })
-        .kernel(|parts| {
-            let tile = parts.settings.flag("tile");
-            Ok(form_kernel(parts, |x| {
-                let scale = x[1][0];
-                let p = scaled(&x[0], scale);
-                let period = tile.then(|| x[3].as_slice());
-                let found = perlin(&axes(&p, &seed_words(x[2][0], 0), period));
-                let factor = SCALES[p.len() - 1] * DRAWN;
-                let slope = found.slope.iter().map(|x| *x * factor * scale).collect();
-                vec![vec![found.value * factor], slope]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let tile = settings.flag("tile");
+            let scale = x[1][0];
+            let p = scaled(&x[0], scale);
+            let period = tile.then(|| x[3].as_slice());
+            let found = perlin(&axes(&p, &seed_words(x[2][0], 0), period));
+            let factor = SCALES[p.len() - 1] * DRAWN;
+            let slope = found.slope.iter().map(|x| *x * factor * scale).collect();
+            vec![vec![found.value * factor], slope]
+        }))
 }
 
 /// Types of positions: in a plane or in space.
@@ -100,48 +97,52 @@ fn curl() -> NodeDef {
              lacunarity is a whole number. The error is at most 2e-5 for one octave. {ABOUT_FAR}"
         ))
         .source("R. Bridson et al., Curl-noise for procedural fluid flow, 2007")
-        .setting(
-            "octaves",
-            SettingKind::Integer(1, 16),
-            Some(SettingValue::Integer(1)),
-            "number of octaves",
-        );
+        .integer("octaves", (1, 16), 1, "number of octaves");
     tiling(def)
         .sockets_by_settings(|settings| {
             let mut def = NodeDef::new("", "").generic("T", PLACES);
             def = def
                 .input("position", T, "position: a point in two or three dimensions")
-                .input("scale", Type::F32, "factor of the position: cells per unit")
-                .or_number(1.0)
-                .input("seed", Type::I32, "random seed; different seeds give independent noises")
-                .or_number(0.0)
-                .input("lacunarity", Type::F32, "ratio of the frequencies of successive octaves")
-                .or_number(2.0)
-                .input("roughness", Type::F32, "ratio of the amplitudes of successive octaves")
-                .or_number(0.5);
+                .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
+                .input_or(
+                    "seed",
+                    Type::I32,
+                    0.0,
+                    "random seed; different seeds give independent noises",
+                )
+                .input_or(
+                    "lacunarity",
+                    Type::F32,
+                    2.0,
+                    "ratio of the frequencies of successive octaves",
+                )
+                .input_or(
+                    "roughness",
+                    Type::F32,
+                    0.5,
+                    "ratio of the amplitudes of successive octaves",
+                );
             let def = period(def, settings.flag("tile"));
             Ok(sockets_of(&def.output("value", T, "velocity, of magnitude about 1")))
         })
-        .kernel(|parts| {
-            let n_octaves = parts.settings.integer("octaves").max(1) as i32;
-            let tile = parts.settings.flag("tile");
-            Ok(form_kernel(parts, |x| {
-                let (seed, lacunarity, roughness) = (x[2][0], x[3][0], x[4][0]);
-                let mut p = scaled(&x[0], x[1][0]);
-                let mut period = tile.then(|| x[5].clone());
-                let (mut strength, mut total) = (roughness.like(1.0), roughness.like(0.0));
-                let mut sum = vec![roughness.like(0.0); p.len()];
-                for octave in 0..n_octaves {
-                    let flow = flow(&p, seed, octave, period.as_deref());
-                    sum = sum.iter().zip(flow).map(|(sum, x)| *sum + x * strength).collect();
-                    total = total + strength;
-                    strength = strength * roughness;
-                    p = scaled(&p, lacunarity);
-                    period = period.map(|period| scaled(&period, lacunarity));
-                }
-                vec![sum.iter().map(|x| *x / total).collect()]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let n_octaves = settings.integer("octaves").max(1) as i32;
+            let tile = settings.flag("tile");
+            let (seed, lacunarity, roughness) = (x[2][0], x[3][0], x[4][0]);
+            let mut p = scaled(&x[0], x[1][0]);
+            let mut period = tile.then(|| x[5].clone());
+            let (mut strength, mut total) = (roughness.like(1.0), roughness.like(0.0));
+            let mut sum = vec![roughness.like(0.0); p.len()];
+            for octave in 0..n_octaves {
+                let flow = flow(&p, seed, octave, period.as_deref());
+                sum = sum.iter().zip(flow).map(|(sum, x)| *sum + x * strength).collect();
+                total = total + strength;
+                strength = strength * roughness;
+                p = scaled(&p, lacunarity);
+                period = period.map(|period| scaled(&period, lacunarity));
+            }
+            vec![sum.iter().map(|x| *x / total).collect()]
+        }))
 }
 
 /// The curl of one octave.

@@ -40,8 +40,7 @@ pub(super) fn white() -> NodeDef {
             SocketType::Generic(0),
             "position: a number, or a point in two to four dimensions",
         )
-        .input("seed", Type::I32, "random seed; different seeds give independent noises")
-        .or_number(0.0)
+        .input_or("seed", Type::I32, 0.0, "random seed; different seeds give independent noises")
         .output("value", Type::F32, "0 to 1")
         .output("vector", Type::VEC3, "three more numbers of this kind")
         .form(|_, inputs| {

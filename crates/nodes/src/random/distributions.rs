@@ -39,9 +39,9 @@ pub(super) fn inverted(
 ) -> NodeDef {
     let n = inputs.len();
     let def = NodeDef::new(name, summary).details(format!("{about} {INVERTED}"));
-    let def = inputs.iter().fold(def, |def, (name, default, about)| {
-        def.input(*name, Type::F32, *about).or_number(*default)
-    });
+    let def = inputs
+        .iter()
+        .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about));
     drawn(def).output("value", Type::F32, "").form(move |b, inputs| {
         let [word, ..] = draw(b, inputs[n][0], inputs[n + 1][0], stream);
         let numbers: Vec<Val<'_>> = inputs[..n].iter().map(|x| x[0]).collect();
@@ -95,10 +95,8 @@ fn log_normal() -> NodeDef {
         "e raised to a number drawn like `random.normal`. The median is e^mean. The relative \
              error is at most 3e-6 for a mean of 0 and a deviation of 1.",
     )
-    .input("mean", Type::F32, "mean of the logarithm")
-    .or_number(0.0)
-    .input("deviation", Type::F32, "standard deviation of the logarithm")
-    .or_number(1.0);
+    .input_or("mean", Type::F32, 0.0, "mean of the logarithm")
+    .input_or("deviation", Type::F32, 1.0, "standard deviation of the logarithm");
     drawn(def)
         .source(format!("G. Box, M. Muller, 1958, applied to two numbers of {SOURCE}"))
         .output("value", Type::F32, "above 0")
@@ -157,8 +155,7 @@ fn geometric() -> NodeDef {
             "floor(ln(u) / ln(1 - probability)), with u uniform from 0 to 1. 0 for a probability \
              of 1 or more, the greatest `i32` for 0 or less. {INVERTED}"
         ))
-        .input("probability", Type::F32, "probability of success of each trial")
-        .or_number(0.5);
+        .input_or("probability", Type::F32, 0.5, "probability of success of each trial");
     drawn(def).output("value", Type::I32, "number of failures").form(|b, inputs| {
         let [word, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::Geometric);
         let p = inputs[0][0];
@@ -171,8 +168,7 @@ fn geometric() -> NodeDef {
 fn in_disk() -> NodeDef {
     let def = NodeDef::new("random.in_disk", "A random point in a disk")
         .details("Uniformly distributed over the area. The error is at most 1e-6 times the radius.")
-        .input("radius", Type::F32, "")
-        .or_number(1.0);
+        .input_or("radius", Type::F32, 1.0, "");
     drawn(def).output("value", Type::VEC2, "point within the radius of the origin").form(
         |b, inputs| {
             let [size, angle, ..] = draw(b, inputs[1][0], inputs[2][0], Stream::InDisk);
@@ -199,8 +195,7 @@ fn in_ball() -> NodeDef {
             "Uniformly distributed over the volume; for points on the surface use \
              `random.direction`. The error is at most 1e-6 times the radius.",
         )
-        .input("radius", Type::F32, "")
-        .or_number(1.0);
+        .input_or("radius", Type::F32, 1.0, "");
     drawn(def).output("value", Type::VEC3, "point within the radius of the origin").form(
         |b, inputs| {
             let [size, height, angle, _] = draw(b, inputs[1][0], inputs[2][0], Stream::InBall);
@@ -221,12 +216,9 @@ fn in_triangle() -> NodeDef {
             "Uniformly distributed over the area. The error is at most 4e-7 times the greatest \
              coordinate of the corners.",
         )
-        .input("a", Type::VEC3, "a corner")
-        .or_number(0.0)
-        .input("b", Type::VEC3, "a corner")
-        .or_value(Vec3([1.0, 0.0, 0.0]))
-        .input("c", Type::VEC3, "a corner")
-        .or_value(Vec3([0.0, 1.0, 0.0]));
+        .input_or("a", Type::VEC3, 0.0, "a corner")
+        .input_or("b", Type::VEC3, Vec3([1.0, 0.0, 0.0]), "a corner")
+        .input_or("c", Type::VEC3, Vec3([0.0, 1.0, 0.0]), "a corner");
     drawn(def)
         .source(format!(
             "R. Osada et al., Shape Distributions, 2002, applied to two numbers of {SOURCE}"

@@ -1,11 +1,12 @@
 //! Random divisions: numbers of drawn items of each kind, and random parts of a whole.
 
-use millstream_base::{Type, num};
+use millstream_base::{Type, ValueType, num};
 use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
-use super::rejection::{Draws, binomial_of, ln_factorial, ln_gamma_of, of_two, place_of, shares};
+use super::rejection::{Draws, binomial_of, drawing, ln_factorial, ln_gamma_of, place_of, shares};
 use super::{SOURCE, Stream, drawn};
-use crate::cells::{ListCells, function};
+use crate::cells::ListCells;
+use crate::each::{Arguments, Items};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -61,56 +62,48 @@ fn hypergeometric() -> NodeDef {
              count as 0, and no more items are drawn than there are. The time is proportional to \
              the standard deviation.",
     )
-    .input("marked", Type::I32, "number of marked items")
-    .or_number(10.0)
-    .input("others", Type::I32, "number of unmarked items")
-    .or_number(10.0)
-    .input("drawn", Type::I32, "number of items drawn")
-    .or_number(5.0);
+    .input_or("marked", Type::I32, 10.0, "number of marked items")
+    .input_or("others", Type::I32, 10.0, "number of unmarked items")
+    .input_or("drawn", Type::I32, 5.0, "number of items drawn");
     let def = drawn(def)
         .source(format!("sum of the probabilities from the most likely number on; {SOURCE}"))
         .output("value", Type::I32, "");
-    of_two(def, Stream::Hypergeometric, |call, i, draws| {
-        let [marked, others, drawn] = [0, 1, 2].map(|k| call.input::<i32>(k).get(i));
-        Ok(hypergeometric_of(marked, others, drawn, draws))
-    })
+    def.function(drawing::<(i32, i32, i32), _>(
+        Stream::Hypergeometric,
+        |draws, (marked, others, drawn)| hypergeometric_of(marked, others, drawn, draws),
+    ))
 }
 
-/// Draws the items of the result from the weights of an element.
-type Draw<R> = fn(&Call<'_>, usize, &[f64], &mut Draws, &mut Vec<R>) -> Result<(), String>;
-
-/// The kernel whose output has an item for each weight.
-fn for_weights<R: millstream_base::ValueType>(
-    def: NodeDef,
+/// The kernel that draws an item for each weight. The id and the seed are the last inputs; `draw`
+/// may say why there are no items.
+fn drawing_shares<A: Arguments, R: ValueType>(
     stream: Stream,
     weights_at: usize,
-    draw: Draw<R>,
-) -> NodeDef {
-    def.kernel(move |parts| {
-        let n = parts.inputs.len();
-        Ok(function(move |call| {
-            let mut cells = ListCells::<R>::new(call);
-            let lists = call.lists(weights_at);
-            let mut pace = call.pace();
-            cells.fill(
-                call,
-                |i| lists.n_items(i),
-                |i, out| {
-                    let weights = lists.slice::<f64>(i).expect("the socket takes lists of numbers");
-                    pace.work(weights.len().saturating_mul(1 << 5))?;
-                    let id = call.input::<i32>(n - 2).get(i);
-                    let seed = call.input::<i32>(n - 1).get(i);
-                    draw(call, i, weights, &mut Draws::new(id, seed, stream), out)
-                        .map_err(|message| Failure::at(i, message))
-                },
-            )?;
-            cells.put(call)
-        }))
-    })
+    draw: impl for<'v> Fn(&mut Draws, A::Of<'v>, &mut Vec<R>) -> Result<(), String>
+    + Send
+    + Sync
+    + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    move |call| {
+        let mut cells = ListCells::<R>::new(call);
+        let (views, draws) = (A::views(call), Draws::of_last_inputs(call, stream));
+        let (weights, mut pace) = (call.lists(weights_at), call.pace());
+        cells.fill(
+            call,
+            |i| weights.n_items(i),
+            |i, out| {
+                pace.work(weights.n_items(i).saturating_mul(1 << 5))?;
+                let drawn = draw(&mut draws(i), A::of(&views, i), out);
+                drawn.map_err(|message| Failure::at(i, message))
+            },
+        )?;
+        drop((views, draws));
+        cells.put(call)
+    }
 }
 
 fn weights(def: NodeDef, about: &'static str) -> NodeDef {
-    def.input("weights", list_of(Type::F64), about).or(Default::Zero)
+    def.input_or("weights", list_of(Type::F64), Default::Zero, about)
 }
 
 const WRONG: &str = "Fails if a weight is negative or not finite, or if no weight is above 0.";
@@ -125,17 +118,18 @@ fn multinomial() -> NodeDef {
              (multinomial distribution). The counts add up to the number of trials; a negative \
              number counts as 0. {WRONG}"
     ))
-    .input("trials", Type::I32, "number of trials")
-    .or_number(10.0);
+    .input_or("trials", Type::I32, 10.0, "number of trials");
     let def = drawn(weights(def, "weight of each outcome"))
         .source(format!(
             "a number like `random.binomial` for each outcome, out of the remaining trials; \
              {SOURCE}"
         ))
         .output("value", list_of(Type::I32), "count of each outcome");
-    for_weights(def, Stream::Multinomial, 1, |call, i, weights, draws, out| {
-        multinomial_of(call.input::<i32>(0).get(i), weights, draws, out)
-    })
+    def.function(drawing_shares::<(i32, Items<f64>), _>(
+        Stream::Multinomial,
+        1,
+        |draws, (trials, weights), out| multinomial_of(trials, weights, draws, out),
+    ))
 }
 
 fn multinomial_of(
@@ -175,9 +169,11 @@ fn dirichlet() -> NodeDef {
     let def = drawn(weights(def, "weight of each share"))
         .source(format!("gamma-distributed numbers divided by their sum, by logarithms; {SOURCE}"))
         .output("value", list_of(Type::F64), "share of each weight");
-    for_weights(def, Stream::Dirichlet, 0, |_, _, weights, draws, out| {
-        dirichlet_of(weights, draws, out)
-    })
+    def.function(drawing_shares::<(Items<f64>,), _>(
+        Stream::Dirichlet,
+        0,
+        |draws, (weights,), out| dirichlet_of(weights, draws, out),
+    ))
 }
 
 fn dirichlet_of(weights: &[f64], draws: &mut Draws, out: &mut Vec<f64>) -> Result<(), String> {

@@ -17,8 +17,7 @@ pub(super) fn hash() -> NodeDef {
         .source(SOURCE)
         .generic("T", MADE_OF_NUMBERS)
         .input("value", SocketType::Generic(0), "value to hash")
-        .input("seed", Type::I32, "random seed; different seeds give independent hashes")
-        .or_number(0.0)
+        .input_or("seed", Type::I32, 0.0, "random seed; different seeds give independent hashes")
         .output("value", Type::I32, "hash, any 32-bit integer")
         .form(|b, inputs| vec![vec![hashed(b, &inputs[0], inputs[1][0])]])
 }

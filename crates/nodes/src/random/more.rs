@@ -8,8 +8,8 @@ use millstream_node::{Among, NodeDef, Registry};
 
 use super::distributions::{above_zero, inverted};
 use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};
-use crate::shape::{T, sockets_of};
-use crate::vector::{Direction, form_kernel};
+use crate::shape::{T, form_kernel, sockets_of};
+use crate::vector::Direction;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(pareto());
@@ -101,10 +101,8 @@ fn in_box() -> NodeDef {
     let def = NodeDef::new("random.in_box", "A random point in a rectangle or box")
         .generic("T", Among::These(&[Type::VEC2, Type::VEC3, Type::VEC4]))
         .details("Uniformly distributed; each component is drawn like `random.value`.")
-        .input("min", T, "lower bounds, inclusive")
-        .or_number(0.0)
-        .input("max", T, "upper bounds, exclusive")
-        .or_number(1.0);
+        .input_or("min", T, 0.0, "lower bounds, inclusive")
+        .input_or("max", T, 1.0, "upper bounds, exclusive");
     drawn(def).output("value", T, "point between min and max").form(|b, inputs| {
         let words = draw(b, inputs[2][0], inputs[3][0], Stream::InBox);
         let n = inputs[0].len();
@@ -118,10 +116,8 @@ fn in_ring() -> NodeDef {
             "Uniformly distributed over the area. The error is at most 1e-6 times the outer \
              radius.",
         )
-        .input("inner", Type::F32, "inner radius")
-        .or_number(0.5)
-        .input("outer", Type::F32, "outer radius")
-        .or_number(1.0);
+        .input_or("inner", Type::F32, 0.5, "inner radius")
+        .input_or("outer", Type::F32, 1.0, "outer radius");
     drawn(def).output("value", Type::VEC2, "").form(|b, inputs| {
         let [size, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InRing);
         let (inner, outer) = (inputs[0][0] * inputs[0][0], inputs[1][0] * inputs[1][0]);
@@ -138,10 +134,13 @@ fn in_cone() -> NodeDef {
              gives a hemisphere, pi the whole sphere. If the axis has length 0, z is used. The \
              error is at most 1e-6.",
         )
-        .input("axis", Type::VEC3, "axis of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "greatest angle from the axis in radians, clamped to 0 to pi")
-        .or_number(PI / 6.0);
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "axis of any length")
+        .input_or(
+            "angle",
+            Type::F32,
+            PI / 6.0,
+            "greatest angle from the axis in radians, clamped to 0 to pi",
+        );
     drawn(def).output("value", Type::VEC3, "length 1").form(|b, inputs| {
         let [height, angle, ..] = draw(b, inputs[2][0], inputs[3][0], Stream::InCone);
         let axis = Direction::of(&inputs[0]);
@@ -176,18 +175,18 @@ fn of_points(def: NodeDef) -> NodeDef {
             _ => (Type::VEC2, "point with components from 0 up to but not including 1"),
         };
         let def = NodeDef::new("", "")
-            .input(
+            .input_or(
                 "index",
                 Type::I32,
+                0.0,
                 "index of the point; link `context.index` for one per element",
             )
-            .or_number(0.0)
-            .input(
+            .input_or(
                 "seed",
                 Type::I32,
+                0.0,
                 "random seed, which shifts all points, wrapping around at the ends",
             )
-            .or_number(0.0)
             .output("value", ty, about);
         Ok(sockets_of(&def))
     })
@@ -279,12 +278,9 @@ fn permutation() -> NodeDef {
              range is taken modulo the count; a count below 1 gives 0. For more than about 12 \
              elements not all permutations occur.",
     )
-    .input("index", Type::I32, "index of the element")
-    .or_number(0.0)
-    .input("count", Type::I32, "number of elements")
-    .or_number(10.0)
-    .input("seed", Type::I32, "random seed that selects the permutation")
-    .or_number(0.0);
+    .input_or("index", Type::I32, 0.0, "index of the element")
+    .input_or("count", Type::I32, 10.0, "number of elements")
+    .input_or("seed", Type::I32, 0.0, "random seed that selects the permutation");
     def.source(format!(
         "V. Hoang, B. Morris, P. Rogaway, An Enciphering Scheme Based on a Card Shuffle, 2012, \
          with words of {SOURCE}"

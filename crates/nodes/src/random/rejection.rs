@@ -3,11 +3,12 @@
 //! A loop of unknown length cannot be a form, so these are functions over columns. They use the
 //! same generator as the forms, with a counter that is incremented for each further draw.
 
-use millstream_base::{Type, num};
+use millstream_base::{Type, ValueType, num};
 use millstream_node::{Call, Default, Failure, NodeDef, Registry};
 
 use super::{SOURCE, Stream, drawn};
-use crate::cells::{Cells, function};
+use crate::cells::Cells;
+use crate::each::{Arguments, Items};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -28,6 +29,13 @@ pub(super) struct Draws {
 impl Draws {
     pub(super) fn new(id: i32, seed: i32, stream: Stream) -> Self {
         Self { words: [id as u32, seed as u32, stream as u32, 0], counter: 0, left: Vec::new() }
+    }
+
+    /// The sequence of each element, whose id and seed are the last inputs of a call.
+    pub(super) fn of_last_inputs(call: &Call<'_>, stream: Stream) -> impl Fn(usize) -> Self {
+        let n = call.n_inputs();
+        let (ids, seeds) = (call.input::<i32>(n - 2), call.input::<i32>(n - 1));
+        move |i| Self::new(ids.get(i), seeds.get(i), stream)
     }
 
     /// The same sequence from its start.
@@ -215,25 +223,30 @@ pub(super) fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     shape
 }
 
-/// A node that draws a number; its last two inputs are the id and the seed.
-pub(super) fn of_two<R: millstream_base::ValueType>(
-    def: NodeDef,
+/// The kernel that draws a number. Its inputs are followed by the id and the seed, which are the
+/// last two of the node.
+pub(super) fn drawing<A: Arguments, R: ValueType>(
     stream: Stream,
-    draw: impl Fn(&Call<'_>, usize, &mut Draws) -> Result<R, Failure> + Clone + Send + Sync + 'static,
-) -> NodeDef {
-    def.kernel(move |parts| {
-        let draw = draw.clone();
-        let n = parts.inputs.len();
-        Ok(function(move |call| {
-            let mut cells = Cells::<R>::new(call);
-            cells.fill(call, |i| {
-                let (id, seed) = (call.input::<i32>(n - 2).get(i), call.input::<i32>(n - 1).get(i));
-                draw(call, i, &mut Draws::new(id, seed, stream))
-            })?;
-            cells.put(call);
-            Ok(())
-        }))
-    })
+    draw: impl for<'v> Fn(&mut Draws, A::Of<'v>) -> R + Send + Sync + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    try_drawing::<A, R>(stream, move |draws, arguments| Ok(draw(draws, arguments)))
+}
+
+/// As [`drawing`], where a message tells why there is no number.
+fn try_drawing<A: Arguments, R: ValueType>(
+    stream: Stream,
+    draw: impl for<'v> Fn(&mut Draws, A::Of<'v>) -> Result<R, String> + Send + Sync + 'static,
+) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
+    move |call| {
+        let mut cells = Cells::<R>::new(call);
+        let (views, draws) = (A::views(call), Draws::of_last_inputs(call, stream));
+        cells.fill(call, |i| {
+            draw(&mut draws(i), A::of(&views, i)).map_err(|message| Failure::at(i, message))
+        })?;
+        drop((views, draws));
+        cells.put(call);
+        Ok(())
+    }
 }
 
 fn poisson() -> NodeDef {
@@ -242,17 +255,14 @@ fn poisson() -> NodeDef {
         "The number of occurrences of a rare event (Poisson distribution)",
     )
     .details("Mean and variance are equal. 0 if the mean is not above 0; means are at most 1e9.")
-    .input("mean", Type::F64, "mean number of occurrences")
-    .or_number(1.0);
+    .input_or("mean", Type::F64, 1.0, "mean number of occurrences");
     let def = drawn(def)
         .source(format!(
             "for means above 10 W. Hörmann, \"The transformed rejection method for generating \
              Poisson random variables\", 1993; {SOURCE}"
         ))
         .output("value", Type::I32, "count, at least 0");
-    of_two(def, Stream::Poisson, |call, i, draws| {
-        Ok(poisson_of(call.input::<f64>(0).get(i), draws))
-    })
+    def.function(drawing::<(f64,), _>(Stream::Poisson, |draws, (mean,)| poisson_of(mean, draws)))
 }
 
 fn binomial() -> NodeDef {
@@ -265,19 +275,17 @@ fn binomial() -> NodeDef {
         "The probability is clamped to 0 to 1, and NaN counts as 0; a negative number of \
              trials counts as 0.",
     )
-    .input("trials", Type::I32, "number of trials")
-    .or_number(10.0)
-    .input("probability", Type::F64, "probability of success of each trial")
-    .or_number(0.5);
+    .input_or("trials", Type::I32, 10.0, "number of trials")
+    .input_or("probability", Type::F64, 0.5, "probability of success of each trial");
     let def = drawn(def)
         .source(format!(
             "for more than 10 expected successes W. Hörmann, \"The generation of binomial random \
              variates\", 1993; {SOURCE}"
         ))
         .output("value", Type::I32, "count from 0 to the number of trials");
-    of_two(def, Stream::Binomial, |call, i, draws| {
-        Ok(binomial_of(call.input::<i32>(0).get(i), call.input::<f64>(1).get(i), draws))
-    })
+    def.function(drawing::<(i32, f64), _>(Stream::Binomial, |draws, (trials, probability)| {
+        binomial_of(trials, probability, draws)
+    }))
 }
 
 fn gamma() -> NodeDef {
@@ -290,35 +298,29 @@ fn gamma() -> NodeDef {
              above 0. With shape n / 2 and scale 2 it is the chi-squared distribution with n \
              degrees of freedom.",
     )
-    .input("shape", Type::F64, "number of events, may have a fraction")
-    .or_number(2.0)
-    .input("scale", Type::F64, "mean time between events")
-    .or_number(1.0);
+    .input_or("shape", Type::F64, 2.0, "number of events, may have a fraction")
+    .input_or("scale", Type::F64, 1.0, "mean time between events");
     let def = drawn(def)
         .source(format!(
             "G. Marsaglia, W. Tsang, \"A simple method for generating gamma variables\", 2000; \
              {SOURCE}"
         ))
         .output("value", Type::F64, "number, at least 0");
-    of_two(def, Stream::Gamma, |call, i, draws| {
-        Ok(gamma_of(call.input::<f64>(0).get(i), draws) * call.input::<f64>(1).get(i))
-    })
+    def.function(drawing::<(f64, f64), _>(Stream::Gamma, |draws, (shape, scale)| {
+        gamma_of(shape, draws) * scale
+    }))
 }
 
 fn beta() -> NodeDef {
     let def =
         NodeDef::new("random.beta", "A beta-distributed random number (a fraction of a whole)")
             .details("The mean is a / (a + b). NaN if neither is above 0.")
-            .input("a", Type::F64, "weight of 1")
-            .or_number(2.0)
-            .input("b", Type::F64, "weight of 0")
-            .or_number(2.0);
+            .input_or("a", Type::F64, 2.0, "weight of 1")
+            .input_or("b", Type::F64, 2.0, "weight of 0");
     let def = drawn(def)
         .source(format!("a gamma-distributed number divided by the sum of two; {SOURCE}"))
         .output("value", Type::F64, "0 to 1");
-    of_two(def, Stream::Beta, |call, i, draws| {
-        Ok(beta_of(call.input::<f64>(0).get(i), call.input::<f64>(1).get(i), draws))
-    })
+    def.function(drawing::<(f64, f64), _>(Stream::Beta, |draws, (a, b)| beta_of(a, b, draws)))
 }
 
 fn beta_of(a: f64, b: f64, draws: &mut Draws) -> f64 {
@@ -356,14 +358,11 @@ fn weighted() -> NodeDef {
             "The probability of each index is proportional to its weight. Fails if a weight is \
              negative or not finite, or if no weight is above 0.",
         )
-        .input("weights", list_of(Type::F64), "one for each place")
-        .or(Default::Zero);
+        .input_or("weights", list_of(Type::F64), Default::Zero, "one for each place");
     let def = drawn(def).output("value", Type::I32, "index, from 0");
-    of_two(def, Stream::Weighted, |call, i, draws| {
-        let lists = call.lists(0);
-        let weights = lists.slice::<f64>(i).expect("the socket takes lists of numbers");
-        place_of(weights, draws.unit()).map_err(|message| Failure::at(i, message))
-    })
+    def.function(try_drawing::<(Items<f64>,), _>(Stream::Weighted, |draws, (weights,)| {
+        place_of(weights, draws.unit())
+    }))
 }
 
 /// The weights divided by the greatest, so that their sum is finite; or the problem with them.

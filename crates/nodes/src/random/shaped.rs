@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use millstream_base::{Type, num};
 use millstream_node::{NodeDef, Registry};
 
-use super::rejection::{Draws, MOST_TRIES, gamma_of, of_two, poisson_of};
+use super::rejection::{Draws, MOST_TRIES, drawing, gamma_of, poisson_of};
 use super::{SOURCE, Stream, drawn};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -42,22 +42,19 @@ fn student_t() -> NodeDef {
              scale^2 * freedom / (freedom - 2) for a freedom above 2. NaN unless the freedom is \
              above 0; far below 1 some numbers are infinite.",
     )
-    .input("freedom", Type::F64, "degrees of freedom, above 0; may have a fraction")
-    .or_number(4.0)
-    .input("middle", Type::F64, "median of the distribution")
-    .or_number(0.0)
-    .input("scale", Type::F64, "")
-    .or_number(1.0);
+    .input_or("freedom", Type::F64, 4.0, "degrees of freedom, above 0; may have a fraction")
+    .input_or("middle", Type::F64, 0.0, "median of the distribution")
+    .input_or("scale", Type::F64, 1.0, "");
     let def = drawn(def)
         .source(format!(
             "Student, \"The probable error of a mean\", 1908, applied to numbers like \
              `random.gamma`; {SOURCE}"
         ))
         .output("value", Type::F64, "");
-    of_two(def, Stream::StudentT, |call, i, draws| {
-        let [freedom, middle, scale] = [0, 1, 2].map(|k| call.input::<f64>(k).get(i));
-        Ok(middle + scale * student_t_of(freedom, draws))
-    })
+    def.function(drawing::<(f64, f64, f64), _>(
+        Stream::StudentT,
+        |draws, (freedom, middle, scale)| middle + scale * student_t_of(freedom, draws),
+    ))
 }
 
 /// The angle from -pi to pi in the same direction.
@@ -103,20 +100,17 @@ fn von_mises() -> NodeDef {
              a concentration of 0 or less all angles are equally likely; for large ones the \
              standard deviation is about 1 / sqrt(concentration).",
         )
-        .input("middle", Type::F64, "most likely angle in radians")
-        .or_number(0.0)
-        .input("concentration", Type::F64, "concentration around the middle, at least 0")
-        .or_number(4.0);
+        .input_or("middle", Type::F64, 0.0, "most likely angle in radians")
+        .input_or("concentration", Type::F64, 4.0, "concentration around the middle, at least 0");
     let def = drawn(def)
         .source(format!(
             "D. Best, N. Fisher, \"Efficient simulation of the von Mises distribution\", 1979; \
              {SOURCE}"
         ))
         .output("value", Type::F64, "angle in radians, -pi to pi");
-    of_two(def, Stream::VonMises, |call, i, draws| {
-        let (middle, concentration) = (call.input::<f64>(0).get(i), call.input::<f64>(1).get(i));
-        Ok(wrapped(middle + von_mises_of(concentration, draws)))
-    })
+    def.function(drawing::<(f64, f64), _>(Stream::VonMises, |draws, (middle, concentration)| {
+        wrapped(middle + von_mises_of(concentration, draws))
+    }))
 }
 
 fn negative_binomial_of(successes: f64, p: f64, draws: &mut Draws) -> i32 {
@@ -141,18 +135,16 @@ fn negative_binomial() -> NodeDef {
              and for NaN. Means are at most 1e9, which is also the mean for a probability of 0 or \
              less.",
     )
-    .input("successes", Type::F64, "required number of successes, may have a fraction")
-    .or_number(3.0)
-    .input("probability", Type::F64, "probability of success of each trial")
-    .or_number(0.5);
+    .input_or("successes", Type::F64, 3.0, "required number of successes, may have a fraction")
+    .input_or("probability", Type::F64, 0.5, "probability of success of each trial");
     let def = drawn(def)
         .source(format!(
             "a number like `random.poisson` whose mean is drawn like `random.gamma`; {SOURCE}"
         ))
         .output("value", Type::I32, "number of failures");
-    of_two(def, Stream::NegativeBinomial, |call, i, draws| {
-        Ok(negative_binomial_of(call.input::<f64>(0).get(i), call.input::<f64>(1).get(i), draws))
-    })
+    def.function(drawing::<(f64, f64), _>(Stream::NegativeBinomial, |draws, (successes, p)| {
+        negative_binomial_of(successes, p, draws)
+    }))
 }
 
 /// A normal number between ordered bounds, in standard deviations from the mean.
@@ -220,21 +212,19 @@ fn truncated_normal() -> NodeDef {
              deviation is not above 0, the result is the mean clamped to the bounds; NaN if an \
              input is NaN.",
     )
-    .input("mean", Type::F64, "mean without bounds")
-    .or_number(0.0)
-    .input("deviation", Type::F64, "standard deviation without bounds")
-    .or_number(1.0)
-    .input("min", Type::F64, "first bound")
-    .or_number(-1.0)
-    .input("max", Type::F64, "second bound")
-    .or_number(1.0);
+    .input_or("mean", Type::F64, 0.0, "mean without bounds")
+    .input_or("deviation", Type::F64, 1.0, "standard deviation without bounds")
+    .input_or("min", Type::F64, -1.0, "first bound")
+    .input_or("max", Type::F64, 1.0, "second bound");
     let def = drawn(def)
         .source(format!("C. Robert, \"Simulation of truncated normal variables\", 1995; {SOURCE}"))
         .output("value", Type::F64, "number between the bounds");
-    of_two(def, Stream::TruncatedNormal, |call, i, draws| {
-        let [mean, deviation, min, max] = [0, 1, 2, 3].map(|k| call.input::<f64>(k).get(i));
-        Ok(truncated_normal_of(mean, deviation, [min, max], draws))
-    })
+    def.function(drawing::<(f64, f64, f64, f64), _>(
+        Stream::TruncatedNormal,
+        |draws, (mean, deviation, min, max)| {
+            truncated_normal_of(mean, deviation, [min, max], draws)
+        },
+    ))
 }
 
 #[cfg(test)]

@@ -25,12 +25,12 @@ fn quantile() -> NodeDef {
             let def = NodeDef::new("", "")
                 .input("value", Type::F64, "number computed for every cell")
                 .scope(along(settings))
-                .input(
+                .input_or(
                     "part",
                     Type::F64,
+                    0.5,
                     "fraction of the numbers below the result, 0 to 1, clamped; computed once",
                 )
-                .or_number(0.5)
                 .output("value", Type::F64, "");
             Ok(sockets_of(&def))
         })

@@ -1,11 +1,11 @@
 //! Scans, the running results of reductions.
 
-use millstream_base::{Type, Vec2, Vec3, Vec4};
+use millstream_base::Type;
 use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
 use super::number::Number;
-use super::{NUMBERS, for_numbers};
 use crate::cells::{ListEdit, function, put};
+use crate::shape::{NUMBERS, for_type};
 
 pub(super) fn register(registry: &mut Registry) {
     let before = "With `exclusive`, item i covers items 0 to i - 1";
@@ -31,13 +31,17 @@ pub(super) fn register(registry: &mut Registry) {
                 "For vectors, the minimum of each component. NaN is ignored unless all values so \
                  far are NaN; -0 is less than +0.",
             )
-            .kernel(|parts| Ok(minima(parts.generics[0]))),
+            .kernel(|parts| {
+                Ok(for_type!(numbers parts.generics[0], T => scan_with(T::lesser, None)))
+            }),
         scan("scan.maximum", "The running maximum of a list")
             .details(
                 "For vectors, the maximum of each component. NaN is ignored unless all values so \
                  far are NaN; +0 is greater than -0.",
             )
-            .kernel(|parts| Ok(maxima(parts.generics[0]))),
+            .kernel(|parts| {
+                Ok(for_type!(numbers parts.generics[0], T => scan_with(T::greater, None)))
+            }),
     ]);
 }
 
@@ -52,21 +56,18 @@ fn scan(name: &'static str, summary: &'static str) -> NodeDef {
 }
 
 fn sums(ty: Type, exclusive: bool) -> Kernel {
-    let start = exclusive;
-    for_numbers!(ty, T => function(move |call| scanned(call, T::add, start.then_some(T::ZERO))))
+    for_type!(numbers ty, T => scan_with(T::add, exclusive.then_some(T::ZERO)))
 }
 
 fn products(ty: Type, exclusive: bool) -> Kernel {
-    let start = exclusive;
-    for_numbers!(ty, T => function(move |call| scanned(call, T::multiply, start.then_some(T::ONE))))
+    for_type!(numbers ty, T => scan_with(T::multiply, exclusive.then_some(T::ONE)))
 }
 
-fn minima(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| scanned(call, T::lesser, None)))
-}
-
-fn maxima(ty: Type) -> Kernel {
-    for_numbers!(ty, T => function(|call| scanned(call, T::greater, None)))
+fn scan_with<T: Number>(
+    op: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+    start: Option<T>,
+) -> Kernel {
+    function(move |call| scanned(call, op, start))
 }
 
 /// Replaces each item by the running result up to it, or up to the item before if a start is given.

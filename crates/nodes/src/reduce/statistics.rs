@@ -1,24 +1,24 @@
 //! Reductions that visit items more than once: variance, median, index of the least and greatest.
 
-use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_base::{Type, ValueType};
 use millstream_node::{Among, Call, Failure, Kernel};
 
 use super::number::Fraction;
-use super::{for_numbers, nothing, tree};
+use super::{nothing, tree};
 use crate::cells::{Cells, function};
+use crate::each::{Items, try_each};
+use crate::shape::for_type;
+use crate::sort::halfway;
 
 /// Single floats.
 pub(super) const SINGLE: Among = Among::These(&[Type::F32, Type::F64]);
 
-/// Single numbers, which are ordered.
-pub(super) const ORDERED: Among = Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]);
-
 pub(super) fn variance(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, false)))
+    for_type!(floats ty, T => function(|call| spread::<T>(call, false)))
 }
 
 pub(super) fn deviation(ty: Type) -> Kernel {
-    for_numbers!(fractions ty, T => function(|call| spread::<T>(call, true)))
+    for_type!(floats ty, T => function(|call| spread::<T>(call, true)))
 }
 
 /// The mean of the squared differences from the mean, or its square root.
@@ -46,13 +46,6 @@ pub(super) fn median(ty: Type) -> Kernel {
         let between = |a, b| halfway(f64::from(a), f64::from(b)) as f32;
         function(move |call| middle(call, f32::total_cmp, between, f32::is_nan))
     }
-}
-
-/// The midpoint of two numbers, rounded once.
-pub(crate) fn halfway(a: f64, b: f64) -> f64 {
-    // If the sum is so small that halving it rounds, the addition was exact.
-    let sum = a + b;
-    if sum.is_finite() { sum * 0.5 } else { a * 0.5 + b * 0.5 }
 }
 
 fn middle<T: ValueType + Copy>(
@@ -95,27 +88,12 @@ pub(super) fn index_of_maximum(ty: Type) -> Kernel {
 }
 
 fn place_of(ty: Type, what: &'static str, least: bool) -> Kernel {
-    if ty == Type::I32 {
-        function(move |call| place::<i32>(call, what, least))
-    } else if ty == Type::I64 {
-        function(move |call| place::<i64>(call, what, least))
-    } else if ty == Type::F32 {
-        function(move |call| place::<f32>(call, what, least))
-    } else {
-        function(move |call| place::<f64>(call, what, least))
-    }
+    for_type!(ordered ty, T => place::<T>(what, least))
 }
 
 /// The index of the first of the least or greatest items; numbers are preferred to NaN.
-fn place<T: ValueType + Copy + PartialOrd>(
-    call: &mut Call<'_>,
-    what: &'static str,
-    least: bool,
-) -> Result<(), Failure> {
-    let mut cells = Cells::new(call);
-    let lists = call.lists(0);
-    cells.fill(call, |i| {
-        let items = lists.slice::<T>(i).expect("the items have the signature's type");
+fn place<T: ValueType + Copy + PartialOrd>(what: &'static str, least: bool) -> Kernel {
+    function(try_each::<(Items<T>,), _>(move |element, (items,)| {
         let is_nan = |x: T| x.partial_cmp(&x).is_none();
         let better = |a: T, b: T| {
             let beyond = if least { a < b } else { a > b };
@@ -124,10 +102,8 @@ fn place<T: ValueType + Copy + PartialOrd>(
         let found = (1..items.len())
             .fold(0, |best, at| if better(items[at], items[best]) { at } else { best });
         if items.is_empty() {
-            return Err(nothing(i, what));
+            return Err(nothing(element.i, what));
         }
         Ok(i32::try_from(found).unwrap_or(i32::MAX))
-    })?;
-    cells.put(call);
-    Ok(())
+    }))
 }

@@ -1,13 +1,13 @@
 //! Similarity of texts: patterns, distances, natural order.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use millstream_base::{Limits, Type};
+use millstream_base::Type;
 use millstream_node::{Failure, NodeDef, Registry};
 
-use super::{on_texts, with_text};
-use crate::cells::{Cells, function};
+use super::on_texts;
+use crate::cells::function;
+use crate::each::{Element, Text, each, try_each};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(matches());
@@ -16,13 +16,13 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Fails if too many pairs of characters would be compared.
-fn check_pairs(a: usize, b: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
-    let pairs = a.saturating_mul(b);
-    if pairs <= limits.list_length {
+fn check_pairs(a: usize, b: usize, element: &Element<'_>) -> Result<(), Failure> {
+    let (pairs, limit) = (a.saturating_mul(b), element.limits.list_length);
+    if pairs <= limit {
         return Ok(());
     }
-    let failure = Failure::limit("pairs of characters", pairs, limits.list_length, "list_length");
-    Err(Failure { element: Some(i), ..failure })
+    let failure = Failure::limit("pairs of characters", pairs, limit, "list_length");
+    Err(Failure { element: Some(element.i), ..failure })
 }
 
 fn matches() -> NodeDef {
@@ -39,25 +39,18 @@ fn matches() -> NodeDef {
         .output("value", Type::BOOL, "")
         .kernel(|parts| {
             let any_case = parts.settings.flag("any_case");
-            Ok(function(move |call| {
-                let mut cells = Cells::<bool>::new(call);
-                let characters = |input: usize, i: usize| {
-                    with_text(call, input, i, |text| -> Vec<char> {
-                        if any_case {
-                            text.chars().flat_map(char::to_lowercase).collect()
-                        } else {
-                            text.chars().collect()
-                        }
-                    })
-                };
-                cells.fill(call, |i| {
-                    let (text, pattern) = (characters(0, i), characters(1, i));
-                    check_pairs(text.len(), pattern.len(), i, call.limits())?;
-                    Ok(fits(&text, &pattern))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
+            let characters = move |text: &str| -> Vec<char> {
+                if any_case {
+                    text.chars().flat_map(char::to_lowercase).collect()
+                } else {
+                    text.chars().collect()
+                }
+            };
+            Ok(function(try_each::<(Text, Text), _>(move |element, (text, pattern)| {
+                let (text, pattern) = (characters(text), characters(pattern));
+                check_pairs(text.len(), pattern.len(), element)?;
+                Ok(fits(&text, &pattern))
+            })))
         })
 }
 
@@ -102,21 +95,11 @@ fn distance() -> NodeDef {
              reversals, 1966",
     )
     .output("value", Type::I32, "number of edits")
-    .kernel(|_| {
-        Ok(function(|call| {
-            let mut cells = Cells::<i32>::new(call);
-            let characters = |input: usize, i: usize| {
-                with_text(call, input, i, |text| text.chars().collect::<Vec<_>>())
-            };
-            cells.fill(call, |i| {
-                let (a, b) = (characters(0, i), characters(1, i));
-                check_pairs(a.len(), b.len(), i, call.limits())?;
-                Ok(i32::try_from(steps(&a, &b)).unwrap_or(i32::MAX))
-            })?;
-            cells.put(call);
-            Ok(())
-        }))
-    })
+    .function(try_each::<(Text, Text), _>(|element, (a, b)| {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        check_pairs(a.len(), b.len(), element)?;
+        Ok(i32::try_from(steps(&a, &b)).unwrap_or(i32::MAX))
+    }))
 }
 
 fn steps(a: &[char], b: &[char]) -> usize {
@@ -146,16 +129,7 @@ fn natural_order() -> NodeDef {
              fewer zeros comes first.",
     )
     .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
-    .kernel(|_| {
-        Ok(function(|call| {
-            let mut cells = Cells::<i32>::new(call);
-            let (first, second) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
-            cells
-                .fill(call, |i| Ok(first.with(i, |a| second.with(i, |b| ordered(a, b) as i32))))?;
-            cells.put(call);
-            Ok(())
-        }))
-    })
+    .function(each::<(Text, Text), _>(|(a, b)| ordered(a, b) as i32))
 }
 
 /// The digits at the start of a text, and the rest.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_node::{Call, NodeDef, Registry};
 
-use super::{built, of_one, of_two, on_texts, with_text};
-use crate::cells::{Cells, function};
+use super::{each_text, on_texts};
+use crate::cells::function;
+use crate::each::{Argument, Arguments, Text, Texts, each};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(concat());
@@ -26,44 +27,41 @@ fn concat() -> NodeDef {
         .input("texts", Type::STRING, "texts in order; none give an empty text")
         .multiple()
         .output("value", Type::STRING, "")
-        .kernel(|parts| {
-            let n = parts.inputs.len();
-            Ok(function(move |call| {
-                built(
-                    call,
-                    |call, i| (0..n).map(|input| with_text(call, input, i, str::len)).sum(),
-                    |call, i, out| {
-                        for input in 0..n {
-                            with_text(call, input, i, |text| out.push_str(text));
-                        }
-                    },
-                )
-            }))
-        })
+        .function(each_text::<AllTexts>(
+            |(texts, i)| texts.iter().map(|text| Text::of(text, i).len()).sum(),
+            |(texts, i), out| texts.iter().for_each(|text| out.push_str(Text::of(text, i))),
+        ))
+}
+
+/// All inputs, as texts.
+struct AllTexts;
+
+impl Arguments for AllTexts {
+    type Views<'c> = Vec<Texts<'c>>;
+    type Of<'v> = (&'v [Texts<'v>], usize);
+
+    fn views<'c>(call: &'c Call<'_>) -> Vec<Texts<'c>> {
+        (0..call.n_inputs()).map(|input| Text::view(call, input)).collect()
+    }
+
+    fn of<'v>(views: &'v Vec<Texts<'_>>, i: usize) -> (&'v [Texts<'v>], usize) {
+        (views, i)
+    }
 }
 
 fn repeat() -> NodeDef {
     on_texts("string.repeat", "Repeats a text", &[("text", "")])
         .details("A count of 0 or less gives an empty text.")
-        .input("count", Type::I32, "number of repetitions")
-        .or_number(2.0)
+        .input_or("count", Type::I32, 2.0, "number of repetitions")
         .output("value", Type::STRING, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let times = |call: &Call<'_>, i: usize| call.input::<i32>(1).get(i).max(0) as usize;
-                built(
-                    call,
-                    |call, i| with_text(call, 0, i, str::len).saturating_mul(times(call, i)),
-                    |call, i, out| {
-                        with_text(call, 0, i, |text| {
-                            if !text.is_empty() {
-                                (0..times(call, i)).for_each(|_| out.push_str(text));
-                            }
-                        });
-                    },
-                )
-            }))
-        })
+        .function(each_text::<(Text, i32)>(
+            |(text, count)| text.len().saturating_mul(count.max(0) as usize),
+            |(text, count), out| {
+                if !text.is_empty() {
+                    (0..count).for_each(|_| out.push_str(text));
+                }
+            },
+        ))
 }
 
 fn slice() -> NodeDef {
@@ -72,25 +70,13 @@ fn slice() -> NodeDef {
             "The characters from index `start` up to but not including `start + count`, as far as \
              they exist.",
         )
-        .input("start", Type::I32, "index of the first character, from 0")
-        .or_number(0.0)
-        .input("count", Type::I32, "number of characters")
-        .or_number(1.0)
+        .input_or("start", Type::I32, 0.0, "index of the first character, from 0")
+        .input_or("count", Type::I32, 1.0, "number of characters")
         .output("value", Type::STRING, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<Arc<str>>::new(call);
-                let texts = call.input::<Arc<str>>(0);
-                let (starts, counts) = (call.input::<i32>(1), call.input::<i32>(2));
-                cells.fill(call, |i| {
-                    let start = i64::from(starts.get(i));
-                    let end = start + i64::from(counts.get(i)).max(0);
-                    Ok(texts.with(i, |text| part(text, start, end).into()))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .function(each::<(Text, i32, i32), _>(|(text, start, count)| -> Arc<str> {
+            let start = i64::from(start);
+            part(text, start, start + i64::from(count).max(0)).into()
+        }))
 }
 
 /// The characters with indices `start..end`, as far as they exist.
@@ -108,21 +94,13 @@ const LETTERS: &[(&str, &str)] = &[
 ];
 
 /// A node that changes the case of letters, with the setting that says which letters.
-fn letters(
-    def: NodeDef,
-    all: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
-    ascii: impl Fn(&str) -> String + Clone + Send + Sync + 'static,
-) -> NodeDef {
+fn letters(def: NodeDef, all: fn(&str) -> String, ascii: fn(&str) -> String) -> NodeDef {
     def.details("Independent of the language.")
         .choice("letters", LETTERS, "all", "which letters are changed")
         .output("value", Type::STRING, "")
         .kernel(move |parts| {
-            let (all, ascii) = (all.clone(), ascii.clone());
-            Ok(if parts.settings.text("letters") == "ascii" {
-                of_one(move |text| Arc::<str>::from(ascii(text)))
-            } else {
-                of_one(move |text| Arc::<str>::from(all(text)))
-            })
+            let change = if parts.settings.text("letters") == "ascii" { ascii } else { all };
+            Ok(function(each::<(Text,), _>(move |(text,)| Arc::<str>::from(change(text)))))
         })
 }
 
@@ -147,7 +125,7 @@ fn title() -> NodeDef {
              the first are in lower case.",
     )
     .output("value", Type::STRING, "")
-    .kernel(|_| Ok(of_one(|text| Arc::<str>::from(titled(text)))))
+    .function(each::<(Text,), _>(|(text,)| Arc::<str>::from(titled(text))))
 }
 
 fn titled(text: &str) -> String {
@@ -206,14 +184,14 @@ fn trim() -> NodeDef {
         .kernel(|parts| {
             let (side, white) =
                 (parts.settings.text("side").to_owned(), parts.settings.flag("white_space"));
-            Ok(of_two(move |text, characters| {
+            Ok(function(each::<(Text, Text), _>(move |(text, characters)| {
                 let goes = |c: char| (white && c.is_whitespace()) || characters.contains(c);
                 Arc::<str>::from(match &*side {
                     "start" => text.trim_start_matches(goes),
                     "end" => text.trim_end_matches(goes),
                     _ => text.trim_matches(goes),
                 })
-            }))
+            })))
         })
 }
 
@@ -224,7 +202,9 @@ fn reverse() -> NodeDef {
              to another letter.",
         )
         .output("value", Type::STRING, "")
-        .kernel(|_| Ok(of_one(|text| Arc::<str>::from(text.chars().rev().collect::<String>()))))
+        .function(each::<(Text,), _>(|(text,)| {
+            Arc::<str>::from(text.chars().rev().collect::<String>())
+        }))
 }
 
 fn pad() -> NodeDef {
@@ -233,38 +213,30 @@ fn pad() -> NodeDef {
             "A text that is long enough does not change. With `both`, an odd character goes to the \
              end. The fill is repeated and cut as needed; an empty fill adds nothing.",
         )
-        .input("length", Type::I32, "least number of characters")
-        .or_number(8.0)
-        .input("fill", Type::STRING, "text to pad with")
-        .or_value(Arc::<str>::from(" "));
+        .input_or("length", Type::I32, 8.0, "least number of characters")
+        .input_or("fill", Type::STRING, " ", "text to pad with");
     side(def, "start").output("value", Type::STRING, "").kernel(|parts| {
         let side = parts.settings.text("side").to_owned();
-        Ok(function(move |call| {
-            let missing = |call: &Call<'_>, i: usize| {
-                let wanted = call.input::<i32>(1).get(i).max(0) as usize;
-                let is_empty = with_text(call, 2, i, str::is_empty);
-                let has = with_text(call, 0, i, |text| text.chars().count());
-                if is_empty { 0 } else { wanted.saturating_sub(has) }
-            };
-            built(
-                call,
-                // No character has more than four bytes.
-                |call, i| with_text(call, 0, i, str::len).saturating_add(4 * missing(call, i)),
-                |call, i, out| {
-                    let n = missing(call, i);
-                    let before = match &*side {
-                        "start" => n,
-                        "end" => 0,
-                        _ => n / 2,
-                    };
-                    with_text(call, 2, i, |fill| {
-                        out.extend(fill.chars().cycle().take(before));
-                        with_text(call, 0, i, |text| out.push_str(text));
-                        out.extend(fill.chars().cycle().take(n - before));
-                    });
-                },
-            )
-        }))
+        // The number of characters to add.
+        let missing = |text: &str, length: i32, fill: &str| match fill {
+            "" => 0,
+            _ => (length.max(0) as usize).saturating_sub(text.chars().count()),
+        };
+        Ok(function(each_text::<(Text, i32, Text)>(
+            // No character has more than four bytes.
+            move |(text, length, fill)| text.len().saturating_add(4 * missing(text, length, fill)),
+            move |(text, length, fill), out| {
+                let n = missing(text, length, fill);
+                let before = match &*side {
+                    "start" => n,
+                    "end" => 0,
+                    _ => n / 2,
+                };
+                out.extend(fill.chars().cycle().take(before));
+                out.push_str(text);
+                out.extend(fill.chars().cycle().take(n - before));
+            },
+        )))
     })
 }
 
@@ -276,29 +248,13 @@ fn replace() -> NodeDef {
     )
     .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")
     .output("value", Type::STRING, "")
-    .kernel(|_| {
-        Ok(function(|call| {
-            built(
-                call,
-                |call, i| {
-                    with_text(call, 0, i, |text| {
-                        with_text(call, 1, i, |part| {
-                            let n = if part.is_empty() { 0 } else { text.matches(part).count() };
-                            let by = with_text(call, 2, i, str::len);
-                            (text.len() - n * part.len()).saturating_add(n.saturating_mul(by))
-                        })
-                    })
-                },
-                |call, i, out| {
-                    with_text(call, 0, i, |text| {
-                        with_text(call, 1, i, |part| {
-                            with_text(call, 2, i, |by| replaced(text, part, by, out));
-                        });
-                    });
-                },
-            )
-        }))
-    })
+    .function(each_text::<(Text, Text, Text)>(
+        |(text, part, by)| {
+            let n = if part.is_empty() { 0 } else { text.matches(part).count() };
+            (text.len() - n * part.len()).saturating_add(n.saturating_mul(by.len()))
+        },
+        |(text, part, by), out| replaced(text, part, by, out),
+    ))
 }
 
 fn replaced(text: &str, part: &str, by: &str, out: &mut String) {

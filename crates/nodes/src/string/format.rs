@@ -8,16 +8,14 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_node::settings::SettingError;
 use millstream_node::{
-    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
-};
-use millstream_node::{
-    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
-    signature::Socket,
+    Among, Call, Default, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings,
+    Signature, SocketType,
 };
 
 use super::Budget;
 use super::number::in_base;
 use crate::cells::{Cells, function};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(format());
@@ -62,28 +60,14 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
         let message = format!("{n} values are too many, the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
-    let socket = |name: String, ty, default, about: String| Socket {
-        name: name.into(),
-        ty,
-        default,
-        multiple: false,
-        mutable: false,
-        scope: vec![],
-        about: about.into(),
-    };
-    let braces = Default::Value(Value::from("{}"));
-    let ty = SocketType::Exact(Type::STRING);
-    let mut inputs = vec![socket("format".into(), ty, braces, "text with placeholders".into())];
-    for (i, name) in settings.texts("names").iter().enumerate() {
-        let ty = SocketType::Generic(i as u8);
-        inputs.push(socket(format!("value_{i}"), ty, Default::Zero, format!("called `{name}`")));
-    }
-    let generics = GENERICS[..n].iter().map(|name| Generic { name, among: WRITABLE });
-    Ok(Signature {
-        generics: generics.collect(),
-        inputs,
-        outputs: vec![OutputSocket { name: "value".into(), ty, about: "".into() }],
-    })
+    let def =
+        GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, WRITABLE));
+    let def = def.input_or("format", Type::STRING, "{}", "text with placeholders");
+    let def = settings.texts("names").iter().enumerate().fold(def, |def, (i, name)| {
+        let (ty, about) = (SocketType::Generic(i as u8), format!("called `{name}`"));
+        def.input_or(format!("value_{i}"), ty, Default::Zero, about)
+    });
+    Ok(sockets_of(&def.output("value", Type::STRING, "")))
 }
 
 fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(), Failure> {

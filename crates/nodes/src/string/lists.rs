@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Call, Default, Failure, NodeDef, Registry};
+use millstream_node::{Default, NodeDef, Registry};
 
-use super::{built, on_texts, with_text};
-use crate::cells::{ListCells, function};
+use super::{each_text, on_texts};
+use crate::each::{Items, Text, each_list};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -27,72 +27,45 @@ fn split() -> NodeDef {
          characters.",
     )
     .output("value", list_of(Type::STRING), "parts in order")
-    .kernel(|_| Ok(function(parts)))
+    .function(each_list::<(Text, Text), Arc<str>>(
+        |(text, separator)| match separator {
+            "" => text.chars().count(),
+            _ => text.matches(separator).count() + 1,
+        },
+        |element, (text, separator), parts| match separator {
+            "" => element.pace.over(text.chars(), PART, |c| {
+                parts.push(Arc::from(&*c.encode_utf8(&mut [0; 4])));
+                Ok(())
+            }),
+            _ => element.pace.over(text.split(separator), PART, |part| {
+                parts.push(Arc::from(part));
+                Ok(())
+            }),
+        },
+    ))
 }
 
 /// Units of work of one part.
 const PART: usize = 1 << 4;
 
-fn parts(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = ListCells::<Arc<str>>::new(call);
-    let (texts, separators) = (call.input::<Arc<str>>(0), call.input::<Arc<str>>(1));
-    let n_parts = |i: usize| {
-        texts.with(i, |text| {
-            separators.with(i, |separator| match &**separator {
-                "" => text.chars().count(),
-                separator => text.matches(separator).count() + 1,
-            })
-        })
-    };
-    let mut pace = call.pace();
-    cells.fill(call, n_parts, |i, parts| {
-        texts.with(i, |text| {
-            separators.with(i, |separator| match &**separator {
-                "" => pace.over(text.chars(), PART, |c| {
-                    parts.push(Arc::from(&*c.encode_utf8(&mut [0; 4])));
-                    Ok(())
-                }),
-                separator => pace.over(text.split(separator), PART, |part| {
-                    parts.push(Arc::from(part));
-                    Ok(())
-                }),
-            })
-        })
-    })?;
-    cells.put(call)
-}
-
 fn join() -> NodeDef {
     NodeDef::new("string.join", "Joins a list of texts with a separator")
         .converts()
         .input("list", list_of(Type::STRING), "texts in order")
-        .input("separator", Type::STRING, "text between parts")
-        .or(Default::Zero)
+        .input_or("separator", Type::STRING, Default::Zero, "text between parts")
         .output("value", Type::STRING, "joined text; empty for an empty list")
-        .kernel(|_| Ok(function(joined)))
-}
-
-fn joined(call: &mut Call<'_>) -> Result<(), Failure> {
-    fn items<'c>(call: &'c Call<'_>, i: usize) -> &'c [Arc<str>] {
-        call.lists(0).slice::<Arc<str>>(i).expect("the items have the signature's type")
-    }
-    built(
-        call,
-        |call, i| {
-            let items = items(call, i);
-            let separator = with_text(call, 1, i, str::len);
-            let between = separator.saturating_mul(items.len().saturating_sub(1));
-            items.iter().fold(between, |n, item| n.saturating_add(item.len()))
-        },
-        |call, i, out| {
-            with_text(call, 1, i, |separator| {
-                for (k, item) in items(call, i).iter().enumerate() {
+        .function(each_text::<(Items<Arc<str>>, Text)>(
+            |(items, separator)| {
+                let between = separator.len().saturating_mul(items.len().saturating_sub(1));
+                items.iter().fold(between, |n, item| n.saturating_add(item.len()))
+            },
+            |(items, separator), out| {
+                for (k, item) in items.iter().enumerate() {
                     if k > 0 {
                         out.push_str(separator);
                     }
                     out.push_str(item);
                 }
-            });
-        },
-    )
+            },
+        ))
 }

@@ -1,14 +1,15 @@
 //! Numbers as texts.
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::num::IntErrorKind;
 use std::sync::Arc;
 
-use millstream_base::{Type, ValueType};
-use millstream_node::{Among, Call, Failure, NodeDef, Registry, SocketType};
+use millstream_base::Type;
+use millstream_node::{Among, NodeDef, Registry, SocketType};
 
 use super::on_texts;
-use crate::cells::{Cells, function};
+use crate::cells::function;
+use crate::each::{Text, each, try_each};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(to_number());
@@ -29,27 +30,16 @@ fn to_number() -> NodeDef {
         .output("value", Type::F64, "")
         .kernel(|parts| {
             let fails = parts.settings.text("otherwise") != "nan";
-            Ok(function(move |call| numbers(call, fails)))
+            Ok(function(try_each::<(Text,), _>(move |element, (text,)| {
+                match text.trim().parse::<f64>() {
+                    Ok(number) => Ok(number),
+                    Err(_) if fails => Err(element
+                        .failure(format!("{} is not a number", shown(text)))
+                        .with_help("correct the text, or set `otherwise` to `nan`")),
+                    Err(_) => Ok(f64::NAN),
+                }
+            })))
         })
-}
-
-fn numbers(call: &mut Call<'_>, fails: bool) -> Result<(), Failure> {
-    let mut cells = Cells::<f64>::new(call);
-    let texts = call.input::<Arc<str>>(0);
-    cells.fill(call, |i| {
-        texts.with(i, |text| match text.trim().parse::<f64>() {
-            Ok(number) => Ok(number),
-            Err(_) if fails => Err(no_number(text, i)),
-            Err(_) => Ok(f64::NAN),
-        })
-    })?;
-    cells.put(call);
-    Ok(())
-}
-
-fn no_number(text: &str, element: usize) -> Failure {
-    Failure::at(element, format!("{} is not a number", shown(text)))
-        .with_help("correct the text, or set `otherwise` to `nan`")
 }
 
 /// The text in quotes, truncated if it is long.
@@ -73,42 +63,31 @@ fn from_number() -> NodeDef {
              `nan`.",
         )
         .generic("T", Among::These(&[Type::I32, Type::I64, Type::F32, Type::F64]))
-        .input("number", SocketType::Generic(0), "")
-        .or_number(0.0)
-        .input("decimals", Type::I32, "digits after the point, or -1")
-        .or_number(-1.0)
+        .input_or("number", SocketType::Generic(0), 0.0, "")
+        .input_or("decimals", Type::I32, -1.0, "digits after the point, or -1")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let ty = parts.generics[0];
             Ok(if ty == Type::I32 {
-                function(written::<i32>)
+                function(each::<(i32, i32), _>(written))
             } else if ty == Type::I64 {
-                function(written::<i64>)
+                function(each::<(i64, i32), _>(written))
             } else if ty == Type::F32 {
-                function(written::<f32>)
+                function(each::<(f32, i32), _>(written))
             } else {
-                function(written::<f64>)
+                function(each::<(f64, i32), _>(written))
             })
         })
 }
 
-fn written<T: ValueType + Display>(call: &mut Call<'_>) -> Result<(), Failure> {
-    let mut cells = Cells::<Arc<str>>::new(call);
-    let (numbers, decimals) = (call.input::<T>(0), call.input::<i32>(1));
-    let mut text = String::new();
-    cells.fill(call, |i| {
-        text.clear();
-        let number = numbers.get(i);
-        let result = match usize::try_from(decimals.get(i)) {
-            Ok(decimals) => write!(text, "{number:.*}", decimals.min(MAX_DECIMALS)),
-            Err(_) => write!(text, "{number}"),
-        };
-        result.expect("writing into a text does not fail");
-        text.make_ascii_lowercase();
-        Ok(text.as_str().into())
-    })?;
-    cells.put(call);
-    Ok(())
+fn written(numbers: (impl Display, i32)) -> Arc<str> {
+    let (number, decimals) = numbers;
+    let mut text = match usize::try_from(decimals) {
+        Ok(decimals) => format!("{number:.*}", decimals.min(MAX_DECIMALS)),
+        Err(_) => number.to_string(),
+    };
+    text.make_ascii_lowercase();
+    text.into()
 }
 
 fn from_integer() -> NodeDef {
@@ -117,33 +96,25 @@ fn from_integer() -> NodeDef {
             "Digits above 9 are lower-case letters. A base outside 2 to 36 gives an empty text.",
         )
         .generic("T", Among::These(&[Type::I32, Type::I64]))
-        .input("number", SocketType::Generic(0), "")
-        .or_number(0.0)
-        .input("base", Type::I32, "2 to 36")
-        .or_number(10.0)
-        .input(
+        .input_or("number", SocketType::Generic(0), 0.0, "")
+        .input_or("base", Type::I32, 10.0, "2 to 36")
+        .input_or(
             "digits",
             Type::I32,
+            0.0,
             "least number of characters with the sign, filled with zeros, at most 100",
         )
-        .or_number(0.0)
         .output("value", Type::STRING, "")
         .kernel(|parts| {
-            let is_wide = parts.generics[0] == Type::I64;
-            Ok(function(move |call| {
-                let mut cells = Cells::<Arc<str>>::new(call);
-                let (bases, digits) = (call.input::<i32>(1), call.input::<i32>(2));
-                cells.fill(call, |i| {
-                    let number = if is_wide {
-                        call.input::<i64>(0).get(i)
-                    } else {
-                        i64::from(call.input::<i32>(0).get(i))
-                    };
-                    Ok(in_base(number, bases.get(i), digits.get(i)).into())
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
+            Ok(if parts.generics[0] == Type::I64 {
+                function(each::<(i64, i32, i32), _>(|(number, base, digits)| -> Arc<str> {
+                    in_base(number, base, digits).into()
+                }))
+            } else {
+                function(each::<(i32, i32, i32), _>(|(number, base, digits)| -> Arc<str> {
+                    in_base(number.into(), base, digits).into()
+                }))
+            })
         })
 }
 
@@ -183,25 +154,19 @@ fn to_integer() -> NodeDef {
              and so is any text in a base outside 2 to 36.",
         )
         .choice("otherwise", OTHERWISE, "error", "what to do if the text is not such a number")
-        .input("base", Type::I32, "2 to 36")
-        .or_number(10.0)
+        .input_or("base", Type::I32, 10.0, "2 to 36")
         .output("value", Type::I64, "")
         .kernel(|parts| {
             let fails = parts.settings.text("otherwise") != "zero";
-            Ok(function(move |call| {
-                let mut cells = Cells::<i64>::new(call);
-                let (texts, bases) = (call.input::<Arc<str>>(0), call.input::<i32>(1));
-                cells.fill(call, |i| {
-                    let base = bases.get(i);
-                    texts.with(i, |text| match integer(text, base) {
-                        Ok(number) => Ok(number),
-                        Err(problem) if fails => Err(no_integer(text, &problem, i)),
-                        Err(_) => Ok(0),
-                    })
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
+            Ok(function(try_each::<(Text, i32), _>(move |element, (text, base)| {
+                match integer(text, base) {
+                    Ok(number) => Ok(number),
+                    Err(problem) if fails => Err(element
+                        .failure(format!("{} {problem}", shown(text)))
+                        .with_help("correct the text, or set `otherwise` to `zero`")),
+                    Err(_) => Ok(0),
+                }
+            })))
         })
 }
 
@@ -217,9 +182,4 @@ fn integer(text: &str, base: i32) -> Result<i64, String> {
             _ => no_number(),
         }
     })
-}
-
-fn no_integer(text: &str, problem: &str, element: usize) -> Failure {
-    Failure::at(element, format!("{} {problem}", shown(text)))
-        .with_help("correct the text, or set `otherwise` to `zero`")
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_node::{Default, NodeDef, Registry};
 
-use super::{built, of_one, of_two, on_texts, with_text};
-use crate::cells::{Cells, ListCells, function};
+use super::{each_text, on_texts};
+use crate::cells::function;
+use crate::each::{Items, Text, each, each_list};
 use crate::shape::list_of;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -39,7 +40,7 @@ fn cut() -> NodeDef {
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let part = parts.settings.text("part").to_owned();
-            Ok(of_two(move |text, separator| {
+            Ok(function(each::<(Text, Text), _>(move |(text, separator)| {
                 let found = match &*part {
                     _ if separator.is_empty() => None,
                     "after_first" => text.split_once(separator).map(|(_, after)| after),
@@ -48,7 +49,7 @@ fn cut() -> NodeDef {
                     _ => text.split_once(separator).map(|(before, _)| before),
                 };
                 Arc::<str>::from(found.unwrap_or(text))
-            }))
+            })))
         })
 }
 
@@ -60,20 +61,9 @@ fn between() -> NodeDef {
              missing. An empty `start` means the start of the text, an empty `end` its end.",
         )
         .output("value", Type::STRING, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<Arc<str>>::new(call);
-                cells.fill(call, |i| {
-                    Ok(with_text(call, 0, i, |text| {
-                        with_text(call, 1, i, |start| {
-                            with_text(call, 2, i, |end| enclosed(text, start, end).into())
-                        })
-                    }))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .function(each::<(Text, Text, Text), _>(|(text, start, end)| -> Arc<str> {
+            enclosed(text, start, end).into()
+        }))
 }
 
 fn enclosed<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
@@ -97,10 +87,10 @@ fn without() -> NodeDef {
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let at_start = parts.settings.text("side") == "start";
-            Ok(of_two(move |text, part| {
+            Ok(function(each::<(Text, Text), _>(move |(text, part)| {
                 let rest = if at_start { text.strip_prefix(part) } else { text.strip_suffix(part) };
                 Arc::<str>::from(rest.unwrap_or(text))
-            }))
+            })))
         })
 }
 
@@ -114,46 +104,31 @@ fn insert() -> NodeDef {
         "The text is inserted before the character with that index: at the start for 0 or \
              less, at the end for the length or more.",
     )
-    .input("at", Type::I32, "index of a character, from 0")
-    .or_number(0.0)
+    .input_or("at", Type::I32, 0.0, "index of a character, from 0")
     .output("value", Type::STRING, "")
-    .kernel(|_| {
-        Ok(function(|call| {
-            built(
-                call,
-                |call, i| with_text(call, 0, i, str::len) + with_text(call, 1, i, str::len),
-                |call, i, out| {
-                    let at = call.input::<i32>(2).get(i).max(0) as usize;
-                    with_text(call, 0, i, |text| {
-                        let byte = text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
-                        out.push_str(&text[..byte]);
-                        with_text(call, 1, i, |part| out.push_str(part));
-                        out.push_str(&text[byte..]);
-                    });
-                },
-            )
-        }))
-    })
+    .function(each_text::<(Text, Text, i32)>(
+        |(text, part, _)| text.len() + part.len(),
+        |(text, part, at), out| {
+            let at = at.max(0) as usize;
+            let byte = text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+            out.push_str(&text[..byte]);
+            out.push_str(part);
+            out.push_str(&text[byte..]);
+        },
+    ))
 }
 
 fn words() -> NodeDef {
     on_texts("string.words", "Splits a text into words", &[("text", "")])
         .details("Words are separated by white space. A text of white space alone has no words.")
         .output("value", list_of(Type::STRING), "words in order")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<Arc<str>>::new(call);
-                let count =
-                    |i: usize| with_text(call, 0, i, |text| text.split_whitespace().count());
-                cells.fill(call, count, |i, words| {
-                    with_text(call, 0, i, |text| {
-                        words.extend(text.split_whitespace().map(Arc::from));
-                    });
-                    Ok(())
-                })?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Text,), Arc<str>>(
+            |(text,)| text.split_whitespace().count(),
+            |_, (text,), words| {
+                words.extend(text.split_whitespace().map(Arc::from));
+                Ok(())
+            },
+        ))
 }
 
 fn lines() -> NodeDef {
@@ -163,60 +138,43 @@ fn lines() -> NodeDef {
              end of the text. An empty text has no lines.",
         )
         .output("value", list_of(Type::STRING), "lines in order, without line ends")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<Arc<str>>::new(call);
-                let count = |i: usize| with_text(call, 0, i, |text| text.lines().count());
-                cells.fill(call, count, |i, lines| {
-                    with_text(call, 0, i, |text| lines.extend(text.lines().map(Arc::from)));
-                    Ok(())
-                })?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Text,), Arc<str>>(
+            |(text,)| text.lines().count(),
+            |_, (text,), lines| {
+                lines.extend(text.lines().map(Arc::from));
+                Ok(())
+            },
+        ))
 }
 
 fn codes() -> NodeDef {
     on_texts("string.codes", "The Unicode code points of a text", &[("text", "")])
         .details("By Unicode: 65 for `A`, 228 for `ä`.")
         .output("value", list_of(Type::I32), "code points, 0 to 1114111 each")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<i32>::new(call);
-                let count = |i: usize| with_text(call, 0, i, |text| text.chars().count());
-                cells.fill(call, count, |i, codes| {
-                    with_text(call, 0, i, |text| {
-                        codes.extend(text.chars().map(|c| u32::from(c) as i32));
-                    });
-                    Ok(())
-                })?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Text,), i32>(
+            |(text,)| text.chars().count(),
+            |_, (text,), codes| {
+                codes.extend(text.chars().map(|c| u32::from(c) as i32));
+                Ok(())
+            },
+        ))
 }
 
 fn from_codes() -> NodeDef {
     NodeDef::new("string.from_codes", "A text from Unicode code points")
         .details("A number that is not the code point of a character becomes U+FFFD.")
-        .input("codes", list_of(Type::I32), "code points in order")
-        .or(Default::Zero)
+        .input_or("codes", list_of(Type::I32), Default::Zero, "code points in order")
         .output("value", Type::STRING, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                built(
-                    call,
-                    // No character takes more than four bytes.
-                    |call, i| call.lists(0).n_items(i).saturating_mul(4),
-                    |call, i, out| {
-                        let codes = call.lists(0).slice::<i32>(i).expect("the items are numbers");
-                        let character = |code: &i32| {
-                            u32::try_from(*code).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
-                        };
-                        out.extend(codes.iter().map(character));
-                    },
-                )
-            }))
-        })
+        .function(each_text::<(Items<i32>,)>(
+            // No character takes more than four bytes.
+            |(codes,)| codes.len().saturating_mul(4),
+            |(codes,), out| {
+                let character = |code: &i32| {
+                    u32::try_from(*code).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
+                };
+                out.extend(codes.iter().map(character));
+            },
+        ))
 }
 
 const CASES: &[(&str, &str)] = &[
@@ -238,7 +196,7 @@ fn case() -> NodeDef {
         .output("value", Type::STRING, "")
         .kernel(|parts| {
             let style = parts.settings.text("style").to_owned();
-            Ok(of_one(move |text| Arc::<str>::from(styled(text, &style))))
+            Ok(function(each::<(Text,), _>(move |(text,)| Arc::<str>::from(styled(text, &style)))))
         })
 }
 

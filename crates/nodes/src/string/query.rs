@@ -3,7 +3,8 @@
 use millstream_base::Type;
 use millstream_node::{NodeDef, Registry};
 
-use super::{of_one, of_two, on_texts};
+use super::on_texts;
+use crate::each::{Text, each};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(length());
@@ -13,30 +14,19 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(order());
     let text_and_part =
         &[("text", ""), ("part", "text to search for; an empty one is always found")];
-    for (name, summary, test) in [
-        ("string.contains", "Whether a text contains another", contains as fn(&str, &str) -> bool),
-        ("string.starts_with", "Whether a text starts with another", starts_with),
-        ("string.ends_with", "Whether a text ends with another", ends_with),
-    ] {
+    let mut test = |name, summary, test: fn(&str, &str) -> bool| {
         registry.register(
             on_texts(name, summary, text_and_part)
                 .output("value", Type::BOOL, "")
-                .kernel(move |_| Ok(of_two(test))),
+                .function(each::<(Text, Text), _>(move |(text, part)| test(text, part))),
         );
-    }
+    };
+    test("string.contains", "Whether a text contains another", |text, part| text.contains(part));
+    test("string.starts_with", "Whether a text starts with another", |text, part| {
+        text.starts_with(part)
+    });
+    test("string.ends_with", "Whether a text ends with another", |text, part| text.ends_with(part));
     registry.register(equal());
-}
-
-fn contains(text: &str, part: &str) -> bool {
-    text.contains(part)
-}
-
-fn starts_with(text: &str, part: &str) -> bool {
-    text.starts_with(part)
-}
-
-fn ends_with(text: &str, part: &str) -> bool {
-    text.ends_with(part)
 }
 
 fn count(text: &str) -> i32 {
@@ -46,7 +36,7 @@ fn count(text: &str) -> i32 {
 fn length() -> NodeDef {
     on_texts("string.length", "The number of characters of a text", &[("text", "")])
         .output("value", Type::I32, "number of characters")
-        .kernel(|_| Ok(of_one(count)))
+        .function(each::<(Text,), _>(|(text,)| count(text)))
 }
 
 fn find() -> NodeDef {
@@ -56,9 +46,9 @@ fn find() -> NodeDef {
         &[("text", ""), ("part", "text to search for; an empty one is found at 0")],
     )
     .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
-    .kernel(|_| {
-        Ok(of_two(|text: &str, part: &str| text.find(part).map_or(-1, |byte| count(&text[..byte]))))
-    })
+    .function(each::<(Text, Text), _>(|(text, part)| {
+        text.find(part).map_or(-1, |byte| count(&text[..byte]))
+    }))
 }
 
 fn find_last() -> NodeDef {
@@ -68,11 +58,9 @@ fn find_last() -> NodeDef {
         &[("text", ""), ("part", "text to search for; an empty one is found at the end")],
     )
     .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
-    .kernel(|_| {
-        Ok(of_two(|text: &str, part: &str| {
-            text.rfind(part).map_or(-1, |byte| count(&text[..byte]))
-        }))
-    })
+    .function(each::<(Text, Text), _>(|(text, part)| {
+        text.rfind(part).map_or(-1, |byte| count(&text[..byte]))
+    }))
 }
 
 fn count_parts() -> NodeDef {
@@ -83,12 +71,10 @@ fn count_parts() -> NodeDef {
     )
     .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")
     .output("value", Type::I32, "")
-    .kernel(|_| {
-        Ok(of_two(|text: &str, part: &str| {
-            let n = if part.is_empty() { 0 } else { text.matches(part).count() };
-            i32::try_from(n).unwrap_or(i32::MAX)
-        }))
-    })
+    .function(each::<(Text, Text), _>(|(text, part)| {
+        let n = if part.is_empty() { 0 } else { text.matches(part).count() };
+        i32::try_from(n).unwrap_or(i32::MAX)
+    }))
 }
 
 fn order() -> NodeDef {
@@ -98,12 +84,12 @@ fn order() -> NodeDef {
              comes before the longer text.",
         )
         .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
-        .kernel(|_| Ok(of_two(|a: &str, b: &str| a.cmp(b) as i32)))
+        .function(each::<(Text, Text), _>(|(a, b)| a.cmp(b) as i32))
 }
 
 fn equal() -> NodeDef {
     on_texts("string.equal", "Whether two texts are equal", &[("a", ""), ("b", "")])
         .details("Compared character by character: case and accents matter.")
         .output("value", Type::BOOL, "")
-        .kernel(|_| Ok(of_two(|a: &str, b: &str| a == b)))
+        .function(each::<(Text, Text), _>(|(a, b)| a == b))
 }

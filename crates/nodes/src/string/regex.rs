@@ -46,8 +46,7 @@ fn on_expression(
     let fixed = on_texts(name, "", inputs).output("value", output.0, output.1);
     let about = "regular expression; this input exists if the setting is empty";
     let open = on_texts(name, "", inputs)
-        .input("pattern", Type::STRING, about)
-        .or(millstream_node::Default::Zero)
+        .input_or("pattern", Type::STRING, millstream_node::Default::Zero, about)
         .output("value", output.0, output.1);
     NodeDef::new(name, summary)
         .source(

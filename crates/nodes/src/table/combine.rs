@@ -6,9 +6,9 @@ use millstream_base::{Column, Table, Type};
 use millstream_node::{Default, NodeDef, Pace, Registry};
 
 use super::alike::{Groups, Rows, gathered};
-use super::{
-    cells_within, column, keys, made, said, table, table_at, tables, text_at, with_also, within,
-};
+use super::{cells_within, column, keys, made, said, table, tables, with_also, within};
+use crate::cells::function;
+use crate::each::All;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(append());
@@ -24,39 +24,34 @@ fn append() -> NodeDef {
         .input("tables", table(), "tables in order")
         .multiple()
         .output("value", table(), "")
-        .kernel(|parts| {
-            let n = parts.inputs.len();
-            Ok(tables(move |call, i| {
-                let all: Vec<Table> = (0..n).map(|k| table_at(call, k, i)).collect();
-                let all: Vec<&Table> = all.iter().filter(|t| !t.columns().is_empty()).collect();
-                let n_rows = all.iter().map(|table| table.n_rows()).sum();
-                within(n_rows, call.limits()).map_err(|failure| failure.message)?;
-                let Some(first) = all.first() else { return Ok(Table::default()) };
-                cells_within(n_rows, first.columns().len(), call.limits())?;
-                if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len())
-                {
-                    let (n, m) = (first.columns().len(), other.columns().len());
-                    return Err(format!("cannot append a table of {m} columns to one of {n}"));
-                }
-                let joined = |(name, of_first): &(Arc<str>, Column)| {
-                    let parts: Result<Vec<Column>, String> =
-                        all.iter().map(|table| column(table, name).cloned()).collect();
-                    let parts = parts?;
-                    let joined = Column::concat(of_first.ty(), &parts);
-                    let joined = joined.ok_or_else(|| {
-                        let other = parts.iter().find(|part| part.ty() != of_first.ty());
-                        let other = other.map_or(of_first.ty(), Column::ty);
-                        format!(
-                            "the column `{name}` contains {} in one table and {other} in another",
-                            of_first.ty()
-                        )
-                    })?;
-                    Ok((Arc::clone(name), joined))
-                };
-                let columns = first.columns().iter().map(joined).collect::<Result<_, String>>();
-                made(columns?)
-            }))
-        })
+        .function(tables::<All<Table>>(|element, all| {
+            let all: Vec<&Table> = all.iter().filter(|t| !t.columns().is_empty()).collect();
+            let n_rows = all.iter().map(|table| table.n_rows()).sum();
+            within(n_rows, element.limits).map_err(|failure| failure.message)?;
+            let Some(first) = all.first() else { return Ok(Table::default()) };
+            cells_within(n_rows, first.columns().len(), element.limits)?;
+            if let Some(other) = all.iter().find(|t| t.columns().len() != first.columns().len()) {
+                let (n, m) = (first.columns().len(), other.columns().len());
+                return Err(format!("cannot append a table of {m} columns to one of {n}"));
+            }
+            let joined = |(name, of_first): &(Arc<str>, Column)| {
+                let parts: Result<Vec<Column>, String> =
+                    all.iter().map(|table| column(table, name).cloned()).collect();
+                let parts = parts?;
+                let joined = Column::concat(of_first.ty(), &parts);
+                let joined = joined.ok_or_else(|| {
+                    let other = parts.iter().find(|part| part.ty() != of_first.ty());
+                    let other = other.map_or(of_first.ty(), Column::ty);
+                    format!(
+                        "the column `{name}` contains {} in one table and {other} in another",
+                        of_first.ty()
+                    )
+                })?;
+                Ok((Arc::clone(name), joined))
+            };
+            let columns = first.columns().iter().map(joined).collect::<Result<_, String>>();
+            made(columns?)
+        }))
 }
 
 const KINDS: &[(&str, &str)] = &[
@@ -78,35 +73,31 @@ fn join() -> NodeDef {
              table uses too gets the suffix `_2`.",
         )
         .choice("rows", KINDS, "inner", "treatment of rows without a match")
-        .input("left", table(), "")
-        .or(Default::Zero)
-        .input("right", table(), "")
-        .or(Default::Zero)
-        .input("key", Type::STRING, "name of the key column")
-        .or(Default::Zero)
+        .input_or("left", table(), Default::Zero, "")
+        .input_or("right", table(), Default::Zero, "")
+        .input_or("key", Type::STRING, Default::Zero, "name of the key column")
         .output("value", table(), "")
         .kernel(|parts| {
             let kind = parts.settings.text("rows").to_owned();
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
-            Ok(tables(move |call, i| {
-                let (left, right) = (table_at(call, 0, i), table_at(call, 1, i));
-                let mut names = vec![text_at(call, 2, i)];
+            Ok(function(tables::<(Table, Table, Arc<str>)>(move |element, (left, right, key)| {
+                let mut names = vec![key];
                 for name in &also {
                     if !names.contains(name) {
                         names.push(Arc::clone(name));
                     }
                 }
-                let mut pace = call.pace();
-                let partners = Partners::of(&left, &right, &names, &mut pace)?;
+                let pace = &mut element.pace;
+                let partners = Partners::of(&left, &right, &names, pace)?;
                 let n_rows = partners.n_rows(&kind);
-                within(n_rows, call.limits()).map_err(|failure| failure.message)?;
+                within(n_rows, element.limits).map_err(|failure| failure.message)?;
                 let of_right =
                     if kind == "without" { 0 } else { right.columns().len() - names.len() };
                 let n_columns = left.columns().len() + of_right;
-                cells_within(n_rows, n_columns, call.limits())?;
-                let pairs = partners.pairs(&kind, n_rows, &mut pace)?;
-                beside(&left, &right, &names, &pairs, kind == "without", &mut pace)
-            }))
+                cells_within(n_rows, n_columns, element.limits)?;
+                let pairs = partners.pairs(&kind, n_rows, pace)?;
+                beside(&left, &right, &names, &pairs, kind == "without", pace)
+            })))
         })
 }
 

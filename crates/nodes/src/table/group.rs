@@ -3,15 +3,16 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use millstream_base::{Column, Type, ValueType, num};
+use millstream_base::{Column, Table, Type, ValueType, num};
 use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, Rows, gathered};
 use super::rows::{numbers, wholes};
-use super::{column, keys, made, on_table, said, table, table_at, tables, text_at, with_also};
+use super::{column, keys, made, on_table, said, table, tables, with_also};
+use crate::cells::function;
 use crate::reduce::spread::{deviation, is_safe};
-use crate::reduce::statistics::halfway;
+use crate::sort::halfway;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(group());
@@ -76,8 +77,7 @@ fn group() -> NodeDef {
             "sum, mean, deviation, median, minimum, maximum, first, last or count: one for all \
              columns or one for each",
         )
-        .input("by", Type::STRING, "name of the key column")
-        .or(Default::Zero)
+        .input_or("by", Type::STRING, Default::Zero, "name of the key column")
         .output("value", table(), "")
         .kernel(|parts| {
             let names: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
@@ -99,15 +99,14 @@ fn group() -> NodeDef {
             let all: Vec<(Arc<str>, Arc<str>, Summary)> =
                 names.into_iter().enumerate().map(summary).collect::<Result<_, SettingError>>()?;
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
-            Ok(tables(move |call, i| {
-                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let (keys, mut pace) = (keys(&table, &by, &also)?, call.pace());
-                let groups = Groups::of(keys.clone(), &mut pace)?;
-                let rows = groups.rows(&mut pace)?;
+            Ok(function(tables::<(Table, Arc<str>)>(move |element, (table, by)| {
+                let (keys, pace) = (keys(&table, &by, &also)?, &mut element.pace);
+                let groups = Groups::of(keys.clone(), pace)?;
+                let rows = groups.rows(pace)?;
                 let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
                 for (name, key) in std::iter::once(by).chain(also.iter().cloned()).zip(keys) {
                     let first = groups.first.iter().copied();
-                    columns.push((name, gathered(key, first, &mut pace)?));
+                    columns.push((name, gathered(key, first, pace)?));
                 }
                 for (name, called, how) in &all {
                     let column = column(&table, name)?;
@@ -116,10 +115,10 @@ fn group() -> NodeDef {
                         let ty = column.ty();
                         return Err(format!("the column `{name}` contains {ty}, not numbers"));
                     }
-                    columns.push((Arc::clone(called), summed(column, &rows, *how, &mut pace)?));
+                    columns.push((Arc::clone(called), summed(column, &rows, *how, pace)?));
                 }
                 made(columns)
-            }))
+            })))
         })
 }
 
@@ -223,21 +222,19 @@ fn median(mut items: Vec<f64>) -> f64 {
 fn unique() -> NodeDef {
     with_also(on_table("table.unique", "Keeps the first row for each value of a column"))
         .details("Rows keep their order; values are equal if their bits are.")
-        .input("by", Type::STRING, "name of the key column")
-        .or(Default::Zero)
+        .input_or("by", Type::STRING, Default::Zero, "name of the key column")
         .output("value", table(), "")
         .kernel(|parts| {
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
-            Ok(tables(move |call, i| {
-                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
-                let mut pace = call.pace();
-                let first = Groups::of(keys(&table, &by, &also)?, &mut pace)?.first;
+            Ok(function(tables::<(Table, Arc<str>)>(move |element, (table, by)| {
+                let pace = &mut element.pace;
+                let first = Groups::of(keys(&table, &by, &also)?, pace)?.first;
                 let mut columns = Vec::with_capacity(table.columns().len());
                 for (name, column) in table.columns() {
-                    let taken = gathered(column, first.iter().copied(), &mut pace)?;
+                    let taken = gathered(column, first.iter().copied(), pace)?;
                     columns.push((Arc::clone(name), taken));
                 }
                 made(columns)
-            }))
+            })))
         })
 }

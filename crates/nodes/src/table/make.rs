@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Table, Type};
 use millstream_node::settings::SettingError;
 use millstream_node::{
-    Among, Call, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings, SocketType,
-};
-use millstream_node::{
-    signature::Default, signature::Generic, signature::OutputSocket, signature::Signature,
-    signature::Socket,
+    Among, Call, Default, Failure, NodeDef, Registry, SettingKind, SettingValue, Settings,
+    Signature, SocketType,
 };
 
-use super::{column, made, on_table, table, table_at, tables, text_at};
-use crate::cells::{Cells, ListCells, function};
-use crate::shape::list_of;
+use super::{column, made, on_table, table, tables};
+use crate::cells::{ListCells, function};
+use crate::each::{All, List, Text, each, each_list};
+use crate::shape::{list_of, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(make());
@@ -43,10 +41,9 @@ fn make() -> NodeDef {
         .sockets_by_settings(signature)
         .kernel(|parts| {
             let names: Vec<Arc<str>> = parts.settings.texts("names").to_vec();
-            Ok(tables(move |call, i| {
-                let of = |(k, name): (usize, &Arc<str>)| (Arc::clone(name), call.lists(k).list(i));
-                made(names.iter().enumerate().map(of).collect())
-            }))
+            Ok(function(tables::<All<List>>(move |_, lists| {
+                made(names.iter().cloned().zip(lists).collect())
+            })))
         })
 }
 
@@ -60,24 +57,13 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     if let Some(name) = (0..n).find(|i| names[..*i].contains(&names[*i])).map(|i| &names[i]) {
         return Err(SettingError::refused("names", format!("two columns are called `{name}`")));
     }
-    let input = |(i, name): (usize, &Arc<str>)| Socket {
-        name: format!("column_{i}").into(),
-        ty: SocketType::ListOf(i as u8),
-        default: Default::Zero,
-        multiple: false,
-        mutable: false,
-        scope: vec![],
-        about: format!("values of the column `{name}`").into(),
-    };
-    Ok(Signature {
-        generics: GENERICS[..n].iter().map(|name| Generic { name, among: Among::Any }).collect(),
-        inputs: names.iter().enumerate().map(input).collect(),
-        outputs: vec![OutputSocket {
-            name: "value".into(),
-            ty: SocketType::Exact(table()),
-            about: "".into(),
-        }],
-    })
+    let def =
+        GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, Among::Any));
+    let def = names.iter().enumerate().fold(def, |def, (i, name)| {
+        let about = format!("values of the column `{name}`");
+        def.input_or(format!("column_{i}"), SocketType::ListOf(i as u8), Default::Zero, about)
+    });
+    Ok(sockets_of(&def.output("value", table(), "")))
 }
 
 fn with_column() -> NodeDef {
@@ -87,21 +73,17 @@ fn with_column() -> NodeDef {
              they are.",
         )
         .generic("T", Among::Any)
-        .input("name", Type::STRING, "name of the column")
-        .or(Default::Zero)
+        .input_or("name", Type::STRING, Default::Zero, "name of the column")
         .input("list", SocketType::ListOf(0), "values of the column")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (name, list) = (text_at(call, 1, i), call.lists(2).list(i));
-                let mut columns = table_at(call, 0, i).columns().to_vec();
-                match columns.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, column)) => *column = list,
-                    None => columns.push((name, list)),
-                }
-                made(columns)
-            }))
-        })
+        .function(tables::<(Table, Arc<str>, List)>(|_, (table, name, list)| {
+            let mut columns = table.columns().to_vec();
+            match columns.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, column)) => *column = list,
+                None => columns.push((name, list)),
+            }
+            made(columns)
+        }))
 }
 
 fn read_column() -> NodeDef {
@@ -122,27 +104,10 @@ fn read_column() -> NodeDef {
             let ty = settings.ty("type").and_then(Type::list);
             let ty =
                 ty.ok_or_else(|| SettingError::refused("type", "there are no lists of this type"))?;
-            let socket = |name: &'static str, ty, about: &'static str| Socket {
-                name: name.into(),
-                ty: SocketType::Exact(ty),
-                default: Default::Zero,
-                multiple: false,
-                mutable: false,
-                scope: vec![],
-                about: about.into(),
-            };
-            Ok(Signature {
-                generics: vec![],
-                inputs: vec![
-                    socket("table", table(), ""),
-                    socket("name", Type::STRING, "name of the column"),
-                ],
-                outputs: vec![OutputSocket {
-                    name: "value".into(),
-                    ty: SocketType::Exact(ty),
-                    about: "one item per row".into(),
-                }],
-            })
+            let sockets = on_table("", "")
+                .input_or("name", Type::STRING, Default::Zero, "name of the column")
+                .output("value", ty, "one item per row");
+            Ok(sockets_of(&sockets))
         })
         .kernel(|parts| {
             let ty = parts.settings.ty("type").expect("the sockets were made of it");
@@ -152,12 +117,13 @@ fn read_column() -> NodeDef {
 
 fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     // The columns of all elements are concatenated, and each element takes its part.
+    let (tables, names) = (call.input::<Table>(0), call.input::<Arc<str>>(1));
     let mut found: Vec<Column> = Vec::new();
     let mut starts = vec![0; call.extent()];
     let mut lengths = vec![0; call.extent()];
     let mut n = 0;
     for i in call.mask() {
-        let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
+        let (table, name) = (tables.get(i), names.get(i));
         let read = column(&table, &name).and_then(|column| {
             as_type(column, ty)
                 .ok_or_else(|| format!("the column `{name}` contains {}, not {ty}", column.ty()))
@@ -212,51 +178,24 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
 fn names() -> NodeDef {
     on_table("table.names", "The names of the columns of a table")
         .output("value", list_of(Type::STRING), "names in order")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = ListCells::<Arc<str>>::new(call);
-                cells.fill(
-                    call,
-                    |i| table_at(call, 0, i).columns().len(),
-                    |i, names| {
-                        let table = table_at(call, 0, i);
-                        names.extend(table.columns().iter().map(|(name, _)| Arc::clone(name)));
-                        Ok(())
-                    },
-                )?;
-                cells.put(call)
-            }))
-        })
+        .function(each_list::<(Table,), Arc<str>>(
+            |(table,)| table.columns().len(),
+            |_, (table,), names| {
+                names.extend(table.columns().iter().map(|(name, _)| Arc::clone(name)));
+                Ok(())
+            },
+        ))
 }
 
 fn count() -> NodeDef {
     on_table("table.count", "The number of rows of a table")
         .output("value", Type::I32, "number of rows; 0 for a table without columns")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<i32>::new(call);
-                cells.fill(call, |i| {
-                    Ok(i32::try_from(table_at(call, 0, i).n_rows()).unwrap_or(i32::MAX))
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .function(each::<(Table,), _>(|(table,)| i32::try_from(table.n_rows()).unwrap_or(i32::MAX)))
 }
 
 fn has() -> NodeDef {
     on_table("table.has", "Whether a table has a column")
-        .input("name", Type::STRING, "name of the column")
-        .or(Default::Zero)
+        .input_or("name", Type::STRING, Default::Zero, "name of the column")
         .output("value", Type::BOOL, "")
-        .kernel(|_| {
-            Ok(function(|call| {
-                let mut cells = Cells::<bool>::new(call);
-                cells.fill(call, |i| {
-                    Ok(table_at(call, 0, i).column(&text_at(call, 1, i)).is_some())
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+        .function(each::<(Table, Text), _>(|(table, name)| table.column(name).is_some()))
 }

@@ -4,17 +4,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::{Column, Table, Type, num};
-use millstream_node::{Call, Default, NodeDef, Pace, Registry, SettingKind};
+use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind};
 
 use super::alike::{Groups, gathered};
 use super::group::{Summary, summed};
 use super::rows::numbers;
 use super::values::missing;
-use super::{
-    cells_within, column, made, on_table, said, table, table_at, tables, text_at, with_also, within,
-};
+use super::{cells_within, column, made, on_table, said, table, tables, with_also, within};
+use crate::cells::function;
+use crate::each::{All, Element};
 use crate::reduce::spread::{deviation, is_safe};
-use crate::reduce::statistics::halfway;
+use crate::sort::halfway;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(beside());
@@ -33,29 +33,24 @@ fn beside() -> NodeDef {
         .input("tables", table(), "tables in order")
         .multiple()
         .output("value", table(), "")
-        .kernel(|parts| {
-            let n = parts.inputs.len();
-            Ok(tables(move |call, i| {
-                let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
-                let mut taken = HashSet::new();
-                for table in
-                    (0..n).map(|k| table_at(call, k, i)).filter(|t| !t.columns().is_empty())
-                {
-                    let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
-                    if had != table.n_rows() {
-                        return Err(format!(
-                            "cannot put a table of {} rows beside one of {had}",
-                            table.n_rows()
-                        ));
-                    }
-                    for (name, column) in table.columns() {
-                        let name = free(name, &mut taken);
-                        columns.push((name, column.clone()));
-                    }
+        .function(tables::<All<Table>>(|_, tables| {
+            let mut columns: Vec<(Arc<str>, Column)> = Vec::new();
+            let mut taken = HashSet::new();
+            for table in tables.iter().filter(|t| !t.columns().is_empty()) {
+                let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
+                if had != table.n_rows() {
+                    return Err(format!(
+                        "cannot put a table of {} rows beside one of {had}",
+                        table.n_rows()
+                    ));
                 }
-                made(columns)
-            }))
-        })
+                for (name, column) in table.columns() {
+                    let name = free(name, &mut taken);
+                    columns.push((name, column.clone()));
+                }
+            }
+            made(columns)
+        }))
 }
 
 /// The name, with a number appended if it is taken; the result is marked as taken.
@@ -83,22 +78,21 @@ fn melt() -> NodeDef {
              its value; the values of the other columns are repeated. The columns must have the \
              same type.",
     )
-    .input("names", Type::STRING, "name of the new column of names")
-    .or_value(Arc::<str>::from("name"))
-    .input("values", Type::STRING, "name of the new column of values")
-    .or_value(Arc::<str>::from("value"))
+    .input_or("names", Type::STRING, "name", "name of the new column of names")
+    .input_or("values", Type::STRING, "value", "name of the new column of values")
     .output("value", table(), "")
     .kernel(|parts| {
         let chosen: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
-        Ok(tables(move |call, i| {
-            let (table, names, values) =
-                (table_at(call, 0, i), text_at(call, 1, i), text_at(call, 2, i));
-            let long = table.n_rows().saturating_mul(chosen.len());
-            within(long, call.limits()).map_err(|failure| failure.message)?;
-            let others = table.columns().iter().filter(|(name, _)| !chosen.contains(name)).count();
-            cells_within(long, others + 2, call.limits())?;
-            melted(&table, &chosen, names, values)
-        }))
+        Ok(function(tables::<(Table, Arc<str>, Arc<str>)>(
+            move |element, (table, names, values)| {
+                let long = table.n_rows().saturating_mul(chosen.len());
+                within(long, element.limits).map_err(|failure| failure.message)?;
+                let others =
+                    table.columns().iter().filter(|(name, _)| !chosen.contains(name)).count();
+                cells_within(long, others + 2, element.limits)?;
+                melted(&table, &chosen, names, values)
+            },
+        )))
     })
 }
 
@@ -159,26 +153,24 @@ fn pivot() -> NodeDef {
         )
         .choice("how", HOW, "last", "how several rows of one cell are combined")
         .choice("absent", ABSENT, "zero", "content of a cell without rows")
-        .input("by", Type::STRING, "name of the column that determines the row")
-        .or(Default::Zero)
-        .input("names", Type::STRING, "name of the column that determines the column")
-        .or_value(Arc::<str>::from("name"))
-        .input("values", Type::STRING, "name of the column with the values")
-        .or_value(Arc::<str>::from("value"))
+        .input_or("by", Type::STRING, Default::Zero, "name of the column that determines the row")
+        .input_or("names", Type::STRING, "name", "name of the column that determines the column")
+        .input_or("values", Type::STRING, "value", "name of the column with the values")
         .output("value", table(), "")
         .kernel(|parts| {
             let also: Vec<Arc<str>> = parts.settings.texts("also").to_vec();
             let how = Summary::of(parts.settings.text("how"));
             let with_nan = parts.settings.text("absent") == "missing";
-            Ok(tables(move |call, i| {
-                let table = table_at(call, 0, i);
-                let [by, names, values] = [1, 2, 3].map(|input| text_at(call, input, i));
+            Ok(function(tables::<PivotInputs>(move |element, (table, by, names, values)| {
                 let by: Vec<Arc<str>> = std::iter::once(by).chain(also.iter().cloned()).collect();
                 let pivot = Pivot { table: &table, by: &by, names: &names, values: &values };
-                pivot.made(how, with_nan, call)
-            }))
+                pivot.made(how, with_nan, element)
+            })))
         })
 }
+
+/// The table and the names `by`, `names` and `values`.
+type PivotInputs = (Table, Arc<str>, Arc<str>, Arc<str>);
 
 /// The columns of a table that is pivoted.
 struct Pivot<'a> {
@@ -190,20 +182,25 @@ struct Pivot<'a> {
 
 impl Pivot<'_> {
     /// The pivoted table; `how` combines several rows of a cell, `None` requires at most one.
-    fn made(&self, how: Option<Summary>, with_nan: bool, call: &Call<'_>) -> Result<Table, String> {
+    fn made(
+        &self,
+        how: Option<Summary>,
+        with_nan: bool,
+        element: &mut Element<'_>,
+    ) -> Result<Table, String> {
         let Self { table, by, names, values } = *self;
         let keys = super::keys(table, &by[0], &by[1..])?;
         let (labels, values) = (column(table, names)?, column(table, values)?);
         let Some(texts) = labels.as_slice::<Arc<str>>() else {
             return Err(format!("the column `{names}` contains {}, not string", labels.ty()));
         };
-        let mut pace = call.pace();
-        let columns = Groups::of(vec![labels], &mut pace)?;
-        let rows = Groups::of(keys.clone(), &mut pace)?;
-        cells_within(rows.first.len(), columns.first.len(), call.limits())?;
+        let pace = &mut element.pace;
+        let columns = Groups::of(vec![labels], pace)?;
+        let rows = Groups::of(keys.clone(), pace)?;
+        cells_within(rows.first.len(), columns.first.len(), element.limits)?;
         let both: Vec<&Column> = keys.iter().copied().chain([labels]).collect();
-        let pairs = Groups::of(both, &mut pace)?;
-        let summed = self.summed(values, &pairs, how, &mut pace)?;
+        let pairs = Groups::of(both, pace)?;
+        let summed = self.summed(values, &pairs, how, pace)?;
         // An additional row stands for missing values.
         let absent = if with_nan { missing(summed.ty()) } else { summed.ty().default_value() };
         let source = Column::concat(summed.ty(), &[summed.clone(), Column::filled(&absent, 1)])
@@ -211,7 +208,7 @@ impl Pivot<'_> {
         let mut taken: HashSet<Arc<str>> = by.iter().cloned().collect();
         let mut made_of = Vec::with_capacity(keys.len() + columns.first.len());
         for (name, key) in by.iter().zip(keys) {
-            let of_rows = gathered(key, rows.first.iter().copied(), &mut pace)?;
+            let of_rows = gathered(key, rows.first.iter().copied(), pace)?;
             made_of.push((Arc::clone(name), of_rows));
         }
         // The rows of each cell, by column; columns and groups are numbered by first occurrence.
@@ -226,7 +223,7 @@ impl Pivot<'_> {
                 places[rows.of_row[pairs.first[pair]] as usize] = pair;
             }
             let name = free(&texts[*label], &mut taken);
-            made_of.push((name, gathered(&source, places.into_iter(), &mut pace)?));
+            made_of.push((name, gathered(&source, places.into_iter(), pace)?));
         }
         made(made_of)
     }
@@ -271,7 +268,7 @@ fn summary() -> NodeDef {
              which are NaN if there are no values. All columns except name and count are `f64`.",
         )
         .output("value", table(), "columns name, count, mean, deviation, minimum, median, maximum")
-        .kernel(|_| Ok(tables(|call, i| summed_up(&table_at(call, 0, i)))))
+        .function(tables::<(Table,)>(|_, (table,)| summed_up(&table)))
 }
 
 fn summed_up(table: &Table) -> Result<Table, String> {

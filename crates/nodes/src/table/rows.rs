@@ -3,11 +3,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use millstream_base::{Column, Type, Value};
+use millstream_base::{Column, Table, Type, Value};
 use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
 
-use super::{column, made, on_table, said, table, table_at, tables, text_at};
+use super::{column, made, on_table, said, table, tables};
+use crate::cells::function;
+use crate::each::Items;
 use crate::shape::list_of;
 use crate::sort::sort_by;
 
@@ -23,21 +25,16 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn filter() -> NodeDef {
     on_table("table.filter", "Keeps the rows of a table for which a condition is true")
-        .input("keep", list_of(Type::BOOL), "for each row, whether to keep it")
-        .or(Default::Zero)
+        .input_or("keep", list_of(Type::BOOL), Default::Zero, "for each row, whether to keep it")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (table, keep) = (table_at(call, 0, i), call.lists(1).list(i));
-                let keep = keep.as_slice::<bool>().expect("the socket takes lists of booleans");
-                if keep.len() != table.n_rows() {
-                    let (n, rows) = (keep.len(), table.n_rows());
-                    return Err(format!("`keep` has {n} items for {rows} rows"));
-                }
-                let rows: Vec<usize> = (0..keep.len()).filter(|row| keep[*row]).collect();
-                Ok(table.gather(&rows))
-            }))
-        })
+        .function(tables::<(Table, Items<bool>)>(|_, (table, keep)| {
+            if keep.len() != table.n_rows() {
+                let (n, rows) = (keep.len(), table.n_rows());
+                return Err(format!("`keep` has {n} items for {rows} rows"));
+            }
+            let rows: Vec<usize> = (0..keep.len()).filter(|row| keep[*row]).collect();
+            Ok(table.gather(&rows))
+        }))
 }
 
 fn slice() -> NodeDef {
@@ -46,20 +43,15 @@ fn slice() -> NodeDef {
             "The rows from index `start` up to but not including `start + count`, as far as they \
              exist.",
         )
-        .input("start", Type::I32, "index of the first row, from 0")
-        .or_number(0.0)
-        .input("count", Type::I32, "number of rows")
-        .or_number(10.0)
+        .input_or("start", Type::I32, 0.0, "index of the first row, from 0")
+        .input_or("count", Type::I32, 10.0, "number of rows")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let table = table_at(call, 0, i);
-                let start = i64::from(call.input::<i32>(1).get(i));
-                let end = start + i64::from(call.input::<i32>(2).get(i)).max(0);
-                let within = |row: i64| row.clamp(0, table.n_rows() as i64) as usize;
-                Ok(table.gather(&(within(start)..within(end)).collect::<Vec<_>>()))
-            }))
-        })
+        .function(tables::<(Table, i32, i32)>(|_, (table, start, count)| {
+            let start = i64::from(start);
+            let end = start + i64::from(count).max(0);
+            let within = |row: i64| row.clamp(0, table.n_rows() as i64) as usize;
+            Ok(table.gather(&(within(start)..within(end)).collect::<Vec<_>>()))
+        }))
 }
 
 fn pick() -> NodeDef {
@@ -68,22 +60,17 @@ fn pick() -> NodeDef {
             "Rows are in the order of the indices, which may repeat. Fails for an index without a \
              row.",
         )
-        .input("rows", list_of(Type::I32), "indices of rows, from 0")
-        .or(Default::Zero)
+        .input_or("rows", list_of(Type::I32), Default::Zero, "indices of rows, from 0")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (table, rows) = (table_at(call, 0, i), call.lists(1).list(i));
-                let rows = rows.as_slice::<i32>().expect("the socket takes lists of integers");
-                let row = |row: &i32| {
-                    let found = usize::try_from(*row).ok().filter(|row| *row < table.n_rows());
-                    found.ok_or_else(|| {
-                        format!("there is no row {row} in a table of {} rows", table.n_rows())
-                    })
-                };
-                Ok(table.gather(&rows.iter().map(row).collect::<Result<Vec<_>, _>>()?))
-            }))
-        })
+        .function(tables::<(Table, Items<i32>)>(|_, (table, rows)| {
+            let row = |row: &i32| {
+                let found = usize::try_from(*row).ok().filter(|row| *row < table.n_rows());
+                found.ok_or_else(|| {
+                    format!("there is no row {row} in a table of {} rows", table.n_rows())
+                })
+            };
+            Ok(table.gather(&rows.iter().map(row).collect::<Result<Vec<_>, _>>()?))
+        }))
 }
 
 fn sort() -> NodeDef {
@@ -108,8 +95,7 @@ fn sort() -> NodeDef {
             "ascending or descending: one for all further columns or one for each; if empty, \
              `descending` applies",
         )
-        .input("by", Type::STRING, "name of the column")
-        .or(Default::Zero)
+        .input_or("by", Type::STRING, Default::Zero, "name of the column")
         .output("value", table(), "")
         .kernel(|parts| {
             let descending = parts.settings.flag("descending");
@@ -118,8 +104,7 @@ fn sort() -> NodeDef {
                 parts.settings.texts("also_order"),
                 descending,
             )?;
-            Ok(tables(move |call, i| {
-                let (table, by) = (table_at(call, 0, i), text_at(call, 1, i));
+            Ok(function(tables::<(Table, Arc<str>)>(move |element, (table, by)| {
                 let order = |(name, down): (&Arc<str>, bool)| {
                     let column = column(&table, name)?;
                     let order = order_of(column).ok_or_else(|| {
@@ -136,13 +121,13 @@ fn sort() -> NodeDef {
                     .map(order)
                     .collect::<Result<_, String>>()?;
                 let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-                sort_by(&mut rows, &mut call.pace(), |a, b| {
+                sort_by(&mut rows, &mut element.pace, |a, b| {
                     let mut each = orders.iter().map(|(order, down)| order(*a, *b, *down));
                     each.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
                 })
                 .map_err(said)?;
                 Ok(table.gather(&rows))
-            }))
+            })))
         })
 }
 
@@ -249,53 +234,44 @@ pub(super) fn whole(column: &Column, i: usize) -> i64 {
 
 fn select() -> NodeDef {
     on_table("table.select", "Selects columns of a table")
-        .input("names", list_of(Type::STRING), "names of the columns, in the order of the result")
-        .or(Default::Zero)
+        .input_or(
+            "names",
+            list_of(Type::STRING),
+            Default::Zero,
+            "names of the columns, in the order of the result",
+        )
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (table, names) = (table_at(call, 0, i), call.lists(1).list(i));
-                let names = names.as_slice::<Arc<str>>().expect("the socket takes lists of texts");
-                let of = |name: &Arc<str>| Ok((Arc::clone(name), column(&table, name)?.clone()));
-                made(names.iter().map(of).collect::<Result<_, String>>()?)
-            }))
-        })
+        .function(tables::<(Table, Items<Arc<str>>)>(|_, (table, names)| {
+            let of = |name: &Arc<str>| Ok((Arc::clone(name), column(&table, name)?.clone()));
+            made(names.iter().map(of).collect::<Result<_, String>>()?)
+        }))
 }
 
 fn drop() -> NodeDef {
     on_table("table.drop", "Removes a column of a table")
-        .input("name", Type::STRING, "name of an existing column")
-        .or(Default::Zero)
+        .input_or("name", Type::STRING, Default::Zero, "name of an existing column")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
-                column(&table, &name)?;
-                let mut columns = table.columns().to_vec();
-                columns.retain(|(known, _)| *known != name);
-                made(columns)
-            }))
-        })
+        .function(tables::<(Table, Arc<str>)>(|_, (table, name)| {
+            column(&table, &name)?;
+            let mut columns = table.columns().to_vec();
+            columns.retain(|(known, _)| *known != name);
+            made(columns)
+        }))
 }
 
 fn rename() -> NodeDef {
     on_table("table.rename", "Renames a column of a table")
-        .input("from", Type::STRING, "name of an existing column")
-        .or(Default::Zero)
-        .input("to", Type::STRING, "new name of the column")
-        .or(Default::Zero)
+        .input_or("from", Type::STRING, Default::Zero, "name of an existing column")
+        .input_or("to", Type::STRING, Default::Zero, "new name of the column")
         .output("value", table(), "")
-        .kernel(|_| {
-            Ok(tables(|call, i| {
-                let (table, from) = (table_at(call, 0, i), text_at(call, 1, i));
-                column(&table, &from)?;
-                let mut columns = table.columns().to_vec();
-                for (name, _) in &mut columns {
-                    if *name == from {
-                        *name = text_at(call, 2, i);
-                    }
+        .function(tables::<(Table, Arc<str>, Arc<str>)>(|_, (table, from, to)| {
+            column(&table, &from)?;
+            let mut columns = table.columns().to_vec();
+            for (name, _) in &mut columns {
+                if *name == from {
+                    *name = Arc::clone(&to);
                 }
-                made(columns)
-            }))
-        })
+            }
+            made(columns)
+        }))
 }

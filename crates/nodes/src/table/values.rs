@@ -2,52 +2,19 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Color, Column, Lane, Type, Value, Vec2, Vec3, Vec4};
+use millstream_base::{Column, Lane, Table, Type, Value};
 use millstream_node::settings::SettingError;
-use millstream_node::{
-    Among, Call, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType,
-};
+use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
 use super::rows::{number, whole};
-use super::{column, made, on_table, said, table, table_at, tables, text_at};
-use crate::reduce::statistics::halfway;
+use super::{column, made, on_table, said, table, tables};
+use crate::cells::function;
+use crate::missing::{Filling, Given, filled, is_missing, may_miss};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(fill());
     registry.register(drop_missing());
     registry.register(cast());
-}
-
-pub(crate) const HOW: &[(&str, &str)] = &[
-    ("value", "with `value`"),
-    ("before", "the nearest present value before it"),
-    ("behind", "the nearest present value after it"),
-    ("line", "linear interpolation between the neighbors, by row"),
-    ("mean", "the mean of the present values"),
-    ("median", "the median of the present values"),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    Value,
-    Before,
-    Behind,
-    Line,
-    Mean,
-    Median,
-}
-
-impl How {
-    pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "before" => Self::Before,
-            "behind" => Self::Behind,
-            "line" => Self::Line,
-            "mean" => Self::Mean,
-            "median" => Self::Median,
-            _ => Self::Value,
-        }
-    }
 }
 
 fn fill() -> NodeDef {
@@ -59,84 +26,35 @@ fn fill() -> NodeDef {
              first row to the last. Texts can be filled with a value, or from the previous or the \
              next row.",
         )
-        .choice("how", HOW, "value", "how missing values are replaced")
+        .choice("how", Filling::ALL, "value", "how missing values are replaced")
         .generic("T", Among::These(&[Type::F64, Type::STRING]))
-        .input("name", Type::STRING, "name of the column")
-        .or(Default::Zero)
-        .input("value", SocketType::Generic(0), "replacement of missing values")
-        .or_number(0.0)
+        .input_or("name", Type::STRING, Default::Zero, "name of the column")
+        .input_or("value", SocketType::Generic(0), 0.0, "replacement of missing values")
         .output("value", table(), "")
         .kernel(|parts| {
-            let (how, is_text) =
-                (How::of(parts.settings.text("how")), parts.generics[0] == Type::STRING);
-            Ok(tables(move |call, i| {
-                let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
-                let column = column(&table, &name)?;
-                let filled = filled(column, how, &given(call, i, is_text)).map_err(|problem| {
-                    format!("the column `{name}` contains {}, which {problem}", column.ty())
-                })?;
-                let with = |(known, old): &(Arc<str>, Column)| {
-                    (Arc::clone(known), if *known == name { filled.clone() } else { old.clone() })
-                };
-                made(table.columns().iter().map(with).collect())
-            }))
+            let how = Filling::named(parts.settings.text("how"));
+            Ok(if parts.generics[0] == Type::STRING {
+                function(tables::<(Table, Arc<str>, Arc<str>)>(move |_, (table, name, value)| {
+                    filled_in(&table, &name, how, &Given::Text(value))
+                }))
+            } else {
+                function(tables::<(Table, Arc<str>, f64)>(move |_, (table, name, value)| {
+                    filled_in(&table, &name, how, &Given::Number(value))
+                }))
+            })
         })
 }
 
-/// The value that replaces missing ones.
-pub(crate) enum Given {
-    Number(f64),
-    Text(Arc<str>),
-}
-
-fn given(call: &Call<'_>, i: usize, is_text: bool) -> Given {
-    if is_text {
-        Given::Text(text_at(call, 2, i))
-    } else {
-        Given::Number(call.input::<f64>(2).get(i))
-    }
-}
-
-/// The column with its missing values filled in, or the reason why that is impossible.
-pub(crate) fn filled(column: &Column, how: How, value: &Given) -> Result<Column, &'static str> {
-    if let Some(texts) = column.as_slice::<Arc<str>>() {
-        return filled_texts(texts, how, value);
-    }
-    if [Type::BOOL, Type::I32, Type::I64].contains(&column.ty()) {
-        return Ok(column.clone());
-    }
-    let value = match value {
-        Given::Number(number) => *number,
-        Given::Text(_) if how == How::Value => return Err("cannot be filled with a text"),
-        Given::Text(_) => f64::NAN,
+/// The table with the missing values of a column filled in.
+fn filled_in(table: &Table, name: &str, how: Filling, value: &Given) -> Result<Table, String> {
+    let column = column(table, name)?;
+    let filled = filled(column, how, value).map_err(|problem| {
+        format!("the column `{name}` contains {}, which {problem}", column.ty())
+    })?;
+    let with = |(known, old): &(Arc<str>, Column)| {
+        (Arc::clone(known), if **known == *name { filled.clone() } else { old.clone() })
     };
-    let by_component = |n: usize, component: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
-        let series = |c: usize| (0..column.len()).map(|row| component(row, c)).collect();
-        (0..n).map(|c| filled_numbers(series(c), how, value)).collect()
-    };
-    /// The column of vectors with these components.
-    macro_rules! of_vectors {
-        ($ty:ident, $n:literal) => {
-            if let Some(items) = column.as_slice::<$ty>() {
-                let series = by_component($n, &|row, c| items[row].0[c].into());
-                let item = |row: usize| $ty(std::array::from_fn(|c| series[c][row] as f32));
-                return Ok((0..items.len()).map(item).collect());
-            }
-        };
-    }
-    if column.ty() == Type::F64 || column.ty() == Type::F32 {
-        let series = by_component(1, &|row, _| number(column, row)).swap_remove(0);
-        return Ok(if column.ty() == Type::F64 {
-            series.into_iter().collect()
-        } else {
-            series.into_iter().map(|x| x as f32).collect()
-        });
-    }
-    of_vectors!(Vec2, 2);
-    of_vectors!(Vec3, 3);
-    of_vectors!(Vec4, 4);
-    of_vectors!(Color, 4);
-    Err("has no missing values to fill")
+    made(table.columns().iter().map(with).collect())
 }
 
 fn drop_missing() -> NodeDef {
@@ -154,127 +72,21 @@ fn drop_missing() -> NodeDef {
         .output("value", table(), "")
         .kernel(|parts| {
             let names: Vec<Arc<str>> = parts.settings.texts("columns").to_vec();
-            Ok(tables(move |call, i| {
-                let table = table_at(call, 0, i);
+            Ok(function(tables::<(Table,)>(move |element, (table,)| {
                 let columns: Vec<&Column> = if names.is_empty() {
                     table.columns().iter().map(|(_, column)| column).collect()
                 } else {
                     names.iter().map(|name| column(&table, name)).collect::<Result<_, String>>()?
                 };
                 let mut rows: Vec<usize> = (0..table.n_rows()).collect();
-                let mut pace = call.pace();
+                let pace = &mut element.pace;
                 for column in columns.into_iter().filter(|column| may_miss(column.ty())) {
                     pace.work(rows.len().saturating_mul(4)).map_err(said)?;
                     rows.retain(|row| !is_missing(column, *row));
                 }
                 Ok(table.gather(&rows))
-            }))
+            })))
         })
-}
-
-/// Whether a type has a value that stands for a missing one.
-fn may_miss(ty: Type) -> bool {
-    ty == Type::STRING || ty.lanes().is_some_and(|(lane, _)| matches!(lane, Lane::F32 | Lane::F64))
-}
-
-/// Whether a value is missing: NaN, a vector with a NaN component, or the empty text.
-pub(crate) fn is_missing(column: &Column, row: usize) -> bool {
-    let value = column.get(row);
-    match (&value, value.ty().lanes()) {
-        (Value::String(text), _) => text.is_empty(),
-        (_, Some((Lane::F64, _))) => number(column, row).is_nan(),
-        (_, Some((Lane::F32, n))) => (0..usize::from(n))
-            .any(|i| value.lane(i).is_some_and(|bits| f32::from_bits(bits as u32).is_nan())),
-        _ => false,
-    }
-}
-
-fn filled_texts(texts: &[Arc<str>], how: How, value: &Given) -> Result<Column, &'static str> {
-    let is_there = |text: &Arc<str>| !text.is_empty();
-    let mut filled = texts.to_vec();
-    match (how, value) {
-        (How::Value, Given::Text(value)) => {
-            for text in filled.iter_mut().filter(|text| text.is_empty()) {
-                *text = Arc::clone(value);
-            }
-        }
-        (How::Value, Given::Number(_)) => return Err("cannot be filled with a number"),
-        (How::Before, _) => carried(&mut filled, 0..texts.len(), is_there),
-        (How::Behind, _) => carried(&mut filled, (0..texts.len()).rev(), is_there),
-        (How::Line | How::Mean | How::Median, _) => {
-            return Err("can only be filled with a value or a neighbor");
-        }
-    }
-    Ok(filled.into_iter().collect())
-}
-
-/// Replaces each missing value by the last present one, in this order of rows.
-fn carried<T: Clone>(
-    items: &mut [T],
-    rows: impl Iterator<Item = usize>,
-    is_there: impl Fn(&T) -> bool,
-) {
-    let mut last: Option<T> = None;
-    for row in rows {
-        if is_there(&items[row]) {
-            last = Some(items[row].clone());
-        } else if let Some(last) = &last {
-            items[row] = last.clone();
-        }
-    }
-}
-
-fn filled_numbers(mut items: Vec<f64>, how: How, value: f64) -> Vec<f64> {
-    let is_there = |x: &f64| !x.is_nan();
-    let n = items.len();
-    let with = match how {
-        How::Value => value,
-        How::Before => {
-            carried(&mut items, 0..n, is_there);
-            return items;
-        }
-        How::Behind => {
-            carried(&mut items, (0..n).rev(), is_there);
-            return items;
-        }
-        How::Line => {
-            lined(&mut items);
-            return items;
-        }
-        How::Mean => {
-            let (sum, n) =
-                items.iter().filter(|x| is_there(x)).fold((0.0, 0), |(sum, n), x| (sum + x, n + 1));
-            sum / f64::from(n)
-        }
-        How::Median => {
-            let mut there: Vec<f64> = items.iter().copied().filter(is_there).collect();
-            there.sort_unstable_by(f64::total_cmp);
-            let last = there.len().saturating_sub(1);
-            there.get(last / 2).map_or(f64::NAN, |low| halfway(*low, there[there.len() / 2]))
-        }
-    };
-    for x in items.iter_mut().filter(|x| x.is_nan()) {
-        *x = with;
-    }
-    items
-}
-
-/// Fills gaps between two present values by linear interpolation.
-fn lined(items: &mut [f64]) {
-    let mut before: Option<usize> = None;
-    for row in 0..items.len() {
-        if items[row].is_nan() {
-            continue;
-        }
-        if let Some(start) = before {
-            let (from, to, width) = (items[start], items[row], (row - start) as f64);
-            for (k, x) in items[start + 1..row].iter_mut().enumerate() {
-                let t = (k + 1) as f64 / width;
-                *x = from * (1.0 - t) + to * t;
-            }
-        }
-        before = Some(row);
-    }
 }
 
 const OTHERWISE: &[(&str, &str)] = &[
@@ -308,8 +120,7 @@ fn cast() -> NodeDef {
             "error",
             "what to do with a value that the type cannot represent",
         )
-        .input("name", Type::STRING, "name of the column")
-        .or(Default::Zero)
+        .input_or("name", Type::STRING, Default::Zero, "name of the column")
         .output("value", table(), "")
         .kernel(|parts| {
             let ty =
@@ -321,8 +132,7 @@ fn cast() -> NodeDef {
                     )
                 })?;
             let fails = parts.settings.text("otherwise") == "error";
-            Ok(tables(move |call, i| {
-                let (table, name) = (table_at(call, 0, i), text_at(call, 1, i));
+            Ok(function(tables::<(Table, Arc<str>)>(move |_, (table, name)| {
                 let column = column(&table, &name)?;
                 let cast = if column.ty() == ty {
                     column.clone()
@@ -351,7 +161,7 @@ fn cast() -> NodeDef {
                     (Arc::clone(known), if *known == name { cast.clone() } else { old.clone() })
                 };
                 made(table.columns().iter().map(with).collect())
-            }))
+            })))
         })
 }
 

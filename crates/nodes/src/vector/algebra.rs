@@ -43,10 +43,8 @@ fn cross_product() -> NodeDef {
              parallelogram that they span. The error of each component is at most 2e-7 times the \
              product of both lengths.",
         )
-        .input("a", Type::VEC3, "")
-        .or_number(0.0)
-        .input("b", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("a", Type::VEC3, 0.0, "")
+        .input_or("b", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "cross product")
         .form(|_, inputs| vec![cross(&inputs[0], &inputs[1]).to_vec()])
 }
@@ -106,10 +104,8 @@ fn normalize() -> NodeDef {
 fn scale() -> NodeDef {
     NodeDef::new("vector.scale", "Multiplies a vector by a number")
         .generic("T", VECTORS)
-        .input("vector", T, "")
-        .or_number(0.0)
-        .input("factor", Type::F32, "factor of each component")
-        .or_number(1.0)
+        .input_or("vector", T, 0.0, "")
+        .input_or("factor", Type::F32, 1.0, "factor of each component")
         .output("value", T, "scaled vector")
         .form(|_, inputs| vec![scaled(&inputs[0], inputs[1][0])])
 }

@@ -4,7 +4,8 @@ use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::{NodeDef, Registry};
 
-use super::{T, form_kernel, on_vectors};
+use super::{T, on_vectors};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(compare());
@@ -33,18 +34,16 @@ fn compare() -> NodeDef {
     .output("value", T, "1 for each component for which it holds, otherwise 0")
     .output("all", Type::BOOL, "whether it holds for all components")
     .output("any", Type::BOOL, "whether it holds for at least one component")
-    .kernel(|parts| {
-        let how = parts.settings.text("how").to_owned();
-        Ok(form_kernel(parts, |inputs| {
-            let pairs = inputs[0].iter().zip(&inputs[1]);
-            let answers: Vec<Val<'_>> = pairs.clone().map(|(a, b)| answer(&how, *a, *b)).collect();
-            let numbers = answers.iter().zip(&inputs[0]);
-            let numbers = numbers.map(|(answer, a)| answer.select(a.like(1.0), 0.0)).collect();
-            let all = answers.iter().copied().reduce(|a, b| a & b);
-            let any = answers.iter().copied().reduce(|a, b| a | b);
-            vec![numbers, only(all), only(any)]
-        }))
-    })
+    .kernel(form_by_settings(|settings, inputs| {
+        let how = settings.text("how").to_owned();
+        let pairs = inputs[0].iter().zip(&inputs[1]);
+        let answers: Vec<Val<'_>> = pairs.clone().map(|(a, b)| answer(&how, *a, *b)).collect();
+        let numbers = answers.iter().zip(&inputs[0]);
+        let numbers = numbers.map(|(answer, a)| answer.select(a.like(1.0), 0.0)).collect();
+        let all = answers.iter().copied().reduce(|a, b| a & b);
+        let any = answers.iter().copied().reduce(|a, b| a | b);
+        vec![numbers, only(all), only(any)]
+    }))
 }
 
 fn answer<'b>(how: &str, a: Val<'b>, b: Val<'b>) -> Val<'b> {

@@ -31,8 +31,7 @@ fn to_polar() -> NodeDef {
              vector of length 0. The error is at most 6e-7: absolute for the angle, relative for \
              the radius.",
         )
-        .input("vector", Type::VEC2, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC2, 0.0, "")
         .output("radius", Type::F32, "length of the vector")
         .output("angle", Type::F32, "angle in radians")
         .form(|_, inputs| {
@@ -44,10 +43,13 @@ fn to_polar() -> NodeDef {
 fn from_polar() -> NodeDef {
     NodeDef::new("vector.from_polar", "A 2D vector from polar coordinates")
         .details("The error is at most 2e-7 times the radius, for angles up to 100.")
-        .input("radius", Type::F32, "length; a negative one points in the opposite direction")
-        .or_number(1.0)
-        .input("angle", Type::F32, "angle in radians, counterclockwise from the x axis")
-        .or_number(0.0)
+        .input_or(
+            "radius",
+            Type::F32,
+            1.0,
+            "length; a negative one points in the opposite direction",
+        )
+        .input_or("angle", Type::F32, 0.0, "angle in radians, counterclockwise from the x axis")
         .output("value", Type::VEC2, "")
         .form(|_, inputs| {
             let (radius, angle) = (inputs[0][0], inputs[1][0]);
@@ -63,8 +65,7 @@ fn to_spherical() -> NodeDef {
              vector of length 0. The error is at most 6e-7: absolute for the angles, relative for \
              the radius.",
         )
-        .input("vector", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "")
         .output("radius", Type::F32, "length of the vector")
         .output("azimuth", Type::F32, "angle in radians")
         .output("elevation", Type::F32, "angle in radians")
@@ -78,12 +79,19 @@ fn to_spherical() -> NodeDef {
 fn from_spherical() -> NodeDef {
     NodeDef::new("vector.from_spherical", "A vector from spherical coordinates")
         .details("The error is at most 3e-7 times the radius, for angles up to 100.")
-        .input("radius", Type::F32, "length; a negative one points in the opposite direction")
-        .or_number(1.0)
-        .input("azimuth", Type::F32, "angle in radians about z, counterclockwise from the x axis")
-        .or_number(0.0)
-        .input("elevation", Type::F32, "angle in radians above the xy plane")
-        .or_number(0.0)
+        .input_or(
+            "radius",
+            Type::F32,
+            1.0,
+            "length; a negative one points in the opposite direction",
+        )
+        .input_or(
+            "azimuth",
+            Type::F32,
+            0.0,
+            "angle in radians about z, counterclockwise from the x axis",
+        )
+        .input_or("elevation", Type::F32, 0.0, "angle in radians above the xy plane")
         .output("value", Type::VEC3, "")
         .form(|_, inputs| {
             let [radius, azimuth, elevation] = [inputs[0][0], inputs[1][0], inputs[2][0]];
@@ -95,8 +103,7 @@ fn from_spherical() -> NodeDef {
 fn set_length() -> NodeDef {
     on_vectors("vector.set_length", "Sets the length of a vector", &[("vector", "")])
         .details("A vector of length 0 does not change.")
-        .input("length", Type::F32, "new length; a negative one reverses the vector")
-        .or_number(1.0)
+        .input_or("length", Type::F32, 1.0, "new length; a negative one reverses the vector")
         .output("value", T, "")
         .form(|_, inputs| {
             let (vector, _) = moderate(&inputs[0]);
@@ -112,10 +119,8 @@ fn clamp_length() -> NodeDef {
             "A vector of length 0 does not change. If the minimum is greater than the maximum, the \
              maximum takes precedence.",
         )
-        .input("minimum", Type::F32, "least length")
-        .or_number(0.0)
-        .input("maximum", Type::F32, "greatest length")
-        .or_number(1.0)
+        .input_or("minimum", Type::F32, 0.0, "least length")
+        .input_or("maximum", Type::F32, 1.0, "greatest length")
         .output("value", T, "")
         .form(|_, inputs| {
             let (vector, power) = moderate(&inputs[0]);
@@ -184,8 +189,7 @@ fn to_cylindrical() -> NodeDef {
              is 0 on the z axis. The error is at most 6e-7: absolute for the azimuth, relative for \
              the radius.",
         )
-        .input("vector", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "")
         .output("radius", Type::F32, "distance from the z axis")
         .output("azimuth", Type::F32, "angle in radians")
         .output("height", Type::F32, "coordinate along z")
@@ -198,16 +202,19 @@ fn to_cylindrical() -> NodeDef {
 fn from_cylindrical() -> NodeDef {
     NodeDef::new("vector.from_cylindrical", "A vector from cylindrical coordinates")
         .details("The error is at most 2e-7 times the radius, for angles up to 100.")
-        .input(
+        .input_or(
             "radius",
             Type::F32,
+            1.0,
             "distance from the z axis; a negative one points in the opposite direction",
         )
-        .or_number(1.0)
-        .input("azimuth", Type::F32, "angle in radians about z, counterclockwise from the x axis")
-        .or_number(0.0)
-        .input("height", Type::F32, "coordinate along z")
-        .or_number(0.0)
+        .input_or(
+            "azimuth",
+            Type::F32,
+            0.0,
+            "angle in radians about z, counterclockwise from the x axis",
+        )
+        .input_or("height", Type::F32, 0.0, "coordinate along z")
         .output("value", Type::VEC3, "")
         .form(|_, inputs| {
             let [radius, azimuth, height] = [inputs[0][0], inputs[1][0], inputs[2][0]];

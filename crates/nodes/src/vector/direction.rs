@@ -90,13 +90,13 @@ fn refract() -> NodeDef {
         "Snell's law: r v - (r d + sqrt(1 - r^2 (1 - d^2))) n, with r the ratio, n the direction \
          of the normal and d = n . v",
     )
-    .input(
+    .input_or(
         "ratio",
         Type::F32,
+        1.0,
         "refractive index on the incoming side divided by that on the other \
                                 side",
     )
-    .or_number(1.0)
     .output("value", T, "direction of the refracted ray, of length 1")
     .form(|_, inputs| {
         let (vector, normal, ratio) = (&inputs[0], Direction::of(&inputs[1]).unit, inputs[2][0]);
@@ -161,12 +161,14 @@ fn rotate() -> NodeDef {
             "Rodrigues: v cos t + (k x v) sin t + k (k . v) (1 - cos t), with k the direction of \
              the axis",
         )
-        .input("vector", Type::VEC3, "vector to rotate")
-        .or(Default::Zero)
-        .input("axis", Type::VEC3, "axis through the origin, of any length")
-        .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "angle in radians")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, Default::Zero, "vector to rotate")
+        .input_or(
+            "axis",
+            Type::VEC3,
+            millstream_base::Vec3([0.0, 0.0, 1.0]),
+            "axis through the origin, of any length",
+        )
+        .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::VEC3, "rotated vector")
         .form(|_, inputs| {
             let (vector, angle) = (&inputs[0], inputs[2][0]);
@@ -182,8 +184,7 @@ fn rotate() -> NodeDef {
 fn perpendicular() -> NodeDef {
     NodeDef::new("vector.perpendicular", "Rotates a 2D vector by a right angle")
         .details("Counterclockwise: (x, y) becomes (-y, x).")
-        .input("vector", Type::VEC2, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC2, 0.0, "")
         .output("value", Type::VEC2, "perpendicular vector, of the same length")
         .form(|_, inputs| vec![vec![-inputs[0][1], inputs[0][0]]])
 }

@@ -4,7 +4,8 @@ use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
 use millstream_node::{Among, NodeDef, Registry};
 
-use super::{Direction, T, cross, dot, each, form_kernel, length, on_vectors, scaled};
+use super::{Direction, T, cross, dot, each, length, on_vectors, scaled};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(signed_angle());
@@ -33,10 +34,13 @@ fn signed_angle() -> NodeDef {
         .details(
             "From -pi to pi; counterclockwise angles are positive. 0 if a vector has length 0.",
         )
-        .input("a", Type::VEC2, "first vector, of any length")
-        .or_value(millstream_base::Vec2([1.0, 0.0]))
-        .input("b", Type::VEC2, "second vector, of any length")
-        .or_value(millstream_base::Vec2([1.0, 0.0]))
+        .input_or("a", Type::VEC2, millstream_base::Vec2([1.0, 0.0]), "first vector, of any length")
+        .input_or(
+            "b",
+            Type::VEC2,
+            millstream_base::Vec2([1.0, 0.0]),
+            "second vector, of any length",
+        )
         .output("value", Type::F32, "angle in radians")
         .form(|_, inputs| {
             let (a, b) = (Direction::of(&inputs[0]).unit, Direction::of(&inputs[1]).unit);
@@ -46,12 +50,9 @@ fn signed_angle() -> NodeDef {
 
 fn rotate_in_plane() -> NodeDef {
     NodeDef::new("vector.rotate_2d", "Rotates a 2D point about another")
-        .input("vector", Type::VEC2, "point to rotate")
-        .or_number(0.0)
-        .input("center", Type::VEC2, "center of the rotation")
-        .or_number(0.0)
-        .input("angle", Type::F32, "angle in radians, counterclockwise")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC2, 0.0, "point to rotate")
+        .input_or("center", Type::VEC2, 0.0, "center of the rotation")
+        .input_or("angle", Type::F32, 0.0, "angle in radians, counterclockwise")
         .output("value", Type::VEC2, "rotated point")
         .form(|_, inputs| {
             let way = each(&inputs[0], &inputs[1], |v, c| v - c);
@@ -71,8 +72,7 @@ fn move_towards() -> NodeDef {
         "If `to` is within the distance, the result is exactly `to`. A negative distance moves \
          away from it.",
     )
-    .input("distance", Type::F32, "length of the step")
-    .or_number(1.0)
+    .input_or("distance", Type::F32, 1.0, "length of the step")
     .output("value", T, "moved point")
     .form(|_, inputs| {
         let (from, to, step) = (&inputs[0], &inputs[1], inputs[2][0]);
@@ -95,8 +95,7 @@ fn slerp() -> NodeDef {
          are equal or opposite, or a vector has length 0, the vectors are mixed linearly.",
     )
     .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-    .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
-    .or_number(0.5)
+    .input_or("factor", Type::F32, 0.5, "position from a (0) to b (1); extrapolates beyond them")
     .output("value", T, "")
     .form(|_, inputs| vec![arc(&inputs[0], &inputs[1], inputs[2][0])])
 }
@@ -132,8 +131,7 @@ fn tangents() -> NodeDef {
              the xy plane. Zeros for a normal of length 0.",
         )
         .source("T. Duff et al., Building an Orthonormal Basis, Revisited, 2017")
-        .input("normal", Type::VEC3, "normal of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input_or("normal", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "normal of any length")
         .output("tangent", Type::VEC3, "")
         .output("bitangent", Type::VEC3, "")
         .form(|_, inputs| {
@@ -162,19 +160,17 @@ fn closest_on_line() -> NodeDef {
         .output("point", T, "closest point")
         .output("factor", Type::F32, "position of the closest point from start (0) to end (1)")
         .output("distance", Type::F32, "distance from the point")
-        .kernel(|parts| {
-            let segment = parts.settings.flag("segment");
-            Ok(form_kernel(parts, |inputs| {
-                let way = each(&inputs[1], &inputs[2], |a, b| b - a);
-                let offset = each(&inputs[1], &inputs[0], |a, p| p - a);
-                let squared = dot(&way, &way);
-                let factor = squared.eq(0.0).select(0.0, dot(&offset, &way) / squared);
-                let factor = if segment { factor.clamp(0.0, 1.0) } else { factor };
-                let point = each(&inputs[1], &scaled(&way, factor), |a, w| a + w);
-                let distance = length(&each(&inputs[0], &point, |p, q| p - q));
-                vec![point, vec![factor], vec![distance]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let segment = settings.flag("segment");
+            let way = each(&inputs[1], &inputs[2], |a, b| b - a);
+            let offset = each(&inputs[1], &inputs[0], |a, p| p - a);
+            let squared = dot(&way, &way);
+            let factor = squared.eq(0.0).select(0.0, dot(&offset, &way) / squared);
+            let factor = if segment { factor.clamp(0.0, 1.0) } else { factor };
+            let point = each(&inputs[1], &scaled(&way, factor), |a, w| a + w);
+            let distance = length(&each(&inputs[0], &point, |p, q| p - q));
+            vec![point, vec![factor], vec![distance]]
+        }))
 }
 
 fn closest_on_plane() -> NodeDef {
@@ -215,7 +211,7 @@ fn barycentric() -> NodeDef {
             .source("C. Ericson, Real-Time Collision Detection, 2005, section 3.4");
     corners
         .into_iter()
-        .fold(def, |def, (name, about)| def.input(name, T, about).or_number(0.0))
+        .fold(def, |def, (name, about)| def.input_or(name, T, 0.0, about))
         .output("value", Type::VEC3, "weights of a, b and c")
         .form(|_, inputs| {
             // In double precision, and from cross products rather than squared lengths, so that
@@ -254,8 +250,7 @@ fn minkowski() -> NodeDef {
          Chebyshev distance. For exponents below 1 the triangle inequality does not hold; 0 and \
          negative exponents give NaN.",
     )
-    .input("exponent", Type::F32, "above 0")
-    .or_number(2.0)
+    .input_or("exponent", Type::F32, 2.0, "above 0")
     .output("value", Type::F32, "(sum of |a - b|^exponent)^(1 / exponent)")
     .form(|_, inputs| {
         let exponent = inputs[2][0];

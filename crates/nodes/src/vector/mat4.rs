@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 pub(super) fn matrix_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
-    def.input(name, Type::MAT4, about).or(Default::Zero)
+    def.input_or(name, Type::MAT4, Default::Zero, about)
 }
 
 /// The rows of the rotation matrix of a quaternion of length 1.
@@ -61,8 +61,7 @@ fn identity() -> NodeDef {
 
 fn translation() -> NodeDef {
     NodeDef::new("mat4.translation", "A translation matrix")
-        .input("offset", Type::VEC3, "translation of points")
-        .or_number(0.0)
+        .input_or("offset", Type::VEC3, 0.0, "translation of points")
         .output("value", Type::MAT4, "")
         .form(|b, inputs| {
             let one = b.constant_f32(1.0);
@@ -72,8 +71,7 @@ fn translation() -> NodeDef {
 
 fn scale() -> NodeDef {
     NodeDef::new("mat4.scale", "A matrix that scales along the axes")
-        .input("factors", Type::VEC3, "scale along each axis")
-        .or_number(1.0)
+        .input_or("factors", Type::VEC3, 1.0, "scale along each axis")
         .output("value", Type::MAT4, "")
         .form(|b, inputs| {
             let zero = b.constant_f32(0.0);
@@ -88,7 +86,7 @@ fn shear() -> NodeDef {
     );
     ["xy", "xz", "yx", "yz", "zx", "zy"]
         .into_iter()
-        .fold(def, |def, name| def.input(name, Type::F32, "").or_number(0.0))
+        .fold(def, |def, name| def.input_or(name, Type::F32, 0.0, ""))
         .output("value", Type::MAT4, "")
         .form(|b, x| {
             let (zero, one) = (b.constant_f32(0.0), b.constant_f32(1.0));
@@ -101,8 +99,7 @@ fn rotation() -> NodeDef {
     NodeDef::new("mat4.rotation", "A rotation matrix from a quaternion")
         .converts()
         .details("The quaternion must have length 1. The error of each element is at most 6e-7.")
-        .input("quat", Type::QUAT, "length 1")
-        .or(Default::Zero)
+        .input_or("quat", Type::QUAT, Default::Zero, "length 1")
         .output("value", Type::MAT4, "")
         .form(|b, inputs| {
             let zero = b.constant_f32(0.0);
@@ -113,12 +110,9 @@ fn rotation() -> NodeDef {
 fn compose() -> NodeDef {
     NodeDef::new("mat4.compose", "A matrix from translation, rotation and scale")
         .details("Scales first, then rotates, then translates. The quaternion must have length 1.")
-        .input("offset", Type::VEC3, "translation, applied last")
-        .or_number(0.0)
-        .input("quat", Type::QUAT, "length 1")
-        .or(Default::Zero)
-        .input("factors", Type::VEC3, "scale along each axis, applied first")
-        .or_number(1.0)
+        .input_or("offset", Type::VEC3, 0.0, "translation, applied last")
+        .input_or("quat", Type::QUAT, Default::Zero, "length 1")
+        .input_or("factors", Type::VEC3, 1.0, "scale along each axis, applied first")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
             let mut rows = rotation_rows(&inputs[1]);
@@ -266,8 +260,7 @@ fn transform_point() -> NodeDef {
              that are added.",
     );
     matrix_input(def, "matrix", "")
-        .input("point", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("point", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "transformed point")
         .form(|_, inputs| vec![applied(&inputs[0], &inputs[1], 1.0, 3)])
 }
@@ -279,8 +272,7 @@ fn transform_direction() -> NodeDef {
          is at most 3e-7 times the sum of the magnitudes of the terms that are added.",
     );
     matrix_input(def, "matrix", "")
-        .input("direction", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("direction", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "transformed direction; its length may change")
         .form(|_, inputs| {
             let (m, v) = (&inputs[0], &inputs[1]);
@@ -296,8 +288,7 @@ fn project_point() -> NodeDef {
          infinite or NaN.",
         );
     matrix_input(def, "matrix", "")
-        .input("point", Type::VEC3, "")
-        .or_number(0.0)
+        .input_or("point", Type::VEC3, 0.0, "")
         .output("value", Type::VEC3, "projected point")
         .form(|_, inputs| {
             let p = applied(&inputs[0], &inputs[1], 1.0, 4);

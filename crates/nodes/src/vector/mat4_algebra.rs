@@ -35,8 +35,7 @@ fn multiply_number() -> NodeDef {
          do not change. To scale points use `mat4.scale`.",
     );
     matrix_input(def, "matrix", "")
-        .input("factor", Type::F32, "factor of each element")
-        .or_number(1.0)
+        .input_or("factor", Type::F32, 1.0, "factor of each element")
         .output("value", Type::MAT4, "")
         .form(|_, inputs| vec![scaled(&inputs[0], inputs[1][0])])
 }
@@ -47,10 +46,8 @@ fn element() -> NodeDef {
          3 is clamped. The translation is in column 3.",
     );
     matrix_input(def, "matrix", "")
-        .input("row", Type::I32, "0 to 3")
-        .or_number(0.0)
-        .input("column", Type::I32, "0 to 3")
-        .or_number(0.0)
+        .input_or("row", Type::I32, 0.0, "0 to 3")
+        .input_or("column", Type::I32, 0.0, "0 to 3")
         .output("value", Type::F32, "")
         .form(|_, inputs| {
             let place = inputs[1][0].clamp(0, 3) * 4 + inputs[2][0].clamp(0, 3);
@@ -71,8 +68,7 @@ fn transform_vec4() -> NodeDef {
          are added.",
     );
     matrix_input(def, "matrix", "")
-        .input("vector", Type::VEC4, "")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC4, 0.0, "")
         .output("value", Type::VEC4, "")
         .form(|_, inputs| {
             vec![(0..4).map(|row| row_times(&inputs[0], row, |k| inputs[1][k])).collect()]

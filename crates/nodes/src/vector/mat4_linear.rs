@@ -7,7 +7,8 @@ use millstream_node::{NodeDef, Registry};
 
 use super::mat4::{affine, matrix_input};
 use super::mat4_parts::by_lines;
-use super::{cross, dot, form_kernel, scaled};
+use super::{cross, dot, scaled};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
@@ -45,16 +46,14 @@ fn combine() -> NodeDef {
     (0..3)
         .fold(def, |def, i| {
             let axis = [0, 1, 2].map(|k| if k == i { 1.0 } else { 0.0 });
-            def.input(NAMES[i], Type::VEC3, "").or_value(Vec3(axis))
+            def.input_or(NAMES[i], Type::VEC3, Vec3(axis), "")
         })
         .output("value", Type::MAT4, "")
-        .kernel(|parts| {
-            let columns = parts.settings.text("lines") == "columns";
-            Ok(form_kernel(parts, |inputs| {
-                let lines = [0, 1, 2].map(|i| [0, 1, 2].map(|k| inputs[i][k]));
-                vec![unmoved(&if columns { exchanged(&lines) } else { lines })]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let columns = settings.text("lines") == "columns";
+            let lines = [0, 1, 2].map(|i| [0, 1, 2].map(|k| inputs[i][k]));
+            vec![unmoved(&if columns { exchanged(&lines) } else { lines })]
+        }))
 }
 
 fn separate() -> NodeDef {
@@ -66,14 +65,12 @@ fn separate() -> NodeDef {
     NAMES
         .into_iter()
         .fold(matrix_input(def, "matrix", ""), |def, name| def.output(name, Type::VEC3, ""))
-        .kernel(|parts| {
-            let columns = parts.settings.text("lines") == "columns";
-            Ok(form_kernel(parts, |inputs| {
-                let lines = rows(&inputs[0]);
-                let lines = if columns { exchanged(&lines) } else { lines };
-                lines.iter().map(|line| line.to_vec()).collect()
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let columns = settings.text("lines") == "columns";
+            let lines = rows(&inputs[0]);
+            let lines = if columns { exchanged(&lines) } else { lines };
+            lines.iter().map(|line| line.to_vec()).collect()
+        }))
 }
 
 fn part() -> NodeDef {

@@ -5,7 +5,8 @@ use millstream_form::Val;
 use millstream_node::{NodeDef, Registry};
 
 use super::mat4::{affine, matrix_input};
-use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized};
+use super::{Direction, cross, dot, each, length, moderate, normalized};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(combine());
@@ -38,20 +39,18 @@ fn combine() -> NodeDef {
     let identity = Mat4::default().0;
     let line = |i: usize| Vec4([0, 1, 2, 3].map(|k| identity[4 * i + k]));
     (0..4)
-        .fold(def, |def, i| def.input(NAMES[i], Type::VEC4, "").or_value(line(i)))
+        .fold(def, |def, i| def.input_or(NAMES[i], Type::VEC4, line(i), ""))
         .output("value", Type::MAT4, "")
-        .kernel(|parts| {
-            let columns = parts.settings.text("lines") == "columns";
-            Ok(form_kernel(parts, |inputs| {
-                let mut matrix = vec![inputs[0][0]; 16];
-                for (line, numbers) in inputs.iter().enumerate() {
-                    for (i, x) in numbers.iter().enumerate() {
-                        matrix[at(columns, line, i)] = *x;
-                    }
+        .kernel(form_by_settings(|settings, inputs| {
+            let columns = settings.text("lines") == "columns";
+            let mut matrix = vec![inputs[0][0]; 16];
+            for (line, numbers) in inputs.iter().enumerate() {
+                for (i, x) in numbers.iter().enumerate() {
+                    matrix[at(columns, line, i)] = *x;
                 }
-                vec![matrix]
-            }))
-        })
+            }
+            vec![matrix]
+        }))
 }
 
 fn separate() -> NodeDef {
@@ -59,13 +58,11 @@ fn separate() -> NodeDef {
     NAMES
         .into_iter()
         .fold(matrix_input(def, "matrix", ""), |def, name| def.output(name, Type::VEC4, ""))
-        .kernel(|parts| {
-            let columns = parts.settings.text("lines") == "columns";
-            Ok(form_kernel(parts, |inputs| {
-                let line = |line: usize| (0..4).map(|i| inputs[0][at(columns, line, i)]).collect();
-                (0..4).map(line).collect()
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let columns = settings.text("lines") == "columns";
+            let line = |line: usize| (0..4).map(|i| inputs[0][at(columns, line, i)]).collect();
+            (0..4).map(line).collect()
+        }))
 }
 
 fn mix() -> NodeDef {
@@ -74,8 +71,12 @@ fn mix() -> NodeDef {
          and `mat4.compose`.",
     );
     matrix_input(matrix_input(def, "a", "matrix at factor 0"), "b", "matrix at factor 1")
-        .input("factor", Type::F32, "position from a (0) to b (1); extrapolates beyond them")
-        .or_number(0.5)
+        .input_or(
+            "factor",
+            Type::F32,
+            0.5,
+            "position from a (0) to b (1); extrapolates beyond them",
+        )
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
             vec![each(&inputs[0], &inputs[1], |a, b| crate::mix::mix(a, b, inputs[2][0]))]
@@ -93,8 +94,7 @@ fn transform_normal() -> NodeDef {
          the normal, or if the normal has length 0.",
     );
     matrix_input(def, "matrix", "matrix that transforms the surface")
-        .input("normal", Type::VEC3, "normal of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input_or("normal", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "normal of any length")
         .output("value", Type::VEC3, "length 1")
         .form(|_, inputs| {
             let (m, (n, _)) = (&inputs[0], moderate(&inputs[1]));
@@ -117,12 +117,14 @@ fn look_at() -> NodeDef {
              another direction is used; if eye and target coincide, the camera looks along -z. \
              `mat4.invert` gives the matrix that places the camera in the world.",
         )
-        .input("eye", Type::VEC3, "position of the camera")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("target", Type::VEC3, "point at which the camera looks")
-        .or_number(0.0)
-        .input("up", Type::VEC3, "direction that is up in the view, of any length")
-        .or_value(Vec3([0.0, 1.0, 0.0]))
+        .input_or("eye", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "position of the camera")
+        .input_or("target", Type::VEC3, 0.0, "point at which the camera looks")
+        .input_or(
+            "up",
+            Type::VEC3,
+            Vec3([0.0, 1.0, 0.0]),
+            "direction that is up in the view, of any length",
+        )
         .output("value", Type::MAT4, "")
         .form(|_, inputs| {
             let (eye, up) = (&inputs[0], Direction::of(&inputs[2]).unit);
@@ -141,10 +143,8 @@ fn look_at() -> NodeDef {
 }
 
 fn bounded(def: NodeDef) -> NodeDef {
-    def.input("near", Type::F32, "distance of the near plane, which becomes z = -1")
-        .or_number(0.1)
-        .input("far", Type::F32, "distance of the far plane, which becomes z = 1")
-        .or_number(100.0)
+    def.input_or("near", Type::F32, 0.1, "distance of the near plane, which becomes z = -1")
+        .input_or("far", Type::F32, 100.0, "distance of the far plane, which becomes z = 1")
         .output("value", Type::MAT4, "")
 }
 
@@ -155,10 +155,8 @@ fn perspective() -> NodeDef {
              right, y up, z away from the camera. Apply it with `mat4.project_point`. An angle of \
              view of 0, or equal distances, cause a division by 0.",
         )
-        .input("angle", Type::F32, "vertical angle of view in radians")
-        .or_number(1.0)
-        .input("aspect", Type::F32, "width divided by height")
-        .or_number(1.0);
+        .input_or("angle", Type::F32, 1.0, "vertical angle of view in radians")
+        .input_or("aspect", Type::F32, 1.0, "width divided by height");
     bounded(def).form(|_, inputs| {
         let [angle, aspect, near, far] = [0, 1, 2, 3].map(|i| inputs[i][0]);
         let (zero, steep): (Val<'_>, Val<'_>) = (angle.like(0.0), 1.0 / (angle * 0.5).tan());
@@ -179,10 +177,8 @@ fn orthographic() -> NodeDef {
              right, y up, z away from the camera. A width or height of 0, or equal distances, \
              cause a division by 0.",
         )
-        .input("width", Type::F32, "width of the view")
-        .or_number(2.0)
-        .input("height", Type::F32, "height of the view")
-        .or_number(2.0);
+        .input_or("width", Type::F32, 2.0, "width of the view")
+        .input_or("height", Type::F32, 2.0, "height of the view");
     bounded(def).form(|_, inputs| {
         let [width, height, near, far] = [0, 1, 2, 3].map(|i| inputs[i][0]);
         let zero: Val<'_> = width.like(0.0);

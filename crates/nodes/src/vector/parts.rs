@@ -5,7 +5,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
 
 use super::T;
-use crate::shape::sockets_of;
+use crate::shape::{form_kernel, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
     for (n, ty, combine, separate) in [
@@ -30,16 +30,18 @@ fn combined(name: &'static str, ty: Type, n: usize) -> NodeDef {
     let def = NodeDef::new(name, format!("A {ty} from its components"));
     COMPONENTS[..n]
         .iter()
-        .fold(def, |def, (name, about)| def.input(*name, Type::F32, *about).or_number(0.0))
+        .fold(def, |def, (name, about)| def.input_or(*name, Type::F32, 0.0, *about))
         .output("value", ty, "combined vector")
         .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
 }
 
 fn separated(name: &'static str, ty: Type, n: usize) -> NodeDef {
-    let def = NodeDef::new(name, format!("The components of a {ty}"))
-        .converts()
-        .input("vector", ty, "vector to separate")
-        .or_number(0.0);
+    let def = NodeDef::new(name, format!("The components of a {ty}")).converts().input_or(
+        "vector",
+        ty,
+        0.0,
+        "vector to separate",
+    );
     COMPONENTS[..n]
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::F32, *about))
@@ -78,8 +80,7 @@ fn swizzle_sockets(settings: &Settings) -> Result<Signature, SettingError> {
     let ty = [Type::F32, Type::VEC2, Type::VEC3, Type::VEC4][positions.len() - 1];
     let sockets = NodeDef::new("", "")
         .generic("T", among)
-        .input("vector", T, "vector that has these components")
-        .or_number(0.0)
+        .input_or("vector", T, 0.0, "vector that has these components")
         .output("value", ty, "selected components in that order");
     Ok(sockets_of(&sockets))
 }
@@ -99,7 +100,7 @@ fn swizzle() -> NodeDef {
         .sockets_by_settings(swizzle_sockets)
         .kernel(|parts| {
             let positions = picked(parts.settings)?;
-            Ok(super::form_kernel(parts, |inputs| {
+            Ok(form_kernel(parts, |inputs| {
                 vec![positions.iter().map(|at| inputs[0][*at]).collect()]
             }))
         })

@@ -5,7 +5,8 @@ use millstream_form::Val;
 use millstream_node::{Default, Law, NodeDef, Registry};
 
 use super::rotation::{axes, ordered};
-use super::{Direction, cross, dot, each, form_kernel, length, normalized, scaled};
+use super::{Direction, cross, dot, each, length, normalized, scaled};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(from_axis_angle());
@@ -36,10 +37,8 @@ fn from_axis_angle() -> NodeDef {
              the identity rotation. The error of each component is at most 5e-7, for angles up to \
              100.",
         )
-        .input("axis", Type::VEC3, "axis of any length")
-        .or_value(millstream_base::Vec3([0.0, 0.0, 1.0]))
-        .input("angle", Type::F32, "angle in radians")
-        .or_number(0.0)
+        .input_or("axis", Type::VEC3, millstream_base::Vec3([0.0, 0.0, 1.0]), "axis of any length")
+        .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let axis = Direction::of(&inputs[0]);
@@ -56,22 +55,19 @@ fn from_euler() -> NodeDef {
              each component is at most 1e-6, for angles up to 10.",
     );
     ordered(def)
-        .input("angles", Type::VEC3, "angles about x, y and z in radians")
-        .or_number(0.0)
+        .input_or("angles", Type::VEC3, 0.0, "angles about x, y and z in radians")
         .output("value", Type::QUAT, "length 1")
-        .kernel(|parts| {
-            let [first, second, third] = axes(parts.settings.text("order"));
-            Ok(form_kernel(parts, |inputs| {
-                let about = |axis: usize| {
-                    let half = inputs[0][axis] * 0.5;
-                    let zero = half.like(0.0);
-                    let mut quat = vec![half.cos(), zero, zero, zero];
-                    quat[axis + 1] = half.sin();
-                    quat
-                };
-                vec![product(&about(third), &product(&about(second), &about(first)))]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let [first, second, third] = axes(settings.text("order"));
+            let about = |axis: usize| {
+                let half = inputs[0][axis] * 0.5;
+                let zero = half.like(0.0);
+                let mut quat = vec![half.cos(), zero, zero, zero];
+                quat[axis + 1] = half.sin();
+                quat
+            };
+            vec![product(&about(third), &product(&about(second), &about(first)))]
+        }))
 }
 
 fn multiply() -> NodeDef {
@@ -80,10 +76,8 @@ fn multiply() -> NodeDef {
             "The Hamilton product a b, which rotates by `b` first, then by `a`. The error of each \
              component is at most 3e-7 times the product of both lengths.",
         )
-        .input("a", Type::QUAT, "rotation applied second")
-        .or(Default::Zero)
-        .input("b", Type::QUAT, "rotation applied first")
-        .or(Default::Zero)
+        .input_or("a", Type::QUAT, Default::Zero, "rotation applied second")
+        .input_or("b", Type::QUAT, Default::Zero, "rotation applied first")
         .output("value", Type::QUAT, "combined rotation")
         .form(|_, inputs| vec![product(&inputs[0], &inputs[1])])
 }
@@ -92,8 +86,7 @@ fn conjugate() -> NodeDef {
     NodeDef::new("quat.conjugate", "The conjugate of a quaternion")
         .details("For a quaternion of length 1 it is the inverse rotation.")
         .law(Law::Involution)
-        .input("quat", Type::QUAT, "")
-        .or(Default::Zero)
+        .input_or("quat", Type::QUAT, Default::Zero, "")
         .output("value", Type::QUAT, "conjugate, of the same length")
         .form(|_, inputs| {
             let q = &inputs[0];
@@ -107,8 +100,7 @@ fn normalize() -> NodeDef {
             "A quaternion of length 0 gives the identity rotation. The error of each component is \
              at most 3e-7.",
         )
-        .input("quat", Type::QUAT, "")
-        .or(Default::Zero)
+        .input_or("quat", Type::QUAT, Default::Zero, "")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let Direction { unit: mut quat, is_none } = Direction::of(&inputs[0]);
@@ -124,10 +116,8 @@ fn dot_product() -> NodeDef {
              quaternions of length 1 it is the cosine of half the angle between the rotations; it \
              is negative if the direct arc from one to the other is the longer one.",
         )
-        .input("a", Type::QUAT, "")
-        .or(Default::Zero)
-        .input("b", Type::QUAT, "")
-        .or(Default::Zero)
+        .input_or("a", Type::QUAT, Default::Zero, "")
+        .input_or("b", Type::QUAT, Default::Zero, "")
         .output("value", Type::F32, "dot product")
         .form(|_, inputs| vec![vec![dot(&inputs[0], &inputs[1])]])
 }
@@ -135,8 +125,7 @@ fn dot_product() -> NodeDef {
 fn length_node() -> NodeDef {
     NodeDef::new("quat.length", "The length of a quaternion")
         .details("The length is 1 for rotations; `quat.normalize` scales a quaternion to length 1.")
-        .input("quat", Type::QUAT, "")
-        .or(Default::Zero)
+        .input_or("quat", Type::QUAT, Default::Zero, "")
         .output("value", Type::F32, "square root of the sum of the squares of the parts")
         .form(|_, inputs| vec![vec![length(&inputs[0])]])
 }
@@ -148,10 +137,8 @@ fn rotate() -> NodeDef {
              error is at most 1e-6 times the length of the vector.",
         )
         .source("v + 2 w (u x v) + 2 u x (u x v), with w the real part and u the rest")
-        .input("quat", Type::QUAT, "length 1")
-        .or(Default::Zero)
-        .input("vector", Type::VEC3, "vector to rotate")
-        .or_number(0.0)
+        .input_or("quat", Type::QUAT, Default::Zero, "length 1")
+        .input_or("vector", Type::VEC3, 0.0, "vector to rotate")
         .output("value", Type::VEC3, "rotated vector")
         .form(|_, inputs| {
             let (real, axis, vector) = (inputs[0][0], &inputs[0][1..], &inputs[1]);
@@ -169,12 +156,9 @@ fn slerp() -> NodeDef {
              mixed linearly. The error of each component is at most 1e-6.",
         )
         .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-        .input("a", Type::QUAT, "rotation at factor 0")
-        .or(Default::Zero)
-        .input("b", Type::QUAT, "rotation at factor 1")
-        .or(Default::Zero)
-        .input("factor", Type::F32, "0 to 1")
-        .or_number(0.5)
+        .input_or("a", Type::QUAT, Default::Zero, "rotation at factor 0")
+        .input_or("b", Type::QUAT, Default::Zero, "rotation at factor 1")
+        .input_or("factor", Type::F32, 0.5, "0 to 1")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| vec![slerped(&inputs[0], &inputs[1], inputs[2][0])])
 }

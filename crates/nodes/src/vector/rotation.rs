@@ -5,7 +5,8 @@ use millstream_form::Val;
 use millstream_node::{Default, NodeDef, Registry, Settings};
 
 use super::quat::product;
-use super::{Direction, cross, dot, each, form_kernel, length, moderate, normalized, scaled};
+use super::{Direction, cross, dot, each, length, moderate, normalized, scaled};
+use crate::shape::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(to_axis_angle());
@@ -50,7 +51,7 @@ pub(super) fn ordered(def: NodeDef) -> NodeDef {
 }
 
 fn quat_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
-    def.input(name, Type::QUAT, about).or(Default::Zero)
+    def.input_or(name, Type::QUAT, Default::Zero, about)
 }
 
 /// `q` or `-q`, which are the same rotation, whichever has a real part that is not negative.
@@ -112,10 +113,10 @@ fn to_euler() -> NodeDef {
         .source("E. Bernardes and S. Viollet, Quaternion to Euler angles conversion, 2022");
     quat_input(ordered(def), "quat", "length 1")
         .output("value", Type::VEC3, "angles about x, y and z in radians")
-        .kernel(|parts| {
-            let axes = axes(parts.settings.text("order"));
-            Ok(form_kernel(parts, |inputs| vec![angles(&inputs[0], axes)]))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let axes = axes(settings.text("order"));
+            vec![angles(&inputs[0], axes)]
+        }))
 }
 
 /// The quaternion of length 1 of a rotation matrix with these rows.
@@ -167,8 +168,7 @@ fn from_mat4() -> NodeDef {
              1e-6 if the matrix is a pure rotation."
         ))
         .source("S. W. Shepperd, Quaternion from Rotation Matrix, 1978")
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero)
+        .input_or("matrix", Type::MAT4, Default::Zero, "")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| vec![rotation_and_scale(&inputs[0]).0])
 }
@@ -180,8 +180,7 @@ fn decompose() -> NodeDef {
              axes. {SHEARED}"
         ))
         .source("S. W. Shepperd, Quaternion from Rotation Matrix, 1978")
-        .input("matrix", Type::MAT4, "")
-        .or(Default::Zero)
+        .input_or("matrix", Type::MAT4, Default::Zero, "")
         .output("offset", Type::VEC3, "translation")
         .output("quat", Type::QUAT, "length 1")
         .output("factors", Type::VEC3, "scale along each axis")
@@ -217,10 +216,8 @@ fn between() -> NodeDef {
             "Between opposite directions it is half a turn about some perpendicular axis. If a \
              vector has length 0, it is the identity rotation.",
         )
-        .input("from", Type::VEC3, "direction of any length")
-        .or_value(Vec3([1.0, 0.0, 0.0]))
-        .input("to", Type::VEC3, "direction of any length")
-        .or_value(Vec3([1.0, 0.0, 0.0]))
+        .input_or("from", Type::VEC3, Vec3([1.0, 0.0, 0.0]), "direction of any length")
+        .input_or("to", Type::VEC3, Vec3([1.0, 0.0, 0.0]), "direction of any length")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let (from, to) = (Direction::of(&inputs[0]), Direction::of(&inputs[1]));
@@ -277,19 +274,17 @@ fn look_at() -> NodeDef {
         )
         .choice("forward", DIRECTIONS, "z", "axis that points along the direction")
         .choice("upward", DIRECTIONS, "y", "axis that points toward `up`")
-        .input("direction", Type::VEC3, "direction of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
-        .input("up", Type::VEC3, "upward direction of any length")
-        .or_value(Vec3([0.0, 1.0, 0.0]))
+        .input_or("direction", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "direction of any length")
+        .input_or("up", Type::VEC3, Vec3([0.0, 1.0, 0.0]), "upward direction of any length")
         .output("value", Type::QUAT, "length 1")
-        .kernel(|parts| {
-            let forward = signed_axis(parts.settings, "forward");
-            let upward = match signed_axis(parts.settings, "upward") {
+        .kernel(form_by_settings(|settings, inputs| {
+            let forward = signed_axis(settings, "forward");
+            let upward = match signed_axis(settings, "upward") {
                 (axis, _) if axis == forward.0 => ((axis + 1) % 3, 1.0),
                 upward => upward,
             };
-            Ok(form_kernel(parts, |inputs| vec![looking(&inputs[0], &inputs[1], forward, upward)]))
-        })
+            vec![looking(&inputs[0], &inputs[1], forward, upward)]
+        }))
 }
 
 fn looking<'b>(
@@ -338,8 +333,7 @@ fn scale_angle() -> NodeDef {
          half of the rotation, -1 its inverse. The quaternion must have length 1.",
     );
     quat_input(def, "quat", "length 1")
-        .input("factor", Type::F32, "factor of the angle")
-        .or_number(1.0)
+        .input_or("factor", Type::F32, 1.0, "factor of the angle")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let q = upper(&inputs[0]);
@@ -356,8 +350,7 @@ fn nlerp() -> NodeDef {
          cheaper. It jumps between rotations that are half a turn apart.",
     );
     quat_input(quat_input(def, "a", "rotation at factor 0"), "b", "rotation at factor 1")
-        .input("factor", Type::F32, "0 to 1")
-        .or_number(0.5)
+        .input_or("factor", Type::F32, 0.5, "0 to 1")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let (a, b, factor) = (&inputs[0], &inputs[1], inputs[2][0]);
@@ -377,8 +370,7 @@ fn swing_twist() -> NodeDef {
         )
         .source("P. Dobrowolski, Swing-twist decomposition in Clifford algebra, 2015");
     quat_input(def, "quat", "length 1")
-        .input("axis", Type::VEC3, "axis of any length")
-        .or_value(Vec3([0.0, 0.0, 1.0]))
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "axis of any length")
         .output("swing", Type::QUAT, "rotation about a perpendicular axis")
         .output("twist", Type::QUAT, "rotation about the axis")
         .form(|_, inputs| {
@@ -425,7 +417,7 @@ fn combine() -> NodeDef {
     PARTS
         .iter()
         .fold(def, |def, (name, about)| {
-            def.input(*name, Type::F32, *about).or_number(if *name == "w" { 1.0 } else { 0.0 })
+            def.input_or(*name, Type::F32, if *name == "w" { 1.0 } else { 0.0 }, *about)
         })
         .output("value", Type::QUAT, "")
         .form(|_, inputs| vec![inputs.iter().map(|x| x[0]).collect()])
@@ -445,8 +437,7 @@ fn from_vector() -> NodeDef {
             "The exponential of half the vector; `quat.to_vector` is the inverse. Angular \
              velocities are vectors of this kind.",
         )
-        .input("vector", Type::VEC3, "axis whose length is the angle in radians")
-        .or_number(0.0)
+        .input_or("vector", Type::VEC3, 0.0, "axis whose length is the angle in radians")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let half = length(&inputs[0]) * 0.5;

@@ -18,7 +18,7 @@ const SOURCE: &str =
 fn quats(def: NodeDef, inputs: &[(&'static str, &'static str)]) -> NodeDef {
     inputs
         .iter()
-        .fold(def, |def, (name, about)| def.input(*name, Type::QUAT, *about).or(Default::Zero))
+        .fold(def, |def, (name, about)| def.input_or(*name, Type::QUAT, Default::Zero, *about))
 }
 
 fn squad() -> NodeDef {
@@ -37,8 +37,7 @@ fn squad() -> NodeDef {
         ("b", "rotation at factor 1"),
     ];
     quats(def, &inputs)
-        .input("factor", Type::F32, "0 to 1")
-        .or_number(0.5)
+        .input_or("factor", Type::F32, 0.5, "0 to 1")
         .output("value", Type::QUAT, "length 1")
         .form(|_, inputs| {
             let t = inputs[4][0];

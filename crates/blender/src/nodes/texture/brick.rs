@@ -3,10 +3,10 @@
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
-use millstream_nodes::kit::form_kernel;
 
 use super::super::{cast_to_i32, held, least};
 use super::{mixed, scaled};
+use millstream_nodes::kit::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(brick());
@@ -23,46 +23,40 @@ const INPUTS: [(&str, f64, &str); 6] = [
 
 fn brick() -> NodeDef {
     let number = |x: f64| Some(SettingValue::Number(x));
-    let every = |def: NodeDef, name: &'static str, about: &'static str| {
-        let two = Some(SettingValue::Integer(2));
-        def.setting(name, SettingKind::Integer(0, 99), two, about)
-    };
     let def =
-        NodeDef::new("blender.brick", "Bricks in rows with mortar, as Blender's Brick Texture");
-    let def =
-        def.setting("offset", SettingKind::Number, number(0.5), "the shift of a row, in bricks");
-    let def = every(def, "offset_frequency", "which rows are moved; 0: none is, nor widened");
-    let def =
-        def.setting("squash", SettingKind::Number, number(1.0), "the width of the bricks of a row");
-    let def =
-        every(def, "squash_frequency", "which rows have other bricks; 0: none has, nor is moved")
-            .input("vector", Type::VEC3, "the position; z is ignored")
-            .or_number(0.0)
-            .input("color1", Type::COLOR, "the first color of bricks")
-            .or(Default::Zero)
-            .input("color2", Type::COLOR, "the other")
-            .or(Default::Zero)
-            .input("mortar", Type::COLOR, "the color between bricks")
-            .or(Default::Zero);
+        NodeDef::new("blender.brick", "Bricks in rows with mortar, as Blender's Brick Texture")
+            .setting("offset", SettingKind::Number, number(0.5), "the shift of a row, in bricks")
+            .integer(
+                "offset_frequency",
+                (0, 99),
+                2,
+                "which rows are moved; 0: none is, nor widened",
+            )
+            .setting("squash", SettingKind::Number, number(1.0), "the width of the bricks of a row")
+            .integer(
+                "squash_frequency",
+                (0, 99),
+                2,
+                "which rows have other bricks; 0: none has, nor is moved",
+            )
+            .input_or("vector", Type::VEC3, 0.0, "the position; z is ignored")
+            .input_or("color1", Type::COLOR, Default::Zero, "the first color of bricks")
+            .input_or("color2", Type::COLOR, Default::Zero, "the other")
+            .input_or("mortar", Type::COLOR, Default::Zero, "the color between bricks");
     INPUTS
         .iter()
-        .fold(def, |def, (name, default, about)| {
-            def.input(*name, Type::F32, *about).or_number(*default)
-        })
+        .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about))
         .output("color", Type::COLOR, "")
         .output("factor", Type::F32, "1 in the mortar, 0 in bricks")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| {
-                let (tint, mortar) = laid(settings, x);
-                let color = |i: usize| {
-                    let stone = mixed(x[1][i], x[2][i], tint);
-                    let stone = mortar.ne(1.0).select(stone, x[1][i]);
-                    mixed(stone, x[3][i], mortar)
-                };
-                vec![(0..4).map(color).collect(), vec![mortar]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let (tint, mortar) = laid(settings, x);
+            let color = |i: usize| {
+                let stone = mixed(x[1][i], x[2][i], tint);
+                let stone = mortar.ne(1.0).select(stone, x[1][i]);
+                mixed(stone, x[3][i], mortar)
+            };
+            vec![(0..4).map(color).collect(), vec![mortar]]
+        }))
 }
 
 /// A random number for a brick, 0 to 1.

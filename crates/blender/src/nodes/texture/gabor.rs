@@ -4,8 +4,8 @@ use std::f64::consts::{PI, SQRT_2, TAU};
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel};
+use millstream_node::{NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings};
 
 use super::super::hash::{hash, unit};
 use super::super::{greatest, held, normalized};
@@ -28,12 +28,7 @@ fn gabor() -> NodeDef {
             "Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009; Tavernier et al., Making \
              Gabor Noise Fast and Normalized, 2019; Tricard et al., Procedural Phasor Noise, 2019",
         )
-        .setting(
-            "dimensions",
-            SettingKind::Integer(2, 3),
-            Some(SettingValue::Integer(2)),
-            "2: x and y, 3: the vector",
-        );
+        .integer("dimensions", (2, 3), 2, "2: x and y, 3: the vector");
     [
         ("scale", 5.0, "what the position is multiplied by"),
         ("frequency", 2.0, "stripes per cell, at least 0.001"),
@@ -41,19 +36,22 @@ fn gabor() -> NodeDef {
         ("orientation_2d", PI / 4.0, "across the stripes in the plane, angle in radians"),
     ]
     .into_iter()
-    .fold(
-        def.input("vector", Type::VEC3, "the position").or_number(0.0),
-        |def, (name, default, about)| def.input(name, Type::F32, about).or_number(default),
+    .fold(def.input_or("vector", Type::VEC3, 0.0, "the position"), |def, (name, default, about)| {
+        def.input_or(name, Type::F32, default, about)
+    })
+    .input_or(
+        "orientation_3d",
+        Type::VEC3,
+        Vec3([SQRT_2 as f32, SQRT_2 as f32, 0.0]),
+        "across the stripes in space, of any length",
     )
-    .input("orientation_3d", Type::VEC3, "across the stripes in space, of any length")
-    .or_value(Vec3([SQRT_2 as f32, SQRT_2 as f32, 0.0]))
     .output("value", Type::F32, "about 0 to 1")
     .output("phase", Type::F32, "the position between two stripes, 0 to 1")
     .output("intensity", Type::F32, "the strength of the stripes, at least 0")
-    .kernel(|parts| {
-        let in_space = parts.settings.integer("dimensions") == 3;
-        Ok(form_kernel(parts, |x| outputs(in_space, x)))
-    })
+    .kernel(form_by_settings(|settings, x| {
+        let in_space = settings.integer("dimensions") == 3;
+        outputs(in_space, x)
+    }))
 }
 
 /// The orientation of stripes.

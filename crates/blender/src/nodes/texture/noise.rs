@@ -2,13 +2,13 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
-use millstream_nodes::kit::form_kernel;
+use millstream_node::{NodeDef, Registry, Settings};
 
 use super::super::hash::{hash, unit};
 use super::super::held;
 use super::perlin::{Kind, Octaves, distorted, random_offset};
-use super::{coordinates, dimensioned, octaves, placed, scaled, text};
+use super::{coordinates, dimensioned, octaves, placed, scaled};
+use millstream_nodes::kit::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(white());
@@ -23,14 +23,11 @@ fn white() -> NodeDef {
     placed(dimensioned(def))
         .output("value", Type::F32, "0 to 1")
         .output("color", Type::COLOR, "channels from 0 to 1, opaque")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| {
-                let p = coordinates(settings, &x[0], x[1][0]);
-                let color = random_color(&p);
-                vec![vec![unit_of(&p)], color]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let p = coordinates(settings, &x[0], x[1][0]);
+            let color = random_color(&p);
+            vec![vec![unit_of(&p)], color]
+        }))
 }
 
 fn unit_of<'b>(p: &[Val<'b>]) -> Val<'b> {
@@ -85,20 +82,10 @@ fn described(name: &'static str, about: &'static str) -> NodeDef {
         .details("Gradient noise; it repeats after 100000 cells.")
         .source("K. Perlin, Improving Noise, 2002; F. K. Musgrave in Ebert et al., Texturing and Modeling");
     let def = octaves(dimensioned(def))
-        .setting(
-            "type",
-            SettingKind::Choice(KINDS),
-            Some(text("fbm")),
-            "the way in which octaves are combined",
-        )
-        .setting(
-            "normalize",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(true)),
-            "normalize the sum of the octaves to 0 to 1",
-        );
+        .choice("type", KINDS, "fbm", "the way in which octaves are combined")
+        .flag("normalize", true, "normalize the sum of the octaves to 0 to 1");
     INPUTS.iter().fold(placed(def), |def, (name, default, about)| {
-        def.input(*name, Type::F32, *about).or_number(*default)
+        def.input_or(*name, Type::F32, *default, *about)
     })
 }
 
@@ -123,34 +110,28 @@ fn read<'b>(settings: &Settings, x: &[Vec<Val<'b>>]) -> (Vec<Val<'b>>, Octaves<'
 fn noise() -> NodeDef {
     described("blender.noise", "A number that varies over space, as Blender's Noise Texture")
         .output("value", Type::F32, "")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| {
-                let (position, octaves) = read(settings, x);
-                vec![vec![octaves.at(&position)]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let (position, octaves) = read(settings, x);
+            vec![vec![octaves.at(&position)]]
+        }))
 }
 
 fn noise_color() -> NodeDef {
     described("blender.noise_color", "A color that varies over space, as Blender's Noise Texture")
         .output("value", Type::COLOR, "red is the result of `blender.noise`; opaque")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| {
-                let (position, octaves) = read(settings, x);
-                let n = position.len();
-                let channel = |i: usize| {
-                    if i == 0 {
-                        return octaves.at(&position);
-                    }
-                    // The distortion uses the seeds below these.
-                    let offset = random_offset(octaves.detail, (n + i - 1) as f32, n);
-                    let there: Vec<Val<'_>> =
-                        position.iter().zip(offset).map(|(x, o)| *x + o).collect();
-                    octaves.at(&there)
-                };
-                vec![vec![channel(0), channel(1), channel(2), octaves.detail.like(1.0)]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, x| {
+            let (position, octaves) = read(settings, x);
+            let n = position.len();
+            let channel = |i: usize| {
+                if i == 0 {
+                    return octaves.at(&position);
+                }
+                // The distortion uses the seeds below these.
+                let offset = random_offset(octaves.detail, (n + i - 1) as f32, n);
+                let there: Vec<Val<'_>> =
+                    position.iter().zip(offset).map(|(x, o)| *x + o).collect();
+                octaves.at(&there)
+            };
+            vec![vec![channel(0), channel(1), channel(2), octaves.detail.like(1.0)]]
+        }))
 }

@@ -2,11 +2,11 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::{dot, form_kernel};
+use millstream_node::{Default, NodeDef, Registry};
+use millstream_nodes::kit::{dot, form_by_settings};
 
 use super::super::held;
-use super::{scaled, text};
+use super::scaled;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(gradient());
@@ -26,46 +26,33 @@ const GRADIENTS: &[(&str, &str)] = &[
 
 fn gradient() -> NodeDef {
     NodeDef::new("blender.gradient", "A number that grows along a direction or from a center")
-        .setting(
-            "type",
-            SettingKind::Choice(GRADIENTS),
-            Some(text("linear")),
-            "the quantity that grows",
-        )
-        .setting(
-            "clamp",
-            SettingKind::Flag,
-            Some(SettingValue::Flag(true)),
-            "clamp to 0 to 1, as Blender does since 5.0",
-        )
-        .input("vector", Type::VEC3, "the position")
-        .or_number(0.0)
+        .choice("type", GRADIENTS, "linear", "the quantity that grows")
+        .flag("clamp", true, "clamp to 0 to 1, as Blender does since 5.0")
+        .input_or("vector", Type::VEC3, 0.0, "the position")
         .output("value", Type::F32, "0 to 1")
-        .kernel(|parts| {
-            let kind = parts.settings.text("type").to_owned();
-            let clamp = parts.settings.flag("clamp");
-            Ok(form_kernel(parts, move |inputs| {
-                let v = &inputs[0];
-                let (x, y) = (v[0], v[1]);
-                let inside = || {
-                    let left: Val<'_> = 0.999_999 - dot(v, v).sqrt();
-                    above(left)
-                };
-                let value = match &*kind {
-                    "quadratic" => above(x) * above(x),
-                    "easing" => {
-                        let t = held(x, 0.0, 1.0);
-                        3.0 * (t * t) - 2.0 * (t * t) * t
-                    }
-                    "diagonal" => (x + y) * 0.5,
-                    "radial" => y.atan2(x) / std::f64::consts::TAU + 0.5,
-                    "quadratic_sphere" => inside() * inside(),
-                    "spherical" => inside(),
-                    _ => x,
-                };
-                vec![vec![if clamp { held(above(value), 0.0, 1.0) } else { value }]]
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let kind = settings.text("type").to_owned();
+            let clamp = settings.flag("clamp");
+            let v = &inputs[0];
+            let (x, y) = (v[0], v[1]);
+            let inside = || {
+                let left: Val<'_> = 0.999_999 - dot(v, v).sqrt();
+                above(left)
+            };
+            let value = match &*kind {
+                "quadratic" => above(x) * above(x),
+                "easing" => {
+                    let t = held(x, 0.0, 1.0);
+                    3.0 * (t * t) - 2.0 * (t * t) * t
+                }
+                "diagonal" => (x + y) * 0.5,
+                "radial" => y.atan2(x) / std::f64::consts::TAU + 0.5,
+                "quadratic_sphere" => inside() * inside(),
+                "spherical" => inside(),
+                _ => x,
+            };
+            vec![vec![if clamp { held(above(value), 0.0, 1.0) } else { value }]]
+        }))
 }
 
 /// The number if it is above 0, else 0.
@@ -80,14 +67,10 @@ pub(super) fn off_borders<'b>(p: &[Val<'b>]) -> Vec<Val<'b>> {
 
 fn checker() -> NodeDef {
     NodeDef::new("blender.checker", "One of two colors, by cells")
-        .input("vector", Type::VEC3, "the position")
-        .or_number(0.0)
-        .input("color1", Type::COLOR, "in every other cell")
-        .or(Default::Zero)
-        .input("color2", Type::COLOR, "in the others")
-        .or(Default::Zero)
-        .input("scale", Type::F32, "cells per unit")
-        .or_number(5.0)
+        .input_or("vector", Type::VEC3, 0.0, "the position")
+        .input_or("color1", Type::COLOR, Default::Zero, "in every other cell")
+        .input_or("color2", Type::COLOR, Default::Zero, "in the others")
+        .input_or("scale", Type::F32, 5.0, "cells per unit")
         .output("color", Type::COLOR, "")
         .output("factor", Type::F32, "1 where the first color is, else 0")
         .form(|_, x| {
@@ -102,27 +85,17 @@ fn checker() -> NodeDef {
 
 fn magic() -> NodeDef {
     NodeDef::new("blender.magic", "Colors folded by sines, as Blender's Magic Texture")
-        .setting(
-            "depth",
-            SettingKind::Integer(0, 10),
-            Some(SettingValue::Integer(2)),
-            "the number of folds",
-        )
-        .input("vector", Type::VEC3, "the position")
-        .or_number(0.0)
-        .input("scale", Type::F32, "the factor of the position")
-        .or_number(5.0)
-        .input("distortion", Type::F32, "the strength of the folds")
-        .or_number(1.0)
+        .integer("depth", (0, 10), 2, "the number of folds")
+        .input_or("vector", Type::VEC3, 0.0, "the position")
+        .input_or("scale", Type::F32, 5.0, "the factor of the position")
+        .input_or("distortion", Type::F32, 1.0, "the strength of the folds")
         .output("color", Type::COLOR, "opaque")
         .output("factor", Type::F32, "the mean of red, green and blue")
-        .kernel(|parts| {
-            let depth = parts.settings.integer("depth");
-            Ok(form_kernel(parts, move |inputs| {
-                let p = scaled(&inputs[0], inputs[1][0]);
-                folded(depth, &p, inputs[2][0])
-            }))
-        })
+        .kernel(form_by_settings(|settings, inputs| {
+            let depth = settings.integer("depth");
+            let p = scaled(&inputs[0], inputs[1][0]);
+            folded(depth, &p, inputs[2][0])
+        }))
 }
 
 fn folded<'b>(depth: i64, p: &[Val<'b>], d: Val<'b>) -> Vec<Vec<Val<'b>>> {

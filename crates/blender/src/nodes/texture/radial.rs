@@ -10,40 +10,34 @@ use std::f64::consts::{PI, TAU};
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue};
-use millstream_nodes::kit::form_kernel;
+use millstream_node::{NodeDef, Registry};
 
 use super::super::{greatest, held};
+use millstream_nodes::kit::form_by_settings;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(radial_tiling());
 }
 
 fn radial_tiling() -> NodeDef {
-    let no = Some(SettingValue::Flag(false));
     NodeDef::new("blender.radial_tiling", "Coordinates for the sides of a rounded polygon, as Blender's Radial Tiling")
         .details(
             "x runs along the side, y away from the middle. Without `normalize` x is a length and y is 0 at the \
              outline; with it x goes from 0 to 1 and y is 1 at the outline.",
         )
-        .setting("normalize", SettingKind::Flag, no, "x from 0 to 1 on each side")
-        .input("vector", Type::VEC3, "the position; z is ignored")
-        .or_number(0.0)
-        .input("sides", Type::F32, "the number of sides, at least 2; a fraction gives a narrower last side")
-        .or_number(5.0)
-        .input("roundness", Type::F32, "0: sharp corners, 1: a circle")
-        .or_number(0.0)
+        .flag("normalize", false, "x from 0 to 1 on each side")
+        .input_or("vector", Type::VEC3, 0.0, "the position; z is ignored")
+        .input_or("sides", Type::F32, 5.0, "the number of sides, at least 2; a fraction gives a narrower last side")
+        .input_or("roundness", Type::F32, 0.0, "0: sharp corners, 1: a circle")
         .output("coordinates", Type::VEC3, "along the side and away from the middle")
         .output("segment", Type::F32, "number of the side, from 0")
         .output("width", Type::F32, "half of the length of the side")
         .output("rotation", Type::F32, "of the middle of the side, angle in radians")
-        .kernel(|parts| {
-            let normalize = parts.settings.flag("normalize");
-            Ok(form_kernel(parts, |x| {
+        .kernel(form_by_settings(|settings, x| {
+            let normalize = settings.flag("normalize");
                 let sides = greatest(x[1][0].like(2.0), x[1][0]);
                 outputs(x[0][0], x[0][1], sides, held(x[2][0], 0.0, 1.0), normalize)
             }))
-        })
 }
 
 fn wide(x: Val<'_>) -> Val<'_> {

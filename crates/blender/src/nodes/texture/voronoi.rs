@@ -2,12 +2,12 @@
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
-use millstream_nodes::kit::{dot, form_kernel};
+use millstream_node::{NodeDef, Registry, Settings};
+use millstream_nodes::kit::{dot, form_by_settings};
 
 use super::super::hash::{hash, unit};
 use super::super::{held, least};
-use super::{coordinates, dimensioned, mixed, octaves, placed, scaled, text};
+use super::{coordinates, dimensioned, mixed, octaves, placed, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(voronoi());
@@ -48,18 +48,12 @@ const INPUTS: [(&str, f64, &str); 7] = [
 
 fn with_inputs(def: NodeDef, n: usize) -> NodeDef {
     INPUTS[..n].iter().fold(placed(def), |def, (name, default, about)| {
-        def.input(*name, Type::F32, *about).or_number(*default)
+        def.input_or(*name, Type::F32, *default, *about)
     })
 }
 
 fn normalized(def: NodeDef) -> NodeDef {
-    let no = Some(SettingValue::Flag(false));
-    def.setting(
-        "normalize",
-        SettingKind::Flag,
-        no,
-        "divide distances by the longest that there may be",
-    )
+    def.flag("normalize", false, "divide distances by the longest that there may be")
 }
 
 fn voronoi() -> NodeDef {
@@ -70,22 +64,14 @@ fn voronoi() -> NodeDef {
     .details("Each cell holds one point. The distances and colors of several octaves are added.")
     .source(SOURCE);
     let def = octaves(dimensioned(def))
-        .setting("feature", SettingKind::Choice(FEATURES), Some(text("f1")), "which point counts")
-        .setting(
-            "metric",
-            SettingKind::Choice(METRICS),
-            Some(text("euclidean")),
-            "the measure of distances",
-        );
+        .choice("feature", FEATURES, "f1", "which point counts")
+        .choice("metric", METRICS, "euclidean", "the measure of distances");
     with_inputs(normalized(def), INPUTS.len())
         .output("distance", Type::F32, "the distance to the point, in cells")
         .output("color", Type::COLOR, "a random color for its cell")
         .output("position", Type::VEC3, "the position of the point; 0 along missing dimensions")
         .output("w", Type::F32, "the coordinate of the point in the only or the fourth dimension")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| outputs(settings, x)))
-        })
+        .kernel(form_by_settings(outputs))
 }
 
 fn edge() -> NodeDef {
@@ -95,10 +81,7 @@ fn edge() -> NodeDef {
             .source(SOURCE);
     with_inputs(normalized(octaves(dimensioned(def))), 5)
         .output("value", Type::F32, "the distance, in cells")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |x| vec![vec![edge_of_octaves(settings, x)]]))
-        })
+        .kernel(form_by_settings(|settings, x| vec![vec![edge_of_octaves(settings, x)]]))
 }
 
 fn radius() -> NodeDef {
@@ -110,13 +93,12 @@ fn radius() -> NodeDef {
         "Half of the distance from the nearest point to the point that is nearest to that one.",
     )
     .source(SOURCE);
-    with_inputs(dimensioned(def), 2).output("value", Type::F32, "in cells").kernel(|parts| {
-        let settings = parts.settings;
-        Ok(form_kernel(parts, |x| {
+    with_inputs(dimensioned(def), 2).output("value", Type::F32, "in cells").kernel(
+        form_by_settings(|settings, x| {
             let place = Place::new(settings, x, x[2][0]);
             vec![vec![place.radius()]]
-        }))
-    })
+        }),
+    )
 }
 
 /// A position among cells, each of which holds a point.

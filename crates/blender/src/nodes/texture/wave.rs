@@ -2,13 +2,13 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{NodeDef, Registry, SettingKind, Settings};
-use millstream_nodes::kit::{dot, form_kernel};
+use millstream_node::{NodeDef, Registry, Settings};
+use millstream_nodes::kit::{dot, form_by_settings};
 
 use super::super::least;
 use super::pattern::off_borders;
 use super::perlin::{Kind, Octaves};
-use super::{octaves, scaled, text};
+use super::{octaves, scaled};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(wave());
@@ -42,31 +42,15 @@ const INPUTS: [(&str, f64, &str); 6] = [
 fn wave() -> NodeDef {
     let def = NodeDef::new("blender.wave", "Waves in bands or rings, as Blender's Wave Texture");
     let def = octaves(def)
-        .setting("type", SettingKind::Choice(SHAPES), Some(text("bands")), "the shape of the waves")
-        .setting(
-            "direction",
-            SettingKind::Choice(DIRECTIONS),
-            Some(text("x")),
-            "the direction or axis",
-        )
-        .setting(
-            "profile",
-            SettingKind::Choice(PROFILES),
-            Some(text("sin")),
-            "the profile of a wave",
-        )
-        .input("vector", Type::VEC3, "the position")
-        .or_number(0.0);
+        .choice("type", SHAPES, "bands", "the shape of the waves")
+        .choice("direction", DIRECTIONS, "x", "the direction or axis")
+        .choice("profile", PROFILES, "sin", "the profile of a wave")
+        .input_or("vector", Type::VEC3, 0.0, "the position");
     INPUTS
         .iter()
-        .fold(def, |def, (name, default, about)| {
-            def.input(*name, Type::F32, *about).or_number(*default)
-        })
+        .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about))
         .output("value", Type::F32, "0 to 1")
-        .kernel(|parts| {
-            let settings = parts.settings;
-            Ok(form_kernel(parts, |inputs| vec![vec![height(settings, inputs)]]))
-        })
+        .kernel(form_by_settings(|settings, inputs| vec![vec![height(settings, inputs)]]))
 }
 
 fn height<'b>(settings: &Settings, inputs: &[Vec<Val<'b>>]) -> Val<'b> {
