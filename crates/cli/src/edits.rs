@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use millstream::document::{Input, InputValue, Link, NewNode, Node, NodeKind, load};
+use millstream::document::{EditKind, Input, InputValue, Link, NewNode, Node, NodeKind, load};
 use millstream::session::{Ask, Session};
 use millstream::{Document, Edit, Given, Limits, Value};
 use serde_json::{Value as Json, json};
@@ -281,11 +281,8 @@ impl Player {
 
     fn mute(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
-        matches!(node.kind, NodeKind::Type(_)).then(|| Edit::Mute {
-            within: None,
-            node: name,
-            muted: !node.muted,
-        })
+        let muted = !node.muted;
+        matches!(node.kind, NodeKind::Type(_)).then(|| EditKind::Mute { node: name, muted }.into())
     }
 
     /// Inserts a copy of the source of a socket between the two.
@@ -302,12 +299,10 @@ impl Player {
         let to = InputValue::Link(Link::new(Arc::clone(&new), link.output));
         let nodes = vec![NewNode::new(new, like)];
         let (input, to) = (Arc::clone(socket), Some(Input::from(to)));
-        Some(Edit::Batch {
-            edits: vec![
-                Edit::AddNodes { within: None, nodes },
-                Edit::SetInput { within: None, node: name, input, to, before: None },
-            ],
-        })
+        Some(Edit::batch(vec![
+            EditKind::AddNodes { nodes }.into(),
+            EditKind::SetInput { node: name, input, to, before: None }.into(),
+        ]))
     }
 
     /// Removes a node that was added; its readers fall back to the defaults of their sockets.
@@ -317,7 +312,7 @@ impl Player {
             |name: &Arc<str>| name.starts_with("added ") && document.nodes.contains_key(name);
         let at = self.nodes.iter().rposition(is_added)?;
         let nodes = vec![self.nodes.remove(at)];
-        Some(Edit::RemoveNodes { within: None, nodes })
+        Some(EditKind::RemoveNodes { nodes }.into())
     }
 }
 

@@ -70,10 +70,7 @@ pub fn check_partly(
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
     let mut problems = Problems::default();
-    for body in bodies_of(document) {
-        report_wrong(&body, &mut problems);
-    }
-    let checked = check_readable(document, registry, limits, &mut problems);
+    let checked = check_readable(document, registry, limits, true, &mut problems);
     (checked, problems.finish())
 }
 
@@ -88,7 +85,7 @@ pub fn open(
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
     let mut problems = Problems::default();
-    let checked = check_readable(&document, registry, limits, &mut problems);
+    let checked = check_readable(&document, registry, limits, false, &mut problems);
     found.append(problems.finish());
     found.sort_by_place();
     let checked = checked.filter(|checked| !checked.is_partial && !found.has_errors());
@@ -101,11 +98,13 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     groups.chain([BodyDef::root(document)]).collect()
 }
 
-/// Checks what could be read, and marks what was reported as an error.
+/// Checks what could be read, and marks what was reported as an error. `reports_wrong` tells
+/// whether errors of loading are reported again.
 fn check_readable(
     document: &Document,
     registry: &Registry,
     limits: &Limits,
+    reports_wrong: bool,
     problems: &mut Problems,
 ) -> Option<Checked> {
     let n_nodes = document.n_nodes();
@@ -119,13 +118,13 @@ fn check_readable(
         problems.report(At::ROOT, Span::default(), &error);
     }
     let bodies = bodies_of(document);
+    let mut all_readable = true;
     for body in &bodies {
-        check_names(body, problems);
+        all_readable &= check_parts(body, reports_wrong, problems);
     }
     let mut faces = Faces::new(registry);
     let faces: Vec<_> = bodies.iter().map(|body| faces.of(body, problems)).collect();
     let used = check_groups(document, &bodies, limits, problems);
-    let all_readable = !bodies.iter().flat_map(parts_of).any(|(_, spot)| spot.is_unreadable());
     let mut checker = Checker::new(document, registry, &bodies, &faces, problems);
     checker.all_readable = all_readable;
     let checked: Arena<_, _> = (0..bodies.len()).map(|body| checker.body(body)).collect();
@@ -156,10 +155,18 @@ fn check_readable(
     is_right.then_some(checked)
 }
 
-/// Checks the names of parts built in code; loading has checked those of text.
-fn check_names(body: &BodyDef<'_>, problems: &mut Problems) {
+/// Checks the names of parts built in code, since loading has checked those of text, and reports
+/// the parts in which loading found errors if `reports_wrong`. Returns whether loading could read
+/// all parts.
+fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems) -> bool {
     let at = body.at();
+    let mut all_readable = true;
     let mut check = |what: &'static str, name: &str, spot: Spot, at: At<'_>| {
+        all_readable &= !spot.is_unreadable();
+        if reports_wrong && spot.is_wrong() {
+            let error = CheckError::Unreadable { what: at.whole() };
+            problems.report(at, spot.span(), &error);
+        }
         if spot.span().is_empty()
             && let Some(reason) = name_problem(name)
         {
@@ -179,23 +186,7 @@ fn check_names(body: &BodyDef<'_>, problems: &mut Problems) {
     for (name, node) in body.nodes {
         check("a node", name, node.spot, at.part(Part::Node(name)));
     }
-}
-
-/// A body and its parts, with their spots.
-fn parts_of<'d>(body: &BodyDef<'d>) -> impl Iterator<Item = (At<'d>, Spot)> {
-    let at = body.at();
-    std::iter::once((at, body.spot))
-        .chain(body.inputs.iter().map(move |(name, def)| (at.part(Part::Input(name)), def.spot)))
-        .chain(body.outputs.iter().map(move |(name, def)| (at.part(Part::Output(name)), def.spot)))
-        .chain(body.nodes.iter().map(move |(name, node)| (at.part(Part::Node(name)), node.spot)))
-}
-
-/// Reports the parts in which loading found errors.
-fn report_wrong(body: &BodyDef<'_>, problems: &mut Problems) {
-    for (at, spot) in parts_of(body).filter(|(_, spot)| spot.is_wrong()) {
-        let error = CheckError::Unreadable { what: at.whole() };
-        problems.report(at, spot.span(), &error);
-    }
+    all_readable
 }
 
 #[cfg(test)]

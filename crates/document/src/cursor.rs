@@ -114,14 +114,18 @@ impl<'t> Cursor<'t> {
 
     /// Reads a string.
     pub(crate) fn string(&mut self) -> JsonString<'t> {
+        self.skip_space();
+        let start = self.at;
+        let plain = plain_prefix(self.text.as_bytes().get(start + 1..).unwrap_or_default());
+        let end = start + 1 + plain;
+        if self.byte() == b'"' && self.text.as_bytes().get(end) == Some(&b'"') {
+            self.at = end + 1;
+            let text = Some(Cow::Borrowed(&self.text[start + 1..end]));
+            return JsonString { text, range: start..self.at };
+        }
         let range = self.skip();
-        let quoted = &self.text[range.clone()];
-        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        let text = match inner {
-            Some(inner) if !inner.as_bytes().contains(&b'\\') => Some(Cow::Borrowed(inner)),
-            Some(_) | None => serde_json::from_str::<String>(quoted).ok().map(Cow::Owned),
-        };
-        JsonString { text, range }
+        let text = serde_json::from_str::<String>(&self.text[range.clone()]).ok();
+        JsonString { text: text.map(Cow::Owned), range }
     }
 
     /// Skips the next value and returns its place.
@@ -143,8 +147,12 @@ impl<'t> Cursor<'t> {
     fn skip_string(&mut self) {
         let bytes = self.text.as_bytes();
         let mut i = self.at + 1;
-        while i < bytes.len() && bytes[i] != b'"' {
-            i += if bytes[i] == b'\\' { 2 } else { 1 };
+        loop {
+            i += plain_prefix(bytes.get(i..).unwrap_or_default());
+            if bytes.get(i) != Some(&b'\\') {
+                break;
+            }
+            i += 2;
         }
         self.at = (i + 1).min(bytes.len());
     }
@@ -176,6 +184,27 @@ impl<'t> Cursor<'t> {
             self.at += 1;
         }
     }
+}
+
+/// Number of bytes before the first quote or backslash.
+fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let mut n = 0;
+    while let Some(eight) = bytes[n..].first_chunk() {
+        let word = u64::from_le_bytes(*eight);
+        // The lowest bit that is set marks the first byte that is equal; higher ones may be wrong.
+        let equal = |byte: u8| {
+            let differ = word ^ (ONES * u64::from(byte));
+            differ.wrapping_sub(ONES) & !differ & HIGH
+        };
+        let found = equal(b'"') | equal(b'\\');
+        if found != 0 {
+            return n + found.trailing_zeros() as usize / 8;
+        }
+        n += 8;
+    }
+    n + bytes[n..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\')).count()
 }
 
 #[cfg(test)]

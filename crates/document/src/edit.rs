@@ -65,34 +65,37 @@ use crate::model::{
 type Name = Arc<str>;
 
 /// A change of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The group that is changed; the document itself if it is left out. The changes that no group
+    /// has (those of groups, view and head, and batches) are refused inside of a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Name>,
+    /// The change.
+    #[serde(flatten)]
+    pub change: EditKind,
+}
+
+/// A change of a document or group.
 ///
-/// `within` names the group to change; by default the document itself is changed. `before` names
-/// the entry before which a new part is inserted; by default it becomes the last one.
+/// `before` names the entry before which a new part is inserted; by default it becomes the last
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "edit", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Edit {
+pub enum EditKind {
     /// Adds nodes, with links to each other or to others.
     AddNodes {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The nodes.
         nodes: Vec<NewNode>,
     },
     /// Removes nodes and the links from them. Refused if an output of the document or group reads
     /// one.
     RemoveNodes {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Their names.
         nodes: Vec<Name>,
     },
     /// Links a socket, gives it a literal, or empties it.
     SetInput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// The socket.
@@ -110,9 +113,6 @@ pub enum Edit {
     },
     /// Changes a setting of a node.
     SetSetting {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// The setting.
@@ -130,9 +130,6 @@ pub enum Edit {
     },
     /// Mutes or unmutes a node.
     Mute {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// Whether the node passes its inputs through.
@@ -140,9 +137,6 @@ pub enum Edit {
     },
     /// Renames a node and updates links.
     RenameNode {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// The new name.
@@ -151,9 +145,6 @@ pub enum Edit {
     /// Changes the type of a node. Sockets and settings that the new type lacks are removed, and
     /// links to outputs that it lacks are redirected to its first output.
     ReplaceType {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// The new type, or a group.
@@ -161,9 +152,6 @@ pub enum Edit {
     },
     /// Changes the type and version of a node, without adapting its sockets, settings and links.
     SetType {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
         /// The new type, or a group.
@@ -173,9 +161,6 @@ pub enum Edit {
     },
     /// Adds an input of the document or group.
     AddInput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// Its definition.
@@ -186,17 +171,11 @@ pub enum Edit {
     },
     /// Removes an input of the document or group, and the links from it.
     RemoveInput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
     },
     /// Changes the type, default, range or description of an input.
     ChangeInput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// Its new definition.
@@ -205,9 +184,6 @@ pub enum Edit {
     /// Renames an input of the document or group, and updates links and the nodes that use the
     /// group.
     RenameInput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// The new name.
@@ -215,9 +191,6 @@ pub enum Edit {
     },
     /// Adds an output of the document or group.
     AddOutput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// Its definition.
@@ -229,17 +202,11 @@ pub enum Edit {
     /// Removes an output of the document or group, and the links from it at nodes that use the
     /// group.
     RemoveOutput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
     },
     /// Changes the type, source or description of an output.
     ChangeOutput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// Its new definition.
@@ -247,9 +214,6 @@ pub enum Edit {
     },
     /// Renames an output of the document or group, and updates links from nodes that use the group.
     RenameOutput {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// Its name.
         name: Name,
         /// The new name.
@@ -282,9 +246,6 @@ pub enum Edit {
     },
     /// Moves nodes into a new group and replaces them by a node that uses it.
     Group {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The nodes.
         nodes: Vec<Name>,
         /// Name of the new group.
@@ -296,9 +257,6 @@ pub enum Edit {
     /// Replaces a node that uses a group by the content of the group. The group is removed if it
     /// has no other use.
     Ungroup {
-        /// The group that is changed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Name>,
         /// The node.
         node: Name,
     },
@@ -380,6 +338,25 @@ impl Edit {
 
     fn set_input(node: impl Into<Name>, input: impl Into<Name>, to: Option<InputValue>) -> Self {
         let (node, input) = (node.into(), input.into());
-        Self::SetInput { within: None, node, input, to: to.map(Input::from), before: None }
+        EditKind::SetInput { node, input, to: to.map(Input::from), before: None }.into()
+    }
+
+    /// Several edits in order, which are applied and undone together.
+    pub fn batch(edits: Vec<Self>) -> Self {
+        EditKind::Batch { edits }.into()
+    }
+}
+
+impl EditKind {
+    /// The change of the document itself, or of the group `within`.
+    pub fn within(self, within: Option<Name>) -> Edit {
+        Edit { within, change: self }
+    }
+}
+
+impl From<EditKind> for Edit {
+    /// The change of the document itself.
+    fn from(change: EditKind) -> Self {
+        Self { within: None, change }
     }
 }

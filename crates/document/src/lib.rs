@@ -32,7 +32,7 @@ pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted,
     MutedOutput, Passes, Source,
 };
-pub use edit::{Edit, Editor};
+pub use edit::{Edit, EditKind, Editor};
 pub use fields::Fields;
 pub use free_name::{FreeNames, free_name};
 pub use load::{LoadError, load};

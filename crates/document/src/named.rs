@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 use serde::{Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -96,19 +97,54 @@ impl<T> Named<T> {
         self.table.is_empty()
     }
 
-    fn hash(&self, name: &str) -> u32 {
+    /// The hash of a name, for [`slot_with`](Self::slot_with) and [`append`](Self::append).
+    pub(crate) fn hash(&self, name: &str) -> u32 {
         self.hasher.hash_one(name) as u32
     }
 
     /// The slot of the value called `name`.
     pub fn slot_of(&self, name: &str) -> Option<u32> {
-        let hash = self.hash(name);
+        self.slot_with(self.hash(name), name)
+    }
+
+    /// The slot of the value called `name`, whose hash is known.
+    pub(crate) fn slot_with(&self, hash: u32, name: &str) -> Option<u32> {
         let is_it = |(known, slot): &(u32, u32)| *known == hash && self.name_at(*slot) == name;
         self.table.find(spread(hash), is_it).map(|(_, slot)| *slot)
     }
 
     fn name_at(&self, slot: u32) -> &str {
         self.at(slot).expect("the table holds slots with things").0
+    }
+
+    /// These names, as stored where there is a value with the name. Each step of finding a name is
+    /// done for many names in turn, in a short loop, so that their reads from memory overlap.
+    pub(crate) fn shared_names(&self, names: &[&str]) -> Vec<Arc<str>> {
+        type Block<T> = SmallVec<[T; 64]>;
+        let mut shared = Vec::with_capacity(names.len());
+        for names in names.chunks(64) {
+            let hashes: Block<u32> = names.iter().map(|name| self.hash(name)).collect();
+            let slot = |hash: &u32| self.table.find(spread(*hash), |(known, _)| known == hash);
+            let slots: Block<_> = hashes.iter().map(|hash| slot(hash).map(|it| it.1)).collect();
+            let stored = slots.iter().map(|slot| Some(self.at((*slot)?)?.0));
+            let stored: Block<Option<&Arc<str>>> = stored.collect();
+            let pairs = stored.iter().zip(names);
+            let is_it = pairs.map(|(stored, name)| stored.is_some_and(|it| **it == **name));
+            let is_it: Block<bool> = is_it.collect();
+            for ((name, stored), is_it) in names.iter().zip(stored).zip(is_it) {
+                // Another name may have the same hash.
+                let other = || self.get_key_value(name).map(|(stored, _)| stored);
+                let stored = stored.filter(|_| is_it).or_else(other);
+                shared.push(stored.map_or_else(|| Arc::from(*name), Arc::clone));
+            }
+        }
+        shared
+    }
+
+    /// Makes room for `n` more values.
+    pub(crate) fn reserve(&mut self, n: usize) {
+        self.slots.reserve(n);
+        self.table.reserve(n, |(hash, _)| spread(*hash));
     }
 
     /// The name and the value in a slot.
@@ -207,7 +243,7 @@ impl<T> Named<T> {
             let old = self.at_mut(slot).map(|old| std::mem::replace(old, thing));
             return (position as usize, old);
         }
-        self.insert_new(name, thing, NONE);
+        self.append(self.hash(&name), name, thing);
         (self.len() - 1, None)
     }
 
@@ -218,16 +254,21 @@ impl<T> Named<T> {
             Some(before) => self.slot_of(before)?,
             None => NONE,
         };
-        if self.contains_key(&name) {
-            return None;
+        let hash = self.hash(&name);
+        match self.slot_with(hash, &name) {
+            Some(_) => None,
+            None => Some(self.insert_new(hash, name, thing, after)),
         }
-        Some(self.insert_new(name, thing, after))
+    }
+
+    /// Appends a value with a new name, whose hash is known.
+    pub(crate) fn append(&mut self, hash: u32, name: Arc<str>, thing: T) {
+        self.insert_new(hash, name, thing, NONE);
     }
 
     /// Inserts a value with a new name before the slot `after`, or last.
-    fn insert_new(&mut self, name: Arc<str>, thing: T, after: u32) -> u32 {
+    fn insert_new(&mut self, hash: u32, name: Arc<str>, thing: T, after: u32) -> u32 {
         let before = if after == NONE { self.last } else { self.slots[after as usize].before };
-        let hash = self.hash(&name);
         let new = Slot { before, after, thing: Some((name, thing)) };
         let restored = match self.reuse {
             Reuse::Restoring => self.removed.pop(),
@@ -333,6 +374,13 @@ impl<T> Named<T> {
         let next = |slot: &u32| Some(self.slots[*slot as usize].after).filter(|next| *next != NONE);
         let slots = std::iter::successors(Some(self.first).filter(|slot| *slot != NONE), next);
         slots.filter_map(|slot| self.at(slot).map(|(name, thing)| (slot, name, thing)))
+    }
+
+    /// The values in order from a position on.
+    pub(crate) fn values_from(&self, position: usize) -> impl Iterator<Item = &T> {
+        let n_left = self.len().saturating_sub(position);
+        let slot = self.slot_at(position).unwrap_or(NONE);
+        Iter { named: self, slot, n_left }.map(|(_, thing)| thing)
     }
 
     /// The names in order.

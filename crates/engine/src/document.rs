@@ -38,6 +38,6 @@ pub use millstream_document::builder::{
 };
 pub use millstream_document::edit::NewNode;
 pub use millstream_document::{
-    Document, Edit, Editor, GroupDef, Input, InputDef, InputValue, Link, LoadError, Node, NodeKind,
-    NodeUpgrade, OutputDef, OutputFrom, Setting, View, load, save,
+    Document, Edit, EditKind, Editor, GroupDef, Input, InputDef, InputValue, Link, LoadError, Node,
+    NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, View, load, save,
 };

@@ -52,7 +52,7 @@ use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
 use millstream_document::check::check_partly;
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
-use millstream_document::{Checked, Document, Edit, Editor};
+use millstream_document::{Checked, Document, Edit, EditKind, Editor};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
@@ -353,7 +353,7 @@ impl Session {
         back: Option<Removed>,
         places: Option<Places>,
     ) -> Removed {
-        if let Edit::SetView { .. } | Edit::SetViewEntry { .. } = edit {
+        if let EditKind::SetView { .. } | EditKind::SetViewEntry { .. } = edit.change {
             return Removed::default();
         }
         let back = back.unwrap_or_else(|| {

@@ -5,6 +5,7 @@
 //! is [`Op::Gone`].
 
 use std::hash::{Hash, Hasher};
+use std::hint::black_box;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -204,6 +205,14 @@ impl Graph {
         &self.links[node.first_link as usize..][..node.n_links as usize]
     }
 
+    /// Reads the nodes that these nodes are linked to. In one short loop these reads from memory
+    /// overlap; between others each would be waited for.
+    pub fn touch_inputs(&self, ids: &[NodeId]) {
+        for link in ids.iter().flat_map(|id| self.inputs_of(*id)) {
+            black_box(self.nodes[link.node].op);
+        }
+    }
+
     /// The links of a node for rewriting.
     #[inline]
     pub fn inputs_of_mut(&mut self, id: NodeId) -> &mut [Source] {
@@ -241,6 +250,11 @@ impl Graph {
             Op::Call(_) => self.loops.get(&id).copied(),
             Op::Gone | Op::Const(_) | Op::Input(_) => None,
         }
+    }
+
+    /// Whether loops were looked at and there are any.
+    pub fn has_loops(&self) -> bool {
+        !self.loops.is_empty()
     }
 
     /// Says what becomes of loops, by the nodes that give their lists.

@@ -80,6 +80,19 @@ pub enum LinkKind {
     Other,
 }
 
+impl LinkKind {
+    /// The kind of a link to a step, and whether that is evaluated in the same context.
+    #[inline]
+    pub fn of(source: StepOp, is_same_context: bool) -> Self {
+        match source {
+            StepOp::Const(_) => Self::Const,
+            StepOp::Input(_) => Self::Input,
+            StepOp::Call(_) if is_same_context => Self::Same,
+            StepOp::Call(_) => Self::Other,
+        }
+    }
+}
+
 /// An output of the plan.
 #[derive(Clone, Debug)]
 pub struct PlanOutput {
@@ -187,12 +200,7 @@ pub fn link_kinds(
             let link = step.first_link as usize + i;
             let source = &steps[links[link].step];
             let has_scope = need_maps[instance].get(i).is_some_and(Option::is_some);
-            kinds[link] = match source.op {
-                StepOp::Const(_) => LinkKind::Const,
-                StepOp::Input(_) => LinkKind::Input,
-                StepOp::Call(_) if source.needs == step.needs && !has_scope => LinkKind::Same,
-                StepOp::Call(_) => LinkKind::Other,
-            };
+            kinds[link] = LinkKind::of(source.op, source.needs == step.needs && !has_scope);
         }
     }
     kinds

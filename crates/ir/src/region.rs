@@ -16,7 +16,6 @@ pub struct InRegion {
     pub region: RegionId,
     /// Whether this choice joins only if its selector is the same for all elements, so that one arm
     /// is taken. Otherwise an instruction selects among the arms, which are computed for all elements.
-    /// is taken. Else an instruction can select among its arms, which are computed for all.
     pub only_uniform: bool,
 }
 

@@ -36,7 +36,12 @@ enum Mark {
 /// # Errors
 /// A cycle, if there is one.
 pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Cycle> {
-    let mut order = Vec::with_capacity(graph.len());
+    let mut order: Vec<NodeId> = Vec::with_capacity(graph.len());
+    order.extend(graph.ids().take_while(|id| reads_earlier(graph, *id)));
+    if order.len() == graph.len() {
+        return Ok(order);
+    }
+    order.clear();
     let mut marks: SideTable<NodeId, Mark> = SideTable::new(graph.n_ids(), Mark::New);
     let mut stack: Vec<(NodeId, u32)> = Vec::new();
     for root in graph.ids() {
@@ -53,6 +58,12 @@ pub fn order(graph: &Graph) -> Result<Vec<NodeId>, Cycle> {
         }
     }
     Ok(order)
+}
+
+/// Whether a node reads only from smaller ids, as all nodes do after lowering and most do later. If
+/// all do, one pass in the order of memory replaces a walk along the links.
+fn reads_earlier(graph: &Graph, id: NodeId) -> bool {
+    graph.inputs_of(id).iter().all(|link| link.node < id)
 }
 
 /// Appends the node on the stack after all nodes it reads from.
@@ -89,6 +100,19 @@ fn place_upstream(
 pub fn reachable_from_outputs(graph: &Graph) -> SideTable<NodeId, bool> {
     let mut reached = SideTable::new(graph.n_ids(), false);
     let mut stack: Vec<NodeId> = graph.outputs.iter().map(|output| output.source.node).collect();
+    if graph.ids().all(|id| reads_earlier(graph, id)) {
+        for node in stack {
+            reached[node] = true;
+        }
+        for id in graph.ids().rev() {
+            if reached[id] {
+                for link in graph.inputs_of(id) {
+                    reached[link.node] = true;
+                }
+            }
+        }
+        return reached;
+    }
     while let Some(node) = stack.pop() {
         if std::mem::replace(&mut reached[node], true) || graph.op(node) == Op::Gone {
             continue;

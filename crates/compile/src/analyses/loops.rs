@@ -31,14 +31,11 @@ pub type LoopParts = LoopOf<NodeId, Source>;
 /// is topological. Cost: a few walks over nodes and links, and for each loop a walk over at most
 /// 4096 nodes.
 pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId, LoopMark> {
-    let lists: Vec<NodeId> = order
-        .iter()
-        .copied()
-        .filter(|id| graph.instance_of(*id).is_some_and(|call| is_loop(call)))
-        .collect();
-    if lists.is_empty() {
+    if !graph.instances().as_slice().iter().any(|instance| is_loop(instance)) {
         return FxHashMap::default();
     }
+    let is_list = |id: &&NodeId| graph.instance_of(**id).is_some_and(|call| is_loop(call));
+    let lists: Vec<NodeId> = order.iter().filter(is_list).copied().collect();
     let finder = Finder::new(graph, order, needs);
     let mark = |list: NodeId| match finder.find(list) {
         Ok(_) => LoopMark::Folded,
@@ -49,6 +46,9 @@ pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId
 
 /// The parts of the loops that are marked as folded, in topological order.
 pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopParts> {
+    if !graph.has_loops() {
+        return Vec::new();
+    }
     let is_folded = |id: &NodeId| graph.loop_of(*id) == Some(LoopMark::Folded);
     let lists: Vec<NodeId> = order.iter().copied().filter(is_folded).collect();
     if lists.is_empty() {

@@ -126,6 +126,16 @@ impl NeedFlow {
     }
 }
 
+/// Whether an instance reads or changes the context.
+fn uses_context(instance: &Instance) -> bool {
+    match &instance.kernel {
+        Kernel::Read { .. } | Kernel::Kept(_) => true,
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => {
+            instance.has_scopes()
+        }
+    }
+}
+
 /// The nodes at which the number of needs exceeds 64, in the order of the graph; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess(pub Vec<NodeId>);
@@ -138,6 +148,9 @@ pub fn needs(graph: &Graph, order: &[NodeId]) -> Result<Needs, Excess> {
     let mut flow = NeedFlow::default();
     let mut excess = Vec::new();
     let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
+    if !graph.instances().as_slice().iter().any(|instance| uses_context(instance)) {
+        return Ok(Needs { flow, of });
+    }
     for id in order {
         if let Op::Call(instance) = graph.op(*id) {
             let inside = graph.inputs_of(*id).iter().map(|link| of[link.node]);

@@ -9,8 +9,7 @@
 //! leads up. A region is a connected set within a level, so no path leads out of it and back.
 //! Levels are as late as readers permit, so that a node joins its readers rather than its inputs.
 
-use millstream_base::id::Id;
-use millstream_ir::graph::InstanceId;
+use millstream_base::id::{Id, SideTable};
 use millstream_ir::region::{InRegion, RegionId};
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_node::Instance;
@@ -26,8 +25,8 @@ const MAX_INSTRUCTIONS: usize = 4096;
 pub fn regions(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<Option<InRegion>> {
     let instances = graph.instances().as_slice();
     let sizes: Vec<Option<usize>> = instances.iter().map(|instance| size_of(instance)).collect();
-    let mut finding = Finding { graph, needs, sizes, elsewhere: vec![false; graph.n_ids()] };
-    finding.mark_elsewhere(order);
+    let mut finding = Finding { graph, needs, sizes, marks: SideTable::new(graph.n_ids(), 0) };
+    finding.mark(order);
     let levels = finding.levels(order);
     let mut sets = finding.join(order, &levels);
     let mut regions = finding.number(order, &mut sets);
@@ -60,9 +59,14 @@ struct Finding<'a> {
     needs: &'a Needs,
     /// By instance.
     sizes: Vec<Option<usize>>,
-    /// Whether the node may be evaluated in a context other than the request's, by node.
-    elsewhere: Vec<bool>,
+    /// [`MEMBER`] and [`ELSEWHERE`], by node.
+    marks: SideTable<NodeId, u8>,
 }
+
+/// The node can be a member of a region.
+const MEMBER: u8 = 1;
+/// The node may be evaluated in a context other than the request's.
+const ELSEWHERE: u8 = 2;
 
 impl Finding<'_> {
     fn size(&self, id: NodeId) -> Option<usize> {
@@ -72,30 +76,30 @@ impl Finding<'_> {
         }
     }
 
-    fn is_call(&self, id: NodeId) -> Option<InstanceId> {
-        match self.graph.op(id) {
-            Op::Call(instance) => Some(instance),
-            Op::Gone | Op::Const(_) | Op::Input(_) => None,
+    fn mark(&mut self, order: &[NodeId]) {
+        for id in order {
+            self.marks[*id] = if self.size(*id).is_some() { MEMBER } else { 0 };
         }
-    }
-
-    fn mark_elsewhere(&mut self, order: &[NodeId]) {
+        if !self.graph.instances().as_slice().iter().any(|instance| instance.has_scopes()) {
+            return;
+        }
         for id in order.iter().rev() {
-            let Some(instance) = self.is_call(*id) else { continue };
+            let Op::Call(instance) = self.graph.op(*id) else { continue };
             let maps = self.needs.flow.maps(instance);
             for (i, link) in self.graph.inputs_of(*id).iter().enumerate() {
                 let has_scope = maps.get(i).is_some_and(Option::is_some);
-                self.elsewhere[link.node.index()] |= has_scope || self.elsewhere[id.index()];
+                let elsewhere = if has_scope { ELSEWHERE } else { self.marks[*id] & ELSEWHERE };
+                self.marks[link.node] |= elsewhere;
             }
         }
     }
 
     /// Whether a member may be fused with a node that it reads.
     fn is_fused(&self, reader: NodeId, read: NodeId) -> bool {
-        let at_home = || !self.elsewhere[reader.index()] && !self.elsewhere[read.index()];
-        self.size(reader).is_some()
-            && self.size(read).is_some()
-            && (self.needs.of[reader] == self.needs.of[read] || at_home())
+        let marks = [self.marks[reader], self.marks[read]];
+        marks.iter().all(|marks| marks & MEMBER != 0)
+            && (marks.iter().all(|marks| marks & ELSEWHERE == 0)
+                || self.needs.of[reader] == self.needs.of[read])
     }
 
     fn levels(&self, order: &[NodeId]) -> Vec<u32> {
@@ -141,19 +145,22 @@ impl Finding<'_> {
     /// order, so that each part reads only from earlier parts.
     fn number(&self, order: &[NodeId], sets: &mut Sets) -> Vec<Option<InRegion>> {
         let mut regions = vec![None; self.graph.n_ids()];
-        let mut open: Vec<Option<(RegionId, usize)>> = vec![None; self.graph.n_ids()];
+        // The last region of each set and its size, by the root of the set.
+        let mut open: Vec<Option<(RegionId, u32)>> = vec![None; self.graph.n_ids()];
         let mut n_regions = 0;
         for id in order {
             let Some(size) = self.size(*id) else { continue };
             let open = &mut open[sets.find(id.index())];
             let (region, filled) = match *open {
-                Some((region, filled)) if filled + size <= MAX_INSTRUCTIONS => (region, filled),
+                Some((region, filled)) if filled as usize + size <= MAX_INSTRUCTIONS => {
+                    (region, filled)
+                }
                 Some(_) | None => {
                     n_regions += 1;
                     (RegionId::from_index(n_regions - 1), 0)
                 }
             };
-            *open = Some((region, filled + size));
+            *open = Some((region, filled + size as u32));
             regions[id.index()] = Some(InRegion { region, only_uniform: false });
         }
         regions

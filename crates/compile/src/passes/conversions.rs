@@ -4,7 +4,9 @@
 //! readers of a source share one node per target type; constants convert in place. Cost: linear in
 //! links.
 
+use millstream_base::Type;
 use millstream_base::diagnostics::Diagnostics;
+use millstream_base::id::SideTable;
 use millstream_ir::{Graph, NodeId, Op, PathId, Paths, Source};
 
 use super::{Changed, PassContext, PassError};
@@ -42,10 +44,19 @@ pub fn conversions(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, D
 
 /// The nodes with a link whose type differs from that of the socket.
 fn differing(graph: &Graph) -> Vec<NodeId> {
+    // Links lead anywhere, and types alone fit into the caches where nodes do not.
+    let mut types: SideTable<NodeId, Option<Type>> = SideTable::new(graph.n_ids(), None);
+    for id in graph.ids() {
+        types[id] = graph.type_of(Source::first(id));
+    }
+    let type_of = |link: &Source| match link.output {
+        0 => types[link.node],
+        _ => graph.type_of(*link),
+    };
     let differs = |id: &NodeId| {
         graph.instance_of(*id).is_some_and(|instance| {
             let mut pairs = graph.inputs_of(*id).iter().zip(&instance.inputs);
-            pairs.any(|(link, slot)| graph.type_of(*link) != Some(slot.ty))
+            pairs.any(|(link, slot)| type_of(link) != Some(slot.ty))
         })
     };
     graph.ids().filter(differs).collect()
@@ -55,7 +66,7 @@ fn converted(
     converter: &mut Converter<'_>,
     graph: &mut Graph,
     source: Source,
-    to: millstream_base::Type,
+    to: Type,
     path: PathId,
 ) -> Result<Option<Source>, Diagnostics> {
     match graph.type_of(source) {

@@ -28,7 +28,8 @@ pub fn fuse(graph: &mut Graph, _cx: &PassContext<'_>) -> Result<Changed, Diagnos
     }
     let loops = loops(graph, &order, &needs);
     let is_known = |id: &NodeId| graph.loop_of(*id) == loops.get(id).copied();
-    let has_new_loops = !order.iter().all(is_known);
+    let has_loops = graph.has_loops() || !loops.is_empty();
+    let has_new_loops = has_loops && !order.iter().all(is_known);
     if has_new_loops {
         graph.set_loops(loops);
     }

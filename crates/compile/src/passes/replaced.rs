@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct Replaced {
     /// By node; empty until there is a replacement.
     of_node: Vec<By>,
+    /// A bit for each node that is replaced: most are not, and the bits fit into the caches.
+    is_replaced: Vec<u64>,
     /// By output, for nodes with a different replacement per output.
     of_output: FxHashMap<Source, Source>,
     nodes: Vec<NodeId>,
@@ -25,7 +27,12 @@ enum By {
 
 impl Replaced {
     pub(super) fn new() -> Self {
-        Self { of_node: Vec::new(), of_output: FxHashMap::default(), nodes: Vec::new() }
+        Self {
+            of_node: Vec::new(),
+            is_replaced: Vec::new(),
+            of_output: FxHashMap::default(),
+            nodes: Vec::new(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,14 +61,22 @@ impl Replaced {
     fn set(&mut self, graph: &Graph, id: NodeId, by: By) {
         if self.of_node.len() < graph.n_ids() {
             self.of_node.resize(graph.n_ids(), By::Nothing);
+            self.is_replaced.resize(graph.n_ids().div_ceil(64), 0);
         }
+        self.is_replaced[id.index() / 64] |= 1 << (id.index() % 64);
         self.of_node[id.index()] = by;
         self.nodes.push(id);
     }
 
     #[inline]
     fn get(&self, source: Source) -> Source {
-        match self.of_node.get(source.node.index()) {
+        let node = source.node.index();
+        let is_replaced =
+            self.is_replaced.get(node / 64).is_some_and(|bits| bits >> (node % 64) & 1 != 0);
+        if !is_replaced {
+            return source;
+        }
+        match self.of_node.get(node) {
             None | Some(By::Nothing) => source,
             Some(By::Node(node)) => Source { node: *node, ..source },
             Some(By::Source(other)) => *other,

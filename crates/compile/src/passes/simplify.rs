@@ -11,7 +11,7 @@ use millstream_ir::{Graph, NodeId, Op, Source};
 use millstream_node::{Instance, Kernel, Law};
 
 use super::canonical::Canonical;
-use super::sweep::{Rule, sweep};
+use super::sweep::{Rule, TOUCHED, sweep};
 use super::{Changed, PassContext};
 
 /// Simplify.
@@ -20,7 +20,12 @@ use super::{Changed, PassContext};
 /// If the graph has a cycle.
 pub fn simplify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
     let canonical = Canonical::new(graph.instances());
-    if !graph.ids().any(|id| simpler(graph, &canonical, id).is_some()) {
+    let ids: Vec<NodeId> = graph.ids().collect();
+    let can_be_simpler = |ids: &[NodeId]| {
+        graph.touch_inputs(ids);
+        ids.iter().any(|id| simpler(graph, &canonical, *id).is_some())
+    };
+    if !ids.chunks(TOUCHED).any(can_be_simpler) {
         return Ok(Changed::No);
     }
     sweep(graph, cx, &[Rule::Simplify, Rule::Fold, Rule::Merge])

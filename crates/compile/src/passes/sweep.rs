@@ -45,6 +45,9 @@ struct Sweep<'g> {
     changed: bool,
 }
 
+/// Number of nodes whose inputs and duplicates are read from memory together.
+pub(super) const TOUCHED: usize = 64;
+
 /// Runs one sweep.
 pub(super) fn sweep<'g>(
     graph: &'g mut Graph,
@@ -65,9 +68,17 @@ pub(super) fn sweep<'g>(
         changed: false,
         graph,
     };
-    for id in order {
-        cx.check_cancelled()?;
-        sweep.visit(id)?;
+    for block in order.chunks(TOUCHED) {
+        if sweep.simplifies {
+            sweep.graph.touch_inputs(block);
+        }
+        if let Some(seen) = &sweep.seen {
+            seen.touch(sweep.graph, &sweep.canonical, block);
+        }
+        for id in block {
+            cx.check_cancelled()?;
+            sweep.visit(*id)?;
+        }
     }
     let changed = sweep.changed || !sweep.replaced.is_empty();
     sweep.replaced.finish(sweep.graph);

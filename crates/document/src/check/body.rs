@@ -14,7 +14,7 @@ use super::instances::Instances;
 use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
-use super::names::{BodyNames, Recent};
+use super::names::{BodyNames, ByAddress};
 use super::order::sorted;
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
@@ -22,6 +22,9 @@ use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::model::{Document, InputValue, OutputFrom};
 use crate::problems::Problems;
+
+/// Number of nodes whose links are read from memory together.
+const TOUCHED: usize = 32;
 
 /// Checks the bodies of a document; what they share is kept.
 pub(super) struct Checker<'d, 'c> {
@@ -105,7 +108,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             shapes: &self.shapes,
             node_shapes,
             used_inputs: vec![false; def.inputs.len()],
-            recent: Recent::for_nodes(def.nodes.len()),
+            by_address: ByAddress::of(def.nodes),
         };
         let mut linker = Linker {
             names,
@@ -130,8 +133,10 @@ impl<'d, 'c> Checker<'d, 'c> {
         }
         let mut first_slot = Vec::with_capacity(def.nodes.len() + 1);
         for (i, (name, node)) in def.nodes.iter().enumerate() {
+            if i.is_multiple_of(TOUCHED) {
+                linker.names.touch(def.nodes.values_from(i).take(TOUCHED));
+            }
             first_slot.push(linker.slots.len() as u32);
-            linker.names.recent.put(name, i as u32);
             let at = def.at().part(Part::Node(name));
             if !linker.resolve(node, linker.names.node_shapes[i], at) {
                 linker.names.node_shapes[i] = NodeShape::Broken;

@@ -5,12 +5,13 @@
 //! the type that is linked.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault};
 use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_node::Instance;
 use millstream_node::node_def::InstanceError;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use super::shapes::Shape;
@@ -31,6 +32,8 @@ pub(super) struct Instances {
     entries: Vec<Entry>,
     /// Seeded, as everything that documents fill.
     by_pattern: HashMap<Pattern, u32>,
+    /// The patterns met last, by a fast hash.
+    recent: Vec<(Pattern, u32)>,
     /// By shape, generics and arities.
     by_types: HashMap<Pattern, u32>,
 }
@@ -68,8 +71,18 @@ impl Instances {
     }
 
     /// The instance of nodes with this pattern, if there was one.
-    pub(super) fn with_pattern(&self, pattern: &[u32]) -> Option<u32> {
-        self.by_pattern.get(pattern).copied()
+    pub(super) fn with_pattern(&mut self, pattern: &[u32]) -> Option<u32> {
+        const N_RECENT: usize = 256;
+        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(pattern);
+        let at = hash as usize % N_RECENT;
+        match self.recent.get(at) {
+            Some((known, entry)) if **known == *pattern => return Some(*entry),
+            Some(_) => {}
+            None => self.recent.resize_with(N_RECENT, Default::default),
+        }
+        let entry = self.by_pattern.get(pattern).copied()?;
+        self.recent[at] = (pattern.into(), entry);
+        Some(entry)
     }
 
     /// From now on nodes with this pattern have this instance.

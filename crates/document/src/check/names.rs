@@ -1,13 +1,16 @@
 //! What names mean in a body: its inputs, and the outputs of its nodes.
 
+use std::hint::black_box;
 use std::sync::Arc;
+
+use millstream_base::pages::room_in_huge_pages;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::links::{Given, Names};
 use super::shapes::{NodeShape, Shapes};
 use crate::at::At;
-use crate::model::{Input, InputValue, Link};
+use crate::model::{Input, InputValue, Link, Named, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
@@ -22,38 +25,73 @@ pub(super) struct BodyNames<'d, 'c> {
     pub(super) node_shapes: &'c mut [NodeShape],
     /// Which inputs of the body something reads.
     pub(super) used_inputs: Vec<bool>,
-    pub(super) recent: Recent,
+    pub(super) by_address: ByAddress,
 }
 
-/// The nodes met last, by the address of their name: loading lets links share the names of nodes,
+/// The nodes of a body by the address of their name: loading lets links share the names of nodes,
 /// so that most links find their node without a name being read.
-pub(super) struct Recent(Vec<(usize, u32)>);
+pub(super) struct ByAddress {
+    /// The distance of an address from the lowest one, in units of the alignment, and its node; at
+    /// most half full. Names too far away are left out.
+    entries: Vec<(u32, u32)>,
+    lowest: usize,
+}
 
-impl Recent {
-    pub(super) fn for_nodes(n: usize) -> Self {
-        const MOST: usize = 1 << 16;
-        Self(vec![(0, 0); n.next_power_of_two().min(MOST)])
+const FREE: u32 = u32::MAX;
+
+impl ByAddress {
+    pub(super) fn of(nodes: &Named<Node>) -> Self {
+        let n = (2 * nodes.len()).next_power_of_two().max(2);
+        let mut entries = room_in_huge_pages(n);
+        entries.resize(n, (FREE, 0));
+        let lowest = nodes.keys().map(Self::address).min().unwrap_or(0);
+        let mut by_address = Self { entries, lowest };
+        for (node, name) in nodes.keys().enumerate() {
+            if let Some(distance) = by_address.distance(name) {
+                let at = by_address.place(distance);
+                by_address.entries[at] = (distance, node as u32);
+            }
+        }
+        by_address
     }
 
     fn address(name: &Arc<str>) -> usize {
         Arc::as_ptr(name).cast::<u8>().addr()
     }
 
-    fn slot(&self, address: usize) -> usize {
-        // Allocations lie on multiples of 16; the names of nodes often follow each other.
-        (address >> 4) & (self.0.len() - 1)
+    fn distance(&self, name: &Arc<str>) -> Option<u32> {
+        let bytes = Self::address(name).checked_sub(self.lowest)?;
+        u32::try_from(bytes / align_of::<usize>()).ok().filter(|distance| *distance != FREE)
     }
 
-    pub(super) fn put(&mut self, name: &Arc<str>, node: u32) {
-        let address = Self::address(name);
-        let slot = self.slot(address);
-        self.0[slot] = (address, node);
+    /// The entry of a distance, or the free one where it belongs.
+    #[inline]
+    fn place(&self, distance: u32) -> usize {
+        let mixed = u64::from(distance).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut at = (mixed >> (u64::BITS - self.entries.len().trailing_zeros())) as usize;
+        while ![FREE, distance].contains(&self.entries[at].0) {
+            at = (at + 1) & (self.entries.len() - 1);
+        }
+        at
     }
 
+    #[inline]
     fn get(&self, name: &Arc<str>) -> Option<usize> {
-        let address = Self::address(name);
-        let (known, node) = self.0[self.slot(address)];
-        (known == address).then_some(node as usize)
+        let (known, node) = self.entries[self.place(self.distance(name)?)];
+        (known != FREE).then_some(node as usize)
+    }
+}
+
+impl BodyNames<'_, '_> {
+    /// Reads what resolving the links of some nodes will read. In one short loop these reads from
+    /// memory overlap; one after the other they take most of the time of checking a large body.
+    pub(super) fn touch<'n>(&self, nodes: impl Iterator<Item = &'n Node>) {
+        for (_, input) in nodes.flat_map(|node| node.inputs.iter()) {
+            if let InputValue::Link(link) = &input.value {
+                let node = self.by_address.get(&link.node);
+                black_box(node.map(|node| self.node_shapes[node]));
+            }
+        }
     }
 }
 
@@ -95,7 +133,7 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
         at: At<'_>,
         problems: &mut Problems,
     ) -> Given<'d> {
-        let known = self.recent.get(&link.node);
+        let known = self.by_address.get(&link.node);
         let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
             let hint = if self.body.inputs.contains_key(&link.node) {
                 format!("an input is linked with {{ \"input\": \"{}\" }}", link.node)

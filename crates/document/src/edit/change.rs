@@ -7,14 +7,14 @@ use smallvec::SmallVec;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::follow::Change;
-use super::index::{BodyKey, MAX_ID, ROOT, User, sources_of};
+use super::index::{BodyKey, MAX_ID, User, sources_of};
 use super::whole::Touched;
-use super::{Edit, Name, NewNode};
+use super::{EditKind, Name, NewNode};
 use crate::free_name::free_name;
 use crate::load::name_problem;
 use crate::model::{Input, InputValue, Node, NodeKind, Setting};
 use crate::problems::shortened;
-use crate::references::{Reference, reference_of, references, relink};
+use crate::references::{Reference, references, relink};
 
 impl Editor {
     pub(super) fn insert_node(
@@ -54,9 +54,8 @@ impl Editor {
                 self.know_sources(body, user);
             }
         }
-        let within = self.within(body);
-        done.inverses.push(Edit::RemoveNodes { within, nodes: vec![Arc::clone(name)] });
-        done.changes.push(Change::Node { body, slot });
+        let inverse = EditKind::RemoveNodes { nodes: vec![Arc::clone(name)] };
+        self.note(body, Change::Node { body, slot }, inverse, done);
         done.touched.push(Touched::Node(body, Arc::clone(name)));
         if let Some(group) = node.kind.group() {
             done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
@@ -122,10 +121,9 @@ impl Editor {
             references(input).for_each(|reference| index.remove(reference, User::Node(slot)));
         }
         index.order.remove(slot);
-        let within = self.within(body);
         let new = NewNode { name: Arc::clone(name), node, before, id: Some(id) };
-        done.inverses.push(Edit::AddNodes { within, nodes: vec![new] });
-        done.changes.push(Change::Gone { body, slot });
+        let inverse = EditKind::AddNodes { nodes: vec![new] };
+        self.note(body, Change::Gone { body, slot }, inverse, done);
         done.touched.push(Touched::Node(body, Arc::clone(name)));
         Ok(())
     }
@@ -198,12 +196,11 @@ impl Editor {
             done.touched.push(Touched::Socket(body, Arc::clone(node), Arc::clone(socket)));
             touch_references(body, to, done);
         }
-        let within = self.within(body);
         let (node, input) = (Arc::clone(node), Arc::clone(socket));
         let before = after.filter(|_| old.is_some());
         let had_links = old.as_ref().is_some_and(|old| references(old).next().is_some());
-        done.changes.push(Change::Node { body, slot });
-        done.inverses.push(Edit::SetInput { within, node, input, to: old, before });
+        let inverse = EditKind::SetInput { node, input, to: old, before };
+        self.note(body, Change::Node { body, slot }, inverse, done);
         if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
             return self.put_after_sources(body, slot, done);
         }
@@ -235,11 +232,10 @@ impl Editor {
         if to.is_some() {
             done.touched.push(Touched::Setting(body, Arc::clone(node), Arc::clone(setting)));
         }
-        let within = self.within(body);
         let (node, setting) = (Arc::clone(node), Arc::clone(setting));
         let before = after.filter(|_| old.is_some());
-        done.changes.push(Change::Node { body, slot });
-        done.inverses.push(Edit::SetSetting { within, node, setting, to: old, before });
+        let inverse = EditKind::SetSetting { node, setting, to: old, before };
+        self.note(body, Change::Node { body, slot }, inverse, done);
         Ok(())
     }
 
@@ -256,9 +252,8 @@ impl Editor {
             return Ok(());
         }
         node.muted = muted;
-        let within = self.within(body);
-        done.changes.push(Change::Node { body, slot });
-        done.inverses.push(Edit::Mute { within, node: Arc::clone(name), muted: !muted });
+        let inverse = EditKind::Mute { node: Arc::clone(name), muted: !muted };
+        self.note(body, Change::Node { body, slot }, inverse, done);
         self.put_after_sources(body, slot, done)
     }
 
@@ -276,10 +271,9 @@ impl Editor {
         let old = std::mem::replace(&mut node.kind, kind.clone());
         let old_version = std::mem::replace(&mut node.version, version);
         self.know_use(body, slot);
-        let within = self.within(body);
         let node = Arc::clone(name);
-        done.changes.push(Change::Node { body, slot });
-        done.inverses.push(Edit::SetType { within, node, kind: old, version: old_version });
+        let inverse = EditKind::SetType { node, kind: old, version: old_version };
+        self.note(body, Change::Node { body, slot }, inverse, done);
         match kind {
             NodeKind::Group(group) | NodeKind::Repeat(group) => {
                 done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
@@ -318,10 +312,8 @@ impl Editor {
             }
             self.index_mut(body).of_nodes.insert(Arc::clone(to), users);
         }
-        done.changes.push(Change::NodeName { body });
-        let within = self.within(body);
-        let (node, to) = (Arc::clone(to), Arc::clone(from));
-        done.inverses.push(Edit::RenameNode { within, node, to });
+        let inverse = EditKind::RenameNode { node: Arc::clone(to), to: Arc::clone(from) };
+        self.note(body, Change::NodeName { body }, inverse, done);
         Ok(())
     }
 
@@ -346,11 +338,6 @@ impl Editor {
                 }
             }
         }
-    }
-
-    /// Whether a body is that of the document itself.
-    pub(super) fn is_root(body: BodyKey) -> bool {
-        body == ROOT
     }
 }
 
@@ -430,9 +417,4 @@ pub(super) fn touch(body: BodyKey, reference: Reference<'_>, done: &mut Done) {
         Reference::Link(link) => Touched::Link(body, link.clone()),
         Reference::Input(name) => Touched::Input(body, Arc::clone(name)),
     });
-}
-
-/// Notes the reference of an output, which must exist at the end of the edit.
-pub(super) fn touch_output(body: BodyKey, output: &crate::model::OutputDef, done: &mut Done) {
-    touch(body, reference_of(output), done);
 }

@@ -17,11 +17,10 @@ impl Editor {
     /// Removes nodes and the links from them.
     pub(super) fn remove_nodes(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         names: &[Name],
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         let mut going: HashSet<u32> = HashSet::with_capacity(names.len());
         for name in names {
             going.insert(self.slot(body, name)?);
@@ -95,11 +94,10 @@ impl Editor {
     /// group.
     pub(super) fn remove_input(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         name: &Name,
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         self.input_slot(body, name)?;
         for user in self.index(body).users_of_input(name) {
             self.unlink_user(
@@ -111,7 +109,7 @@ impl Editor {
                 |source| matches!(source, InputValue::Input(input) if input == name),
             )?;
         }
-        for (user_body, slot) in within.map(|group| self.uses_of(group)).unwrap_or_default() {
+        for (user_body, slot) in self.uses_of_body(body) {
             if let Some((node, _)) = self.nodes(user_body).at(slot) {
                 let node = Arc::clone(node);
                 self.set_input(user_body, &node, name, None, None, done)?;
@@ -123,13 +121,12 @@ impl Editor {
     /// Removes an output of a body, and the links from it at the nodes that use the group.
     pub(super) fn remove_output(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         name: &Name,
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         self.output_slot(body, name)?;
-        for (user_body, slot) in within.map(|group| self.uses_of(group)).unwrap_or_default() {
+        for (user_body, slot) in self.uses_of_body(body) {
             let Some((node, _)) = self.nodes(user_body).at(slot) else { continue };
             let link = Link { node: Arc::clone(node), output: Arc::clone(name) };
             for user in self.index(user_body).users_of(&link.node) {
@@ -163,12 +160,11 @@ impl Editor {
     /// Changes the type of a node and preserves the sockets and settings that the new type has too.
     pub(super) fn replace_type(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         name: &Name,
         kind: &NodeKind,
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         self.slot(body, name)?;
         let version = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map_or(1, |def| def.version),

@@ -12,7 +12,7 @@ use super::error::EditError;
 use super::follow::Change;
 use super::index::{BodyIndex, BodyKey, BodyView, ById, ROOT};
 use super::whole::Touched;
-use super::{Edit, Name};
+use super::{Edit, EditKind, Name};
 use crate::model::{Document, InputDef, Named, Node, NodeKind, OutputDef};
 use crate::problems::{Problems, listed, shortened};
 
@@ -261,7 +261,7 @@ impl Editor {
                 let mut inverses = done.inverses;
                 let inverse = match inverses.len() {
                     1 => inverses.remove(0),
-                    _ => Edit::Batch { edits: inverses },
+                    _ => Edit::batch(inverses),
                 };
                 Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
@@ -287,85 +287,67 @@ impl Editor {
     }
 
     fn run(&mut self, edit: &Edit, done: &mut Done, depth: usize) -> Result<(), Refusal> {
-        match edit {
-            Edit::AddNodes { within, nodes } => {
-                let body = self.body(within.as_ref())?;
+        let body = self.body(edit.within.as_ref())?;
+        match &edit.change {
+            EditKind::AddNodes { nodes } => {
                 nodes.iter().try_for_each(|node| self.insert_node(body, node, done))
             }
-            Edit::RemoveNodes { within, nodes } => self.remove_nodes(within.as_ref(), nodes, done),
-            Edit::SetInput { within, node, input, to, before } => {
-                let body = self.body(within.as_ref())?;
+            EditKind::RemoveNodes { nodes } => self.remove_nodes(body, nodes, done),
+            EditKind::SetInput { node, input, to, before } => {
                 self.set_input(body, node, input, to.as_ref(), before.as_ref(), done)
             }
-            Edit::SetSetting { within, node, setting, to, before } => {
-                let body = self.body(within.as_ref())?;
+            EditKind::SetSetting { node, setting, to, before } => {
                 self.set_setting(body, node, setting, to.as_ref(), before.as_ref(), done)
             }
-            Edit::Mute { within, node, muted } => {
-                let body = self.body(within.as_ref())?;
-                self.mute(body, node, *muted, done)
-            }
-            Edit::RenameNode { within, node, to } => {
-                let body = self.body(within.as_ref())?;
-                self.rename_node(body, node, to, done)
-            }
-            Edit::ReplaceType { within, node, kind } => {
-                self.replace_type(within.as_ref(), node, kind, done)
-            }
-            Edit::SetType { within, node, kind, version } => {
-                let body = self.body(within.as_ref())?;
+            EditKind::Mute { node, muted } => self.mute(body, node, *muted, done),
+            EditKind::RenameNode { node, to } => self.rename_node(body, node, to, done),
+            EditKind::ReplaceType { node, kind } => self.replace_type(body, node, kind, done),
+            EditKind::SetType { node, kind, version } => {
                 self.set_type(body, node, kind, *version, done)
             }
-            Edit::Group { within, nodes, name, node } => {
-                let node = node.as_ref().unwrap_or(name);
-                self.group(within.as_ref(), nodes, name, node, done)
+            EditKind::Group { nodes, name, node } => {
+                self.group(body, nodes, name, node.as_ref().unwrap_or(name), done)
             }
-            Edit::Ungroup { within, node } => self.ungroup(within.as_ref(), node, done),
-            Edit::Batch { edits } => {
-                if depth >= MAX_DEPTH {
-                    return Err(Refusal::at("", EditError::TooDeep { limit: MAX_DEPTH }));
-                }
-                edits.iter().try_for_each(|edit| self.run(edit, done, depth + 1))
-            }
-            Edit::AddInput { within, name, def, before } => {
-                let body = self.body(within.as_ref())?;
+            EditKind::Ungroup { node } => self.ungroup(body, node, done),
+            EditKind::AddInput { name, def, before } => {
                 self.add_input(body, name, def, before.as_ref(), done)
             }
-            Edit::RemoveInput { within, name } => self.remove_input(within.as_ref(), name, done),
-            Edit::ChangeInput { within, name, def } => {
-                let body = self.body(within.as_ref())?;
-                self.change_input(body, name, def, done)
-            }
-            Edit::RenameInput { within, name, to } => {
-                let body = self.body(within.as_ref())?;
-                self.rename_input(body, name, to, done)
-            }
-            Edit::AddOutput { within, name, def, before } => {
-                let body = self.body(within.as_ref())?;
+            EditKind::AddOutput { name, def, before } => {
                 self.add_output(body, name, def, before.as_ref(), done)
             }
-            Edit::RemoveOutput { within, name } => self.remove_output(within.as_ref(), name, done),
-            Edit::ChangeOutput { within, name, def } => {
-                let body = self.body(within.as_ref())?;
-                self.change_output(body, name, def, done)
-            }
-            Edit::RenameOutput { within, name, to } => {
-                let body = self.body(within.as_ref())?;
-                self.rename_output(body, name, to, done)
-            }
-            Edit::AddGroup { name, def, before, ids } => {
+            EditKind::RemoveInput { name } => self.remove_input(body, name, done),
+            EditKind::RemoveOutput { name } => self.remove_output(body, name, done),
+            EditKind::ChangeInput { name, def } => self.change_input(body, name, def, done),
+            EditKind::ChangeOutput { name, def } => self.change_output(body, name, def, done),
+            EditKind::RenameInput { name, to } => self.rename_input(body, name, to, done),
+            EditKind::RenameOutput { name, to } => self.rename_output(body, name, to, done),
+            // The others change the document as a whole.
+            _ if body != ROOT => Err(Refusal::at(self.path(body, ""), EditError::OfDocument)),
+            EditKind::AddGroup { name, def, before, ids } => {
                 self.add_group(name, def, before.as_ref(), ids.as_deref(), done)
             }
-            Edit::RemoveGroup { name } => self.remove_group(name, done),
-            Edit::RenameGroup { name, to } => self.rename_group(name, to, done),
-            Edit::SetView { to } => self.set_view(to.as_ref(), done),
-            Edit::SetViewEntry { keys, to, before } => {
+            EditKind::RemoveGroup { name } => self.remove_group(name, done),
+            EditKind::RenameGroup { name, to } => self.rename_group(name, to, done),
+            EditKind::SetView { to } => self.set_view(to.as_ref(), done),
+            EditKind::SetViewEntry { keys, to, before } => {
                 self.set_view_entry(keys, to.as_ref(), before.as_ref(), done)
             }
-            Edit::SetHead { name, fps, start_frame } => {
+            EditKind::SetHead { name, fps, start_frame } => {
                 self.set_head(name, *fps, *start_frame, done)
             }
+            EditKind::Batch { .. } if depth >= MAX_DEPTH => {
+                Err(Refusal::at("", EditError::TooDeep { limit: MAX_DEPTH }))
+            }
+            EditKind::Batch { edits } => {
+                edits.iter().try_for_each(|edit| self.run(edit, done, depth + 1))
+            }
         }
+    }
+
+    /// Notes a change of a body and the edit that undoes it.
+    pub(super) fn note(&self, body: BodyKey, change: Change, inverse: EditKind, done: &mut Done) {
+        done.changes.push(change);
+        done.inverses.push(inverse.within(self.group_name(body).cloned()));
     }
 
     /// The body that an edit is about.
@@ -385,11 +367,6 @@ impl Editor {
     /// The name of a body's group.
     pub(super) fn group_name(&self, body: BodyKey) -> Option<&Name> {
         self.document.groups.at(body).map(|(name, _)| name)
-    }
-
-    /// The value of `within` for a body.
-    pub(super) fn within(&self, body: BodyKey) -> Option<Name> {
-        self.group_name(body).cloned()
     }
 
     /// The path of a part of a body.
@@ -483,6 +460,11 @@ impl Editor {
         self.index_mut(body).ids[slot as usize] = id;
         self.by_id.insert(id, (body, slot));
         self.know_use(body, slot);
+    }
+
+    /// The nodes that use the group of a body.
+    pub(super) fn uses_of_body(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
+        self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
     }
 
     /// The nodes that use a group.

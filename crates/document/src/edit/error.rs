@@ -124,6 +124,13 @@ pub enum EditError {
         /// The limit.
         limit: usize,
     },
+    /// A change of the document as a whole, inside of a group.
+    #[error("groups, the view and the head are of the document, and not of a group")]
+    #[diagnostic(
+        code(edit::of_document),
+        help("leave `within` out; in a batch each edit has its own")
+    )]
+    OfDocument,
     /// Batches are nested too deeply.
     #[error("batches are nested more than {limit} deep")]
     #[diagnostic(code(edit::depth), help("write the edits in one batch"))]

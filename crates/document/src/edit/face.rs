@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::change::{check_name, touch, touch_output};
+use super::change::{check_name, touch};
 use super::editor::{Done, Editor, Refusal, unknown};
 use super::error::EditError;
 use super::follow::Change;
-use super::index::{BodyKey, BodyView, User};
+use super::index::{BodyKey, BodyView, ROOT, User};
 use super::whole::{Touched, check_content};
-use super::{Edit, Name};
+use super::{EditKind, Name};
 use crate::free_name::free_name;
 use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom, Setting};
 use crate::references::{Reference, each_source, reference_of};
@@ -35,9 +35,8 @@ impl Editor {
         if added.is_none() {
             return Err(self.no_neighbor(body, before, "input"));
         }
-        let within = self.within(body);
-        done.changes.push(Change::Inputs { body });
-        done.inverses.push(Edit::RemoveInput { within, name: Arc::clone(name) });
+        let inverse = EditKind::RemoveInput { name: Arc::clone(name) };
+        self.note(body, Change::Inputs { body }, inverse, done);
         done.touched.push(Touched::Input(body, Arc::clone(name)));
         Ok(())
     }
@@ -50,13 +49,13 @@ impl Editor {
         what: &'static str,
     ) -> Refusal {
         let view = self.view(body);
-        let known: Vec<Name> = match what {
-            "node" => view.nodes.keys().cloned().collect(),
-            "input" => view.inputs.keys().cloned().collect(),
-            "output" => view.outputs.keys().cloned().collect(),
-            _ => self.document.groups.keys().cloned().collect(),
+        let known: Vec<&Name> = match what {
+            "node" => view.nodes.keys().collect(),
+            "input" => view.inputs.keys().collect(),
+            "output" => view.outputs.keys().collect(),
+            _ => self.document.groups.keys().collect(),
         };
-        let known = known.iter().map(|name| &**name);
+        let known = known.iter().map(|name| &***name);
         Refusal::at(self.path(body, ""), unknown(what, before.unwrap_or_default(), known))
     }
 
@@ -71,9 +70,8 @@ impl Editor {
         let inputs = self.inputs_mut(body);
         let before = inputs.name_after(slot).cloned();
         let def = inputs.remove(name).expect("the input has a slot");
-        let within = self.within(body);
-        done.changes.push(Change::Inputs { body });
-        done.inverses.push(Edit::AddInput { within, name: Arc::clone(name), def, before });
+        let inverse = EditKind::AddInput { name: Arc::clone(name), def, before };
+        self.note(body, Change::Inputs { body }, inverse, done);
         done.touched.push(Touched::Input(body, Arc::clone(name)));
         Ok(())
     }
@@ -104,9 +102,8 @@ impl Editor {
         let slot = self.input_slot(body, name)?;
         let known = self.inputs_mut(body).at_mut(slot).expect("the input has a slot");
         let old = std::mem::replace(known, def.clone());
-        let within = self.within(body);
-        done.changes.push(Change::Inputs { body });
-        done.inverses.push(Edit::ChangeInput { within, name: Arc::clone(name), def: old });
+        let inverse = EditKind::ChangeInput { name: Arc::clone(name), def: old };
+        self.note(body, Change::Inputs { body }, inverse, done);
         Ok(())
     }
 
@@ -124,7 +121,7 @@ impl Editor {
         let (inputs, index) = (self.view(body).inputs, self.index(body));
         let is_taken = |name: &str| inputs.contains_key(name) || index.of_inputs.contains_key(name);
         check_name(|| self.path(body, ""), "an input", to, is_taken)?;
-        let uses = self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default();
+        let uses = self.uses_of_body(body);
         for (user_body, slot) in &uses {
             let (node, user) = self.nodes(*user_body).at(*slot).expect("uses exist");
             if user.inputs.get(from).is_some() && user.inputs.get(to).is_some() {
@@ -145,10 +142,8 @@ impl Editor {
             }
             self.index_mut(body).of_inputs.insert(Arc::clone(to), users);
         }
-        let within = self.within(body);
-        let (name, to) = (Arc::clone(to), Arc::clone(from));
-        done.changes.push(Change::Inputs { body });
-        done.inverses.push(Edit::RenameInput { within, name, to });
+        let inverse = EditKind::RenameInput { name: Arc::clone(to), to: Arc::clone(from) };
+        self.note(body, Change::Inputs { body }, inverse, done);
         Ok(())
     }
 
@@ -196,10 +191,9 @@ impl Editor {
         let added = self.outputs_mut(body).insert_before(Arc::clone(name), def.clone(), before);
         let Some(slot) = added else { return Err(self.no_neighbor(body, before, "output")) };
         self.index_mut(body).add(reference_of(def), User::Output(slot));
-        let within = self.within(body);
-        done.changes.push(Change::Outputs { body });
-        done.inverses.push(Edit::RemoveOutput { within, name: Arc::clone(name) });
-        touch_output(body, def, done);
+        let inverse = EditKind::RemoveOutput { name: Arc::clone(name) };
+        self.note(body, Change::Outputs { body }, inverse, done);
+        touch(body, reference_of(def), done);
         Ok(())
     }
 
@@ -215,9 +209,8 @@ impl Editor {
         let before = outputs.name_after(slot).cloned();
         let def = outputs.remove(name).expect("the output has a slot");
         self.index_mut(body).remove(reference_of(&def), User::Output(slot));
-        let within = self.within(body);
-        done.changes.push(Change::Outputs { body });
-        done.inverses.push(Edit::AddOutput { within, name: Arc::clone(name), def, before });
+        let inverse = EditKind::AddOutput { name: Arc::clone(name), def, before };
+        self.note(body, Change::Outputs { body }, inverse, done);
         Ok(())
     }
 
@@ -234,10 +227,9 @@ impl Editor {
         let index = self.index_mut(body);
         index.remove(reference_of(&old), User::Output(slot));
         index.add(reference_of(def), User::Output(slot));
-        let within = self.within(body);
-        done.changes.push(Change::Outputs { body });
-        done.inverses.push(Edit::ChangeOutput { within, name: Arc::clone(name), def: old });
-        touch_output(body, def, done);
+        let inverse = EditKind::ChangeOutput { name: Arc::clone(name), def: old };
+        self.note(body, Change::Outputs { body }, inverse, done);
+        touch(body, reference_of(def), done);
         Ok(())
     }
 
@@ -255,7 +247,7 @@ impl Editor {
         let outputs = self.view(body).outputs;
         let is_taken = |name: &str| outputs.contains_key(name);
         check_name(|| self.path(body, ""), "an output", to, is_taken)?;
-        let uses = self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default();
+        let uses = self.uses_of_body(body);
         let reads = |editor: &Self, output: &Name| {
             uses.iter().any(|(body, slot)| editor.reads_output(*body, *slot, output))
         };
@@ -289,10 +281,8 @@ impl Editor {
                 }
             }
         }
-        let within = self.within(body);
-        let (name, to) = (Arc::clone(to), Arc::clone(from));
-        done.changes.push(Change::Outputs { body });
-        done.inverses.push(Edit::RenameOutput { within, name, to });
+        let inverse = EditKind::RenameOutput { name: Arc::clone(to), to: Arc::clone(from) };
+        self.note(body, Change::Outputs { body }, inverse, done);
         Ok(())
     }
 
@@ -350,7 +340,7 @@ impl Editor {
         let (index, cycle) = BodyView::group(def).index(&self.registry);
         let added = self.document.groups.insert_before(Arc::clone(name), def.clone(), before);
         let Some(slot) = added else {
-            return Err(self.no_neighbor(super::index::ROOT, before, "group"));
+            return Err(self.no_neighbor(ROOT, before, "group"));
         };
         self.groups.resize_with(self.groups.len().max(slot as usize + 1), || None);
         self.groups[slot as usize] = Some(index);
@@ -359,8 +349,8 @@ impl Editor {
         for (node, id) in slots.into_iter().zip(new_ids) {
             self.know(slot, node, id);
         }
-        done.changes.push(Change::GroupCame { body: slot });
-        done.inverses.push(Edit::RemoveGroup { name: Arc::clone(name) });
+        let inverse = EditKind::RemoveGroup { name: Arc::clone(name) };
+        self.note(ROOT, Change::GroupCame { body: slot }, inverse, done);
         self.touch_group(slot, name, done);
         match cycle {
             Some(path) if !done.trusted => Err(self.cycle(slot, &path)),
@@ -389,7 +379,7 @@ impl Editor {
             }
         }
         for output in view.outputs.values() {
-            touch_output(body, output, done);
+            touch(body, reference_of(output), done);
         }
     }
 
@@ -410,8 +400,8 @@ impl Editor {
         self.groups[slot as usize] = None;
         let (name, ids) = (Arc::clone(name), Some(ids));
         let def = Box::new(def);
-        done.changes.push(Change::GroupGone { body: slot });
-        done.inverses.push(Edit::AddGroup { name: Arc::clone(&name), def, before, ids });
+        let inverse = EditKind::AddGroup { name: Arc::clone(&name), def, before, ids };
+        self.note(ROOT, Change::GroupGone { body: slot }, inverse, done);
         done.touched.push(Touched::Group(name));
         Ok(())
     }
@@ -438,7 +428,7 @@ impl Editor {
             self.uses.insert(Arc::clone(to), uses);
         }
         let (name, to) = (Arc::clone(to), Arc::clone(from));
-        done.inverses.push(Edit::RenameGroup { name, to });
+        done.inverses.push(EditKind::RenameGroup { name, to }.into());
         Ok(())
     }
 
@@ -451,7 +441,7 @@ impl Editor {
             })?,
         };
         let old = std::mem::replace(&mut self.document.view, view);
-        done.inverses.push(Edit::SetView { to: old.text().map(Arc::from) });
+        done.inverses.push(EditKind::SetView { to: old.text().map(Arc::from) }.into());
         Ok(())
     }
 
@@ -469,14 +459,15 @@ impl Editor {
             Refusal::at("", EditError::BadValue { what: "the entry of the view", message, hint })
         })?;
         self.document.view = view;
-        done.inverses.push(match undo {
-            Undo::Nothing => Edit::SetView { to: None },
-            Undo::Entry { n_keys, text, before } => Edit::SetViewEntry {
+        let inverse = match undo {
+            Undo::Nothing => EditKind::SetView { to: None },
+            Undo::Entry { n_keys, text, before } => EditKind::SetViewEntry {
                 keys: keys[..n_keys].to_vec(),
                 to: text.map(Name::from),
                 before: before.map(Name::from),
             },
-        });
+        };
+        done.inverses.push(inverse.into());
         Ok(())
     }
 
@@ -495,13 +486,12 @@ impl Editor {
             return Err(Refusal::at("", error));
         }
         let document = &mut self.document;
-        let inverse = Edit::SetHead {
+        let inverse = EditKind::SetHead {
             name: std::mem::replace(&mut document.name, Arc::clone(name)),
             fps: std::mem::replace(&mut document.fps, fps),
             start_frame: std::mem::replace(&mut document.start_frame, start_frame),
         };
-        done.changes.push(Change::Head);
-        done.inverses.push(inverse);
+        self.note(ROOT, Change::Head, inverse, done);
         Ok(())
     }
 }

@@ -103,6 +103,6 @@ impl Editor {
 
     /// The nodes that use a group, by body and slot.
     pub fn users_of_group(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
-        self.group_name(body).map(|name| self.uses_of(name)).unwrap_or_default()
+        self.uses_of_body(body)
     }
 }

@@ -43,13 +43,12 @@ impl Editor {
     /// Moves nodes into a new group.
     pub(super) fn group(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         names: &[Name],
         group: &Name,
         user: &Name,
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         let Some(first) = names.first() else {
             let message = "no nodes are selected".into();
             let error = EditError::Group { message, hint: "name the nodes of the group" };

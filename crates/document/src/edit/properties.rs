@@ -12,7 +12,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value as Json, json};
 
 use super::index::{BodyKey, ById, ROOT, User};
-use super::{Edit, Editor};
+use super::{Edit, EditKind, Editor};
 use crate::model::Named;
 use crate::properties::{FORMAT_0, HERON, MANY_PARTS, document, json_value};
 use crate::test_registry::registry;
@@ -275,9 +275,9 @@ fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
             edits.push(edit);
         }
     }
-    edits.push(Edit::RemoveGroup { name: "no such group".into() });
+    edits.push(EditKind::RemoveGroup { name: "no such group".into() }.into());
     let before = (seen(editor), slots(editor));
-    let batch = Edit::Batch { edits };
+    let batch = Edit::batch(edits);
     editor.apply(&batch).expect_err("its last edit does not fit");
     assert_eq!((seen(editor), slots(editor)), before, "{batch:?}");
     assert_sound(editor);

@@ -481,18 +481,34 @@ fn ids_outlive_names_and_groups() {
 }
 
 #[test]
+fn a_group_has_no_groups_views_and_batches() {
+    for change in [
+        json!({ "edit": "rename_group", "within": "twice", "name": "twice", "to": "double" }),
+        json!({ "edit": "batch", "within": "twice", "edits": [] }),
+    ] {
+        changes(
+            SUMS,
+            change,
+            &expect![[r#"
+                twice: groups, the view and the head are of the document, and not of a group
+            "#]],
+        );
+    }
+}
+
+#[test]
 fn invalid_edits_are_reported() {
     for (text, expected) in [
         (
             r#"{ "edit": "paint" }"#,
             expect![
-                "unknown variant `paint`, expected one of `add_nodes`, `remove_nodes`, `set_input`, `set_setting`, `mute`, `rename_node`, `replace_type`, `set_type`, `add_input`, `remove_input`, `change_input`, `rename_input`, `add_output`, `remove_output`, `change_output`, `rename_output`, `add_group`, `remove_group`, `rename_group`, `group`, `ungroup`, `set_view`, `set_view_entry`, `set_head`, `batch` at line 1 column 17"
+                "unknown variant `paint`, expected one of `add_nodes`, `remove_nodes`, `set_input`, `set_setting`, `mute`, `rename_node`, `replace_type`, `set_type`, `add_input`, `remove_input`, `change_input`, `rename_input`, `add_output`, `remove_output`, `change_output`, `rename_output`, `add_group`, `remove_group`, `rename_group`, `group`, `ungroup`, `set_view`, `set_view_entry`, `set_head`, `batch`"
             ],
         ),
         (r#"{ "edit": "mute", "node": "a" }"#, expect!["missing field `muted`"]),
         (
             r#"{ "edit": "mute", "node": "a", "muted": true, "group": "g" }"#,
-            expect!["unknown field `group`, expected one of `within`, `node`, `muted`"],
+            expect!["unknown field `group`, expected `node` or `muted`"],
         ),
         (
             r#"{ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c" } }"#,

@@ -47,11 +47,10 @@ impl Editor {
     /// Replaces a node by the content of its group.
     pub(super) fn ungroup(
         &mut self,
-        within: Option<&Name>,
+        body: BodyKey,
         name: &Name,
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let body = self.body(within)?;
         self.slot(body, name)?;
         let node = &self.nodes(body)[&**name];
         let refused = |message: String, hint| {

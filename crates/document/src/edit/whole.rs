@@ -6,7 +6,7 @@ use super::Name;
 use super::change::check_nesting;
 use super::editor::{Done, Editor, Refusal, nearest, unknown};
 use super::error::EditError;
-use super::index::{BodyKey, BodyView, User};
+use super::index::{BodyKey, BodyView, ROOT, User};
 use crate::load::name_problem;
 use crate::model::{GroupDef, Link, NodeKind};
 use crate::problems::shortened;
@@ -48,7 +48,7 @@ impl Editor {
     }
 
     fn has_body(&self, body: BodyKey) -> bool {
-        Self::is_root(body) || self.document.groups.at(body).is_some()
+        body == ROOT || self.document.groups.at(body).is_some()
     }
 
     fn check_node(&self, body: BodyKey, name: &Name) -> Result<(), Refusal> {

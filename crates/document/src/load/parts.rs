@@ -1,5 +1,6 @@
 //! Reads documents, groups, their inputs, outputs and nodes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::model::{
     OutputFrom, Setting,
 };
 use crate::problems::shortened;
+use crate::references::relink;
 use crate::save::SOURCE_KEYS;
 use crate::spot::Spot;
 use crate::view::View;
@@ -21,7 +23,7 @@ use crate::view::View;
 /// hashed.
 const MAX_WALKED: usize = 16;
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     /// Reads the document, whose root is an object.
     pub(super) fn document(&mut self) -> Document {
         const KEYS: [&str; 10] = [
@@ -71,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn groups(&mut self, at: At<'_>) -> Named<GroupDef> {
-        self.named(at, "groups", "a group", |reader, name, _| reader.group(name))
+        self.named(at, "groups", "a group", Self::group)
     }
 
     fn group(&mut self, name: &str) -> GroupDef {
@@ -93,7 +95,7 @@ impl Reader<'_> {
     }
 
     fn inputs(&mut self, at: At<'_>) -> Named<InputDef> {
-        self.named(at, "inputs", "an input", |reader, name, _| {
+        self.named(at, "inputs", "an input", |reader, name| {
             reader.input_def(at.part(Part::Input(name)))
         })
     }
@@ -154,7 +156,7 @@ impl Reader<'_> {
     }
 
     fn outputs(&mut self, at: At<'_>) -> Named<OutputDef> {
-        self.named(at, "outputs", "an output", |reader, name, _| {
+        self.named(at, "outputs", "an output", |reader, name| {
             reader.output_def(at.part(Part::Output(name)))
         })
     }
@@ -171,8 +173,10 @@ impl Reader<'_> {
             match key {
                 "type" => def.ty = self.word(at, key).unwrap_or_default(),
                 "from" => {
-                    let link = self.link(at, &Named::new());
-                    def.from = link.map_or(def.from, OutputFrom::Link);
+                    if let Some((node, output)) = self.link(at) {
+                        let node = self.names.share(&node);
+                        def.from = OutputFrom::Link(Link { node, output });
+                    }
                 }
                 "input" => {
                     let name = self.shared_text(at, key);
@@ -197,13 +201,32 @@ impl Reader<'_> {
     }
 
     fn nodes(&mut self, at: At<'_>) -> Named<Node> {
-        self.named(at, "nodes", "a node", |reader, name, nodes| {
-            reader.node(at.part(Part::Node(name)), name, nodes)
-        })
+        let mut nodes = self.named(at, "nodes", "a node", |reader, name| {
+            reader.node(at.part(Part::Node(name)), name)
+        });
+        if !self.far.is_empty() {
+            self.share_far(&mut nodes);
+        }
+        nodes
     }
 
-    /// Reads a node; `before` holds the nodes of the body read so far.
-    fn node(&mut self, at: At<'_>, name: &str, before: &Named<Node>) -> Node {
+    /// Gives far links the names of the nodes. Together this is several times as fast as one by one
+    /// while reading, where each name waits for the memory.
+    fn share_far(&mut self, nodes: &mut Named<Node>) {
+        let mut shared = nodes.shared_names(&self.far).into_iter();
+        self.far.clear();
+        let inputs = nodes.values_mut().flat_map(|node| node.inputs.values_mut());
+        for input in inputs {
+            relink(input, |link| {
+                if Arc::ptr_eq(&link.node, &self.no_word) {
+                    link.node = shared.next().expect("the names of far links were noted");
+                }
+            });
+        }
+        debug_assert!(shared.next().is_none(), "far links without a node were forgotten");
+    }
+
+    fn node(&mut self, at: At<'_>, name: &str) -> Node {
         const KEYS: [&str; 6] = ["type", "group", "in", "set", "muted", "version"];
         let mut node = Node::new(NodeKind::Type(Arc::clone(&self.no_word)));
         let start = self.cursor.position();
@@ -230,7 +253,7 @@ impl Reader<'_> {
                     }
                 }
                 "group" => group = self.text(at, key),
-                "in" => node.inputs = self.node_inputs(at, name, before),
+                "in" => node.inputs = self.node_inputs(at, name),
                 "set" => node.set = self.settings(at),
                 "muted" => node.muted = self.flag(at, key).unwrap_or(false),
                 _ => {
@@ -264,7 +287,7 @@ impl Reader<'_> {
         node
     }
 
-    fn node_inputs(&mut self, at: At<'_>, node: &str, before: &Named<Node>) -> Fields<Input> {
+    fn node_inputs(&mut self, at: At<'_>, node: &str) -> Fields<Input> {
         let mut inputs = std::mem::take(&mut self.inputs);
         let mut names = Names::default();
         if !self.object(at, || at.entry("in")) {
@@ -284,7 +307,7 @@ impl Reader<'_> {
                 self.cursor.skip();
                 continue;
             }
-            let value = self.input_value(at.part(Part::Socket(node, &socket)), before);
+            let value = self.input_value(at.part(Part::Socket(node, &socket)));
             let span = self.span(&(key.range.start..self.cursor.position()));
             if let Some(value) = value {
                 inputs.push((socket, Input { value, spot: Spot::new(span) }));
@@ -323,9 +346,9 @@ impl Reader<'_> {
     }
 
     /// Reads the source of a socket.
-    fn input_value(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
+    fn input_value(&mut self, at: At<'_>) -> Option<InputValue> {
         match self.cursor.kind() {
-            JsonKind::Object => self.source(at, before),
+            JsonKind::Object => self.source(at),
             JsonKind::Array if self.is_list_of_sources() => {
                 let mut sources = Vec::new();
                 self.cursor.enter();
@@ -338,7 +361,7 @@ impl Reader<'_> {
                         continue;
                     }
                     let start = self.cursor.position();
-                    let value = self.source(at, before);
+                    let value = self.source(at);
                     let span = self.span(&(start..self.cursor.position()));
                     sources.extend(value.map(|value| Input { value, spot: Spot::new(span) }));
                 }
@@ -376,15 +399,16 @@ impl Reader<'_> {
     }
 
     /// Reads a source written as an object.
-    fn source(&mut self, at: At<'_>, before: &Named<Node>) -> Option<InputValue> {
+    fn source(&mut self, at: At<'_>) -> Option<InputValue> {
         let start = self.cursor.position();
         let n_errors = self.problems.n_errors();
+        let n_far = self.far.len();
         let mut seen = Seen::default();
         let mut value = None;
         self.cursor.enter();
         while let Some(key) = self.field(at, &SOURCE_KEYS, &mut seen) {
             value = match key {
-                "from" => self.link(at, before).map(InputValue::Link),
+                "from" => self.link_of_node(at).map(InputValue::Link),
                 "input" => self.word(at, key).map(InputValue::Input),
                 _ => self
                     .json(at, || "the literal".into())
@@ -394,6 +418,7 @@ impl Reader<'_> {
         if seen.keys.is_power_of_two() {
             return value;
         }
+        self.far.truncate(n_far);
         // A misspelt key was reported already.
         if self.problems.n_errors() == n_errors {
             let range = trimmed(self.text, start..self.cursor.position());
@@ -402,32 +427,44 @@ impl Reader<'_> {
         None
     }
 
-    /// Reads `node.output`; the name of a node read before is shared.
-    fn link(&mut self, at: At<'_>, before: &Named<Node>) -> Option<Link> {
+    /// Reads `node.output`: the name of the node, and the output.
+    fn link(&mut self, at: At<'_>) -> Option<(Cow<'t, str>, Arc<str>)> {
         let (text, range) = self.text(at, "from")?;
         let parts = text.split_once('.');
-        let (node, output) = match parts {
-            Some((node, output))
-                if name_problem(node).is_none() && name_problem(output).is_none() =>
-            {
-                (node, output)
-            }
-            Some(_) | None => {
-                let hint = if name_problem(&text).is_none() {
-                    format!("name the output too: \"{}.value\"", shortened(&text))
-                } else {
-                    "a link is written \"node.output\"".into()
-                };
-                let error = LoadError::BadLink { text: shortened(&text), hint };
-                self.report(at, &range, &error);
-                return None;
+        let fits = |(node, output): &(&str, &str)| {
+            name_problem(node).is_none() && name_problem(output).is_none()
+        };
+        if let Some((node, output)) = parts.filter(fits) {
+            let output = self.words.share(output);
+            let end = node.len();
+            let node = match text {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+                Cow::Owned(text) => Cow::Owned(text[..end].to_owned()),
+            };
+            return Some((node, output));
+        }
+        let hint = if name_problem(&text).is_none() {
+            format!("name the output too: \"{}.value\"", shortened(&text))
+        } else {
+            "a link is written \"node.output\"".into()
+        };
+        let error = LoadError::BadLink { text: shortened(&text), hint };
+        self.report(at, &range, &error);
+        None
+    }
+
+    /// Reads the link of a node.
+    fn link_of_node(&mut self, at: At<'_>) -> Option<Link> {
+        let (node, output) = self.link(at)?;
+        let node = match (self.names.known(&node), node) {
+            (Some(known), _) => known,
+            (None, Cow::Owned(node)) => node.into(),
+            (None, Cow::Borrowed(node)) => {
+                self.far.push(node);
+                Arc::clone(&self.no_word)
             }
         };
-        let node = self.names.share_or(node, || match before.get_key_value(node) {
-            Some((known, _)) => Arc::clone(known),
-            None => Arc::from(node),
-        });
-        Some(Link { node, output: self.words.share(output) })
+        Some(Link { node, output })
     }
 }
 

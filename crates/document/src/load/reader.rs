@@ -19,6 +19,12 @@ use crate::upgrade::Origins;
 /// The maximal length of a name, in characters.
 const MAX_NAME: usize = 200;
 
+/// From this number of bytes on, nodes get room before they are read.
+const LARGE: usize = 1 << 20;
+
+/// The length of short nodes in compact text.
+const BYTES_PER_NODE: usize = 96;
+
 /// Reads one document; problems are collected while the readable parts are returned.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
@@ -31,8 +37,11 @@ pub(super) struct Reader<'t> {
     pub(super) words: Words,
     /// Names of nodes.
     pub(super) names: Words,
-    /// The type of a node whose type could not be read.
+    /// The type of a node whose type could not be read, and the node of a far link.
     pub(super) no_word: Arc<str>,
+    /// The names of the nodes of far links, in order: those that are not cached. They get shared
+    /// names once all nodes of the body are read.
+    pub(super) far: Vec<&'t str>,
     pub(super) n_nodes: usize,
     /// Number of errors that lose no part.
     pub(super) n_harmless: usize,
@@ -176,17 +185,22 @@ impl<'t> Reader<'t> {
         self.parts_lost |= matches!(at.part, Part::Body);
     }
 
-    /// Reads named parts. `read` takes the place, the name and the parts read so far.
+    /// Reads named parts. `read` takes the name.
     pub(super) fn named<T: Placed>(
         &mut self,
         at: At<'_>,
         key: &'static str,
         what: &'static str,
-        read: impl Fn(&mut Self, &str, &Named<T>) -> T,
+        read: impl Fn(&mut Self, &str) -> T,
     ) -> Named<T> {
         let mut things = Named::new();
         if !self.object(at, || at.entry(key)) {
             return things;
+        }
+        let n_left = self.text.len() - self.cursor.position();
+        if at.group.is_empty() && key == "nodes" && n_left >= LARGE {
+            // What is not used of the room takes addresses only.
+            things.reserve(n_left / BYTES_PER_NODE);
         }
         while let Some(name) = self.cursor.next_key() {
             let Some(text) = &name.text else {
@@ -200,7 +214,8 @@ impl<'t> Reader<'t> {
                 let error = LoadError::BadName { what, name: shortened(text), reason };
                 self.report(at, &name.range, &error);
             }
-            if let Some(first) = things.get_mut(text) {
+            let hash = things.hash(text);
+            if let Some(first) = things.slot_with(hash, text).and_then(|slot| things.at_mut(slot)) {
                 let spot = T::spot_mut(first);
                 *spot = spot.unreadable();
                 let whole = at.entry(key);
@@ -210,7 +225,7 @@ impl<'t> Reader<'t> {
                 continue;
             }
             let shared = self.names.share(text);
-            let mut thing = read(self, text, &things);
+            let mut thing = read(self, text);
             let spot = Spot::new(self.span(&(name.range.start..self.cursor.position())));
             *thing.spot_mut() = if self.problems.n_errors() == n_errors {
                 spot
@@ -219,7 +234,7 @@ impl<'t> Reader<'t> {
             } else {
                 spot.unreadable()
             };
-            things.insert(shared, thing);
+            things.append(hash, shared, thing);
         }
         things
     }
@@ -324,6 +339,10 @@ fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
 
 /// Why links cannot mention this name, if so.
 pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'.' && byte != b'/';
+    if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_plain) {
+        return None;
+    }
     if name.is_empty() {
         return Some("it is empty");
     }

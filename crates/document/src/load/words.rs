@@ -25,20 +25,20 @@ impl Words {
 
     /// The word as a shared string.
     pub(super) fn share(&mut self, word: &str) -> Arc<str> {
-        self.share_or(word, || word.into())
-    }
-
-    /// The word as a shared string, which `make` makes if the word is not cached.
-    pub(super) fn share_or(&mut self, word: &str, make: impl FnOnce() -> Arc<str>) -> Arc<str> {
         let slot = self.slot(word);
         match slot {
             Some(known) if **known == *word => Arc::clone(known),
             Some(_) | None => {
-                let new = make();
+                let new = Arc::from(word);
                 *slot = Some(Arc::clone(&new));
                 new
             }
         }
+    }
+
+    /// The word as a shared string, if it is cached.
+    pub(super) fn known(&mut self, word: &str) -> Option<Arc<str>> {
+        self.slot(word).as_ref().filter(|known| ***known == *word).map(Arc::clone)
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use millstream_document::edit::{BodyKey, Copied, ROOT};
-use millstream_document::{Edit, Editor, NodeKind};
+use millstream_document::{Edit, EditKind, Editor, NodeKind};
 
 /// The ways to nodes, by path.
 pub(super) struct Places(HashMap<String, Vec<u64>>);
@@ -88,14 +88,14 @@ impl Places {
 
 /// Whether nodes may have other paths after an edit.
 pub(super) fn may_move(edit: &Edit) -> bool {
-    if let Edit::Batch { edits } = edit {
-        // What takes the others back adds nodes with the ids that they had.
-        let brings_back = |edit: &Edit| match edit {
-            Edit::AddNodes { nodes, .. } => nodes.iter().any(|node| node.id.is_some()),
-            Edit::AddGroup { ids, .. } => ids.is_some(),
-            _ => false,
-        };
-        return edits.iter().any(|edit| may_move(edit) || brings_back(edit));
+    match &edit.change {
+        EditKind::RenameNode { .. } | EditKind::Group { .. } | EditKind::Ungroup { .. } => true,
+        EditKind::Batch { edits } => edits.iter().any(|edit| match &edit.change {
+            // What takes the others back adds nodes with the ids that they had.
+            EditKind::AddNodes { nodes } => nodes.iter().any(|node| node.id.is_some()),
+            EditKind::AddGroup { ids, .. } => ids.is_some(),
+            _ => may_move(edit),
+        }),
+        _ => false,
     }
-    matches!(edit, Edit::RenameNode { .. } | Edit::Group { .. } | Edit::Ungroup { .. })
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_document::check::check_partly;
 use millstream_document::{
-    Body, Checked, CheckedKind, CheckedNode, Edit, InputValue, Link, Node, OutputDef, OutputFrom,
-    Source,
+    Body, Checked, CheckedKind, CheckedNode, Edit, EditKind, InputValue, Link, Node, OutputDef,
+    OutputFrom, Source,
 };
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
@@ -151,11 +151,12 @@ impl Session {
         let mut from = found.from;
         for (depth, within) in self.groups_of(users).into_iter().enumerate().rev() {
             let def = OutputDef::new(found.ty, from);
-            edits.push(Edit::AddOutput { within, name: Arc::clone(&name), def, before: None });
+            let adding = EditKind::AddOutput { name: Arc::clone(&name), def, before: None };
+            edits.push(adding.within(within));
             let user = depth.checked_sub(1).map_or("", |outer| users[outer]);
             from = OutputFrom::Link(Link::new(user, Arc::clone(&name)));
         }
-        let done = self.editor.apply(&Edit::Batch { edits }).map_err(SessionError::Edit)?;
+        let done = self.editor.apply(&Edit::batch(edits)).map_err(SessionError::Edit)?;
         let (registry, limits) = (self.engine.registry(), self.engine.limits());
         let (checked, _) = check_partly(self.editor.document(), registry, limits);
         let plan = |checked: &Checked| self.plans.plain(checked);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use millstream_base::{Feature, Type, Value};
-use millstream_document::Edit;
+use millstream_document::{Edit, EditKind};
 use millstream_ir::request::Given;
 use millstream_node::convert::convertible;
 
@@ -28,22 +28,25 @@ impl Settings {
         let mut removed = Vec::new();
         let mut left = vec![edit];
         while let Some(edit) = left.pop() {
-            match edit {
-                Edit::RenameInput { within: None, name, to } => {
+            if edit.within.is_some() {
+                continue;
+            }
+            match &edit.change {
+                EditKind::RenameInput { name, to } => {
                     if let Some(given) = self.inputs.remove(&**name) {
                         self.inputs.insert(to.to_string(), given);
                     }
                 }
-                Edit::RemoveInput { within: None, name } => {
+                EditKind::RemoveInput { name } => {
                     removed.extend(self.inputs.remove_entry(&**name));
                 }
                 // What went last comes back first.
-                Edit::AddInput { within: None, name, .. } => {
+                EditKind::AddInput { name, .. } => {
                     if let Some(at) = back.iter().rposition(|(known, _)| **known == **name) {
                         self.inputs.extend([back.remove(at)]);
                     }
                 }
-                Edit::Batch { edits } => left.extend(edits.iter().rev()),
+                EditKind::Batch { edits } => left.extend(edits.iter().rev()),
                 _ => {}
             }
         }

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use millstream::document::EditKind;
 use millstream::session::{Ask, Session};
 use millstream::{Call, Edit, Engine, Failure, Lazy, NodeDef, NodeFailure, Request, Type};
 use millstream_base::same::Same;
@@ -413,8 +414,8 @@ fn refuse_late(session: &mut Session, engine: &Engine, world: &World, script: &[
             edits.push(edit);
         }
     }
-    edits.push(Edit::RemoveGroup { name: "no such group".into() });
-    session.edit(&Edit::Batch { edits }).expect_err("its last edit does not fit");
+    edits.push(EditKind::RemoveGroup { name: "no such group".into() }.into());
+    session.edit(&Edit::batch(edits)).expect_err("its last edit does not fit");
 }
 
 /// Plays a script of edits, and takes them back.
