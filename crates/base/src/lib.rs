@@ -30,7 +30,7 @@ pub use footprint::Footprint;
 pub use lane::Lane;
 pub use limits::{Limit, Limits};
 pub use mask::Mask;
-pub use panic::unwound;
+pub use panic::catch_panic;
 pub use path::{NodePath, Place, Span};
 pub use value::column::Column;
 pub use value::table::Table;

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// # Errors
 /// If it panics: the message of the panic, or an empty text if it has none.
 #[inline]
-pub fn unwound<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()

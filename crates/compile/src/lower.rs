@@ -23,7 +23,7 @@ use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_node::{Instance, Keeps, Registry, repeat};
+use millstream_node::{Instance, StateSpec, Registry, repeat};
 use rustc_hash::FxHashMap;
 
 use self::repeats::Repeats;
@@ -196,7 +196,7 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             match &node.kind {
-                CheckedKind::Call(instance) if instance.def.keeps.is_some() => {
+                CheckedKind::Call(instance) if instance.def.state.is_some() => {
                     let made = match self.state {
                         State::TakenApart => self.take_apart(frame, node, instance),
                         State::Whole => self.leave_whole(frame, node, instance),
@@ -244,7 +244,7 @@ impl<'a> Lowering<'a> {
             CheckedKind::Wrong => true,
             CheckedKind::Group(body) => self.checked.bodies[*body].is_wrong,
             CheckedKind::Repeat(repeat) => self.repeats.of(repeat).is_none() || reads_wrong(),
-            CheckedKind::Call(instance) if matches!(instance.def.keeps, Some(Keeps::Past)) => {
+            CheckedKind::Call(instance) if matches!(instance.def.state, Some(StateSpec::Past)) => {
                 // What the first one reads counts for later ticks only.
                 let mut sources = frame.body.sources_of(node).iter().skip(1);
                 sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)))

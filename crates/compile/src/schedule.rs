@@ -15,7 +15,7 @@ use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{LinkKind, NeedClassId, Notes, PlanOutput};
 use millstream_ir::states::is_state;
 use millstream_ir::{
-    Graph, Keeper, Loop, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk,
+    Graph, StateWriter, Loop, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk,
 };
 use millstream_node::{Class, Data, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,7 +53,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         step.n_users += 1;
         step.is_local = false;
     }
-    let keepers = schedule.keepers(&mut outputs);
+    let state_writers = schedule.state_writers(&mut outputs);
     let need_maps = schedule.old_instances.iter().map(|id| needs.flow.maps(*id).to_vec());
     let need_maps = SideTable::from_vec(need_maps.collect());
     let parts = graph.into_parts();
@@ -69,7 +69,7 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         inputs: parts.inputs,
         outputs,
         needs: needs.flow.table,
-        keepers,
+        state_writers,
         need_classes: schedule.need_classes,
         paths: parts.paths,
         fps,
@@ -177,13 +177,13 @@ impl Schedule {
 
     /// The nodes that keep something for elements. What they keep from now on are no outputs: it is
     /// asked for where they are called.
-    fn keepers(&mut self, outputs: &mut Vec<PlanOutput>) -> Vec<Keeper> {
+    fn state_writers(&mut self, outputs: &mut Vec<PlanOutput>) -> Vec<StateWriter> {
         let mut readers = Vec::new();
         for i in 0..self.steps.len() {
             let reader = StepId::from_index(i);
             let StepOp::Call(id) = self.steps[reader].op else { continue };
             let instance = &self.instances[id];
-            if let Kernel::Kept(_) = instance.kernel {
+            if let Kernel::ReadState(_) = instance.kernel {
                 // For which elements it was called is asked in the end.
                 self.steps[reader].is_local = false;
                 let names = &instance.output_names[1..];
@@ -200,7 +200,7 @@ impl Schedule {
         let by_name: FxHashMap<Arc<str>, PlanOutput> =
             kept.map(|output| (Arc::clone(&output.name), output.clone())).collect();
         let mut taken: FxHashSet<String> = FxHashSet::default();
-        let mut keepers = Vec::new();
+        let mut state_writers = Vec::new();
         for (reader, node, wanted) in readers {
             let values = wanted.iter().map(|full| {
                 let output = by_name.get(full.as_str())?.clone();
@@ -210,11 +210,11 @@ impl Schedule {
             // A graph made to look at nodes has other outputs.
             if let Some(values) = values.collect() {
                 taken.extend(wanted);
-                keepers.push(Keeper { node, reader, values });
+                state_writers.push(StateWriter { node, reader, values });
             }
         }
         outputs.retain(|output| !taken.contains(&*output.name));
-        keepers
+        state_writers
     }
 
     /// Reads the steps that nodes read from, as far as they are there. In one short loop these reads

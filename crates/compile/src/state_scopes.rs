@@ -20,7 +20,7 @@ use millstream_base::{FeatureSet, Need, NeedTable, Type};
 use millstream_ir::states::is_state;
 use millstream_ir::{Graph, NodeId, Op, Paths, Source};
 use millstream_node::state::STARTED;
-use millstream_node::{Registry, ScopeRule, kept};
+use millstream_node::{Registry, ScopeRule, element_state};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Excess, NeedFlow, users};
@@ -244,7 +244,7 @@ fn read_by_element(
                 (Arc::clone(name), ty)
             })
             .collect();
-        let instance = kept::instance(registry.kept(), path, &values, &needs_of(*first));
+        let instance = element_state::instance(registry.element_state(), path, &values, &needs_of(*first));
         let instance = graph.intern_instance(&Arc::new(instance));
         let names = path.split('/');
         let place = names.fold(Paths::root(), |outer, name| graph.paths.child(outer, name.into()));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use millstream_base::unwound;
+use millstream_base::catch_panic;
 
 use crate::error::{IoError, Spot};
 use crate::format::Definition;
@@ -25,7 +25,7 @@ pub(crate) fn guarded<T, E: std::fmt::Display>(
 ) -> Result<T, IoError> {
     let syntax = |reason: &str| format.syntax(Spot::file(file), reason);
     let outside = IS_DECODING.replace(true);
-    let result = unwound(decode);
+    let result = catch_panic(decode);
     IS_DECODING.set(outside);
     match result {
         Ok(result) => result.map_err(|error| syntax(&error.to_string())),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use millstream_base::{Column, Ended, NodePath, Type, ValueType};
 use millstream_node::Data;
 
-use crate::keeping::Calls;
+use crate::element_states::Calls;
 use crate::plan::{Plan, StepId};
 use crate::request::{Request, RequestAxis, RequestError};
 
@@ -140,7 +140,7 @@ pub trait Evaluator {
     fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
 
     /// Whether the evaluator reuses results of earlier evaluations of a plan.
-    fn keeps_results(&self) -> bool {
+    fn caches_results(&self) -> bool {
         false
     }
 

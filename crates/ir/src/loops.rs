@@ -23,18 +23,18 @@ pub enum LoopMark {
     /// It runs as one with the node that reads its list, if the number of rounds allows.
     Folded,
     /// Its items and its list are computed as a whole, perhaps because of a certain node.
-    Apart(Apart, Option<NodeId>),
+    Apart(NotFolded, Option<NodeId>),
 }
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal $text:literal;)*) => {
         /// Why a loop is not folded.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Apart {
+        pub enum NotFolded {
             $($(#[$doc])* $variant,)*
         }
 
-        impl Apart {
+        impl NotFolded {
             /// All reasons.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 

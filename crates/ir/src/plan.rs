@@ -107,7 +107,7 @@ pub struct PlanOutput {
 /// A node that keeps something for each element of the scopes around it. It keeps on where it is
 /// called: where its reader is evaluated, the values are evaluated in the same context.
 #[derive(Clone, Debug)]
-pub struct Keeper {
+pub struct StateWriter {
     /// Path of the node.
     pub node: Arc<str>,
     /// The step that gives what is kept.
@@ -145,7 +145,7 @@ pub struct Plan {
     /// The classes of needs; class 0 is empty.
     pub need_classes: Arena<NeedClassId, FeatureSet>,
     /// The nodes that keep something for each element of the scopes around them.
-    pub keepers: Vec<Keeper>,
+    pub state_writers: Vec<StateWriter>,
     /// Where the steps stand in the document.
     pub paths: Paths,
     /// Frames per second of the document.
@@ -244,9 +244,9 @@ impl Plan {
     }
 
     /// Which inputs of a call are asked in its own context.
-    pub fn asked_outside(&self, step: &Step, id: InstanceId) -> SmallVec<[bool; 8]> {
+    pub fn evaluated_outside(&self, step: &Step, id: InstanceId) -> SmallVec<[bool; 8]> {
         let links = self.inputs_of(step);
-        self.instances[id].asked_outside(|i| {
+        self.instances[id].evaluated_outside(|i| {
             let inside = self.needs_of(&self.steps[links[i].step]);
             let map = self.need_maps[id].get(i).and_then(Option::as_ref);
             map.map_or(0, |map| map.active_rules(inside))
@@ -254,7 +254,7 @@ impl Plan {
     }
 
     /// The steps that the outputs at these positions may need.
-    pub fn steps_behind(&self, outputs: &[usize]) -> SideTable<StepId, bool> {
+    pub fn steps_upstream(&self, outputs: &[usize]) -> SideTable<StepId, bool> {
         let mut behind = SideTable::for_arena(&self.steps, false);
         for output in outputs {
             behind[self.outputs[*output].source.step] = true;
@@ -272,7 +272,7 @@ impl Plan {
 
     /// Whether nodes keep something from one tick to the next.
     pub fn has_states(&self) -> bool {
-        !self.keepers.is_empty() || self.outputs.iter().any(|output| is_state(&output.name))
+        !self.state_writers.is_empty() || self.outputs.iter().any(|output| is_state(&output.name))
     }
 
     /// What a step needs.

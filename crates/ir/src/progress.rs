@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_base::unwound;
+use millstream_base::catch_panic;
 
 /// The progress of an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Progress {
 
     /// Reports progress, and says whether to continue.
     pub(crate) fn report(&self, done: &Done) -> ControlFlow<()> {
-        unwound(|| (self.receiver)(done)).unwrap_or(ControlFlow::Break(()))
+        catch_panic(|| (self.receiver)(done)).unwrap_or(ControlFlow::Break(()))
     }
 
     /// The progress of one of several ticks.

@@ -52,7 +52,7 @@ impl RepeatBody {
             | Kernel::Read { .. }
             | Kernel::Pass
             | Kernel::Choose
-            | Kernel::Kept(_) => None,
+            | Kernel::ReadState(_) => None,
         }
     }
 
@@ -91,7 +91,7 @@ impl RepeatBody {
             if std::mem::replace(&mut is_in[output], true) {
                 continue;
             }
-            let behind = self.plan.steps_behind(&[output]);
+            let behind = self.plan.steps_upstream(&[output]);
             for (_, step) in self.plan.steps.iter().filter(|(id, _)| behind[*id]) {
                 if let StepOp::Input(input) = step.op {
                     let input = input.index();

@@ -19,7 +19,7 @@ use millstream_node::convert::convert_value;
 
 use crate::graph::{GraphInput, InputId};
 use crate::hidden::is_state;
-use crate::keeping::Tables;
+use crate::element_states::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
 use crate::trace::{path_text, paths_of, trace_need};
@@ -54,7 +54,7 @@ pub enum LogDetail {
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     outputs: Option<Vec<String>>,
-    in_passing: Vec<String>,
+    optional: Vec<String>,
     inputs: Vec<(String, Given)>,
     features: Vec<(Feature, Given)>,
     count: Option<usize>,
@@ -110,7 +110,7 @@ pub struct Bound {
     /// The positions of the requested outputs, in order of the request.
     pub outputs: Vec<usize>,
     /// The positions of the outputs that are wanted only if they are computed anyway.
-    pub in_passing: Vec<usize>,
+    pub optional: Vec<usize>,
     /// The data of each input of the plan.
     pub inputs: Vec<BoundData>,
     /// The data of each need of the plan that is a value of level 0 provided by the request.
@@ -135,8 +135,8 @@ impl Request {
 
     /// Wants an output only if it is computed anyway; an evaluator may omit it. The answer lists
     /// such outputs after the requested ones.
-    pub fn output_in_passing(mut self, name: impl Into<String>) -> Self {
-        self.in_passing.push(name.into());
+    pub fn optional_output(mut self, name: impl Into<String>) -> Self {
+        self.optional.push(name.into());
         self
     }
 
@@ -225,7 +225,7 @@ impl Request {
         let inputs = binding.inputs(&self.inputs);
         let given = binding.given_features(features);
         let outputs = binding.outputs(self.outputs.as_deref());
-        let in_passing = binding.outputs(Some(&self.in_passing));
+        let optional = binding.outputs(Some(&self.optional));
         let inputs = binding.with_defaults(inputs, &self.inputs, &outputs);
         let [times, count] = [0, 1].map(|axis| binding.extents[axis].as_ref().map(|(n, _)| *n));
         let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
@@ -244,7 +244,7 @@ impl Request {
             });
         }
         if binding.errors.is_empty() {
-            Ok(Bound { outputs, in_passing, inputs, features, times, count })
+            Ok(Bound { outputs, optional, inputs, features, times, count })
         } else {
             Err(binding.errors)
         }
@@ -442,7 +442,7 @@ impl Binding<'_> {
 /// The inputs that these outputs read.
 fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
     let mut read = SideTable::for_arena(&plan.inputs, false);
-    let behind = plan.steps_behind(outputs);
+    let behind = plan.steps_upstream(outputs);
     for (id, step) in plan.steps.iter() {
         if let StepOp::Input(input) = step.op {
             read[input] |= behind[id];

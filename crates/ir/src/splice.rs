@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::graph::{GraphInput, InputId};
 use crate::plan::{
-    Keeper, NeedClassId, Notes, Plan, PlanOutput, Step, StepId, StepOp, StepSource, link_kinds,
+    StateWriter, NeedClassId, Notes, Plan, PlanOutput, Step, StepId, StepOp, StepSource, link_kinds,
 };
 
 impl Plan {
@@ -64,12 +64,12 @@ impl Plan {
             source: moved(*source),
         });
         let outputs: Vec<PlanOutput> = self.outputs.iter().map(output).chain(more).collect();
-        let keeper = |keeper: &Keeper| Keeper {
-            node: Arc::clone(&keeper.node),
-            reader: new_id(keeper.reader),
-            values: keeper.values.iter().map(output).collect(),
+        let writer = |writer: &StateWriter| StateWriter {
+            node: Arc::clone(&writer.node),
+            reader: new_id(writer.reader),
+            values: writer.values.iter().map(output).collect(),
         };
-        let keepers: Vec<Keeper> = self.keepers.iter().map(keeper).collect();
+        let state_writers: Vec<StateWriter> = self.state_writers.iter().map(writer).collect();
         let links: Vec<StepSource> = self.links.iter().map(|link| moved(*link)).collect();
         let link_kinds = link_kinds(&steps, &links, &self.need_maps);
         let regions = if self.regions.as_slice().is_empty() {
@@ -91,7 +91,7 @@ impl Plan {
             outputs,
             needs: self.needs.clone(),
             need_classes: self.need_classes.clone(),
-            keepers,
+            state_writers,
             paths: self.paths.clone(),
             fps: self.fps,
             start_frame: self.start_frame,
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Counts the readers of each step, among the steps that outputs and keepers may need.
+    /// Counts the readers of each step, among the steps that outputs and state_writers may need.
     fn count_users(&mut self) {
         let mut n_users = SideTable::for_arena(&self.steps, 0_u32);
         let mut is_needed = SideTable::for_arena(&self.steps, false);
@@ -119,9 +119,9 @@ impl Plan {
             is_needed[output.source.step] = true;
             self.steps[output.source.step].is_local = false;
         }
-        for keeper in &self.keepers {
-            is_needed[keeper.reader] = true;
-            for value in &keeper.values {
+        for writer in &self.state_writers {
+            is_needed[writer.reader] = true;
+            for value in &writer.values {
                 n_users[value.source.step] += 1;
                 is_needed[value.source.step] = true;
             }

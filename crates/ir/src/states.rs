@@ -1,7 +1,7 @@
 //! The state of nodes between ticks, which leaves one evaluation and enters the next.
 //!
 //! For each variable of a stateful node a plan has an input and an output of the same name, which
-//! contains a dot. The state of nodes inside scopes is in tables (see [`keeping`](crate::keeping)).
+//! contains a dot. The state of nodes inside scopes is in tables (see [`element_states`](crate::element_states)).
 //! [`States`] holds the state between ticks; cloning it forks the simulation.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use millstream_node::Data;
 
 use crate::answer::Answer;
 pub use crate::hidden::{asker, is_state};
-use crate::keeping::{Tables, committed};
+use crate::element_states::{Tables, committed};
 use crate::plan::Plan;
 use crate::request::{Given, Request};
 
@@ -181,9 +181,9 @@ impl States {
 /// The stateful nodes of a plan, as [`States::nodes`].
 pub fn nodes_of(plan: &Plan) -> BTreeMap<&str, Vec<&str>> {
     let of_keepers = plan
-        .keepers
+        .state_writers
         .iter()
-        .flat_map(|keeper| keeper.values.iter().map(|value| (&*keeper.node, &*value.name)));
+        .flat_map(|writer| writer.values.iter().map(|value| (&*writer.node, &*value.name)));
     let inputs = plan.inputs.as_slice().iter();
     by_node(inputs.filter_map(|input| input.name.rsplit_once('.')).chain(of_keepers))
 }

@@ -66,7 +66,7 @@ pub fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
         Kernel::Read { feature, level, aspect } => {
             (feature, *level, *aspect) == (&need.feature, need.level, need.aspect)
         }
-        Kernel::Kept(needs) => needs.contains(need),
+        Kernel::ReadState(needs) => needs.contains(need),
         Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => false,
     }
 }
@@ -75,7 +75,7 @@ pub fn reads(plan: &Plan, step: StepId, need: &Need) -> bool {
 fn upstream(plan: &Plan, step: StepId, bit: u32) -> Vec<(StepId, u32)> {
     let StepOp::Call(instance) = plan.steps[step].op else { return Vec::new() };
     let mut found = Vec::new();
-    let asked = plan.asked_outside(&plan.steps[step], instance);
+    let asked = plan.evaluated_outside(&plan.steps[step], instance);
     for (i, link) in plan.inputs_of(&plan.steps[step]).iter().enumerate() {
         let inside = plan.needs_of(&plan.steps[link.step]);
         let map = plan.need_maps[instance].get(i).and_then(Option::as_ref);

@@ -123,7 +123,7 @@ pub fn convert_value(value: &Value, to: Type) -> Option<Value> {
             Value::from_lanes(to, &results)
         }
         Kernel::Function(_) => Some(Value::List(Column::filled(value, 1))),
-        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
+        Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => None,
     }
 }
 

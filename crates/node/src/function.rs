@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use millstream_base::virtual_array::VirtualArray;
-use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, unwound};
+use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic};
 
 pub use crate::failure::Failure;
 use crate::pace::Pace;
@@ -334,8 +334,8 @@ impl fmt::Debug for Call<'_> {
 /// # Errors
 /// With the message of the panic.
 #[inline]
-pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
-    unwound(run).map_err(|text| {
+pub fn catch_failure<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_panic(run).map_err(|text| {
         let what = if text.is_empty() { text } else { format!(": {text}") };
         Failure::whole(format!("the node type panicked{what}"))
     })
@@ -354,11 +354,11 @@ pub fn fill<T: ValueType>(
     out.clear();
     if mask.as_range() == Some(0..extent) {
         out.reserve_exact(extent);
-        return pace.stretches(extent, |stretch| out.extend(stretch.map(&mut element)));
+        return pace.batches(extent, |stretch| out.extend(stretch.map(&mut element)));
     }
     out.resize(extent, T::default_value());
     let mut indices = mask.iter();
-    pace.stretches(mask.len(), |stretch| {
+    pace.batches(mask.len(), |stretch| {
         indices.by_ref().take(stretch.len()).for_each(|i| out[i] = element(i));
     })
 }

@@ -11,7 +11,7 @@ use millstream_base::Type;
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
-use crate::node_def::state::Keeps;
+use crate::node_def::state::StateSpec;
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 use crate::signature::{
@@ -37,7 +37,7 @@ pub struct NodeDef {
     /// node.
     pub delayed: Option<&'static str>,
     /// The state that the node type keeps from one tick to the next.
-    pub keeps: Option<Keeps>,
+    pub state: Option<StateSpec>,
     /// Whether the node converts its first input, so that messages about types suggest it.
     pub converts: bool,
     /// Identities that hold for every bit pattern.
@@ -80,7 +80,7 @@ enum Sockets {
 }
 
 /// The specification from which a kernel is made.
-pub struct Parts<'a> {
+pub struct KernelSpec<'a> {
     /// The settings, including defaults.
     pub settings: &'a Settings,
     /// The types of the generics.
@@ -93,7 +93,7 @@ pub struct Parts<'a> {
 
 type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync;
 type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
-type MakeKernel = dyn Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync;
+type MakeKernel = dyn Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync;
 
 struct Maker(Option<Arc<MakeKernel>>);
 
@@ -119,7 +119,7 @@ impl NodeDef {
             class: Class::Static,
             settings: Vec::new(),
             delayed: None,
-            keeps: None,
+            state: None,
             converts: false,
             laws: Vec::new(),
             manual: Manual { summary: summary.into(), ..Manual::default() },
@@ -147,9 +147,9 @@ impl NodeDef {
     }
 
     /// Declares the state that is kept from one tick to the next.
-    pub fn keeps(mut self, keeps: Keeps) -> Self {
+    pub fn state(mut self, state: StateSpec) -> Self {
         self.class = Class::Stateful;
-        self.keeps = Some(keeps);
+        self.state = Some(state);
         // Lowering replaces such nodes.
         self.function(|_: &mut crate::function::Call<'_>| {
             Err(crate::function::Failure::whole("a stateful node was not replaced by lowering"))
@@ -330,7 +330,7 @@ impl NodeDef {
     /// Sets a constructor that makes the kernel of each instance.
     pub fn kernel(
         mut self,
-        make: impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static,
+        make: impl Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static,
     ) -> Self {
         self.kernel = Maker(Some(Arc::new(make)));
         self
@@ -409,7 +409,7 @@ impl NodeDef {
         let output_names = signature.outputs.iter().map(|socket| (&*socket.name).into()).collect();
         let make = self.kernel.0.as_ref().expect("a node type is registered with a kernel");
         let parts =
-            Parts { settings: &settings, generics: &generics, inputs: &inputs, outputs: &outputs };
+            KernelSpec { settings: &settings, generics: &generics, inputs: &inputs, outputs: &outputs };
         let kernel = make(&parts)?;
         drop(signature);
         Ok(Instance {
@@ -445,7 +445,7 @@ fn at_slots(rule: &ScopeRule, first_slot: &[u16]) -> ScopeRule {
     }
 }
 
-fn build_form(parts: &Parts<'_>, form: &WriteForm<'_>) -> millstream_form::Form {
+fn build_form(parts: &KernelSpec<'_>, form: &WriteForm<'_>) -> millstream_form::Form {
     let b = FormBuilder::new();
     let mut inputs = Vec::with_capacity(parts.inputs.len());
     for input in parts.inputs {

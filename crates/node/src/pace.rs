@@ -78,7 +78,7 @@ impl<'a> Pace<'a> {
     ///
     /// # Errors
     /// As [`work`](Self::work).
-    pub fn stretches(
+    pub fn batches(
         &mut self,
         n_items: usize,
         mut each: impl FnMut(Range<usize>),
@@ -136,7 +136,7 @@ mod tests {
     fn batches_cover_all_and_end_soon() {
         let mut at = 0;
         let mut pace = Pace::new(None);
-        pace.stretches(1_000_003, |stretch| {
+        pace.batches(1_000_003, |stretch| {
             assert_eq!(stretch.start, at);
             at = stretch.end;
         })
@@ -151,7 +151,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         };
-        assert!(pace.stretches(1_000_000, slow).is_err());
+        assert!(pace.batches(1_000_000, slow).is_err());
         assert_eq!(n.get(), 64 + 32 + 16);
     }
 

@@ -8,10 +8,10 @@ use millstream_base::diagnostics::did_you_mean;
 use rustc_hash::FxHashMap;
 
 use crate::convert;
-use crate::kept;
+use crate::element_state;
 use crate::node_def::NodeDef;
 use crate::node_def::instance::Instance;
-use crate::node_def::state::{self, Keeps};
+use crate::node_def::state::{self, StateSpec};
 use crate::repeat;
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
@@ -21,7 +21,7 @@ pub struct Registry {
     types: FxHashMap<&'static str, Type>,
     conversion: Arc<NodeDef>,
     pick: Arc<NodeDef>,
-    kept: Arc<NodeDef>,
+    element_state: Arc<NodeDef>,
     capture: Arc<NodeDef>,
     /// Node types whose nodes only the compiler makes.
     hidden: BTreeMap<String, Arc<NodeDef>>,
@@ -37,18 +37,18 @@ impl Registry {
     /// A registry with the built-in types and no node types.
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
-        let (pick, kept) = (Arc::new(state::pick()), Arc::new(kept::node_type()));
+        let (pick, element_state) = (Arc::new(state::pick()), Arc::new(element_state::node_type()));
         let capture = Arc::new(repeat::capture_type());
         let repeat = Arc::new(repeat::node_type());
         let hidden =
-            [&pick, &kept, &capture, &repeat].map(|def| (def.name.to_string(), Arc::clone(def)));
+            [&pick, &element_state, &capture, &repeat].map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
             types,
             conversion: Arc::new(convert::node_type()),
             hidden: BTreeMap::from(hidden),
             pick,
-            kept,
+            element_state,
             capture,
         }
     }
@@ -56,7 +56,7 @@ impl Registry {
     /// Adds a node type, replacing one of the same name.
     pub fn register(&mut self, def: NodeDef) -> Arc<NodeDef> {
         let def = Arc::new(def);
-        if let Some(Keeps::Values(_, work)) = &def.keeps {
+        if let Some(StateSpec::Values(_, work)) = &def.state {
             self.hidden.insert(work.name.to_string(), Arc::clone(work));
         }
         self.defs.insert(def.name.to_string(), Arc::clone(&def));
@@ -89,8 +89,8 @@ impl Registry {
     }
 
     /// The node type that reads the state of a node for the current element.
-    pub fn kept(&self) -> &Arc<NodeDef> {
-        &self.kept
+    pub fn element_state(&self) -> &Arc<NodeDef> {
+        &self.element_state
     }
 
     /// The node type that reads the context for the body of a repeat.

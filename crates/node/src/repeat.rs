@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::class::Class;
 use crate::function::SharedFunction;
-use crate::kept::{need_named, text_of};
+use crate::element_state::{need_named, text_of};
 use crate::node_def::NodeDef;
 pub use crate::node_def::instance::REPEAT;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::{Lane, Type};
 use millstream_form::{FormBuilder, Val};
-use millstream_node::node_def::Parts;
+use millstream_node::node_def::KernelSpec;
 use millstream_node::settings::SettingError;
 use millstream_node::{Among, Kernel, NodeDef, Settings, Signature, SocketType};
 
@@ -147,7 +147,7 @@ pub(crate) fn inputs_of_one_type(
 
 /// A kernel of this form; the closure maps the lanes of each input to the lanes of each output.
 pub fn form_kernel(
-    parts: &Parts<'_>,
+    parts: &KernelSpec<'_>,
     form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
 ) -> Kernel {
     let b = FormBuilder::new();
@@ -163,7 +163,7 @@ pub fn form_kernel(
 /// Makes kernels by [`form_kernel`] from the settings.
 pub fn form_by_settings<F>(
     form: F,
-) -> impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
+) -> impl Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
 where
     F: for<'b> Fn(&Settings, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + Send + Sync + 'static,
 {
@@ -174,7 +174,7 @@ where
 /// type of the output and that lane of each input, or lane 0 of inputs that have only one.
 pub fn lanewise_by_settings<F>(
     lane: F,
-) -> impl Fn(&Parts<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
+) -> impl Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
 where
     F: for<'b> Fn(&Settings, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
 {

@@ -1,7 +1,7 @@
 //! Nodes that keep state from one tick to the next.
 //!
 //! Each node declares its state and the work of one tick, which is a stateless node (see
-//! [`Keeps`]). State starts at the first tick of a document, and for an element at the tick in
+//! [`StateSpec`]). State starts at the first tick of a document, and for an element at the tick in
 //! which it first appears. Inside a loop each item has its own state, which advances in the ticks
 //! that request it.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, Default, Keeps, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, Default, StateSpec, NodeDef, Registry, SettingKind, SettingValue};
 
 use crate::shape::{FLOATS, T, sockets_of};
 
@@ -48,7 +48,7 @@ fn delay() -> NodeDef {
             "output of the first ticks; its value at the first tick is used",
         )
         .output("value", T, "the delayed value")
-        .keeps(Keeps::Past)
+        .state(StateSpec::Past)
 }
 
 fn feedback() -> NodeDef {
@@ -77,7 +77,7 @@ fn feedback() -> NodeDef {
             .output("value", ty, "the delayed value");
         Ok(sockets_of(&sockets))
     })
-    .keeps(Keeps::Past)
+    .state(StateSpec::Past)
     .delays("value")
 }
 
@@ -91,7 +91,7 @@ fn hold() -> NodeDef {
         .input("value", T, "value to sample")
         .input_or("when", Type::BOOL, Default::Zero, "whether to sample the value in this tick")
         .output("value", T, "the value sampled last")
-        .keeps(Keeps::Held)
+        .state(StateSpec::Held)
 }
 
 /// The work of one tick on one lane. Arguments are the lanes of the node's inputs (lane 0 of those
@@ -133,7 +133,7 @@ fn lanewise(def: NodeDef, kept: &'static [&'static str], work: Work) -> NodeDef 
         }
         outputs
     });
-    def.keeps(Keeps::Values(kept.iter().map(|name| (*name, ty)).collect(), Arc::new(tick)))
+    def.state(StateSpec::Values(kept.iter().map(|name| (*name, ty)).collect(), Arc::new(tick)))
 }
 
 fn integrate() -> NodeDef {

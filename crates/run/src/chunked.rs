@@ -26,7 +26,7 @@ use millstream_ir::answer::{
     Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
     SkipReason,
 };
-use millstream_ir::keeping::Calls;
+use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request, RequestAxis};
 use millstream_ir::{Done, Watch};

@@ -36,7 +36,7 @@ impl Costs {
             _ if let Some(seen) = self.seen(id) => seen,
             Kernel::Form(form) => form.insts.len() as f32 * INSTRUCTION,
             Kernel::Function(_) => FUNCTION,
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => 0.0,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => 0.0,
         };
         Duration::from_nanos((f64::from(each) * elements as f64) as u64)
     }
@@ -103,7 +103,7 @@ impl Size {
                 | Kernel::Read { .. }
                 | Kernel::Pass
                 | Kernel::Choose
-                | Kernel::Kept(_) => {
+                | Kernel::ReadState(_) => {
                     size.others += 1.0;
                 }
             }

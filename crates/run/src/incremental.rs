@@ -200,7 +200,7 @@ impl Evaluator for Incremental {
         })
     }
 
-    fn keeps_results(&self) -> bool {
+    fn caches_results(&self) -> bool {
         true
     }
 

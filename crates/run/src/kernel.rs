@@ -2,7 +2,7 @@
 
 use millstream_base::{Column, Limits, Mask};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
-use millstream_node::function::{Output, caught};
+use millstream_node::function::{Output, catch_failure};
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Argument, Call, Data, Failure, Function};
 
@@ -79,5 +79,5 @@ pub(crate) fn call<'c>(
     if let Some((threads, is_over)) = crew {
         call = call.with_crew(threads, is_over);
     }
-    caught(|| function.call(&mut call))?
+    catch_failure(|| function.call(&mut call))?
 }

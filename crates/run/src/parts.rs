@@ -82,7 +82,7 @@ impl<'a> Parts<'a> {
         axis: RequestAxis,
     ) -> Self {
         // Evaluators that keep results need no help; without elements hardly anything runs.
-        let is_plain = evaluator.keeps_results() || request.n_elements() == Some(0);
+        let is_plain = evaluator.caches_results() || request.n_elements() == Some(0);
         let held = if is_plain { Vec::new() } else { Fixed::new(plan, request, axis).held(plan) };
         let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
         Self { by_name: names.collect(), held, ..Self::apart(plan) }
@@ -119,8 +119,8 @@ impl<'a> Parts<'a> {
             request = match &held.known {
                 Known::Yes(given) => request.given(name(), given.clone()),
                 Known::NotNeeded => request,
-                Known::No if self.needed[needed].1[i] => request.output_besides(self.plan, name()),
-                Known::No => request.output_in_passing(name()),
+                Known::No if self.needed[needed].1[i] => request.additional_output(self.plan, name()),
+                Known::No => request.optional_output(name()),
             }
         }
         let mut answer = evaluator.evaluate(plan, &request)?;
@@ -283,7 +283,7 @@ impl Fixed {
                     found.work = match &instance.kernel {
                         Kernel::Form(form) => form.insts.len(),
                         Kernel::Read { .. } | Kernel::Pass | Kernel::Choose => 0,
-                        Kernel::Function(_) | Kernel::Kept(_) => EXPENSIVE,
+                        Kernel::Function(_) | Kernel::ReadState(_) => EXPENSIVE,
                     };
                     for link in plan.inputs_of(step) {
                         let above = &steps[link.step];
@@ -309,9 +309,9 @@ impl Fixed {
         for output in &plan.outputs {
             self.read(output.source, false, Readers::Parts);
         }
-        for keeper in &plan.keepers {
-            self.read(StepSource { step: keeper.reader, output: 0 }, true, Readers::Parts);
-            for value in &keeper.values {
+        for writer in &plan.state_writers {
+            self.read(StepSource { step: writer.reader, output: 0 }, true, Readers::Parts);
+            for value in &writer.values {
                 self.read(value.source, true, Readers::Parts);
             }
         }

@@ -433,7 +433,7 @@ impl<'a> Writer<'a> {
                 }
                 self.program.choose(selector, &arms, lane, (out, width));
             }
-            Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => return None,
+            Kernel::Read { .. } | Kernel::Function(_) | Kernel::ReadState(_) => return None,
         }
         Some(())
     }
@@ -452,7 +452,7 @@ pub(crate) fn is_plain(instance: &Instance) -> bool {
         Kernel::Form(_) => instance.plain_form().is_some(),
         Kernel::Choose => u16::try_from(instance.inputs.len()).is_ok(),
         Kernel::Read { .. } | Kernel::Pass => true,
-        Kernel::Function(_) | Kernel::Kept(_) => false,
+        Kernel::Function(_) | Kernel::ReadState(_) => false,
     };
     of_lanes && kernel && !instance.has_scopes()
 }

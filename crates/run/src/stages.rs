@@ -338,7 +338,7 @@ pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>
 
 /// The steps that the outputs asked for depend on, in order.
 fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
-    let behind = plan.steps_behind(&bound.outputs);
+    let behind = plan.steps_upstream(&bound.outputs);
     behind.iter().filter(|(_, is_behind)| **is_behind).map(|(id, _)| id).collect()
 }
 

@@ -13,7 +13,7 @@ use millstream_base::{Column, Limits};
 use millstream_ir::answer::{
     Answer, EvalError, Evaluator, NodeFailure, OutputAnswer, RunLog, Series,
 };
-use millstream_ir::keeping::Calls;
+use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_ir::states::States;
@@ -84,7 +84,7 @@ pub fn evaluate(
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes advance only where they are asked for.
-            let warm_up = if plan.keepers.is_empty() { warm_up.only_states(plan) } else { warm_up };
+            let warm_up = if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
             add(&mut log, answer.log);
             states = next.unwrap_or(states);

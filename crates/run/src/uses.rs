@@ -44,6 +44,6 @@ pub(crate) fn uses(plan: &Plan, step: &Step) -> Uses {
 
 /// The inputs of a call that are asked in its own context, by position.
 pub(crate) fn arguments(plan: &Plan, step: &Step, id: InstanceId) -> SmallVec<[usize; 4]> {
-    let asked = plan.asked_outside(step, id);
+    let asked = plan.evaluated_outside(step, id);
     (0..asked.len()).filter(|i| asked[*i]).collect()
 }

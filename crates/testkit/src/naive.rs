@@ -14,7 +14,7 @@
 mod bounds;
 mod context;
 mod evaluate;
-mod keepers;
+mod state_writers;
 mod program;
 mod repeat;
 mod scope;
@@ -32,7 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use bounds::Elements;
 pub use context::Bits;
 use context::{Axis, AxisId, Cell, CtxId, Entry, Interner, Known, KnownId, Stacks, levels_mut};
-pub use keepers::{Elements as KeptElements, Kept};
+pub use state_writers::{Elements as KeptElements, Kept};
 pub use program::{Link, Program, ProgramNode, ProgramOp, ProgramOutput};
 pub use world::{Refusal, World};
 
@@ -134,7 +134,7 @@ impl<'a> Model<'a> {
             rounds: FxHashMap::default(),
             depth: 0,
             n_evaluations: 0,
-            calls: vec![FxHashSet::default(); program.keepers.len()],
+            calls: vec![FxHashSet::default(); program.state_writers.len()],
             idle_loops: FxHashSet::default(),
             assumed_axes: FxHashMap::default(),
         }

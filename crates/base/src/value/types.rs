@@ -431,10 +431,10 @@ macro_rules! value_type {
     };
     ($rust:ty, $name:literal, eq) => {
         $crate::value_type!(@ $rust, $name,
-            |a: &$rust, b: &$rust| $crate::unwound(|| a == b).unwrap_or(false),
+            |a: &$rust, b: &$rust| $crate::catch_panic(|| a == b).unwrap_or(false),
             |value: &$rust, mut state: &mut dyn ::std::hash::Hasher| {
                 // Values whose hashing panics share one hash, which is permitted.
-                let _ = $crate::unwound(|| ::std::hash::Hash::hash(value, &mut state));
+                let _ = $crate::catch_panic(|| ::std::hash::Hash::hash(value, &mut state));
             });
     };
     (@ $rust:ty, $name:literal, $same:expr, $feed:expr) => {

@@ -80,7 +80,7 @@ fn work_of(instance: &Instance) -> Option<u32> {
 fn work_of_cones(graph: &Graph, order: &[NodeId]) -> Vec<u32> {
     let of_instance = |instance: &std::sync::Arc<Instance>| match instance.kernel {
         Kernel::Read { .. } => 0,
-        Kernel::Kept(_) => u32::MAX,
+        Kernel::ReadState(_) => u32::MAX,
         Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => {
             work_of(instance).unwrap_or(u32::MAX)
         }

@@ -71,7 +71,7 @@ fn read_of(graph: &Graph, op: Op, of: &Feature) -> u64 {
         | Kernel::Function(_)
         | Kernel::Pass
         | Kernel::Choose => 0,
-        Kernel::Kept(needs) => {
+        Kernel::ReadState(needs) => {
             let values = needs.iter().filter(|need| need.feature == *of && need.level < 64);
             let values = values.filter(|need| need.aspect == Aspect::Value);
             values.fold(0, |word, need| word | 1 << need.level)

@@ -11,7 +11,7 @@ use millstream_base::id::SideTable;
 use millstream_base::{FeatureSet, Value};
 use millstream_form::{Form, FormBuilder};
 use millstream_ir::graph::InstanceId;
-use millstream_ir::loops::{Apart, LoopMark, LoopOf, MAX_INSTRUCTIONS, is_loop, takes};
+use millstream_ir::loops::{LoopMark, LoopOf, MAX_INSTRUCTIONS, NotFolded, is_loop, takes};
 use millstream_ir::need_map::Fate;
 use millstream_ir::{Graph, NodeId, Op, Source, walk};
 use millstream_node::{Function, Instance, Kernel, ScopeRule};
@@ -59,7 +59,7 @@ pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopP
 }
 
 /// The reason why a loop is not folded, and the node that causes it.
-type Why = (Apart, Option<NodeId>);
+type Why = (NotFolded, Option<NodeId>);
 
 struct Finder<'a> {
     graph: &'a Graph,
@@ -104,12 +104,12 @@ impl<'a> Finder<'a> {
     /// The parts of the loop that gives this list, or the reason why it is not folded.
     fn find(&self, list: NodeId) -> Result<LoopParts, Why> {
         let graph = self.graph;
-        let &[item, count] = graph.inputs_of(list) else { return Err((Apart::Context, None)) };
+        let &[item, count] = graph.inputs_of(list) else { return Err((NotFolded::Context, None)) };
         let (1, Some(fold)) = (self.n_users[list], self.reader[list]) else {
-            return Err((Apart::Readers, None));
+            return Err((NotFolded::Readers, None));
         };
         let (Op::Call(id), Some(generating)) = (graph.op(list), graph.instance_of(list)) else {
-            return Err((Apart::Context, None));
+            return Err((NotFolded::Context, None));
         };
         let folds = |folding: &Instance| {
             folding.inputs.len() == 1
@@ -118,7 +118,7 @@ impl<'a> Finder<'a> {
                     if folds(&**function, generating.inputs[0].ty))
         };
         if !graph.instance_of(fold).is_some_and(|folding| folds(folding)) {
-            return Err((Apart::NoFold, Some(fold)));
+            return Err((NotFolded::NoFold, Some(fold)));
         }
         let provided = self.provided(id, item)?;
         let mut made = LoopParts {
@@ -134,29 +134,29 @@ impl<'a> Finder<'a> {
         let met = self.collect(&mut made, generating, provided)?;
         // The numbers of the rounds alone are the same for all cells.
         if made.members.is_empty() {
-            return Err((Apart::Numbers, None));
+            return Err((NotFolded::Numbers, None));
         }
         self.check_shared(&made, &met)?;
         if let Some(n) = graph.constant_of(count.node).and_then(Value::get::<i32>)
             && !takes(made.n_instructions, n)
         {
-            return Err((if n > 0 { Apart::Large } else { Apart::Empty }, None));
+            return Err((if n > 0 { NotFolded::Large } else { NotFolded::Empty }, None));
         }
         Ok(made)
     }
 
     /// The needs of the item that the loop provides; all others must cross it unchanged.
     fn provided(&self, list: InstanceId, item: Source) -> Result<FeatureSet, Why> {
-        let Some(map) = self.needs.flow.map(list, 0) else { return Err((Apart::Context, None)) };
+        let Some(map) = self.needs.flow.map(list, 0) else { return Err((NotFolded::Context, None)) };
         let mut provided = FeatureSet::NONE;
         for bit in self.needs.of[item.node].bits() {
             match map.fate(bit) {
                 Fate::Same => {}
                 Fate::Provided(_) => provided = provided.union(FeatureSet::bit(bit)),
-                Fate::Outer(_) | Fate::Modified(..) => return Err((Apart::Context, None)),
+                Fate::Outer(_) | Fate::Modified(..) => return Err((NotFolded::Context, None)),
             }
         }
-        if provided.is_empty() { Err((Apart::Equal, None)) } else { Ok(provided) }
+        if provided.is_empty() { Err((NotFolded::Equal, None)) } else { Ok(provided) }
     }
 
     /// Collects the nodes that differ between rounds and their sources: first those that are needed
@@ -186,7 +186,7 @@ impl<'a> Finder<'a> {
                 let is_call = matches!(self.graph.op(link.node), Op::Call(_));
                 if is_call && known.insert((link.node, link.output)) {
                     if !is_sure && !self.total[link.node] {
-                        return Err((Apart::Fails, Some(link.node)));
+                        return Err((NotFolded::Fails, Some(link.node)));
                     }
                     made.outside.push(link);
                 }
@@ -230,7 +230,7 @@ impl<'a> Finder<'a> {
             shared.extend(self.graph.inputs_of(*id).iter().map(|link| link.node));
             work += self.graph.instance_of(*id).map_or(0, |call| work_of(call));
         }
-        if work > CHEAP { Err((Apart::Shared, first)) } else { Ok(()) }
+        if work > CHEAP { Err((NotFolded::Shared, first)) } else { Ok(()) }
     }
 
     /// Adds a node that differs between rounds. Returns the number of its links that are needed
@@ -242,23 +242,23 @@ impl<'a> Finder<'a> {
         id: NodeId,
     ) -> Result<Option<usize>, Why> {
         let [ScopeRule::Each { feature: counted, .. }] = &generating.inputs[0].scope[..] else {
-            return Err((Apart::Context, None));
+            return Err((NotFolded::Context, None));
         };
-        let instance = self.graph.instance_of(id).ok_or((Apart::NoForm, Some(id)))?;
+        let instance = self.graph.instance_of(id).ok_or((NotFolded::NoForm, Some(id)))?;
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel
             && feature == counted
         {
             made.rounds.push(id);
             return Ok(None);
         }
-        let size = size_of(instance).ok_or((Apart::NoForm, Some(id)))?;
+        let size = size_of(instance).ok_or((NotFolded::NoForm, Some(id)))?;
         let is_choice = instance.is_lane_choice();
         if is_choice && self.graph.region_of(id).is_none_or(|mark| mark.only_uniform) {
-            return Err((Apart::Expensive, Some(id)));
+            return Err((NotFolded::Expensive, Some(id)));
         }
         made.n_instructions += size;
         if made.n_instructions > MAX_INSTRUCTIONS {
-            return Err((Apart::Large, None));
+            return Err((NotFolded::Large, None));
         }
         made.members.push(id);
         Ok(is_choice.then_some(1))

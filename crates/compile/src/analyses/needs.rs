@@ -73,7 +73,7 @@ impl NeedFlow {
             }
         }
         let active = |i: usize| crossing.maps[i].as_ref().map_or(0, |m| m.active_rules(inside[i]));
-        for (needs, is_asked) in inside.iter().zip(instances[id].asked_outside(active)) {
+        for (needs, is_asked) in inside.iter().zip(instances[id].evaluated_outside(active)) {
             if is_asked {
                 all = all.union(*needs);
             }
@@ -97,7 +97,7 @@ impl NeedFlow {
                 let need = Need { feature: feature.clone(), level: *level, aspect: *aspect };
                 FeatureSet::bit(self.table.intern(&need)?)
             }
-            Kernel::Kept(needs) => {
+            Kernel::ReadState(needs) => {
                 let mut all = FeatureSet::NONE;
                 for need in needs.iter() {
                     all = all.union(FeatureSet::bit(self.table.intern(need)?));
@@ -129,7 +129,7 @@ impl NeedFlow {
 /// Whether an instance reads or changes the context.
 fn uses_context(instance: &Instance) -> bool {
     match &instance.kernel {
-        Kernel::Read { .. } | Kernel::Kept(_) => true,
+        Kernel::Read { .. } | Kernel::ReadState(_) => true,
         Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose => {
             instance.has_scopes()
         }

@@ -11,7 +11,7 @@ use millstream_base::{Type, Value};
 use millstream_document::{CheckedNode, Source as From};
 use millstream_ir::{GraphInput, GraphOutput, NodeId, PathId, Source};
 use millstream_node::state::STARTED;
-use millstream_node::{Instance, Keeps};
+use millstream_node::{Instance, StateSpec};
 
 use super::{Frame, Lowering};
 
@@ -78,11 +78,11 @@ impl StatefulType {
     /// The type of an instance with state; `None` for other instances. `pick` gives the instance
     /// that takes one of two values.
     pub fn of(instance: &Arc<Instance>, pick: impl FnOnce(Type) -> Arc<Instance>) -> Option<Self> {
-        let keeps = instance.def.keeps.as_ref()?;
+        let keeps = instance.def.state.as_ref()?;
         let work = keeps.work_of(instance);
         let variables = keeps.variables(instance, work.as_ref());
         let work = match (keeps, work) {
-            (Keeps::Held, _) => Work::Held(pick(variables[0].1)),
+            (StateSpec::Held, _) => Work::Held(pick(variables[0].1)),
             (_, Some(work)) => Work::Tick(Arc::new(work)),
             (_, None) => Work::Past(pick(variables[0].1)),
         };

@@ -8,7 +8,7 @@
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::map::Map;
 use millstream_base::types::Kind;
-use millstream_base::{Limits, Mask, Type, Value, unwound};
+use millstream_base::{Limits, Mask, Type, Value, catch_panic};
 use millstream_form::Form;
 use millstream_ir::{Graph, NodeId, RepeatBody};
 use millstream_node::{Argument, Call, Class, Data, Instance, Kernel};
@@ -76,7 +76,7 @@ impl<'a> Folder<'a> {
                 None => self.run_function(function, instance, inputs),
             },
             // Reads are not constant; the others are simplified instead.
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => None,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => None,
         }?;
         let fit = values
             .iter()
@@ -132,7 +132,7 @@ impl<'a> Folder<'a> {
         let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
         // A failure is reported when an evaluation encounters it, with its place and context. So is
         // a panic in a function of the embedding program.
-        unwound(|| function.call(&mut call)).ok()?.ok()?;
+        catch_panic(|| function.call(&mut call)).ok()?.ok()?;
         let values = outputs.iter().map(|output| match output {
             Output::Done(data) => Some(data.get(0)),
             Output::Ignored | Output::Wanted(_) => None,

@@ -98,7 +98,7 @@ impl<'a> Meaning<'a> {
                 let end = start + lanes[source.output as usize];
                 Value::from_lanes(ty, &results[start..end]).expect("forms give lanes")
             }
-            Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => {
+            Kernel::Read { .. } | Kernel::Function(_) | Kernel::ReadState(_) => {
                 panic!("the graphs of these tests have no {:?}", instance.kernel)
             }
         }

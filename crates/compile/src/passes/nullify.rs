@@ -43,7 +43,7 @@ fn may_collapse(instance: &Instance) -> bool {
         | Kernel::Function(_)
         | Kernel::Read { .. }
         | Kernel::Choose
-        | Kernel::Kept(_) => false,
+        | Kernel::ReadState(_) => false,
     }
 }
 

@@ -224,7 +224,7 @@ impl Resolver<'_> {
         for node in cone {
             let Op::Call(id) = graph.op(*node) else { return false };
             let instance = &graph.instances()[id];
-            if matches!(instance.kernel, Kernel::Kept(_)) || instance.def.keeps.is_some() {
+            if matches!(instance.kernel, Kernel::ReadState(_)) || instance.def.state.is_some() {
                 return false;
             }
             // The context of a repeat is not among its inputs in a document.
@@ -264,7 +264,7 @@ impl Resolver<'_> {
             | Kernel::Function(_)
             | Kernel::Pass
             | Kernel::Choose
-            | Kernel::Kept(_) => None,
+            | Kernel::ReadState(_) => None,
         }
     }
 

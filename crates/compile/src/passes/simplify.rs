@@ -38,7 +38,7 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
     let has_rules = match instance.kernel {
         Kernel::Pass | Kernel::Choose => true,
         Kernel::Form(_) | Kernel::Function(_) => !instance.def.laws.is_empty(),
-        Kernel::Read { .. } | Kernel::Kept(_) => false,
+        Kernel::Read { .. } | Kernel::ReadState(_) => false,
     };
     if !has_rules || instance.has_scopes() || instance.outputs.len() != 1 {
         return None;
@@ -51,7 +51,7 @@ pub(super) fn simpler(graph: &Graph, canonical: &Canonical, id: NodeId) -> Optio
             let laws = &instance.def.laws;
             laws.iter().find_map(|law| by_law(graph, canonical, *law, instance, links))
         }
-        Kernel::Read { .. } | Kernel::Kept(_) => None,
+        Kernel::Read { .. } | Kernel::ReadState(_) => None,
     }?;
     // Laws ignore types, but the replacement of a node must have its type.
     (graph.type_of(source) == Some(instance.outputs[0].ty)).then_some(source)
@@ -84,7 +84,7 @@ fn cannot_fail(graph: &Graph, source: Source) -> bool {
         at += 1;
         if let Some(instance) = graph.instance_of(node) {
             match instance.kernel {
-                Kernel::Form(_) | Kernel::Choose | Kernel::Read { .. } | Kernel::Kept(_) => {}
+                Kernel::Form(_) | Kernel::Choose | Kernel::Read { .. } | Kernel::ReadState(_) => {}
                 Kernel::Function(_) | Kernel::Pass => return false,
             }
         }

@@ -43,7 +43,7 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
 fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type)> {
     let read = match &instance.kernel {
         Kernel::Read { feature, .. } => Some(feature),
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => {
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
             None
         }
     };

@@ -132,7 +132,7 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
     for (id, body) in bodies.iter() {
         for (i, node) in body.nodes.iter().enumerate() {
             match &node.kind {
-                CheckedKind::Call(instance) if instance.def.keeps.is_some() => {
+                CheckedKind::Call(instance) if instance.def.state.is_some() => {
                     if keeps[id].replace(i as u32).is_none() {
                         found.push(id);
                     }
@@ -160,14 +160,14 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
             continue;
         };
         let mut path = String::new();
-        while let Some(keeper) = keeps[inner] {
-            let keeper = &bodies[inner].nodes[keeper as usize];
+        while let Some(writer) = keeps[inner] {
+            let writer = &bodies[inner].nodes[writer as usize];
             path = if path.is_empty() {
-                keeper.name.to_string()
+                writer.name.to_string()
             } else {
-                format!("{path}/{}", keeper.name)
+                format!("{path}/{}", writer.name)
             };
-            let Some(next) = keeper.kind.body() else { break };
+            let Some(next) = writer.kind.body() else { break };
             inner = next;
         }
         let at = At::group(&bodies[id].name).part(Part::Node(&node.name));

@@ -3,7 +3,7 @@
 
 use millstream_base::id::{Id, SideTable};
 use millstream_compile::analyses::{Needs, folded_loops};
-use millstream_ir::loops::{Apart, LoopMark};
+use millstream_ir::loops::{LoopMark, NotFolded};
 use millstream_ir::{Graph, NodeId};
 
 use super::Explanation;
@@ -19,7 +19,7 @@ pub enum Rounds {
         nodes: Vec<usize>,
     },
     /// All items are computed, and the list is made.
-    Apart(Apart, Option<usize>),
+    Apart(NotFolded, Option<usize>),
 }
 
 impl Rounds {

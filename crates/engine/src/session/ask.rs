@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::{Budget, Feature, Limits, ValueType};
 use millstream_document::Editor;
 use millstream_ir::answer::{Answer, OutputAnswer};
-use millstream_ir::keeping::Calls;
+use millstream_ir::element_states::Calls;
 use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};

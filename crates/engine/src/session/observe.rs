@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use millstream_base::same::Same;
-use millstream_base::unwound;
+use millstream_base::catch_panic;
 use millstream_base::{Budget, Limits};
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};
@@ -127,7 +127,7 @@ impl Session {
             observer.told = Some(answer.clone());
             pushed.n_called += 1;
             let callback = &mut observer.callback;
-            if let Err(text) = unwound(|| callback(answer)) {
+            if let Err(text) = catch_panic(|| callback(answer)) {
                 observer.told = None;
                 pushed.panicked.push((observer.id, text));
             }

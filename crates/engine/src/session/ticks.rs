@@ -143,7 +143,7 @@ impl Session {
             let plan = self.newest_plan("the document")?;
             let request = self.request(&plan, &ask)?;
             // The state of nodes inside scopes goes on only where something demands them.
-            let request = if plan.keepers.is_empty() {
+            let request = if plan.state_writers.is_empty() {
                 request.only_states(&plan)
             } else {
                 request.with_states(&plan)

@@ -14,7 +14,7 @@ impl Request {
     }
 
     /// Requests this output in addition to the requested outputs of a plan.
-    pub fn output_besides(mut self, plan: &Plan, name: impl Into<String>) -> Self {
+    pub fn additional_output(mut self, plan: &Plan, name: impl Into<String>) -> Self {
         let all = plan.outputs.iter().map(|output| output.name.to_string());
         let all = all.filter(|name| !is_state(name));
         self.outputs.get_or_insert_with(|| all.collect()).push(name.into());

@@ -4,7 +4,7 @@ use millstream_base::Feature;
 
 use super::{Frames, Given, Request};
 use crate::hidden::is_state;
-use crate::keeping::Tables;
+use crate::element_states::Tables;
 use crate::plan::Plan;
 
 impl Request {

@@ -13,7 +13,7 @@ use super::cursor::{Cursor, number};
 use super::error::{Problems, TextError};
 use crate::graph::GraphInput;
 use crate::graph::NodeId;
-use crate::loops::{Apart, LoopMark};
+use crate::loops::{LoopMark, NotFolded};
 use crate::region::{InRegion, RegionId};
 
 /// The lines of one graph.
@@ -372,7 +372,7 @@ impl Reader<'_, '_> {
         self.cursor.skip_blanks();
         let start = self.cursor.position();
         let word = self.cursor.run(|c| c.is_ascii_lowercase() || c == '-');
-        let Some(why) = Apart::ALL.iter().find(|why| why.name() == word) else {
+        let Some(why) = NotFolded::ALL.iter().find(|why| why.name() == word) else {
             self.cursor.rewind(start);
             let error = self.cursor.unexpected("the reason why a loop is apart, like `shared n1`");
             let span = self.cursor.next_span();

@@ -1,7 +1,7 @@
 //! The text form: printing, parsing and errors.
 
 use super::*;
-use crate::loops::Apart;
+use crate::loops::NotFolded;
 use crate::testing::registry;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn marks_of_loops_read_back() {
             output n3
         "]],
     );
-    for why in Apart::ALL {
+    for why in NotFolded::ALL {
         let text = format!("n0 = input a: f32 = 1.0\nn1 = math.add n0 n0 @apart({})\n", why.name());
         assert_eq!(print(&parse(&text, &registry()).expect("it is valid")), text);
     }

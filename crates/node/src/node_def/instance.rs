@@ -41,7 +41,7 @@ pub enum Kernel {
     Choose,
     /// Reads the state that a node keeps for the current element: a `bool` that tells whether there
     /// is any, then the values, or defaults if there is none. The needs are those of the node.
-    Kept(Arc<[Need]>),
+    ReadState(Arc<[Need]>),
 }
 
 /// An input of an instance; a socket with several sources has one slot for each.
@@ -110,7 +110,7 @@ impl Instance {
     /// The inputs that a call evaluates in its own context: those that its scopes use and, unless
     /// the instance only passes input 0 on, all those without a scope. Bit `r` of `active_rules(i)`
     /// tells whether the source of input `i` needs the feature that rule `r` changes.
-    pub fn asked_outside(&self, active_rules: impl Fn(usize) -> u64) -> SmallVec<[bool; 8]> {
+    pub fn evaluated_outside(&self, active_rules: impl Fn(usize) -> u64) -> SmallVec<[bool; 8]> {
         let passes = matches!(self.kernel, Kernel::Pass) && self.has_scopes();
         let mut asked = SmallVec::from_elem(false, self.inputs.len());
         for (i, input) in self.inputs.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Instance {
             | Kernel::Read { .. }
             | Kernel::Pass
             | Kernel::Choose
-            | Kernel::Kept(_) => None,
+            | Kernel::ReadState(_) => None,
         }
     }
 
@@ -201,7 +201,7 @@ impl std::fmt::Debug for Kernel {
             }
             Self::Pass => f.write_str("Pass"),
             Self::Choose => f.write_str("Choose"),
-            Self::Kept(needs) => write!(f, "Kept({} needs)", needs.len()),
+            Self::ReadState(needs) => write!(f, "ReadState({} needs)", needs.len()),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Lowering replaces a stateful node by stateless ones: the old state becomes inputs of the graph
 //! and the new state outputs, under names with a dot, which authors cannot write. Evaluators
 //! therefore know nothing of state, and a tick passes the outputs of one evaluation on to the next.
-//! [`Keeps`] tells how the nodes of a type are replaced.
+//! [`StateSpec`] tells how the nodes of a type are replaced.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub const STARTED: &str = "started";
 
 /// The state of a node type.
 #[derive(Clone)]
-pub enum Keeps {
+pub enum StateSpec {
     /// Variables with these names and types. The node type computes one tick: its inputs are those
     /// of the node, then `started` (a `bool`, false while there is no state), `dt` (an `f64`,
     /// seconds since the last tick), and the old state; its outputs are those of the node, then the
@@ -36,7 +36,7 @@ pub enum Keeps {
     Held,
 }
 
-impl Keeps {
+impl StateSpec {
     /// The node that computes a tick of an instance; `None` if values only move.
     ///
     /// # Panics
@@ -83,7 +83,7 @@ pub(crate) fn pick() -> NodeDef {
         .kernel(|_| Ok(Kernel::Choose))
 }
 
-impl std::fmt::Debug for Keeps {
+impl std::fmt::Debug for StateSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Values(values, _) => f.debug_tuple("Values").field(values).finish(),

@@ -86,7 +86,7 @@ impl Draws {
             .map(|socket| if socket.multiple { self.below(4) as u16 } else { 1 })
             .collect();
         let instance = def.instantiate(settings, generics, &arities).ok()?;
-        let is_meant = matches!(instance.kernel, Kernel::Function(_)) && def.keeps.is_none();
+        let is_meant = matches!(instance.kernel, Kernel::Function(_)) && def.state.is_none();
         is_meant.then_some(instance)
     }
 

@@ -10,7 +10,7 @@ mod expression;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::node_def::Parts;
+use millstream_node::node_def::KernelSpec;
 use millstream_node::settings::SettingError;
 use millstream_node::{Call, Failure, Kernel, NodeDef, Registry, SettingKind, SettingValue};
 use regex::{Captures, Match, Regex};
@@ -79,7 +79,7 @@ fn test() -> NodeDef {
 
 /// The kernel that finds something in a text.
 fn of_text<R: millstream_base::ValueType>(
-    parts: &Parts<'_>,
+    parts: &KernelSpec<'_>,
     f: impl Fn(&Expression, &str) -> R + Send + Sync + 'static,
 ) -> Result<Kernel, SettingError> {
     let expressions = Expressions::of(parts)?;
@@ -204,7 +204,7 @@ fn each_found<F: Found>(
 
 /// The kernel that makes a list of texts; `write` appends them to a list.
 fn lists_of_texts(
-    parts: &Parts<'_>,
+    parts: &KernelSpec<'_>,
     write: impl Fn(&Call<'_>, &Expression, usize, &mut Vec<Arc<str>>) -> Result<(), Failure>
     + Send
     + Sync

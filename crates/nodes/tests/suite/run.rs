@@ -88,7 +88,7 @@ pub(crate) fn form(instance: &Instance) -> Option<&Form> {
         | Kernel::Read { .. }
         | Kernel::Pass
         | Kernel::Choose
-        | Kernel::Kept(_) => None,
+        | Kernel::ReadState(_) => None,
     }
 }
 

@@ -190,7 +190,7 @@ impl Walk<'_, Fusing<'_>> {
             | Kernel::Function(_)
             | Kernel::Read { .. }
             | Kernel::Pass
-            | Kernel::Kept(_) => return Joins::No,
+            | Kernel::ReadState(_) => return Joins::No,
         }
         let selector = plan.inputs_of(&plan.steps[step])[0];
         let place = match plan.steps[selector.step].op {

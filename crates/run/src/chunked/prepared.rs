@@ -112,14 +112,14 @@ impl Chunked {
 
 /// The first step that cannot be part of a prepared plan.
 fn obstacle(plan: &Plan, bound: &Bound) -> PrepareError {
-    let behind = plan.steps_behind(&bound.outputs);
+    let behind = plan.steps_upstream(&bound.outputs);
     let (mut place, mut why) = ("the plan".to_owned(), "has too many instructions");
     for (_, step) in plan.steps.iter().filter(|(id, _)| behind[*id]) {
         let (found, reason) = match step.op {
             StepOp::Call(id) => {
                 let instance = &plan.instances[id];
                 let reason = match &instance.kernel {
-                    Kernel::Function(_) | Kernel::Kept(_) => "is not computed by arithmetic alone",
+                    Kernel::Function(_) | Kernel::ReadState(_) => "is not computed by arithmetic alone",
                     _ if instance.has_scopes() => "evaluates an input in another context",
                     _ if !is_plain(instance) => "has a value that is not made of numbers",
                     Kernel::Choose if !instance.is_lane_choice() => "chooses among no values",

@@ -26,7 +26,7 @@ impl Walk<'_, Memoized<'_>> {
         let (shape, done) = (rest.shape, rest.done.as_deref().cloned());
         let layout = self.layout_of(shape);
         let kernel = &self.plan.instances[self.instance_id(step)].kernel;
-        if let Kernel::Kept(_) = kernel {
+        if let Kernel::ReadState(_) = kernel {
             return self.stamp_state(slot);
         }
         let is_feature = matches!(kernel, Kernel::Read { .. });

@@ -7,7 +7,7 @@ use millstream_base::id::Id;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
-use millstream_ir::keeping::Calls;
+use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_ir::{NodeFailure, Watch};

@@ -92,7 +92,7 @@ impl Walk<'_, Listed<'_>> {
             // On single values a form is short.
             Kernel::Form(_) if places.iter().all(single) => return Ok(Run::Here),
             Kernel::Form(_) | Kernel::Function(_) => {}
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => {
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
                 return Ok(Run::Here);
             }
         }

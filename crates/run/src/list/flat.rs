@@ -14,7 +14,7 @@ use millstream_form::Registers;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
-use millstream_ir::keeping::Calls;
+use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_ir::{Done, Watch};

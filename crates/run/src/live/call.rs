@@ -196,7 +196,7 @@ impl LiveGraph {
             Kernel::Pass => {
                 Ok(self.read(call).into_iter().take(1).map(|x| Some(x.get(0))).collect())
             }
-            Kernel::Read { .. } | Kernel::Choose | Kernel::Kept(_) => {
+            Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
                 panic!("no call is made of these kernels")
             }
         };

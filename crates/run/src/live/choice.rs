@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use millstream_base::Lane;
 use millstream_form::LaneValue;
 use millstream_node::Failure;
-use millstream_node::function::caught;
+use millstream_node::function::catch_failure;
 
 use super::demand::Waiting;
 use super::node::{NONE, Node};
@@ -118,12 +118,12 @@ where
     V: Fn(S, Taken<'_, T>) -> R + Send,
 {
     fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>> {
-        caught(|| (self.wanted)(S::from_bits(selector))).map_err(Box::new)
+        catch_failure(|| (self.wanted)(S::from_bits(selector))).map_err(Box::new)
     }
 
     fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>> {
         let taken = Taken::new(taken, arms);
-        caught(|| (self.value)(S::from_bits(selector), taken).to_bits()).map_err(Box::new)
+        catch_failure(|| (self.value)(S::from_bits(selector), taken).to_bits()).map_err(Box::new)
     }
 }
 

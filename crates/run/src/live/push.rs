@@ -9,7 +9,7 @@
 //! This touches every node that could change and not only those that do, so it is slower. In
 //! exchange, a value is known to be possibly invalid from the moment on that it is.
 
-use millstream_base::unwound;
+use millstream_base::catch_panic;
 use millstream_form::LaneValue;
 use rustc_hash::FxHashSet;
 
@@ -175,7 +175,7 @@ impl LiveGraph {
                 continue;
             }
             subscription.last = Some(bits);
-            let Err(text) = unwound(|| (subscription.callback)(bits)) else { continue };
+            let Err(text) = catch_panic(|| (subscription.callback)(bits)) else { continue };
             // The next commit calls it again.
             subscription.last = None;
             if failed.is_ok() {

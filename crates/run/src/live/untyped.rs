@@ -77,7 +77,7 @@ impl LiveGraph {
                 Ok(self.call_of_values(instance, inputs))
             }
             Kernel::Read { .. } => Err("it reads an extent, or the context outside a scope"),
-            Kernel::Kept(_) => Err("it gives a state for each element"),
+            Kernel::ReadState(_) => Err("it gives a state for each element"),
         }
     }
 
@@ -106,7 +106,7 @@ impl LiveGraph {
             Kernel::Function(_) => Err("it is a function over columns"),
             // Without scopes, it passes its input on.
             Kernel::Pass => Ok(self.operation_of(Op::Convert, to, to, [inputs[0].0].into_iter())),
-            Kernel::Kept(_) => Err("it gives a state for each element"),
+            Kernel::ReadState(_) => Err("it gives a state for each element"),
         }
     }
 
@@ -232,7 +232,7 @@ pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
 fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
-        Kernel::Read { .. } | Kernel::Function(_) | Kernel::Kept(_) => false,
+        Kernel::Read { .. } | Kernel::Function(_) | Kernel::ReadState(_) => false,
     };
     kernel
         && result_lane(instance).is_ok()
@@ -245,7 +245,7 @@ pub fn can_be_live(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass | Kernel::Function(_) => true,
         Kernel::Read { level, aspect, .. } => *level == 0 && *aspect == Aspect::Value,
-        Kernel::Kept(_) => false,
+        Kernel::ReadState(_) => false,
     };
     kernel && is_plain(instance).is_ok()
 }

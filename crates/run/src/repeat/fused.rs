@@ -53,7 +53,7 @@ impl Fused {
     /// The body for these outputs; `None` if more than forms is needed.
     pub(super) fn of(body: &RepeatBody, outputs: &[usize]) -> Option<Self> {
         let plan = &body.plan;
-        let behind = plan.steps_behind(outputs);
+        let behind = plan.steps_upstream(outputs);
         let mut steps = Vec::new();
         for (id, step) in plan.steps.iter().filter(|(id, _)| behind[*id]) {
             match step.op {

@@ -232,7 +232,7 @@ fn evaluate(
     };
     let bound = Bound {
         outputs: outputs.to_vec(),
-        in_passing: Vec::new(),
+        optional: Vec::new(),
         inputs: active.inputs.iter().map(bound_data).collect(),
         features: vec![None; body.plan.needs.len()],
         times: None,

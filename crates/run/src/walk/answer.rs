@@ -111,7 +111,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
         let calls = self.next_states()?;
         self.clock.check()?;
-        for position in &bound.in_passing {
+        for position in &bound.optional {
             let output = &self.plan.outputs[*position];
             outputs.push(OutputAnswer {
                 name: std::sync::Arc::clone(&output.name),
@@ -275,7 +275,7 @@ fn used_outputs(plan: &Plan) -> Vec<u64> {
         return used;
     }
     let outputs = plan.outputs.iter().map(|output| &output.source);
-    let kept = plan.keepers.iter().flat_map(|keeper| &keeper.values).map(|value| &value.source);
+    let kept = plan.state_writers.iter().flat_map(|writer| &writer.values).map(|value| &value.source);
     for source in plan.links.iter().chain(outputs).chain(kept) {
         used[source.step.index()] |= 1 << source.output.min(63);
     }

@@ -25,7 +25,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Ok(Progress::Done)
             }
             Kernel::Choose => self.advance_choice(top),
-            Kernel::Kept(_) => {
+            Kernel::ReadState(_) => {
                 self.read_state(top, instance)?;
                 Ok(Progress::Done)
             }

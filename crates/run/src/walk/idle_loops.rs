@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Mask, Need};
 use millstream_ir::StepOp;
-use millstream_ir::keeping::{ELEMENT, Table};
+use millstream_ir::element_states::{ELEMENT, Table};
 use millstream_ir::plan::{Plan, StepId};
 use millstream_node::{Data, ScopeRule};
 use rustc_hash::FxHashSet;
@@ -33,7 +33,7 @@ pub(super) struct IdleLoop {
 impl<M: Mode> Walk<'_, M> {
     /// Notes a loop that is opened for the task at `top`, if it has no items for some cell.
     pub(super) fn note_idle(&mut self, top: usize, body: usize, count: u16) {
-        if self.plan.keepers.is_empty() {
+        if self.plan.state_writers.is_empty() {
             return;
         }
         let task = &self.stack[top];
@@ -153,8 +153,8 @@ fn levels_inside(plan: &Plan, idle: &IdleLoop, reader: StepId) -> Vec<u32> {
                 stack.push((step, level));
             }
         };
-        for keeper in plan.keepers.iter().filter(|keeper| keeper.reader == at) {
-            keeper.values.iter().for_each(|value| go(value.source.step, level));
+        for writer in plan.state_writers.iter().filter(|writer| writer.reader == at) {
+            writer.values.iter().for_each(|value| go(value.source.step, level));
         }
         let step = &plan.steps[at];
         let StepOp::Call(id) = step.op else { continue };

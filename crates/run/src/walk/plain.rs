@@ -35,5 +35,5 @@ pub(crate) fn evaluate_within(
 /// Whether evaluators that keep no results leave a plan to the plain walk: with state in scopes,
 /// the next state is asked for only once it is known who was called.
 pub(crate) fn is_required(plan: &Plan) -> bool {
-    !plan.keepers.is_empty()
+    !plan.state_writers.is_empty()
 }

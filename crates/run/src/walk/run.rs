@@ -60,7 +60,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 self.run_function(top, instance, &**function, places)?;
             }
             Kernel::Pass => self.run_pass(top, instance, places[0])?,
-            Kernel::Read { .. } | Kernel::Choose | Kernel::Kept(_) => {
+            Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
                 panic!("these kernels have no strict run")
             }
         }

@@ -54,7 +54,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 panic!("constants and inputs have known shapes");
             };
             let plan = self.plan;
-            if let Kernel::Kept(_) = plan.instances[id].kernel {
+            if let Kernel::ReadState(_) = plan.instances[id].kernel {
                 let shape = self.shape_of_state(at, frame)?;
                 self.known_shapes.shapes.insert((at, frame), shape);
                 stack.pop();
@@ -96,7 +96,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
         // Without columns and uneven extents there is nothing else along which it may vary.
         let is_single = |(_, of): &(Data, ShapeId)| *of == Shapes::scalar();
-        let mut readers = self.plan.keepers.iter().map(|keeper| keeper.reader);
+        let mut readers = self.plan.state_writers.iter().map(|writer| writer.reader);
         if is_even
             && self.inputs.as_slice().iter().all(is_single)
             && !readers.any(|reader| self.axis_of_state(reader).is_some())
@@ -131,15 +131,15 @@ impl<'a, M: Mode> Walk<'a, M> {
             let (reader, frame) = self.assumed().order[place];
             let before = self.assumed().shapes[&(reader, frame)];
             let mut all = before;
-            let keeper = plan.keepers.iter().find(|keeper| keeper.reader == reader);
+            let writer = plan.state_writers.iter().find(|writer| writer.reader == reader);
             if n_seen > self.most_calls()
-                && let Some(keeper) = keeper
+                && let Some(writer) = writer
             {
-                self.fail_state(keeper, ENDLESS.into());
+                self.fail_state(writer, ENDLESS.into());
                 self.known_shapes.is_endless = true;
                 return Err(Stop::Endless);
             }
-            for value in keeper.iter().flat_map(|keeper| &keeper.values) {
+            for value in writer.iter().flat_map(|writer| &writer.values) {
                 let home = self.home(value.source.step, frame);
                 let of = self.shape_of(value.source.step, home)?;
                 all = self.shapes.union(all, of);
@@ -193,7 +193,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         let plan = self.plan;
         let sources = plan.inputs_of(&plan.steps[step]);
         let waiting = stack.len();
-        let asked = plan.asked_outside(&plan.steps[step], id);
+        let asked = plan.evaluated_outside(&plan.steps[step], id);
         for (source, is_asked) in sources.iter().zip(&asked) {
             if *is_asked {
                 self.want(*source, frame, stack);

@@ -13,8 +13,8 @@ use millstream_base::id::Id;
 use millstream_base::{Column, Feature, Mask, Need, Type, Value};
 use millstream_ir::RequestAxis;
 use millstream_ir::answer::{EvalError, NodeFailure};
-use millstream_ir::keeping::{Called, Calls, ELEMENT, Reach, Table};
-use millstream_ir::plan::{Keeper, StepId};
+use millstream_ir::element_states::{Called, Calls, ELEMENT, Reach, Table};
+use millstream_ir::plan::{StateWriter, StepId};
 use millstream_node::{Data, Instance};
 
 use smallvec::SmallVec;
@@ -36,7 +36,7 @@ pub(super) struct StateCalls {
 /// A reader in one of its contexts.
 #[derive(Clone, Copy, Debug)]
 struct Call {
-    keeper: usize,
+    writer: usize,
     frame: FrameId,
     slot: SlotId,
     /// The number of cells whose next state was asked for.
@@ -124,10 +124,10 @@ impl<M: Mode> Walk<'_, M> {
             }));
         }
         let is_first = self.store.state(slot) == State::Empty;
-        if let Some(keeper) = self.plan.keepers.iter().position(|keeper| keeper.reader == step)
+        if let Some(writer) = self.plan.state_writers.iter().position(|writer| writer.reader == step)
             && is_first
         {
-            self.state_calls.calls.push(Call { keeper, frame, slot, n_asked: 0 });
+            self.state_calls.calls.push(Call { writer, frame, slot, n_asked: 0 });
         }
         self.store_result(top, outputs, shape)
     }
@@ -199,8 +199,8 @@ impl<M: Mode> Walk<'_, M> {
 
     /// The axis of the elements of the request, if the state of a node has been told apart by them.
     pub(super) fn axis_of_state(&self, reader: StepId) -> Option<AxisId> {
-        let keeper = self.plan.keepers.iter().find(|keeper| keeper.reader == reader)?;
-        let table = self.request.kept().get(&keeper.node)?;
+        let writer = self.plan.state_writers.iter().find(|writer| writer.reader == reader)?;
+        let table = self.request.kept().get(&writer.node)?;
         if !table.coordinates.iter().any(|name| name == ELEMENT) {
             return None;
         }
@@ -232,27 +232,27 @@ impl<M: Mode> Walk<'_, M> {
     pub(super) fn next_states(&mut self) -> Result<Calls, EvalError> {
         let plan = self.plan;
         let mut calls = Calls::default();
-        if plan.keepers.is_empty() {
+        if plan.state_writers.is_empty() {
             return Ok(calls);
         }
         let most = self.most_calls();
         let mut has_new = true;
         while std::mem::take(&mut has_new) {
             let mut at = 0;
-            while let Some(Call { keeper, frame, slot, n_asked }) =
+            while let Some(Call { writer, frame, slot, n_asked }) =
                 self.state_calls.calls.get(at).copied()
             {
                 if let Some((mask, _, demand)) = self.called(slot).map_err(ended)?
                     && mask.len() > n_asked
                 {
                     if self.state_calls.calls.len() > most {
-                        self.fail_state(&plan.keepers[keeper], ENDLESS.into());
+                        self.fail_state(&plan.state_writers[writer], ENDLESS.into());
                         calls.has_failed = true;
                         return Ok(calls);
                     }
                     has_new = true;
                     self.state_calls.calls[at].n_asked = mask.len();
-                    for value in &plan.keepers[keeper].values {
+                    for value in &plan.state_writers[writer].values {
                         self.ask(value.source, frame, demand.clone());
                         self.work()?;
                     }
@@ -261,8 +261,8 @@ impl<M: Mode> Walk<'_, M> {
             }
         }
         calls.has_failed |= self.known_shapes.is_endless;
-        for (i, keeper) in plan.keepers.iter().enumerate() {
-            match self.called_of(i, keeper) {
+        for (i, writer) in plan.state_writers.iter().enumerate() {
+            match self.called_of(i, writer) {
                 Ok(Some(called)) => calls.all.push(called),
                 Ok(None) | Err(Stop::Cells | Stop::Endless) => calls.has_failed = true,
                 Err(Stop::All(error)) => return Err(error),
@@ -274,28 +274,28 @@ impl<M: Mode> Walk<'_, M> {
     /// The most calls of a plan that ends: a node is called in one context for each scope, unless
     /// its next state reads its state through a scope, which makes another context each time.
     pub(super) fn most_calls(&self) -> usize {
-        FEW_CALLS + self.plan.keepers.len().saturating_mul(self.plan.steps.len())
+        FEW_CALLS + self.plan.state_writers.len().saturating_mul(self.plan.steps.len())
     }
 
     /// The elements for which a node was called, with their next state; `None` if some of it
     /// failed.
-    fn called_of(&mut self, i: usize, keeper: &Keeper) -> Result<Option<Called>, Stop> {
-        let node = Arc::clone(&keeper.node);
+    fn called_of(&mut self, i: usize, writer: &StateWriter) -> Result<Option<Called>, Stop> {
+        let node = Arc::clone(&writer.node);
         let calls: Vec<Call> =
-            self.state_calls.calls.iter().copied().filter(|call| call.keeper == i).collect();
+            self.state_calls.calls.iter().copied().filter(|call| call.writer == i).collect();
         let mut names: Option<Vec<String>> = None;
         let mut parts = Vec::new();
         let mut reach = BTreeMap::new();
         for call in calls {
             let Some((mask, shape, demand)) = self.called(call.slot)? else { return Ok(None) };
-            let coordinates = self.coordinates(keeper.reader, call.frame, shape)?;
+            let coordinates = self.coordinates(writer.reader, call.frame, shape)?;
             let of_call = || coordinates.iter().map(|coordinate| coordinate.name.clone());
             if !names.get_or_insert_with(|| of_call().collect()).iter().cloned().eq(of_call()) {
-                self.fail_state(keeper, "its elements lie along different axes".into());
+                self.fail_state(writer, "its elements lie along different axes".into());
                 return Ok(None);
             }
             let Some(part) =
-                self.part(keeper, call.frame, &coordinates, (&mask, shape, &demand))?
+                self.part(writer, call.frame, &coordinates, (&mask, shape, &demand))?
             else {
                 return Ok(None);
             };
@@ -303,21 +303,21 @@ impl<M: Mode> Walk<'_, M> {
             parts.push(part);
         }
         if let Some(table) = self.request.kept().get(&node).map(Arc::clone) {
-            self.note_no_reach(keeper.reader, &table, &mut reach)?;
+            self.note_no_reach(writer.reader, &table, &mut reach)?;
         }
         let extents = reach.into_iter().map(|(outer, extent)| Reach { outer, extent }).collect();
         let Some(names) = names else { return Ok(Some(Called { node, table: None, extents })) };
-        let Some((keys, values)) = self.once_each(keeper, names.len(), &parts) else {
+        let Some((keys, values)) = self.once_each(writer, names.len(), &parts) else {
             return Ok(None);
         };
         let n_rows = values.first().map_or(0, Column::len);
         let n_before = self.request.kept().get(&node).map_or(0, |table| table.n_rows());
         if n_before.max(n_rows) > self.limits.list_length {
             let limit = self.limits.list_length;
-            self.fail_state(keeper, format!("it keeps state for more than {limit} elements"));
+            self.fail_state(writer, format!("it keeps state for more than {limit} elements"));
             return Ok(None);
         }
-        let names_of = keeper.values.iter().map(|value| Arc::clone(&value.name));
+        let names_of = writer.values.iter().map(|value| Arc::clone(&value.name));
         let values = names_of.zip(values).collect();
         let table = Called::table(names, &keys, values, n_rows);
         Ok(Some(Called { node, table: Some(table), extents }))
@@ -326,7 +326,7 @@ impl<M: Mode> Walk<'_, M> {
     /// The next state of a node for the cells of one call; `None` if some of it failed.
     fn part(
         &mut self,
-        keeper: &Keeper,
+        writer: &StateWriter,
         frame: FrameId,
         coordinates: &[Coordinate],
         (mask, shape, demand): (&Mask, ShapeId, &Demand),
@@ -340,8 +340,8 @@ impl<M: Mode> Walk<'_, M> {
         for cell in &cells {
             keys.extend(coordinates.iter().map(|coordinate| coordinate.at(*cell)));
         }
-        let mut values = Vec::with_capacity(keeper.values.len());
-        for value in &keeper.values {
+        let mut values = Vec::with_capacity(writer.values.len());
+        for value in &writer.values {
             let place = self.place(value.source, frame);
             if self.has_failed(place, demand)? {
                 return Ok(None);
@@ -352,7 +352,7 @@ impl<M: Mode> Walk<'_, M> {
         }
         let plan = self.plan;
         let mut contexts = Vec::new();
-        for bit in plan.needs_of(&plan.steps[keeper.reader]).bits() {
+        for bit in plan.needs_of(&plan.steps[writer.reader]).bits() {
             let need = plan.needs.need(bit);
             if need.aspect == Aspect::Value && !is_coordinate(need) {
                 let feat = self.feat_of(frame, bit);
@@ -420,7 +420,7 @@ impl<M: Mode> Walk<'_, M> {
     /// The elements of all parts, each once; `None` if one is there twice with different contexts.
     fn once_each(
         &mut self,
-        keeper: &Keeper,
+        writer: &StateWriter,
         n: usize,
         parts: &[Part],
     ) -> Option<(Vec<i32>, Vec<Column>)> {
@@ -452,9 +452,9 @@ impl<M: Mode> Walk<'_, M> {
             if let Some(column) = contexts.iter().chain(&values).find(differs) {
                 let (a, b) = (column.get(last), column.get(row));
                 let k = contexts.iter().position(|known| std::ptr::eq(known, column));
-                let what = k.map_or("what it keeps".to_owned(), |k| self.context_name(keeper, k));
+                let what = k.map_or("what it keeps".to_owned(), |k| self.context_name(writer, k));
                 self.fail_state(
-                    keeper,
+                    writer,
                     format!(
                         "one state is reached with two contexts in one tick: {what} is {a} and {b}"
                     ),
@@ -468,14 +468,14 @@ impl<M: Mode> Walk<'_, M> {
     }
 
     /// The name of the `k`th need of a node that is no coordinate.
-    fn context_name(&self, keeper: &Keeper, k: usize) -> String {
-        let needs = self.plan.needs.of(self.plan.needs_of(&self.plan.steps[keeper.reader]));
+    fn context_name(&self, writer: &StateWriter, k: usize) -> String {
+        let needs = self.plan.needs.of(self.plan.needs_of(&self.plan.steps[writer.reader]));
         let mut others = needs.filter(|need| need.aspect == Aspect::Value && !is_coordinate(need));
         others.nth(k).map_or(String::new(), Need::to_string)
     }
 
-    pub(super) fn fail_state(&mut self, keeper: &Keeper, message: String) {
-        let path = self.plan.paths.get(self.plan.steps[keeper.reader].path);
+    pub(super) fn fail_state(&mut self, writer: &StateWriter, message: String) {
+        let path = self.plan.paths.get(self.plan.steps[writer.reader].path);
         let help =
             "keep state where each element has one context, or let what keeps it read `index`";
         let (help, cell) = (Some(help.into()), Vec::new());

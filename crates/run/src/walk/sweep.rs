@@ -87,7 +87,7 @@ impl Walk<'_, Plain> {
         let plan = self.plan;
         let asks_all = plan.instances.iter().map(|(id, instance)| match instance.kernel {
             Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass => !self.scoped[id],
-            Kernel::Read { .. } | Kernel::Choose | Kernel::Kept(_) => false,
+            Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => false,
         });
         let asks_all: Vec<bool> = asks_all.collect();
         let mut marks = vec![Mark::None; plan.steps.len()];

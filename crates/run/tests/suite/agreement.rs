@@ -38,7 +38,7 @@ impl Evaluator for Forgetful {
 /// The evaluator of a row, which forgets what it would keep.
 fn without_results(row: &EvaluatorRow, make: Make) -> AnyEvaluator {
     let evaluator = make();
-    if evaluator.keeps_results() {
+    if evaluator.caches_results() {
         return Box::new(Forgetful { name: row.name, make });
     }
     evaluator
@@ -69,7 +69,7 @@ fn all_agree_on_ticks_of_generated_documents() {
     for_all(|row, make| {
         let mut evaluator = make();
         // With state in scopes the others go the way of `lazy`.
-        let is_other = row.name != "lazy" && !evaluator.keeps_results();
+        let is_other = row.name != "lazy" && !evaluator.caches_results();
         ticks_suite(&mut *evaluator, 0..if is_other { cases(400) / 4 } else { cases(400) });
     });
 }

@@ -186,7 +186,7 @@ fn is_counted(plan: &Plan, step: StepId) -> bool {
         StepOp::Const(_) | StepOp::Input(_) => false,
         StepOp::Call(instance) => match &plan.instances[instance].kernel {
             Kernel::Form(_) | Kernel::Function(_) => true,
-            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => false,
+            Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => false,
         },
     }
 }

@@ -12,7 +12,7 @@ use millstream_base::same::Same;
 use millstream_base::{Limits, Value};
 use millstream_compile::{Options, Phase, compile};
 use millstream_ir::answer::Answer;
-use millstream_ir::keeping::Table;
+use millstream_ir::element_states::Table;
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
 use serde_json::{Value as Json, json};
@@ -206,9 +206,9 @@ fn played(
     for after in [Some(Phase::Conversions), None] {
         let options = Options { after, ..Options::default() };
         let plan = compile(&checked, &REGISTRY, &options).map_err(|error| error.to_string())?;
-        keeps |= !plan.keepers.is_empty();
+        keeps |= !plan.state_writers.is_empty();
         let mut states = States::new();
-        let mut kept = vec![Kept::default(); plan.keepers.len()];
+        let mut kept = vec![Kept::default(); plan.state_writers.len()];
         for request in requests {
             let request = request.clone().with_log(LogDetail::Counts);
             let request = states.given_to(&plan, request.with_states(&plan));
@@ -285,9 +285,9 @@ fn agrees(
     }
     failures(expected, plan, answer)?;
     // Cached results are not computed again. Evaluators that select among arms leave plans with
-    // keepers to others.
-    let selects = selects(evaluator) && !plan.keepers.is_empty();
-    if !evaluator.keeps_results() && !selects {
+    // state_writers to others.
+    let selects = selects(evaluator) && !plan.state_writers.is_empty();
+    if !evaluator.caches_results() && !selects {
         elements(expected, (plan, request), answer, evaluator)?;
     }
     let has_failed = expected.kept.iter().any(Option::is_none);
@@ -295,7 +295,7 @@ fn agrees(
         return Err(format!("new state failed: {has_failed}, expected {}", !has_failed));
     }
     for called in &answer.calls.all {
-        let at = plan.keepers.iter().position(|keeper| keeper.node == called.node);
+        let at = plan.state_writers.iter().position(|writer| writer.node == called.node);
         let at = at.ok_or_else(|| format!("`{}` has no state", called.node))?;
         let Some(expected) = &expected.kept[at] else { continue };
         let found = called.table.as_ref().map(shown).unwrap_or_default();

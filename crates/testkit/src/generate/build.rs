@@ -158,7 +158,7 @@ impl Building<'_> {
             return FREQUENT[kind / 3 % FREQUENT.len()].into();
         }
         // Lowering replaces stateful nodes, so no graph contains them.
-        let defs = || self.registry.iter().filter(|def| def.keeps.is_none());
+        let defs = || self.registry.iter().filter(|def| def.state.is_none());
         let n_defs = defs().count();
         // The remainder after the choices above, or some nodes would never meet.
         let at = kind / 24 % (n_defs + 8);

@@ -193,7 +193,7 @@ impl Model<'_> {
                         }
                     }
                 }
-                if let Kernel::Kept(_) = &instance.kernel {
+                if let Kernel::ReadState(_) = &instance.kernel {
                     return self.axes_of_kept(node, ctx);
                 }
                 // A node that only passes its input on has the axes of that input.

@@ -178,7 +178,7 @@ pub(super) fn needs(program: &Program) -> Vec<BTreeSet<Need>> {
             if let Kernel::Read { feature, level, aspect } = &instance.kernel {
                 all.insert(Need { feature: feature.clone(), level: *level, aspect: *aspect });
             }
-            if let Kernel::Kept(needs) = &instance.kernel {
+            if let Kernel::ReadState(needs) = &instance.kernel {
                 all.extend(needs.iter().cloned());
             }
             for (link, slot) in node.links.iter().zip(&instance.inputs) {

@@ -65,7 +65,7 @@ impl Model<'_> {
                 }
                 Kernel::Pass => self.receive(node, 0, ctx, cell),
                 Kernel::Choose => self.choose(node, ctx, cell),
-                Kernel::Kept(_) => self.read_kept(link, ctx, cell),
+                Kernel::ReadState(_) => self.read_kept(link, ctx, cell),
                 Kernel::Form(form) => self.compute(link, instance, ctx, cell, |values| {
                     let types: Vec<Type> = instance.outputs.iter().map(|out| out.ty).collect();
                     Some(run_form(form, values, &types).swap_remove(link.output))
@@ -309,7 +309,7 @@ pub(super) fn own_need(instance: &Instance) -> Option<Need> {
             let aspect: Aspect = *aspect;
             Some(Need { feature, level, aspect })
         }
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::Kept(_) => {
+        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
             None
         }
     }

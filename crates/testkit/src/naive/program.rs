@@ -59,7 +59,7 @@ pub struct Program {
     /// The outputs.
     pub outputs: Vec<ProgramOutput>,
     /// The stateful nodes inside of scopes: the position of the reader, and the new state.
-    pub keepers: Vec<(usize, Vec<ProgramOutput>)>,
+    pub state_writers: Vec<(usize, Vec<ProgramOutput>)>,
 }
 
 impl Program {
@@ -88,7 +88,7 @@ impl Program {
             link: link(&output.source),
         });
         let nodes = (0..graph.n_ids()).map(node).collect();
-        Self { nodes, outputs: outputs.collect(), keepers: Vec::new() }
+        Self { nodes, outputs: outputs.collect(), state_writers: Vec::new() }
     }
 
     /// The program of a plan.
@@ -111,21 +111,21 @@ impl Program {
             ty: output.ty,
             link: link(&output.source),
         };
-        let keepers = plan
-            .keepers
+        let state_writers = plan
+            .state_writers
             .iter()
-            .map(|keeper| (keeper.reader.index(), keeper.values.iter().map(output).collect()));
+            .map(|writer| (writer.reader.index(), writer.values.iter().map(output).collect()));
         Self {
             nodes: plan.steps.as_slice().iter().map(node).collect(),
             outputs: plan.outputs.iter().map(output).collect(),
-            keepers: keepers.collect(),
+            state_writers: state_writers.collect(),
         }
     }
 
     /// The outputs of a node that have readers.
     pub fn outputs_used(&self, node: usize) -> Vec<usize> {
         let links = self.nodes.iter().flat_map(|node| &node.links);
-        let kept = self.keepers.iter().flat_map(|(_, values)| values);
+        let kept = self.state_writers.iter().flat_map(|(_, values)| values);
         let given = self.outputs.iter().chain(kept).map(|output| &output.link);
         let mut used: Vec<usize> =
             links.chain(given).filter(|link| link.node == node).map(|link| link.output).collect();

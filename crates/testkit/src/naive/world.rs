@@ -4,7 +4,7 @@ use millstream_base::{Feature, NodePath};
 use millstream_ir::request::BoundData;
 use millstream_ir::{Bound, Plan};
 
-use super::keepers::Kept;
+use super::state_writers::Kept;
 
 /// The data and axes of a request.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl World {
             times: bound.times,
             count: bound.count,
             outputs: bound.outputs.clone(),
-            kept: vec![Kept::default(); plan.keepers.len()],
+            kept: vec![Kept::default(); plan.state_writers.len()],
         }
     }
 

@@ -7,7 +7,7 @@ use millstream_base::Type;
 use millstream_compile::lower::StatefulType;
 use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
-use millstream_node::{Instance, Keeps};
+use millstream_node::{Instance, StateSpec};
 use millstream_run::live::{NodeNumber, can_be_live};
 use smallvec::SmallVec;
 
@@ -116,9 +116,9 @@ impl Mirror {
 
     /// The kind of a node that calls a node type.
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
-        if let Some(keeps) = &instance.def.keeps {
+        if let Some(keeps) = &instance.def.state {
             // Other delayed inputs are not taken apart.
-            let has_other_delay = instance.def.delayed.is_some() && !matches!(keeps, Keeps::Past);
+            let has_other_delay = instance.def.delayed.is_some() && !matches!(keeps, StateSpec::Past);
             if instance.has_scopes() || has_other_delay {
                 return Err(NotLive);
             }

@@ -140,7 +140,7 @@ impl Mirror {
 fn has_state(checked: &Checked) -> bool {
     let mut nodes = checked.bodies.iter().flat_map(|(_, body)| &body.nodes);
     nodes.any(|node| match &node.kind {
-        CheckedKind::Call(it) => it.def.keeps.is_some() || it.class >= Class::Stateful,
+        CheckedKind::Call(it) => it.def.state.is_some() || it.class >= Class::Stateful,
         CheckedKind::Group(_)
         | CheckedKind::Repeat(_)
         | CheckedKind::Muted(_)

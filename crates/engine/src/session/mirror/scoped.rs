@@ -60,7 +60,7 @@ pub(super) fn is_scope(instance: &Instance) -> bool {
     matches!(instance.kernel, Kernel::Pass)
         && instance.has_scopes()
         && instance.outputs.len() == 1
-        && instance.def.keeps.is_none()
+        && instance.def.state.is_none()
         && instance.inputs[0].scope.iter().all(is_number)
         && instance.inputs.iter().skip(1).all(|slot| slot.scope.is_empty())
 }

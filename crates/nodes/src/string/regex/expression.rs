@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Limits;
-use millstream_node::node_def::Parts;
+use millstream_node::node_def::KernelSpec;
 use millstream_node::settings::SettingError;
 use millstream_node::{Call, Failure};
 use regex::{Error, Regex, RegexBuilder};
@@ -139,7 +139,7 @@ struct Known {
 }
 
 impl Expressions {
-    pub(super) fn of(parts: &Parts<'_>) -> Result<Self, SettingError> {
+    pub(super) fn of(parts: &KernelSpec<'_>) -> Result<Self, SettingError> {
         let settings = parts.settings;
         let pattern = settings.text("pattern");
         let reading = Reading {

@@ -165,7 +165,7 @@ fn texts_that_are_too_long_fail() {
     // An expression that takes more memory is limited to shorter texts.
     let set = json!({"pattern": r"\w{20}"});
     let large = instance("string.regex_test", &set, &[], &[]);
-    let parts = Parts {
+    let parts = KernelSpec {
         settings: &large.settings,
         generics: &[],
         inputs: &large.inputs,
@@ -211,7 +211,7 @@ fn each_element_may_have_its_own_expression() {
 #[test]
 fn expressions_are_compiled_once_and_the_cache_is_bounded() {
     let def = instance("string.regex_test", &json!({}), &[], &[]);
-    let parts = Parts {
+    let parts = KernelSpec {
         settings: &def.settings,
         generics: &[],
         inputs: &def.inputs,

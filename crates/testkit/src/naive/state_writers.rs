@@ -104,7 +104,7 @@ impl Model<'_> {
         cell: &Cell,
     ) -> Result<Found, Refusal> {
         let program = self.program;
-        let keeper = program.keepers.iter().position(|(reader, _)| *reader == link.node);
+        let writer = program.state_writers.iter().position(|(reader, _)| *reader == link.node);
         let coordinates = self.coordinates(link.node, ctx, cell)?;
         let mut seen = Seen::default();
         for need in self.needs[link.node].clone() {
@@ -113,17 +113,17 @@ impl Model<'_> {
             }
         }
         seen.axes.extend(self.axes_of_kept(link.node, ctx)?.iter());
-        if let Some(keeper) = keeper
+        if let Some(writer) = writer
             && self.is_asked
         {
             let axes = self.axes_of_kept(link.node, ctx)?;
             let cell = cell.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect();
-            self.calls[keeper].insert((ctx, cell));
+            self.calls[writer].insert((ctx, cell));
         }
         let world = self.world;
         let names = coordinates.iter().map(|(name, ..)| name.clone());
         let key: Vec<i32> = coordinates.iter().map(|(_, value, _)| *value).collect();
-        let kept = keeper.map(|keeper| &world.kept[keeper]);
+        let kept = writer.map(|writer| &world.kept[writer]);
         let names: Vec<String> = names.collect();
         let values = kept.and_then(|kept| {
             let is_for_all = names.first().is_some_and(|name| name == "element");
@@ -189,8 +189,8 @@ impl Model<'_> {
 
     /// Whether the state of a node is distinguished by elements of the request.
     fn is_kept_by_element(&self, reader: usize) -> bool {
-        let keeper = self.program.keepers.iter().position(|(known, _)| *known == reader);
-        let kept = keeper.map(|keeper| &self.world.kept[keeper]);
+        let writer = self.program.state_writers.iter().position(|(known, _)| *known == reader);
+        let kept = writer.map(|writer| &self.world.kept[writer]);
         let is_told =
             kept.is_some_and(|kept| kept.coordinates.iter().any(|name| name == "element"));
         is_told && self.world.count.is_some()
@@ -229,14 +229,14 @@ impl Model<'_> {
                         }
                         (Aspect::Value, None, _) | (Aspect::Extent, _, None) => axes,
                     };
-                } else if let Kernel::Kept(needs) = &instance.kernel {
+                } else if let Kernel::ReadState(needs) = &instance.kernel {
                     axes.extend(self.is_kept_by_element(node).then(|| AxisId::from_index(INDEX)));
                     for need in needs.iter().filter(|need| need.aspect == Aspect::Value) {
                         if let Some(entry) = self.entry(ctx, &need.feature, need.level) {
                             axes.extend(self.given_axes_of_known(entry.known, outer, found)?);
                         }
                     }
-                    let values = program.keepers.iter().filter(|(reader, _)| *reader == node);
+                    let values = program.state_writers.iter().filter(|(reader, _)| *reader == node);
                     for value in values.flat_map(|(_, values)| values) {
                         axes.extend(self.given_axes((value.link.node, ctx), outer, found)?);
                     }
@@ -386,8 +386,8 @@ impl Model<'_> {
                 return Err(Refusal::TooLong(MOST_ASSUMED));
             }
             for (reader, at) in met {
-                let keepers = self.program.keepers.iter();
-                let values = keepers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
+                let state_writers = self.program.state_writers.iter();
+                let values = state_writers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
                 let mut axes = self.assumed_axes[&(reader, at)].clone();
                 let n_before = axes.len();
                 for link in values.map(|value| value.link).collect::<Vec<_>>() {
@@ -410,21 +410,21 @@ impl Model<'_> {
                 break;
             }
             n_before = calls.len();
-            for (keeper, ctx, cell) in calls {
-                for value in &program.keepers[keeper].1 {
+            for (writer, ctx, cell) in calls {
+                for value in &program.state_writers[writer].1 {
                     self.eval(value.link, ctx, &cell)?;
                 }
             }
         }
-        let mut kept: Vec<Option<Kept>> = vec![Some(Kept::default()); program.keepers.len()];
+        let mut kept: Vec<Option<Kept>> = vec![Some(Kept::default()); program.state_writers.len()];
         let mut contexts: BTreeMap<(usize, Vec<i32>), Vec<Value>> = BTreeMap::new();
-        for (keeper, ctx, cell) in self.all_calls() {
-            let reader = program.keepers[keeper].0;
+        for (writer, ctx, cell) in self.all_calls() {
+            let reader = program.state_writers[writer].0;
             let coordinates = self.coordinates(reader, ctx, &cell)?;
             let key: Vec<i32> = coordinates.iter().map(|(_, value, _)| *value).collect();
             let mut values = Vec::new();
             let mut has_failed = false;
-            for value in &program.keepers[keeper].1 {
+            for value in &program.state_writers[writer].1 {
                 match self.eval(value.link, ctx, &cell)?.value {
                     Ok(value) => values.push(value),
                     Err(_) => has_failed = true,
@@ -436,7 +436,7 @@ impl Model<'_> {
                     context.extend(self.read(reader, &need, ctx, &cell)?.value.ok());
                 }
             }
-            let known = contexts.entry((keeper, key.clone())).or_insert_with(|| context.clone());
+            let known = contexts.entry((writer, key.clone())).or_insert_with(|| context.clone());
             let is_same =
                 known.len() == context.len() && known.iter().zip(&context).all(|(a, b)| a.same(b));
             if !is_same && !has_failed {
@@ -451,7 +451,7 @@ impl Model<'_> {
                 }
             }
             let names: Vec<String> = coordinates.into_iter().map(|(name, ..)| name).collect();
-            let at = &mut kept[keeper];
+            let at = &mut kept[writer];
             let differs = |at: &Kept| !at.elements.is_empty() && at.coordinates != names;
             if at.as_ref().is_some_and(differs) {
                 self.failed.insert(reader);
@@ -468,7 +468,7 @@ impl Model<'_> {
                 *most = (*most).max(n);
             }
         }
-        for (i, (reader, _)) in program.keepers.iter().enumerate() {
+        for (i, (reader, _)) in program.state_writers.iter().enumerate() {
             let before = &self.world.kept[i];
             let mut idle: Vec<_> = self.idle_loops.iter().cloned().collect();
             idle.sort();
@@ -493,7 +493,7 @@ impl Model<'_> {
                 found.insert(level);
             }
             let mut further: Vec<(usize, u32)> = Vec::new();
-            for (_, values) in self.program.keepers.iter().filter(|(known, _)| *known == at) {
+            for (_, values) in self.program.state_writers.iter().filter(|(known, _)| *known == at) {
                 further.extend(values.iter().map(|value| (value.link.node, level)));
             }
             if let Some(instance) = self.program.instance(at) {
@@ -548,8 +548,8 @@ impl Model<'_> {
     }
 
     fn all_calls(&self) -> Vec<(usize, CtxId, Cell)> {
-        let of = |(keeper, calls): (usize, &rustc_hash::FxHashSet<(CtxId, Cell)>)| {
-            calls.iter().map(move |(ctx, cell)| (keeper, *ctx, cell.clone())).collect::<Vec<_>>()
+        let of = |(writer, calls): (usize, &rustc_hash::FxHashSet<(CtxId, Cell)>)| {
+            calls.iter().map(move |(ctx, cell)| (writer, *ctx, cell.clone())).collect::<Vec<_>>()
         };
         let mut all: Vec<_> = self.calls.iter().enumerate().flat_map(of).collect();
         all.sort();

@@ -47,7 +47,7 @@ pub(crate) fn node_type() -> NodeDef {
             };
             let needs: Result<Vec<Need>, _> =
                 parts.settings.texts("needs").iter().map(read).collect();
-            Ok(Kernel::Kept(needs?.into()))
+            Ok(Kernel::ReadState(needs?.into()))
         })
 }
 
@@ -79,7 +79,7 @@ pub fn instance(
         inputs: Vec::new(),
         outputs,
         output_names,
-        kernel: Kernel::Kept(needs.into()),
+        kernel: Kernel::ReadState(needs.into()),
         class: Class::Stateful,
     }
 }
@@ -157,7 +157,7 @@ mod tests {
         let types = |instance: &Instance| instance.outputs.iter().map(|o| o.ty).collect::<Vec<_>>();
         assert_eq!(types(&read), types(&made));
         assert_eq!(read.output_names, made.output_names);
-        let Kernel::Kept(again) = &read.kernel else { panic!("it reads state") };
+        let Kernel::ReadState(again) = &read.kernel else { panic!("it reads state") };
         assert_eq!(**again, needs);
     }
 }
