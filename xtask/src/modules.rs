@@ -64,7 +64,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "node",
         "class failure implicit scope settings pace signature function node_def closure \
-         convert kept repeat registry explicit",
+         convert element_state repeat registry explicit",
     ),
     (
         "document",
@@ -73,7 +73,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "ir",
-        "hidden ids keeping need_map paths progress loops region graph plan walk repeat \
+        "hidden ids element_states need_map paths progress loops region graph plan walk repeat \
          splice trace verify request text answer states watch",
     ),
     (

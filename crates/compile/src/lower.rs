@@ -23,7 +23,7 @@ use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
-use millstream_node::{Instance, StateSpec, Registry, repeat};
+use millstream_node::{Instance, Registry, StateSpec, repeat};
 use rustc_hash::FxHashMap;
 
 use self::repeats::Repeats;

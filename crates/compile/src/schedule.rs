@@ -15,7 +15,7 @@ use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{LinkKind, NeedClassId, Notes, PlanOutput};
 use millstream_ir::states::is_state;
 use millstream_ir::{
-    Graph, StateWriter, Loop, NodeId, Op, Plan, Step, StepId, StepOp, StepSource, walk,
+    Graph, Loop, NodeId, Op, Plan, StateWriter, Step, StepId, StepOp, StepSource, walk,
 };
 use millstream_node::{Class, Data, Instance, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,7 +33,9 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let mut schedule = Schedule::new(&graph, order.len());
     for block in order.chunks(TOUCHED) {
         schedule.touch(&graph, block);
-        block.iter().for_each(|id| schedule.place(&graph, *id, &needs, classes[*id]));
+        for id in block {
+            schedule.place(&graph, *id, &needs, classes[*id]);
+        }
     }
     schedule.finish_steps();
     let has_regions = order.iter().any(|id| graph.region_of(*id).is_some());

@@ -244,7 +244,8 @@ fn read_by_element(
                 (Arc::clone(name), ty)
             })
             .collect();
-        let instance = element_state::instance(registry.element_state(), path, &values, &needs_of(*first));
+        let instance =
+            element_state::instance(registry.element_state(), path, &values, &needs_of(*first));
         let instance = graph.intern_instance(&Arc::new(instance));
         let names = path.split('/');
         let place = names.fold(Paths::root(), |outer, name| graph.paths.child(outer, name.into()));

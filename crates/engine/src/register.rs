@@ -53,7 +53,7 @@ pub use millstream_document::NodeUpgrade;
 pub use millstream_form::{Form, FormBuilder, Val};
 pub use millstream_node::signature::Socket;
 pub use millstream_node::{
-    Among, Call, Class, Data, Default, Failure, Function, StateSpec, Kernel, NodeDef, Registry,
-    ScopeRule, SettingKind, SettingValue, Settings, Signature, SocketType,
+    Among, Call, Class, Data, Default, Failure, Function, Kernel, NodeDef, Registry, ScopeRule,
+    SettingKind, SettingValue, Settings, Signature, SocketType, StateSpec,
 };
 pub use millstream_nodes::manual;

@@ -2,10 +2,10 @@
 //! evaluators and their callers.
 
 pub mod answer;
+pub mod element_states;
 pub mod graph;
 mod hidden;
 mod ids;
-pub mod element_states;
 pub mod loops;
 pub mod need_map;
 pub mod paths;
@@ -28,7 +28,7 @@ pub use answer::{Answer, EvalError, Evaluator, NodeFailure, RunLog, Series};
 pub use graph::{Graph, GraphInput, GraphOutput, InputId, NodeId, Op, Source};
 pub use loops::LoopMark;
 pub use paths::{PathId, Paths};
-pub use plan::{StateWriter, Loop, Plan, Step, StepId, StepOp, StepSource};
+pub use plan::{Loop, Plan, StateWriter, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
 pub use repeat::RepeatBody;

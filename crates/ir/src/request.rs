@@ -17,9 +17,9 @@ use millstream_base::{Budget, Column, Feature, Limits, Type, Value};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
+use crate::element_states::Tables;
 use crate::graph::{GraphInput, InputId};
 use crate::hidden::is_state;
-use crate::element_states::Tables;
 use crate::plan::{Plan, StepOp};
 use crate::progress::Progress;
 use crate::trace::{path_text, paths_of, trace_need};

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::graph::{GraphInput, InputId};
 use crate::plan::{
-    StateWriter, NeedClassId, Notes, Plan, PlanOutput, Step, StepId, StepOp, StepSource, link_kinds,
+    NeedClassId, Notes, Plan, PlanOutput, StateWriter, Step, StepId, StepOp, StepSource, link_kinds,
 };
 
 impl Plan {
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Counts the readers of each step, among the steps that outputs and state_writers may need.
+    /// Counts the readers of each step, among the steps that outputs and state writers may need.
     fn count_users(&mut self) {
         let mut n_users = SideTable::for_arena(&self.steps, 0_u32);
         let mut is_needed = SideTable::for_arena(&self.steps, false);

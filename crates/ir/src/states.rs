@@ -12,8 +12,8 @@ use millstream_base::Column;
 use millstream_node::Data;
 
 use crate::answer::Answer;
-pub use crate::hidden::{asker, is_state};
 use crate::element_states::{Tables, committed};
+pub use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
 use crate::request::{Given, Request};
 

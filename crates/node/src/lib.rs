@@ -4,11 +4,11 @@
 pub mod class;
 pub mod closure;
 pub mod convert;
+pub mod element_state;
 pub mod explicit;
 mod failure;
 pub mod function;
 mod implicit;
-pub mod element_state;
 pub mod node_def;
 pub mod pace;
 pub mod registry;

@@ -408,8 +408,12 @@ impl NodeDef {
         }
         let output_names = signature.outputs.iter().map(|socket| (&*socket.name).into()).collect();
         let make = self.kernel.0.as_ref().expect("a node type is registered with a kernel");
-        let parts =
-            KernelSpec { settings: &settings, generics: &generics, inputs: &inputs, outputs: &outputs };
+        let parts = KernelSpec {
+            settings: &settings,
+            generics: &generics,
+            inputs: &inputs,
+            outputs: &outputs,
+        };
         let kernel = make(&parts)?;
         drop(signature);
         Ok(Instance {

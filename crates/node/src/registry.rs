@@ -40,8 +40,8 @@ impl Registry {
         let (pick, element_state) = (Arc::new(state::pick()), Arc::new(element_state::node_type()));
         let capture = Arc::new(repeat::capture_type());
         let repeat = Arc::new(repeat::node_type());
-        let hidden =
-            [&pick, &element_state, &capture, &repeat].map(|def| (def.name.to_string(), Arc::clone(def)));
+        let hidden = [&pick, &element_state, &capture, &repeat]
+            .map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
             types,

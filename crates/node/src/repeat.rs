@@ -12,8 +12,8 @@ use millstream_base::{Feature, Need, Type};
 use serde_json::{Value as Json, json};
 
 use crate::class::Class;
-use crate::function::SharedFunction;
 use crate::element_state::{need_named, text_of};
+use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
 pub use crate::node_def::instance::REPEAT;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};

@@ -108,9 +108,11 @@ fn needs(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Vec<
         Kernel::Read { feature, level, aspect } => {
             vec![millstream_base::Need { feature, level, aspect }.to_string()]
         }
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
-            Vec::new()
-        }
+        Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Pass
+        | Kernel::Choose
+        | Kernel::ReadState(_) => Vec::new(),
     }
 }
 

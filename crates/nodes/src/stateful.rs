@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
-use millstream_node::{Among, Default, StateSpec, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, StateSpec};
 
 use crate::shape::{FLOATS, T, sockets_of};
 

@@ -242,7 +242,7 @@ fn details(graph: Graph, n: usize) {
         evaluator.evaluate_into(&plan, &request, &mut buffers).expect("the request fits");
     };
     let into_new = |evaluator: &mut Chunked| {
-        drop(evaluator.evaluate(&plan, &request).expect("the request fits"))
+        drop(evaluator.evaluate(&plan, &request).expect("the request fits"));
     };
     let (mut warm, mut new, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

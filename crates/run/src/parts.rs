@@ -119,7 +119,9 @@ impl<'a> Parts<'a> {
             request = match &held.known {
                 Known::Yes(given) => request.given(name(), given.clone()),
                 Known::NotNeeded => request,
-                Known::No if self.needed[needed].1[i] => request.additional_output(self.plan, name()),
+                Known::No if self.needed[needed].1[i] => {
+                    request.additional_output(self.plan, name())
+                }
                 Known::No => request.optional_output(name()),
             }
         }

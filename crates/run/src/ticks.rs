@@ -84,7 +84,8 @@ pub fn evaluate(
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes advance only where they are asked for.
-            let warm_up = if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
+            let warm_up =
+                if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
             add(&mut log, answer.log);
             states = next.unwrap_or(states);

@@ -14,10 +14,10 @@
 mod bounds;
 mod context;
 mod evaluate;
-mod state_writers;
 mod program;
 mod repeat;
 mod scope;
+mod state_writers;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -32,8 +32,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use bounds::Elements;
 pub use context::Bits;
 use context::{Axis, AxisId, Cell, CtxId, Entry, Interner, Known, KnownId, Stacks, levels_mut};
-pub use state_writers::{Elements as KeptElements, Kept};
 pub use program::{Link, Program, ProgramNode, ProgramOp, ProgramOutput};
+pub use state_writers::{Elements as KeptElements, Kept};
 pub use world::{Refusal, World};
 
 /// The nodes that failed themselves, by position.

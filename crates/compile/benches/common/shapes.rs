@@ -39,9 +39,12 @@ fn push(parts: &mut String, part: std::fmt::Arguments<'_>) {
 fn tree(n: usize) -> String {
     let mut nodes = String::new();
     for i in 0..n {
-        let source = |child: usize| match child < n {
-            true => format!(r#"{{ "from": "n{child}.value" }}"#),
-            false => r#"{ "input": "x" }"#.to_owned(),
+        let source = |child: usize| {
+            if child < n {
+                format!(r#"{{ "from": "n{child}.value" }}"#)
+            } else {
+                r#"{ "input": "x" }"#.to_owned()
+            }
         };
         let (a, b) = (source(2 * i + 1), source(2 * i + 2));
         push(

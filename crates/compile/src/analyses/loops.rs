@@ -147,7 +147,9 @@ impl<'a> Finder<'a> {
 
     /// The needs of the item that the loop provides; all others must cross it unchanged.
     fn provided(&self, list: InstanceId, item: Source) -> Result<FeatureSet, Why> {
-        let Some(map) = self.needs.flow.map(list, 0) else { return Err((NotFolded::Context, None)) };
+        let Some(map) = self.needs.flow.map(list, 0) else {
+            return Err((NotFolded::Context, None));
+        };
         let mut provided = FeatureSet::NONE;
         for bit in self.needs.of[item.node].bits() {
             match map.fate(bit) {

@@ -43,9 +43,11 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
 fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type)> {
     let read = match &instance.kernel {
         Kernel::Read { feature, .. } => Some(feature),
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
-            None
-        }
+        Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Pass
+        | Kernel::Choose
+        | Kernel::ReadState(_) => None,
     };
     let scoped = instance.inputs.iter().flat_map(|slot| slot.scope.iter());
     let features = read.into_iter().chain(scoped.map(ScopeRule::feature));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use millstream_base::same::Same;
 use millstream_base::catch_panic;
+use millstream_base::same::Same;
 use millstream_base::{Budget, Limits};
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};

@@ -3,8 +3,8 @@
 use millstream_base::Feature;
 
 use super::{Frames, Given, Request};
-use crate::hidden::is_state;
 use crate::element_states::Tables;
+use crate::hidden::is_state;
 use crate::plan::Plan;
 
 impl Request {

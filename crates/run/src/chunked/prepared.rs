@@ -119,7 +119,9 @@ fn obstacle(plan: &Plan, bound: &Bound) -> PrepareError {
             StepOp::Call(id) => {
                 let instance = &plan.instances[id];
                 let reason = match &instance.kernel {
-                    Kernel::Function(_) | Kernel::ReadState(_) => "is not computed by arithmetic alone",
+                    Kernel::Function(_) | Kernel::ReadState(_) => {
+                        "is not computed by arithmetic alone"
+                    }
                     _ if instance.has_scopes() => "evaluates an input in another context",
                     _ if !is_plain(instance) => "has a value that is not made of numbers",
                     Kernel::Choose if !instance.is_lane_choice() => "chooses among no values",

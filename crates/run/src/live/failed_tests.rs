@@ -80,9 +80,8 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
 
 /// Bounds that end a wave after so many runs.
 fn within(n_runs: u64, n_before: u64) -> Within {
-    let receiver = move |done: &Done| match done.runs < n_runs {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    let receiver = move |done: &Done| {
+        if done.runs < n_runs { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let progress = Progress::new(receiver).every(Duration::ZERO);
     let watch = Watch::new(&Budget::default(), Some(&progress), Done::default());

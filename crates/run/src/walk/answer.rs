@@ -275,7 +275,8 @@ fn used_outputs(plan: &Plan) -> Vec<u64> {
         return used;
     }
     let outputs = plan.outputs.iter().map(|output| &output.source);
-    let kept = plan.state_writers.iter().flat_map(|writer| &writer.values).map(|value| &value.source);
+    let kept =
+        plan.state_writers.iter().flat_map(|writer| &writer.values).map(|value| &value.source);
     for source in plan.links.iter().chain(outputs).chain(kept) {
         used[source.step.index()] |= 1 << source.output.min(63);
     }

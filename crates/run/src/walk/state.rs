@@ -124,7 +124,8 @@ impl<M: Mode> Walk<'_, M> {
             }));
         }
         let is_first = self.store.state(slot) == State::Empty;
-        if let Some(writer) = self.plan.state_writers.iter().position(|writer| writer.reader == step)
+        if let Some(writer) =
+            self.plan.state_writers.iter().position(|writer| writer.reader == step)
             && is_first
         {
             self.state_calls.calls.push(Call { writer, frame, slot, n_asked: 0 });

@@ -285,7 +285,7 @@ fn agrees(
     }
     failures(expected, plan, answer)?;
     // Cached results are not computed again. Evaluators that select among arms leave plans with
-    // state_writers to others.
+    // state writers to others.
     let selects = selects(evaluator) && !plan.state_writers.is_empty();
     if !evaluator.caches_results() && !selects {
         elements(expected, (plan, request), answer, evaluator)?;

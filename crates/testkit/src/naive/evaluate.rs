@@ -309,8 +309,10 @@ pub(super) fn own_need(instance: &Instance) -> Option<Need> {
             let aspect: Aspect = *aspect;
             Some(Need { feature, level, aspect })
         }
-        Kernel::Form(_) | Kernel::Function(_) | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
-            None
-        }
+        Kernel::Form(_)
+        | Kernel::Function(_)
+        | Kernel::Pass
+        | Kernel::Choose
+        | Kernel::ReadState(_) => None,
     }
 }

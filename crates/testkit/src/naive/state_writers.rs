@@ -387,7 +387,8 @@ impl Model<'_> {
             }
             for (reader, at) in met {
                 let state_writers = self.program.state_writers.iter();
-                let values = state_writers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
+                let values =
+                    state_writers.filter(|(known, _)| *known == reader).flat_map(|(_, all)| all);
                 let mut axes = self.assumed_axes[&(reader, at)].clone();
                 let n_before = axes.len();
                 for link in values.map(|value| value.link).collect::<Vec<_>>() {

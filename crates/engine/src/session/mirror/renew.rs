@@ -118,7 +118,8 @@ impl Mirror {
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
         if let Some(keeps) = &instance.def.state {
             // Other delayed inputs are not taken apart.
-            let has_other_delay = instance.def.delayed.is_some() && !matches!(keeps, StateSpec::Past);
+            let has_other_delay =
+                instance.def.delayed.is_some() && !matches!(keeps, StateSpec::Past);
             if instance.has_scopes() || has_other_delay {
                 return Err(NotLive);
             }
