@@ -240,18 +240,21 @@ impl LiveGraph {
         }
         let selector = it.selector();
         let selected = &self.nodes[selector as usize];
+        let has_failed = !self.failed.is_empty() && self.failed.contains_key(&selector);
         if !selected.is_source() {
             let position = self.order.position(selector);
+            // A node that never had a value because an input has none is settled, though it is new.
+            let unsettled = if has_failed { Flags::PARKED } else { Flags::PARKED | Flags::NEW };
             let is_settled = is_passed_trusted
                 && position < self.cursor
                 && !self.is_rewound
-                && !selected.flags.has(Flags::PARKED | Flags::NEW)
+                && !selected.flags.has(unsettled)
                 && !self.dirty.contains(position);
             if !is_settled {
                 return None;
             }
         }
-        if !self.failed.is_empty() && self.failed.contains_key(&selector) {
+        if has_failed {
             return Some(false);
         }
         it.would_take(selected.value, arm as usize)

@@ -185,3 +185,24 @@ fn a_document_is_live_again_some_edits_after_what_has_no_live_node_went() {
     assert!(n_edits <= 16, "{n_edits}");
     assert!(is_live(by(2)));
 }
+
+#[test]
+fn a_failure_is_told_where_a_choice_with_a_failed_selector_reads_it_too() {
+    let edits = [
+        json!({ "edit": "set_input", "node": "picky", "input": "x", "to": -41 }),
+        json!({ "edit": "set_input", "node": "then", "input": "time", "to": { "from": "late.value" } }),
+    ];
+    let engine = engine();
+    let mut session = opened(&engine, &World::of_moments("test.picky").start, true);
+    for edit in &edits {
+        session.edit(&serde_json::from_value(edit.clone()).expect("an edit")).expect("it fits");
+    }
+    // Both moments of `which` read `picky`; the later one has no selector.
+    for (frame, name) in [(0, "y"), (0, "w"), (7, "y"), (7, "w"), (0, "w")] {
+        let ask = Ask { frame: Some(frame), ..Ask::output(name) };
+        let failures = session.eval(&ask).expect("it is answered").answer.failures;
+        let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["picky: it is below zero"], "{name} at frame {frame}");
+    }
+    compare(&mut session, &engine);
+}
