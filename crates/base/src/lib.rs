@@ -3,6 +3,7 @@
 //!
 //! This crate knows nothing of nodes, graphs or documents.
 
+pub mod ahead;
 pub mod budget;
 pub mod diagnostics;
 pub mod feature;
@@ -24,6 +25,7 @@ pub mod value;
 pub mod vector;
 pub mod virtual_array;
 
+pub use ahead::{AHEAD, read_ahead};
 pub use budget::{Budget, Ended};
 pub use feature::{Feature, FeatureSet, Need, NeedTable};
 pub use footprint::Footprint;

@@ -244,8 +244,9 @@ impl<'a> Lowering<'a> {
             CheckedKind::Wrong => true,
             CheckedKind::Group(body) => self.checked.bodies[*body].is_wrong,
             CheckedKind::Repeat(repeat) => self.repeats.of(repeat).is_none() || reads_wrong(),
-            CheckedKind::Call(instance) if matches!(instance.def.state, Some(StateSpec::Past)) => {
-                // What the first one reads counts for later ticks only.
+            CheckedKind::Call(instance)
+                if instance.def.state.as_ref().is_some_and(StateSpec::delays_first) =>
+            {
                 let mut sources = frame.body.sources_of(node).iter().skip(1);
                 sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)))
             }

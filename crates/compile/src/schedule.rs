@@ -3,14 +3,13 @@
 //! Instances and constants that no step uses stay behind. The order is that of the graph's ids
 //! where links allow it, which is the order of the document.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
-use millstream_base::FeatureSet;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::TooManyNeeds;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::path::Place;
+use millstream_base::{AHEAD, FeatureSet, read_ahead};
 use millstream_ir::graph::{ConstId, InstanceId};
 use millstream_ir::plan::{LinkKind, NeedClassId, Notes, PlanOutput};
 use millstream_ir::states::is_state;
@@ -31,8 +30,8 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
     let needs = needs(&graph, &order).map_err(|excess| too_many(&graph, &excess))?;
     let classes = classes(&graph, &order, &needs);
     let mut schedule = Schedule::new(&graph, order.len());
-    for block in order.chunks(TOUCHED) {
-        schedule.touch(&graph, block);
+    for block in order.chunks(AHEAD) {
+        schedule.read_inputs_ahead(&graph, block);
         for id in block {
             schedule.place(&graph, *id, &needs, classes[*id]);
         }
@@ -79,9 +78,6 @@ pub fn schedule(graph: Graph, fps: f64) -> Result<Plan, Diagnostics> {
         notes: Notes::default(),
     })
 }
-
-/// Number of nodes whose links are read from memory together.
-const TOUCHED: usize = 64;
 
 /// The nodes that become steps, in order.
 fn in_order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
@@ -219,13 +215,13 @@ impl Schedule {
         state_writers
     }
 
-    /// Reads the steps that nodes read from, as far as they are there. In one short loop these reads
-    /// from memory overlap; between others each would be waited for.
-    fn touch(&self, graph: &Graph, nodes: &[NodeId]) {
-        for link in nodes.iter().flat_map(|id| graph.inputs_of(*id)) {
+    /// Reads ahead the steps that nodes are linked to, as far as there are steps yet.
+    fn read_inputs_ahead(&self, graph: &Graph, nodes: &[NodeId]) {
+        let links = nodes.iter().flat_map(|id| graph.inputs_of(*id));
+        read_ahead(links.map(|link| {
             let step = self.step_of[link.node.index()] as usize;
-            black_box(self.linked.as_slice().get(step).map(|linked| linked.depth));
-        }
+            self.linked.as_slice().get(step).map(|linked| linked.depth)
+        }));
     }
 
     /// Appends the step of a node; the steps it reads from are there.

@@ -98,8 +98,8 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     groups.chain([BodyDef::root(document)]).collect()
 }
 
-/// Checks what could be read, and marks what was reported as an error. `reports_wrong` tells
-/// whether errors of loading are reported again.
+/// Checks the parts that loading could read, and marks the parts with errors as wrong.
+/// `reports_wrong` says whether errors of loading are reported again.
 fn check_readable(
     document: &Document,
     registry: &Registry,

@@ -5,14 +5,13 @@
 //! is [`Op::Gone`].
 
 use std::hash::{Hash, Hasher};
-use std::hint::black_box;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_base::same::Same;
-use millstream_base::{Type, Value};
+use millstream_base::{Type, Value, read_ahead};
 use millstream_node::Instance;
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -205,12 +204,10 @@ impl Graph {
         &self.links[node.first_link as usize..][..node.n_links as usize]
     }
 
-    /// Reads the nodes that these nodes are linked to. In one short loop these reads from memory
-    /// overlap; between others each would be waited for.
-    pub fn touch_inputs(&self, ids: &[NodeId]) {
-        for link in ids.iter().flat_map(|id| self.inputs_of(*id)) {
-            black_box(self.nodes[link.node].op);
-        }
+    /// Reads ahead the nodes that these nodes are linked to.
+    pub fn read_inputs_ahead(&self, ids: &[NodeId]) {
+        let links = ids.iter().flat_map(|id| self.inputs_of(*id));
+        read_ahead(links.map(|link| self.nodes[link.node].op));
     }
 
     /// The links of a node for rewriting.
@@ -286,6 +283,11 @@ impl Graph {
     /// The instances, also those that no node calls any more.
     pub fn instances(&self) -> &Arena<InstanceId, Arc<Instance>> {
         &self.instances
+    }
+
+    /// Whether an instance of the graph has this property. Instances of removed nodes count.
+    pub fn any_instance(&self, has: impl Fn(&Instance) -> bool) -> bool {
+        self.instances.as_slice().iter().any(|instance| has(instance))
     }
 
     /// The constants, also those that no node holds any more.

@@ -129,7 +129,7 @@ impl Reports {
 }
 
 /// The number of steps that the requested outputs may need.
-pub fn n_steps(plan: &Plan, bound: &Bound) -> u64 {
+fn n_steps(plan: &Plan, bound: &Bound) -> u64 {
     let upstream = plan.steps_upstream(&bound.outputs);
     let steps = plan.steps.iter();
     let calls = steps.filter(|(_, step)| matches!(step.op, StepOp::Call(_)));

@@ -51,7 +51,6 @@ choices! {
     }
 }
 
-/// The choices of a setting that names a [`Basis`].
 /// A number before scaling, blended from 32-bit words.
 #[derive(Clone, Copy)]
 struct Raw<'b> {
@@ -108,13 +107,38 @@ impl Basis {
     }
 }
 
-/// Sockets of all noises.
+/// Types of positions: in a plane or in space.
+const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
+
+/// Sockets of most noises.
 fn positioned() -> NodeDef {
+    placed(POSITIONS, "position: a number, or a point in two to four dimensions")
+}
+
+/// Sockets of noises at positions of these types.
+fn placed(positions: Among, about: &'static str) -> NodeDef {
     NodeDef::new("", "")
-        .generic("T", POSITIONS)
-        .input("position", T, "position: a number, or a point in two to four dimensions")
+        .generic("T", positions)
+        .input("position", T, about)
         .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
         .input_or("seed", Type::I32, 0.0, "random seed; different seeds give independent noises")
+}
+
+/// Sockets of noises in a plane or in space.
+fn placed_in_space() -> NodeDef {
+    placed(PLACES, "position: a point in two or three dimensions")
+}
+
+/// Adds the inputs that scale successive octaves.
+fn octaves(def: NodeDef) -> NodeDef {
+    let frequencies = "ratio of the frequencies of successive octaves";
+    let amplitudes = "ratio of the amplitudes of successive octaves";
+    def.input_or("lacunarity", Type::F32, 2.0, frequencies).input_or(
+        "roughness",
+        Type::F32,
+        0.5,
+        amplitudes,
+    )
 }
 
 /// Adds the setting that makes the noise repeat.

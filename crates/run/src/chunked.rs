@@ -3,10 +3,8 @@
 //! How a call proceeds. If the outputs depend on forms only, the plan runs as `stages`. Otherwise
 //! it is walked, in a mode in which a step of a form runs as part of its *region* (`region`,
 //! `cone`), and loops whose lists are folded are written out (`unrolled`). Fused forms are kept
-//! with the plan, buffers with the evaluator, so the second call is the quick one. The locks guard
-//! the state that calls at the same time share: each call takes a workspace out of the evaluator
-//! and returns it; forms are made under the lock of the plan, so that two calls do not make the
-//! same one.
+//! with the plan, made under its lock so that two evaluations at once do not make the same one;
+//! buffers are kept with the evaluator. So the second call is the quick one.
 
 mod cone;
 mod into;

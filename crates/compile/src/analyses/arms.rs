@@ -40,7 +40,7 @@ pub(super) fn expensive_choices(
     order: &[NodeId],
     regions: &[Option<InRegion>],
 ) -> Vec<NodeId> {
-    if !graph.instances().as_slice().iter().any(|instance| instance.is_lane_choice()) {
+    if !graph.any_instance(Instance::is_lane_choice) {
         return Vec::new();
     }
     let is_member = |id: &&NodeId| regions[id.index()].is_some() && arms_of(graph, **id).is_some();

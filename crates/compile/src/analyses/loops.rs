@@ -31,7 +31,7 @@ pub type LoopParts = LoopOf<NodeId, Source>;
 /// is topological. Cost: a few walks over nodes and links, and for each loop a walk over at most
 /// 4096 nodes.
 pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId, LoopMark> {
-    if !graph.instances().as_slice().iter().any(|instance| is_loop(instance)) {
+    if !graph.any_instance(is_loop) {
         return FxHashMap::default();
     }
     let is_list = |id: &&NodeId| graph.instance_of(**id).is_some_and(|call| is_loop(call));

@@ -148,7 +148,7 @@ pub fn needs(graph: &Graph, order: &[NodeId]) -> Result<Needs, Excess> {
     let mut flow = NeedFlow::default();
     let mut excess = Vec::new();
     let mut of = SideTable::new(graph.n_ids(), FeatureSet::NONE);
-    if !graph.instances().as_slice().iter().any(|instance| uses_context(instance)) {
+    if !graph.any_instance(uses_context) {
         return Ok(Needs { flow, of });
     }
     for id in order {

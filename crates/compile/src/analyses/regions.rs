@@ -80,7 +80,7 @@ impl Finding<'_> {
         for id in order {
             self.marks[*id] = if self.size(*id).is_some() { MEMBER } else { 0 };
         }
-        if !self.graph.instances().as_slice().iter().any(|instance| instance.has_scopes()) {
+        if !self.graph.any_instance(Instance::has_scopes) {
             return;
         }
         for id in order.iter().rev() {

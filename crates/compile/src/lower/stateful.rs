@@ -32,15 +32,16 @@ pub struct StatefulType {
 enum Work {
     /// A node gives the outputs, then the next state.
     Tick(Arc<Instance>),
-    /// A row of values moves on by one; this takes one of two.
+    /// Each value of a row moves on by one place. The instance picks the state, or the initial value
+    /// if there is no state.
     Past(Arc<Instance>),
-    /// What was given is given again, or a value is taken over; this takes one of two.
+    /// The last output is kept or replaced by the input. The instance picks one of the two.
     Held(Arc<Instance>),
 }
 
 /// Where the parts of a node with state are made.
 pub trait StatefulParts {
-    /// What the parts read.
+    /// A value that parts read.
     type Value: Clone;
     /// Why a part cannot be made.
     type Error;
@@ -75,8 +76,8 @@ pub trait StatefulParts {
 }
 
 impl StatefulType {
-    /// The type of an instance with state; `None` for other instances. `pick` gives the instance
-    /// that takes one of two values.
+    /// The type of an instance with state; `None` for other instances. `pick` makes the instance
+    /// that picks one of two values.
     pub fn of(instance: &Arc<Instance>, pick: impl FnOnce(Type) -> Arc<Instance>) -> Option<Self> {
         let keeps = instance.def.state.as_ref()?;
         let work = keeps.work_of(instance);
@@ -92,7 +93,7 @@ impl StatefulType {
     /// Whether a slot is delayed: it counts for later ticks only, and may depend on the node
     /// itself.
     pub fn is_delayed(&self, slot: usize) -> bool {
-        slot == 0 && matches!(self.work, Work::Past(_))
+        slot == 0 && self.instance.def.state.as_ref().is_some_and(StateSpec::delays_first)
     }
 
     /// The instance that computes outputs and next state, if one does.

@@ -6,14 +6,13 @@
 //! hash table.
 
 use std::hash::{Hash, Hasher};
-use std::hint::black_box;
-use std::num::NonZeroU32;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_ir::{Graph, NodeId, Op};
 use millstream_node::Class;
 use rustc_hash::FxHasher;
-use smallvec::SmallVec;
 
 use super::canonical::Canonical;
 use super::sweep::{Rule, sweep};
@@ -28,38 +27,14 @@ pub fn merge_duplicates(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Chang
     sweep(graph, cx, &[Rule::Merge])
 }
 
-/// The nodes visited by a sweep, by operation: a hash table whose entries have the hashes, so that
-/// finding an entry takes one read from memory.
+/// The nodes visited by a sweep, by operation.
 pub(super) struct Seen {
-    /// At most half full; each node stands at its hash or after it.
-    entries: Vec<Option<SeenNode>>,
-    n_nodes: usize,
-}
-
-#[derive(Clone, Copy)]
-struct SeenNode {
-    hash: NonZeroU32,
-    id: NodeId,
+    nodes: HashTable<NodeId>,
 }
 
 impl Seen {
     pub(super) fn new(graph: &Graph) -> Self {
-        let n = (2 * graph.len()).next_power_of_two().max(2);
-        Self { entries: vec![None; n], n_nodes: 0 }
-    }
-
-    fn place(&self, hash: NonZeroU32) -> usize {
-        hash.get() as usize & (self.entries.len() - 1)
-    }
-
-    /// Reads the entries of nodes that the sweep will visit. In a short loop these reads from memory
-    /// overlap; between others each would be waited for.
-    pub(super) fn touch(&self, graph: &Graph, canonical: &Canonical, nodes: &[NodeId]) {
-        let hashes = nodes.iter().map(|id| hash_of(graph, canonical, *id));
-        let hashes: SmallVec<[NonZeroU32; 64]> = hashes.collect();
-        for hash in hashes {
-            black_box(self.entries[self.place(hash)]);
-        }
+        Self { nodes: HashTable::with_capacity(graph.len()) }
     }
 
     /// An earlier node with the same operation; if there is none, `id` becomes it.
@@ -75,31 +50,14 @@ impl Seen {
         {
             return None;
         }
-        let hash = hash_of(graph, canonical, id);
-        let mut at = self.place(hash);
-        while let Some(known) = self.entries[at] {
-            if known.hash == hash && is_equal(graph, canonical, known.id, id) {
-                return (known.id != id).then_some(known.id);
+        let hash = |id: &NodeId| hash_of(graph, canonical, *id);
+        let equal = |other: &NodeId| is_equal(graph, canonical, *other, id);
+        match self.nodes.entry(hash(&id), equal, hash) {
+            Entry::Occupied(known) => (*known.get() != id).then(|| *known.get()),
+            Entry::Vacant(room) => {
+                room.insert(id);
+                None
             }
-            at = (at + 1) & (self.entries.len() - 1);
-        }
-        self.entries[at] = Some(SeenNode { hash, id });
-        self.n_nodes += 1;
-        if 2 * self.n_nodes > self.entries.len() {
-            self.grow();
-        }
-        None
-    }
-
-    /// Makes room for the constants that a sweep adds to the graph.
-    fn grow(&mut self) {
-        let larger = vec![None; 2 * self.entries.len()];
-        for known in std::mem::replace(&mut self.entries, larger).into_iter().flatten() {
-            let mut at = self.place(known.hash);
-            while self.entries[at].is_some() {
-                at = (at + 1) & (self.entries.len() - 1);
-            }
-            self.entries[at] = Some(known);
         }
     }
 }
@@ -112,13 +70,13 @@ fn op(graph: &Graph, canonical: &Canonical, id: NodeId) -> Op {
 }
 
 #[inline]
-fn hash_of(graph: &Graph, canonical: &Canonical, id: NodeId) -> NonZeroU32 {
+fn hash_of(graph: &Graph, canonical: &Canonical, id: NodeId) -> u64 {
     let mut state = FxHasher::default();
     op(graph, canonical, id).hash(&mut state);
     for link in graph.inputs_of(id) {
         link.hash(&mut state);
     }
-    NonZeroU32::new(state.finish() as u32).unwrap_or(NonZeroU32::MIN)
+    state.finish()
 }
 
 #[inline]

@@ -24,7 +24,7 @@ use crate::schedule::too_many;
 /// # Errors
 /// If the graph has a cycle or more than 64 different needs.
 pub fn nullify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
-    if !graph.instances().as_slice().iter().any(|instance| may_collapse(instance)) {
+    if !graph.any_instance(may_collapse) {
         return Ok(Changed::No);
     }
     let rules = [Rule::Collapse, Rule::Simplify, Rule::Fold, Rule::Merge];

@@ -41,7 +41,7 @@ const MODIFIERS: [&str; 2] = ["math.add", "math.multiply"];
 /// # Errors
 /// If the graph has a cycle, or the compilation was cancelled.
 pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diagnostics> {
-    if !graph.instances().as_slice().iter().any(|instance| is_resolvable(instance)) {
+    if !graph.any_instance(is_resolvable) {
         return Ok(Changed::No);
     }
     let order = crate::order(graph)?;

@@ -6,12 +6,12 @@
 //! node, and a sweep if anything can be simplified.
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_base::{Lane, Value};
+use millstream_base::{AHEAD, Lane, Value};
 use millstream_ir::{Graph, NodeId, Op, Source};
 use millstream_node::{Instance, Kernel, Law};
 
 use super::canonical::Canonical;
-use super::sweep::{Rule, TOUCHED, sweep};
+use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};
 
 /// Simplify.
@@ -22,10 +22,10 @@ pub fn simplify(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, Diag
     let canonical = Canonical::new(graph.instances());
     let ids: Vec<NodeId> = graph.ids().collect();
     let can_be_simpler = |ids: &[NodeId]| {
-        graph.touch_inputs(ids);
+        graph.read_inputs_ahead(ids);
         ids.iter().any(|id| simpler(graph, &canonical, *id).is_some())
     };
-    if !ids.chunks(TOUCHED).any(can_be_simpler) {
+    if !ids.chunks(AHEAD).any(can_be_simpler) {
         return Ok(Changed::No);
     }
     sweep(graph, cx, &[Rule::Simplify, Rule::Fold, Rule::Merge])

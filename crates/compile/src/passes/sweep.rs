@@ -5,9 +5,9 @@
 //! constant, and two nodes that now read the same are merged. A second sweep with the same rules
 //! finds nothing.
 
-use millstream_base::Value;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
+use millstream_base::{AHEAD, Value};
 use millstream_ir::{Graph, NodeId, Op, walk};
 
 use super::canonical::Canonical;
@@ -45,9 +45,6 @@ struct Sweep<'g> {
     changed: bool,
 }
 
-/// Number of nodes whose inputs and duplicates are read from memory together.
-pub(super) const TOUCHED: usize = 64;
-
 /// Runs one sweep.
 pub(super) fn sweep<'g>(
     graph: &'g mut Graph,
@@ -68,12 +65,9 @@ pub(super) fn sweep<'g>(
         changed: false,
         graph,
     };
-    for block in order.chunks(TOUCHED) {
+    for block in order.chunks(AHEAD) {
         if sweep.simplifies {
-            sweep.graph.touch_inputs(block);
-        }
-        if let Some(seen) = &sweep.seen {
-            seen.touch(sweep.graph, &sweep.canonical, block);
+            sweep.graph.read_inputs_ahead(block);
         }
         for id in block {
             cx.check_cancelled()?;

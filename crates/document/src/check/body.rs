@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::Type;
+use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
 use millstream_node::convert::convertible;
 
@@ -22,9 +22,6 @@ use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::model::{Document, InputValue, OutputFrom};
 use crate::problems::Problems;
-
-/// Number of nodes whose links are read from memory together.
-const TOUCHED: usize = 32;
 
 /// Checks the bodies of a document; what they share is kept.
 pub(super) struct Checker<'d, 'c> {
@@ -133,8 +130,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         }
         let mut first_slot = Vec::with_capacity(def.nodes.len() + 1);
         for (i, (name, node)) in def.nodes.iter().enumerate() {
-            if i.is_multiple_of(TOUCHED) {
-                linker.names.touch(def.nodes.values_from(i).take(TOUCHED));
+            if i.is_multiple_of(AHEAD) {
+                linker.names.read_links_ahead(def.nodes.values_from(i).take(AHEAD));
             }
             first_slot.push(linker.slots.len() as u32);
             let at = def.at().part(Part::Node(name));

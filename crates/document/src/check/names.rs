@@ -1,9 +1,9 @@
 //! What names mean in a body: its inputs, and the outputs of its nodes.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 use millstream_base::pages::room_in_huge_pages;
+use millstream_base::read_ahead;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -83,15 +83,13 @@ impl ByAddress {
 }
 
 impl BodyNames<'_, '_> {
-    /// Reads what resolving the links of some nodes will read. In one short loop these reads from
-    /// memory overlap; one after the other they take most of the time of checking a large body.
-    pub(super) fn touch<'n>(&self, nodes: impl Iterator<Item = &'n Node>) {
-        for (_, input) in nodes.flat_map(|node| node.inputs.iter()) {
-            if let InputValue::Link(link) = &input.value {
-                let node = self.by_address.get(&link.node);
-                black_box(node.map(|node| self.node_shapes[node]));
-            }
-        }
+    /// Reads ahead the shapes of the nodes that some nodes are linked to. Without that, waiting for
+    /// memory takes most of the time of checking a large body.
+    pub(super) fn read_links_ahead<'n>(&self, nodes: impl Iterator<Item = &'n Node>) {
+        read_ahead(nodes.flat_map(|node| node.inputs.iter()).map(|(_, input)| {
+            let InputValue::Link(link) = &input.value else { return None };
+            self.by_address.get(&link.node).map(|node| self.node_shapes[node])
+        }));
     }
 }
 

@@ -23,19 +23,19 @@ use crate::references::Reference;
 use crate::spot::Spot;
 use crate::wrong::WrongPart;
 
-/// So many shapes and instances are kept; then it begins with none.
+/// The number of shapes and instances at which the cache is emptied.
 const MOST_KEPT: usize = 1024;
 
-/// A node that was checked by itself. What it reads is known to the caller as a `P`.
+/// A node that was checked by itself. `P` is the caller's type for the things that it reads.
 #[derive(Clone, Debug)]
 pub struct SingleNode<P> {
-    /// What it does; the body of a group or repeat is that of the group that the node names.
+    /// Its kind; the body of a group or repeat is that of the group that the node names.
     pub kind: CheckedKind,
-    /// What goes in, one for each input of the instance, of the group or of the muted node.
+    /// Its sources, one for each input of the instance, of the group or of the muted node.
     pub sources: Vec<SingleSource<P>>,
 }
 
-/// What goes into a slot of a node.
+/// The source of a slot.
 #[derive(Clone, Debug)]
 pub enum SingleSource<P> {
     /// A literal or a default, of the type of the slot.
@@ -55,9 +55,9 @@ pub struct NodeChecker {
 }
 
 impl NodeChecker {
-    /// Checks a node of a document by the types of what it reads, which `find` finds. A type that
-    /// is not known makes the node wrong, unless it counts for later ticks only or the node stands
-    /// for its group.
+    /// Checks a node of a document. `find` gives the type of each value that the node reads, with
+    /// the thing that has the value. A missing type makes the node wrong, unless the value counts
+    /// for later ticks only or the node stands for its group.
     ///
     /// `None` if something is wrong with the node; checking the document tells why. It is the same
     /// registry for all nodes.

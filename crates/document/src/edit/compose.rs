@@ -109,7 +109,7 @@ impl Editor {
                 |source| matches!(source, InputValue::Input(input) if input == name),
             )?;
         }
-        for (user_body, slot) in self.uses_of_body(body) {
+        for (user_body, slot) in self.users_of_group(body) {
             if let Some((node, _)) = self.nodes(user_body).at(slot) {
                 let node = Arc::clone(node);
                 self.set_input(user_body, &node, name, None, None, done)?;
@@ -126,7 +126,7 @@ impl Editor {
         done: &mut Done,
     ) -> Result<(), Refusal> {
         self.output_slot(body, name)?;
-        for (user_body, slot) in self.uses_of_body(body) {
+        for (user_body, slot) in self.users_of_group(body) {
             let Some((node, _)) = self.nodes(user_body).at(slot) else { continue };
             let link = Link { node: Arc::clone(node), output: Arc::clone(name) };
             for user in self.index(user_body).users_of(&link.node) {

@@ -462,11 +462,6 @@ impl Editor {
         self.know_use(body, slot);
     }
 
-    /// The nodes that use the group of a body.
-    pub(super) fn uses_of_body(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
-        self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
-    }
-
     /// The nodes that use a group.
     pub(super) fn uses_of(&self, group: &str) -> SmallVec<[(BodyKey, u32); 4]> {
         self.uses.get(group).into_iter().flatten().copied().collect()

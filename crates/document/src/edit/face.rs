@@ -121,7 +121,7 @@ impl Editor {
         let (inputs, index) = (self.view(body).inputs, self.index(body));
         let is_taken = |name: &str| inputs.contains_key(name) || index.of_inputs.contains_key(name);
         check_name(|| self.path(body, ""), "an input", to, is_taken)?;
-        let uses = self.uses_of_body(body);
+        let uses = self.users_of_group(body);
         for (user_body, slot) in &uses {
             let (node, user) = self.nodes(*user_body).at(*slot).expect("uses exist");
             if user.inputs.get(from).is_some() && user.inputs.get(to).is_some() {
@@ -247,7 +247,7 @@ impl Editor {
         let outputs = self.view(body).outputs;
         let is_taken = |name: &str| outputs.contains_key(name);
         check_name(|| self.path(body, ""), "an output", to, is_taken)?;
-        let uses = self.uses_of_body(body);
+        let uses = self.users_of_group(body);
         let reads = |editor: &Self, output: &Name| {
             uses.iter().any(|(body, slot)| editor.reads_output(*body, *slot, output))
         };

@@ -101,8 +101,8 @@ impl Editor {
         self.index(body).of_inputs.get(input).into_iter().flatten().copied().collect()
     }
 
-    /// The nodes that use a group, by body and slot.
+    /// The nodes that use a group, by body and slot; none use the document itself.
     pub fn users_of_group(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
-        self.uses_of_body(body)
+        self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
     }
 }

@@ -199,7 +199,7 @@ impl<'t> Reader<'t> {
         }
         let n_left = self.text.len() - self.cursor.position();
         if at.group.is_empty() && key == "nodes" && n_left >= LARGE {
-            // What is not used of the room takes addresses only.
+            // Room that stays unused takes addresses, but no memory.
             things.reserve(n_left / BYTES_PER_NODE);
         }
         while let Some(name) = self.cursor.next_key() {

@@ -17,7 +17,7 @@ use super::settings::{fits, one};
 use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
 
-/// What is asked of a session, for one evaluation.
+/// A request to a session, for one evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
     /// The outputs; all if there are none.
@@ -96,7 +96,7 @@ impl Evaluated {
         }
     }
 
-    /// What became of each node, if that was recorded; see [`run_log`](crate::run_log).
+    /// The runs of each node, if they were recorded; see [`run_log`](crate::run_log).
     pub fn runs(&self) -> Vec<NodeRun> {
         match &self.log {
             Log::OfPlan(plan) => {
@@ -254,7 +254,7 @@ impl Session {
         Some(Ok(done))
     }
 
-    /// What an evaluation by the mirror may use, if that matters.
+    /// The bounds of an evaluation by the mirror, if they matter.
     pub(super) fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
         let total = Done::totals(mirror.n_calls() as u64, 1);
@@ -392,7 +392,7 @@ impl Session {
     }
 }
 
-/// What an evaluation is for.
+/// The purpose of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
     /// Outputs; state does not change.

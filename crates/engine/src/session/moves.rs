@@ -91,7 +91,7 @@ pub(super) fn may_move(edit: &Edit) -> bool {
     match &edit.change {
         EditKind::RenameNode { .. } | EditKind::Group { .. } | EditKind::Ungroup { .. } => true,
         EditKind::Batch { edits } => edits.iter().any(|edit| match &edit.change {
-            // What takes the others back adds nodes with the ids that they had.
+            // The inverses of the others add nodes with the ids that they had.
             EditKind::AddNodes { nodes } => nodes.iter().any(|node| node.id.is_some()),
             EditKind::AddGroup { ids, .. } => ids.is_some(),
             _ => may_move(edit),

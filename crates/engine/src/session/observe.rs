@@ -32,7 +32,7 @@ pub(super) struct Observers {
 /// or edited.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    /// What each evaluation may use; see [`Ask::limits`].
+    /// The limits of each evaluation; see [`Ask::limits`].
     pub limits: Limits,
     /// Each evaluation ends when it takes longer.
     pub time: Option<Duration>,
@@ -50,7 +50,7 @@ struct Observer {
     callback: Callback,
 }
 
-/// What came of telling the observers last.
+/// The result of the last call of the observers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Callbacks that were called.
@@ -92,7 +92,7 @@ impl Session {
         self.observers.all.len() < before
     }
 
-    /// What came of telling the observers last.
+    /// The result of the last call of the observers.
     pub fn pushed(&self) -> &Pushed {
         &self.observers.last
     }

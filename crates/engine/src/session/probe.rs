@@ -222,7 +222,7 @@ impl Session {
     }
 }
 
-/// What a socket of a node of a body is linked to, or the constant there.
+/// The source of a socket of a node of a body: a link or a constant.
 fn found(
     checked: &Checked,
     body: &Body,

@@ -12,21 +12,21 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What the session sends.
+/// A job for the thread.
 pub(super) enum Job<D, I> {
-    /// To be dropped.
+    /// A value to drop.
     Drop(D),
-    /// To be compiled.
+    /// A document to compile, with the number of the last edit.
     Make(u64, I),
-    /// What is to be compiled is waited for.
+    /// The session waits for the plan of the last document.
     Hurry,
 }
 
-/// The side of the thread: what is to be compiled.
+/// The side of the thread: the document that waits for compilation.
 pub(super) struct Worker<I> {
     /// The last document that came, and for which edit.
     to_make: Option<(u64, I)>,
-    /// What is to be compiled is waited for.
+    /// Whether the session waits for its plan.
     is_hurried: bool,
 }
 
@@ -35,8 +35,7 @@ impl<I> Worker<I> {
         Self { to_make: None, is_hurried: false }
     }
 
-    /// Takes a job; what was to be compiled before is not asked for any more. Says whether there is
-    /// something else to compile now.
+    /// Takes a job; a new document replaces one that waits. Says whether the job was a document.
     pub(super) fn accept<D>(&mut self, job: Job<D, I>) -> bool {
         let is_new = matches!(job, Job::Make(..));
         match job {
@@ -47,7 +46,7 @@ impl<I> Worker<I> {
         is_new
     }
 
-    /// Compiles, if there is something to compile.
+    /// Compiles the document that waits, if there is one.
     pub(super) fn step<O>(&mut self, make: impl FnOnce(I) -> O) -> Option<(u64, O)> {
         let (number, what) = self.to_make.take()?;
         self.is_hurried = false;
@@ -55,7 +54,7 @@ impl<I> Worker<I> {
     }
 }
 
-/// The side of the session: what it runs, and after which edit it stands.
+/// The side of the session: the plan that it runs, and the number of the last edit.
 pub(super) struct Current<O> {
     edit: u64,
     running: O,
@@ -80,20 +79,20 @@ impl<O> Current<O> {
         self.edit
     }
 
-    /// Runs something else from an edit on; gives what ran before.
+    /// Runs another plan from an edit on; gives the plan before.
     pub(super) fn edited(&mut self, running: O) -> O {
         self.edit += 1;
         self.is_optimised = false;
         std::mem::replace(&mut self.running, running)
     }
 
-    /// Runs something, made on this side, for the last edit.
+    /// Runs a plan that was made on this side, for the last edit.
     pub(super) fn run(&mut self, running: O) {
         self.running = running;
     }
 
-    /// Takes over what was compiled, unless something was edited since; gives what is not needed
-    /// any more.
+    /// Takes over a compiled plan, unless there was an edit since; gives the plan that is not
+    /// needed any more.
     pub(super) fn offer(&mut self, edit: u64, made: O) -> O {
         if edit != self.edit || self.is_optimised {
             return made;
@@ -103,7 +102,7 @@ impl<O> Current<O> {
     }
 }
 
-/// What came of waiting for the thread.
+/// The result of waiting for the thread.
 pub(super) enum Waited<O> {
     Made(u64, O),
     NotYet,
@@ -118,8 +117,8 @@ pub(super) struct Background<D, I, O> {
 }
 
 impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O> {
-    /// Starts the thread. It compiles when nothing else came to be compiled for as long as it took
-    /// the last time, at most for so long.
+    /// Starts the thread. It compiles a document when no other followed for as long as the last
+    /// compilation took, or for `longest_calm` if that is shorter.
     pub(super) fn new(
         longest_calm: Duration,
         mut make: impl FnMut(I) -> O + Send + 'static,
@@ -149,15 +148,15 @@ impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O
         Self { jobs, made }
     }
 
-    /// Hands a job over. A thread that is gone does nothing; then what runs keeps running.
+    /// Hands a job over. If the thread is gone, nothing happens and the session keeps its plan.
     pub(super) fn send(&self, job: Job<D, I>) {
         // The job is dropped here if the thread is gone.
         let _ = self.jobs.send(job);
     }
 
-    /// What was compiled meanwhile.
+    /// The plan that was compiled meanwhile, if there is one.
     pub(super) fn take(&self) -> Option<(u64, O)> {
-        // There is nothing yet, or the thread is gone: what runs keeps running.
+        // If the thread is gone, the session keeps its plan.
         self.made.try_recv().ok()
     }
 
@@ -171,9 +170,9 @@ impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O
     }
 }
 
-/// Waits until nothing came to be compiled for so long, or somebody is in a hurry: while somebody
-/// edits all the time, results would come too late to be of use, and take time from the frames.
-/// False if the session is gone.
+/// Waits until no document came for this time, or the session waits for its plan: during steady
+/// edits a plan would come too late to be of use, and take time from the frames. False if the
+/// session is gone.
 fn wait_for_calm<D, I>(
     worker: &mut Worker<I>,
     inbox: &Receiver<Job<D, I>>,

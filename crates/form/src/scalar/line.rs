@@ -70,7 +70,7 @@ impl Passed {
         })
     }
 
-    /// What is passed on after a result of lane `lane`.
+    /// The last results after one more, of lane `lane`.
     #[inline(always)]
     fn after(mut self, lane: Lane, bits: u64) -> Self {
         match lane {

@@ -37,6 +37,11 @@ pub enum StateSpec {
 }
 
 impl StateSpec {
+    /// Whether input 0 counts for later ticks only, so that it may depend on the node itself.
+    pub fn delays_first(&self) -> bool {
+        matches!(self, Self::Past)
+    }
+
     /// The node that computes a tick of an instance; `None` if values only move.
     ///
     /// # Panics

@@ -4,7 +4,7 @@ use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::{NodeDef, Registry, Settings};
 
-use super::{ABOUT_FAR, Basis, period, positioned, scaled, seed_words, tiling};
+use super::{ABOUT_FAR, Basis, octaves, period, positioned, scaled, seed_words, tiling};
 use crate::shape::{form_kernel, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -134,19 +134,7 @@ impl Kind {
         };
         tiling(def)
             .sockets_by_settings(move |settings| {
-                let def = positioned()
-                    .input_or(
-                        "lacunarity",
-                        Type::F32,
-                        2.0,
-                        "ratio of the frequencies of successive octaves",
-                    )
-                    .input_or(
-                        "roughness",
-                        Type::F32,
-                        0.5,
-                        "ratio of the amplitudes of successive octaves",
-                    );
+                let def = octaves(positioned());
                 let extra = |def: NodeDef, (name, default, about): &Extra| {
                     def.input_or(*name, Type::F32, *default, *about)
                 };

@@ -4,20 +4,17 @@ use std::f64::consts::TAU;
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, Default, NodeDef, Registry};
+use millstream_node::{Default, NodeDef, Registry};
 
 use super::cell::{Site, neighbors};
 use super::lattice::{DRAWN, draw, shuffled};
-use super::{ABOUT_FAR, ABOUT_TILES, period, scaled, seed_words, tiling};
+use super::{ABOUT_FAR, ABOUT_TILES, period, placed_in_space, scaled, seed_words, tiling};
 use crate::shape::{T, form_by_settings, sockets_of};
 use crate::vector::dot;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(gabor());
 }
-
-/// Types of positions: in a plane or in space.
-const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
 
 /// By dimension, for one patch per cell and stripes that are not too wide: scales the standard
 /// deviation over all positions to a quarter. The mean of the squared envelope over a cell is that
@@ -45,16 +42,7 @@ fn gabor() -> NodeDef {
     .integer("patches", (1, 16), 4, "number of patches per cell");
     tiling(def)
         .sockets_by_settings(|settings| {
-            let def = NodeDef::new("", "")
-                .generic("T", PLACES)
-                .input("position", T, "position: a point in two or three dimensions")
-                .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
-                .input_or(
-                    "seed",
-                    Type::I32,
-                    0.0,
-                    "random seed; different seeds give independent noises",
-                )
+            let def = placed_in_space()
                 .input_or("frequency", Type::F32, 2.0, "number of stripes per cell")
                 .input_or(
                     "direction",

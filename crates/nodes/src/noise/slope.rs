@@ -2,11 +2,14 @@
 
 use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Among, NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
 
 use super::lattice::{Axis, DRAWN, axes, corner, draw, fade};
 use super::perlin::SCALES;
-use super::{ABOUT_FAR, ABOUT_TILES, period, positioned, scaled, seed_words, tiling};
+use super::{
+    ABOUT_FAR, ABOUT_TILES, octaves, period, placed_in_space, positioned, scaled, seed_words,
+    tiling,
+};
 use crate::shape::{T, form_by_settings, sockets_of};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -84,9 +87,6 @@ fn slope() -> NodeDef {
         }))
 }
 
-/// Types of positions: in a plane or in space.
-const PLACES: Among = Among::These(&[Type::VEC2, Type::VEC3]);
-
 fn curl() -> NodeDef {
     let def = NodeDef::new("noise.curl", "Curl noise: a turbulent flow without divergence")
         .details(format!(
@@ -100,28 +100,7 @@ fn curl() -> NodeDef {
         .integer("octaves", (1, 16), 1, "number of octaves");
     tiling(def)
         .sockets_by_settings(|settings| {
-            let mut def = NodeDef::new("", "").generic("T", PLACES);
-            def = def
-                .input("position", T, "position: a point in two or three dimensions")
-                .input_or("scale", Type::F32, 1.0, "factor of the position: cells per unit")
-                .input_or(
-                    "seed",
-                    Type::I32,
-                    0.0,
-                    "random seed; different seeds give independent noises",
-                )
-                .input_or(
-                    "lacunarity",
-                    Type::F32,
-                    2.0,
-                    "ratio of the frequencies of successive octaves",
-                )
-                .input_or(
-                    "roughness",
-                    Type::F32,
-                    0.5,
-                    "ratio of the amplitudes of successive octaves",
-                );
+            let def = octaves(placed_in_space());
             let def = period(def, settings.flag("tile"));
             Ok(sockets_of(&def.output("value", T, "velocity, of magnitude about 1")))
         })

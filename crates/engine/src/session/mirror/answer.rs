@@ -228,7 +228,7 @@ impl Mirror {
         new
     }
 
-    /// What became of each call since the log was started.
+    /// The run of each call since the log was started.
     pub(in crate::session) fn end_log(
         &mut self,
         editor: &Editor,

@@ -12,7 +12,7 @@ use millstream_run::live::NodeNumber;
 
 use super::{Kind, Mirror, Operand, Operands, Use};
 
-/// What a reference within a body leads to.
+/// The target of a reference within a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Read<'e> {
     Input(&'e Arc<str>),
@@ -34,7 +34,7 @@ impl Mirror {
         checked
     }
 
-    /// What a node or output of a body reads, with its type; `None` if that is wrong.
+    /// The operand that a node or output of a body reads, with its type; `None` if it is wrong.
     fn find<'e>(
         &self,
         editor: &Editor,

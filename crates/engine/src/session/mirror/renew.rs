@@ -7,7 +7,7 @@ use millstream_base::Type;
 use millstream_compile::lower::StatefulType;
 use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
-use millstream_node::{Instance, StateSpec};
+use millstream_node::Instance;
 use millstream_run::live::{NodeNumber, can_be_live};
 use smallvec::SmallVec;
 
@@ -116,10 +116,9 @@ impl Mirror {
 
     /// The kind of a node that calls a node type.
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
-        if let Some(keeps) = &instance.def.state {
+        if let Some(state) = &instance.def.state {
             // Other delayed inputs are not taken apart.
-            let has_other_delay =
-                instance.def.delayed.is_some() && !matches!(keeps, StateSpec::Past);
+            let has_other_delay = instance.def.delayed.is_some() && !state.delays_first();
             if instance.has_scopes() || has_other_delay {
                 return Err(NotLive);
             }
@@ -193,7 +192,7 @@ impl Mirror {
         !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
     }
 
-    /// The same for a node with state.
+    /// As [`renew_in`](Self::renew_in), for a node with state.
     fn renew_stateful(
         &mut self,
         queue: &mut Queue<'_>,
