@@ -69,7 +69,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "document",
         "at checked cursor fields free_name layout named spot view model wrong builder \
-         problems range references save upgrade load check edit",
+         problems range references order grain save upgrade load check edit",
     ),
     (
         "ir",
@@ -90,7 +90,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "engine",
-        "diagnostics document error live prepared register run_log values program engine \
+        "diagnostics document error live prepared register run_log sound values program engine \
          interface deploy evaluate explain session twice",
     ),
 ];

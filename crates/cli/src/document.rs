@@ -11,7 +11,7 @@ use millstream_io::{Budget, IoError, Spot};
 use crate::outcome::{Exit, Message, Stop};
 use crate::piped;
 use crate::problems::{self, Lines};
-use crate::terminal::{self, tell};
+use crate::terminal::{self, tell, visible};
 
 /// The text of a document with its name in messages.
 #[derive(Debug)]
@@ -64,6 +64,29 @@ pub(crate) fn load(engine: &Engine, text: &Text) -> Result<Program, Error> {
 /// Compiles a document; its problems are shown on the standard error.
 pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
     load(engine, text).map_err(|error| shown(text, error))
+}
+
+/// As [`compile`], for certain outputs: errors on which these do not depend are shown, and do not
+/// matter.
+pub(crate) fn compile_for(
+    engine: &Engine,
+    text: &Text,
+    outputs: &[String],
+) -> Result<Program, Stop> {
+    let error = match load(engine, text) {
+        Err(error @ Error::Document(_)) if !outputs.is_empty() => error,
+        loaded => return loaded.map_err(|error| shown(text, error)),
+    };
+    let (program, problems) = engine.load_partly(&text.bytes);
+    let has_all = |program: &Program| {
+        outputs.iter().all(|name| program.outputs().iter().any(|it| *it.name == **name))
+    };
+    let Some(program) = program.filter(has_all) else { return Err(shown(text, error)) };
+    tell(&rendered(text, &problems));
+    let names: Vec<String> = outputs.iter().map(|name| format!("`{}`", visible(name))).collect();
+    let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
+    tell(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
+    Ok(program)
 }
 
 /// Shows the problems of a document.

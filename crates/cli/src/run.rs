@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use millstream::{Answer, Limits, LogDetail, Program, Request};
 use millstream_io::Budget;
 
-use crate::document::{compile, read_until};
+use crate::document::{compile_for, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     // While only a document is read or compiled, Ctrl-C ends the program at once.
     let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
-    let program = compile(&engine, &text)?;
+    let program = compile_for(&engine, &text, &args.outputs)?;
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
         let text = "--save and --format json would both write to the standard output";

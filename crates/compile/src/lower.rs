@@ -5,6 +5,9 @@
 //! Where a value crosses the border of a group, or a muted node, that states another type, it is
 //! converted there: the border leaves no other trace. All other conversions are a pass.
 //!
+//! A group whose outputs are needed before all of its inputs are there is entered several times: each
+//! time the nodes are made that can be, and one id without a node stands for what is not there yet.
+//!
 //! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
 //! group: one id without a node stands for all that has no value.
 
@@ -97,6 +100,7 @@ pub(crate) fn lowered_body(
         repeats,
         captures: FxHashMap::default(),
         nowhere: checked.is_partial.then(|| graph.add_gap()),
+        pending: enters_again(checked).then(|| graph.add_gap()),
         graph,
         converter: Converter::new(registry.conversion()),
         literals: SideTable::for_arena(&checked.bodies, Vec::new()),
@@ -116,6 +120,11 @@ pub(crate) fn lowered_body(
     lowering.graph
 }
 
+/// Whether a body enters a group several times.
+fn enters_again(checked: &Checked) -> bool {
+    checked.bodies.iter().map(|(_, body)| body).any(|body| body.order.len() > body.nodes.len())
+}
+
 /// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.
 #[derive(Clone, Copy)]
 struct Became(u32);
@@ -127,6 +136,8 @@ struct Frame<'a> {
     body_id: BodyId,
     body: &'a Body,
     nowhere: Option<NodeId>,
+    /// Stands for nodes that are not made.
+    not_made: Option<NodeId>,
     path: PathId,
     /// Next position in the body's order.
     at: usize,
@@ -136,6 +147,8 @@ struct Frame<'a> {
     pool: Vec<Source>,
     /// Which of what is kept comes from sources that are not made yet.
     later: Vec<(u32, From)>,
+    /// The uses of groups some inputs of which are not there yet, by the position of the node.
+    open: FxHashMap<u32, Frame<'a>>,
 }
 
 struct Lowering<'a> {
@@ -147,6 +160,8 @@ struct Lowering<'a> {
     captures: FxHashMap<Need, Arc<Instance>>,
     /// What stands for values that are wrong, in a partial document.
     nowhere: Option<NodeId>,
+    /// What stands for values that are not there yet, where groups are entered several times.
+    pending: Option<NodeId>,
     graph: Graph,
     converter: Converter<'a>,
     /// The constant of each literal of each body, once the body was met.
@@ -181,17 +196,18 @@ impl<'a> Lowering<'a> {
             let Some(&position) = frame.body.order.get(frame.at) else {
                 let done = stack.pop().expect("the frame at hand is on the stack");
                 match stack.last_mut() {
-                    Some(outer) => self.finish_group(&done, outer),
+                    Some(outer) => self.finish_group(done, outer),
                     None => self.finish_root(&done),
                 }
-                self.spare.push(done);
                 continue;
             };
             let node = &frame.body.nodes[position as usize];
-            if let Some(nowhere) = self.nowhere
-                && self.is_lost(frame, node)
-            {
-                frame.became[position as usize] = Became(nowhere.index() as u32);
+            if frame.is_done(position, self.pending) {
+                frame.at += 1;
+                continue;
+            }
+            if let Some(missing) = self.missing(frame, node) {
+                frame.became[position as usize] = Became(missing.index() as u32);
                 frame.at += 1;
                 continue;
             }
@@ -226,7 +242,8 @@ impl<'a> Lowering<'a> {
                     frame.at += 1;
                 }
                 CheckedKind::Group(body) => {
-                    let inner = self.enter(frame, node, *body);
+                    let again = frame.open.remove(&position);
+                    let inner = self.enter(frame, node, *body, again);
                     stack.push(inner);
                 }
                 CheckedKind::Wrong => unreachable!("only partial documents have wrong nodes"),
@@ -234,28 +251,36 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a node of a partial document gives nothing in this use of its body: it is wrong, or
-    /// something that it reads is. One that stands for its group may give something all the same.
-    fn is_lost(&self, frame: &Frame<'a>, node: &CheckedNode) -> bool {
-        let mut sources = frame.body.sources_of(node).iter();
-        let mut reads_wrong =
-            || sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)));
-        match &node.kind {
-            CheckedKind::Wrong => true,
-            CheckedKind::Group(body) => self.checked.bodies[*body].is_wrong,
-            CheckedKind::Repeat(repeat) => self.repeats.of(repeat).is_none() || reads_wrong(),
-            CheckedKind::Call(instance)
-                if instance.def.state.as_ref().is_some_and(StateSpec::delays_first) =>
-            {
-                let mut sources = frame.body.sources_of(node).iter().skip(1);
-                sources.any(|source| self.is_wrong(frame.source(&self.literals, *source)))
-            }
-            CheckedKind::Call(_) | CheckedKind::Muted(_) => reads_wrong(),
+    /// What stands for the outputs of a node that gives nothing in this use of its body: it is
+    /// wrong, or something that it reads is, or is not there yet. A node that stands for its group
+    /// may give something all the same.
+    fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
+        if self.nowhere.is_none() && self.pending.is_none() {
+            return None;
         }
+        let n_delayed = match &node.kind {
+            CheckedKind::Wrong => return self.nowhere,
+            CheckedKind::Group(body) => {
+                return self.nowhere.filter(|_| self.checked.bodies[*body].is_wrong);
+            }
+            CheckedKind::Repeat(repeat) if self.repeats.of(repeat).is_none() => {
+                return self.nowhere;
+            }
+            CheckedKind::Call(instance) => {
+                let delays = instance.def.state.as_ref().is_some_and(StateSpec::delays_first);
+                usize::from(delays)
+            }
+            CheckedKind::Repeat(_) | CheckedKind::Muted(_) => 0,
+        };
+        let sources = frame.body.sources_of(node).iter().skip(n_delayed);
+        let mut sources = sources.map(|source| frame.source(&self.literals, *source));
+        sources.find(|source| self.has_no_node(*source)).map(|source| source.node)
     }
 
-    fn is_wrong(&self, source: Source) -> bool {
-        self.nowhere == Some(source.node)
+    /// Whether a source is wrong or not there yet.
+    fn has_no_node(&self, source: Source) -> bool {
+        let node = Some(source.node);
+        node == self.nowhere || node == self.pending
     }
 
     /// A frame at the start of a body, whose literals become constants if they are not yet.
@@ -270,39 +295,63 @@ impl<'a> Lowering<'a> {
             body_id: id,
             body,
             nowhere: self.nowhere,
+            not_made: self.pending.or(self.nowhere),
             path,
             at: 0,
             inputs: Vec::new(),
             became: Vec::new(),
             pool: Vec::new(),
             later: Vec::new(),
+            open: FxHashMap::default(),
         });
         (frame.body_id, frame.body, frame.path, frame.at) = (id, body, path, 0);
         frame.inputs.clear();
         frame.inputs.extend_from_slice(inputs);
         frame.became.clear();
         // Nodes of a cycle may be read before they are made.
-        let not_made = self.nowhere.map_or(POOLED, |nowhere| nowhere.index() as u32);
+        let not_made = frame.not_made.map_or(POOLED, |id| id.index() as u32);
         frame.became.resize(body.nodes.len(), Became(not_made));
         frame.pool.clear();
         frame.later.clear();
+        frame.open.clear();
         frame
     }
 
-    /// The frame of a group's body; its inputs are converted to what they state.
-    fn enter(&mut self, outer: &Frame<'a>, node: &CheckedNode, id: BodyId) -> Frame<'a> {
-        let path = self.graph.paths.child(outer.path, Arc::clone(&node.name));
+    /// The frame of a group's body, perhaps as it was left before; its inputs are converted to what
+    /// they state.
+    fn enter(
+        &mut self,
+        outer: &Frame<'a>,
+        node: &CheckedNode,
+        id: BodyId,
+        again: Option<Frame<'a>>,
+    ) -> Frame<'a> {
+        let path = match &again {
+            Some(frame) => frame.path,
+            None => self.graph.paths.child(outer.path, Arc::clone(&node.name)),
+        };
         let body = &self.checked.bodies[id];
         let mut inputs = std::mem::take(&mut self.scratch);
         inputs.clear();
-        for (source, input) in outer.body.sources_of(node).iter().zip(&body.inputs) {
+        for (at, (source, input)) in
+            outer.body.sources_of(node).iter().zip(&body.inputs).enumerate()
+        {
+            let known = again.as_ref().map(|frame| frame.inputs[at]);
             let source = outer.source(&self.literals, *source);
-            inputs.push(match self.nowhere {
-                Some(nowhere) if input.is_wrong => Source::first(nowhere),
-                Some(_) | None => self.converted(source, input.ty, path),
+            inputs.push(match (known, self.nowhere) {
+                (Some(known), _) if self.pending != Some(known.node) => known,
+                (_, Some(nowhere)) if input.is_wrong => Source::first(nowhere),
+                _ => self.converted(source, input.ty, path),
             });
         }
-        let frame = self.frame(id, path, &inputs);
+        let frame = match again {
+            Some(mut frame) => {
+                frame.at = 0;
+                frame.inputs.clone_from(&inputs);
+                frame
+            }
+            None => self.frame(id, path, &inputs),
+        };
         self.scratch = inputs;
         frame
     }
@@ -330,23 +379,34 @@ impl<'a> Lowering<'a> {
         self.graph.add_call(id, &sources, path)
     }
 
-    fn finish_group(&mut self, done: &Frame<'a>, outer: &mut Frame<'a>) {
-        self.resolve_later(done);
-        for output in &done.body.outputs {
-            let source = done.source(&self.literals, output.source);
-            let source = self.converted(source, output.ty, done.path);
+    fn finish_group(&mut self, done: Frame<'a>, outer: &mut Frame<'a>) {
+        let position = outer.body.order[outer.at];
+        let Became(before) = outer.became[position as usize];
+        for (at, output) in done.body.outputs.iter().enumerate() {
+            let known = (self.pending.is_some() && before & POOLED != 0)
+                .then(|| outer.pool[(before & !POOLED) as usize + at])
+                .filter(|known| self.pending != Some(known.node));
+            let source = known.unwrap_or_else(|| {
+                let source = done.source(&self.literals, output.source);
+                self.converted(source, output.ty, done.path)
+            });
             outer.pool.push(source);
         }
-        let position = outer.body.order[outer.at] as usize;
-        outer.became[position] = outer.pooled(done.body.outputs.len());
+        outer.became[position as usize] = outer.pooled(done.body.outputs.len());
         outer.at += 1;
+        if self.pending.is_some_and(|pending| done.inputs.iter().any(|it| it.node == pending)) {
+            outer.open.insert(position, done);
+        } else {
+            self.resolve_later(&done);
+            self.spare.push(done);
+        }
     }
 
     fn finish_root(&mut self, done: &Frame<'a>) {
         self.resolve_later(done);
         for output in &done.body.outputs {
             let source = done.source(&self.literals, output.source);
-            if self.is_wrong(source) {
+            if self.has_no_node(source) {
                 continue;
             }
             let output = GraphOutput { name: Arc::clone(&output.name), ty: output.ty, source };
@@ -371,7 +431,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn converted(&mut self, source: Source, to: Type, path: PathId) -> Source {
-        if self.is_wrong(source) {
+        if self.has_no_node(source) {
             return source;
         }
         let from = self.graph.type_of(source).expect("a source that was made has a type");
@@ -382,6 +442,13 @@ impl<'a> Lowering<'a> {
 }
 
 impl Frame<'_> {
+    /// Whether a node was made before, when the body was entered with fewer inputs.
+    fn is_done(&self, position: u32, pending: Option<NodeId>) -> bool {
+        let Some(pending) = pending else { return false };
+        let Became(at) = self.became[position as usize];
+        at != pending.index() as u32 && !self.open.contains_key(&position)
+    }
+
     /// What a source of the body became.
     #[inline]
     fn source(&self, literals: &SideTable<BodyId, Vec<NodeId>>, source: From) -> Source {

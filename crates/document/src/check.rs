@@ -17,7 +17,6 @@ mod links;
 mod literals;
 mod mismatch;
 mod names;
-mod order;
 mod repeat;
 mod shapes;
 mod single;
@@ -32,7 +31,6 @@ use millstream_base::{Limits, Span};
 use millstream_node::Registry;
 
 pub use error::CheckError;
-pub(crate) use order::sorted;
 pub use single::{NodeChecker, SingleNode, SingleSource};
 
 use crate::at::{At, Part};
@@ -81,14 +79,29 @@ pub fn open(
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
+    let (opened, found) = open_partly(text, registry, upgrades, limits);
+    (opened.filter(|(_, checked)| !checked.is_partial && !found.has_errors()), found)
+}
+
+/// As [`open`]; where there are errors the result has the parts with errors marked. There is none if
+/// the document as a whole is wrong.
+pub fn open_partly(
+    text: &[u8],
+    registry: &Registry,
+    upgrades: &[NodeUpgrade],
+    limits: &Limits,
+) -> (Option<(Document, Checked)>, Diagnostics) {
     let Loaded { document, problems: mut found, .. } = load_to_check(text, limits);
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
     let mut problems = Problems::default();
-    let checked = check_readable(&document, registry, limits, false, &mut problems);
+    let mut checked = check_readable(&document, registry, limits, false, &mut problems);
+    if found.has_errors() {
+        // Errors of loading are told once, and mark their parts as well.
+        (checked, _) = check_partly(&document, registry, limits);
+    }
     found.append(problems.finish());
     found.sort_by_place();
-    let checked = checked.filter(|checked| !checked.is_partial && !found.has_errors());
     (checked.map(|checked| (document, checked)), found)
 }
 

@@ -47,7 +47,8 @@ pub struct Body {
     /// The literals of all sources; no two are the same.
     pub literals: Vec<Value>,
     /// All nodes, each after the nodes that it takes values from; in a partial document cycles
-    /// may be left.
+    /// may be left. A node that uses a group occurs several times if nodes that its inputs depend
+    /// on read its outputs: at each place all that the group can give by then is needed.
     pub order: Vec<u32>,
     /// Whether the group as a whole is wrong, and with it every use.
     pub is_wrong: bool,

@@ -30,6 +30,7 @@ mod border;
 mod border_tests;
 mod change;
 mod compose;
+mod cycles;
 mod editor;
 mod error;
 mod face;
@@ -50,11 +51,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::grain::delayed;
 pub use crate::references::{Reference, reference_of, references};
 pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;
 pub use follow::Change;
-pub use index::{BodyKey, MAX_ID, ROOT, User, delayed};
+pub use index::{BodyKey, MAX_ID, ROOT, User};
 pub use order::Rank;
 
 use crate::model::{

@@ -10,10 +10,12 @@ mod cursor;
 pub mod edit;
 pub mod fields;
 mod free_name;
+mod grain;
 mod layout;
 pub mod load;
 pub mod model;
 mod named;
+mod order;
 mod problems;
 #[cfg(test)]
 mod properties;

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
+use millstream_document::check::open_partly;
 use millstream_document::{Checked, Document, NodeUpgrade, check, open};
 use millstream_node::{NodeDef, Registry};
 
 use crate::error::Error;
 use crate::program::Program;
+use crate::sound::planned;
 
 /// Node types, value types and limits. Programs are made from documents with it.
 #[derive(Clone, Debug)]
@@ -93,6 +95,19 @@ impl Engine {
             }
             Some(_) | None => Err(Error::Document(problems)),
         }
+    }
+
+    /// As [`load`](Self::load); if there are errors, the program of what does not depend on them. It
+    /// has the outputs that have values. There is none if nothing could be made of the text.
+    pub fn load_partly(&self, text: &[u8]) -> (Option<Program>, Diagnostics) {
+        let (opened, mut problems) =
+            open_partly(text, &self.registry, &self.upgrades, &self.limits);
+        let Some((document, checked)) = opened else { return (None, problems) };
+        let options = Options { limits: self.limits.clone(), ..Options::default() };
+        let plan = |checked: &Checked| compile(checked, &self.registry, &options);
+        let (made, found) = planned(Arc::new(checked), plan);
+        problems.append(found);
+        (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)
     }
 
     /// Checks and compiles a document, for example one made with the builder.

@@ -135,6 +135,7 @@ mod program;
 pub mod register;
 pub mod run_log;
 pub mod session;
+mod sound;
 pub mod twice;
 pub mod values;
 

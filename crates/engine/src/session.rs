@@ -38,7 +38,6 @@ mod observe;
 mod plans;
 mod probe;
 mod settings;
-mod sound;
 mod swap;
 mod ticks;
 
@@ -61,6 +60,7 @@ use millstream_run::Incremental;
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::sound::planned;
 
 pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
@@ -72,7 +72,6 @@ use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
 use settings::{Settings, fits, one, type_of};
-use sound::planned;
 
 /// A live document.
 pub struct Session {

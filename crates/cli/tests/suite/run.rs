@@ -594,3 +594,23 @@ fn a_view_is_asked_for_in_part() {
     let text = seen(&["run", "examples/square_wave.mill.json", "--size", "6x4"]);
     assert!(text.starts_with("exit code 2") && text.contains("reads the footprint"), "{text}");
 }
+
+#[test]
+fn an_output_is_computed_whatever_is_wrong_elsewhere() {
+    let path = file(
+        "wrong_elsewhere.mill.json",
+        r#"{ "millstream": 1,
+            "outputs": { "ok": { "type": "f32", "from": "p.value" }, "bad": { "type": "f32", "from": "q.value" } },
+            "nodes": {
+                "p": { "type": "math.add", "in": { "a": 1, "b": 2 } },
+                "q": { "type": "math.nonsense", "in": { "a": 1 } },
+                "r": { "type": "math.add", "in": { "a": { "from": "s.value" } } },
+                "s": { "type": "math.add", "in": { "a": { "from": "r.value" } } } } }"#,
+    );
+    let ok = millstream(&["run", &path, "--out", "ok"]);
+    assert_eq!((ok.status.code(), &*ok.stdout), (Some(0), &b"ok = 3.0\n"[..]));
+    let told = String::from_utf8_lossy(&ok.stderr);
+    assert!(told.contains("math.nonsense") && told.contains("`ok` does not depend"), "{told}");
+    assert_eq!(code(&["run", &path, "--out", "bad"]), Some(1));
+    assert_eq!(code(&["run", &path, "--out", "nothing"]), Some(1));
+}

@@ -292,11 +292,14 @@ impl<'a> Lowering<'a> {
         made
     }
 
-    /// Links next values to nodes that come after the node with the state.
+    /// Links next values to nodes that come after the node with the state. Groups that are still
+    /// open then are those on cycles, in a partial document.
     pub(super) fn resolve_later(&mut self, done: &Frame<'a>) {
         for (at, source) in &done.later {
             let source = done.source(&self.literals, *source);
-            self.kept_next[*at as usize].source = source;
+            let nowhere = self.nowhere.filter(|_| self.has_no_node(source));
+            self.kept_next[*at as usize].source = nowhere.map_or(source, Source::first);
         }
+        done.open.values().for_each(|inner| self.resolve_later(inner));
     }
 }

@@ -15,12 +15,13 @@ use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
 use super::names::{BodyNames, ByAddress};
-use super::order::sorted;
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
+use crate::grain::{FineOrder, Grain};
 use crate::model::{Document, InputValue, OutputFrom};
+use crate::order::sorted;
 use crate::problems::Problems;
 
 /// Checks the bodies of a document; what they share is kept.
@@ -29,6 +30,7 @@ pub(super) struct Checker<'d, 'c> {
     faces: &'c [Face],
     shapes: Shapes<'d>,
     instances: Instances,
+    grain: Grain<'d>,
     problems: &'c mut Problems,
     /// Whether loading could read everything, so that it is known what is not used.
     pub(super) all_readable: bool,
@@ -47,6 +49,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             faces,
             shapes: Shapes::new(document, registry, KnownShapes::default()),
             instances: Instances::default(),
+            grain: Grain::new(document, registry),
             problems,
             all_readable: true,
         }
@@ -63,7 +66,12 @@ impl<'d, 'c> Checker<'d, 'c> {
         let (links, outputs, used_inputs) = self.links(def, face, &mut node_shapes);
         let n_slots = |node| links.of_node(node).len() as u32;
         let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
-        for cycle in &sorted.cycles {
+        let (mut order, mut cycles) = (sorted.order, sorted.cycles);
+        if !cycles.is_empty() {
+            // Groups are no atoms: these may be cycles of nodes that use groups, and of no others.
+            FineOrder { order, cycles } = self.grain.order(def.nodes);
+        }
+        for cycle in &cycles {
             self.report_cycle(&def, cycle);
         }
         self.warn_unused(&def, face, &used_inputs);
@@ -87,9 +95,9 @@ impl<'d, 'c> Checker<'d, 'c> {
             sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
         };
-        typing.visit(&sorted.order);
+        typing.visit(&order);
         let outputs = checked_outputs(&mut typing, (def, face), &outputs);
-        finished(typing, (def, face), outputs, sorted.order)
+        finished(typing, (def, face), outputs, order)
     }
 
     fn links(

@@ -87,10 +87,29 @@ pub(super) struct Typing<'d, 'c> {
 }
 
 impl<'d> Typing<'d, '_> {
-    /// Visits the nodes in this order.
+    /// Visits the nodes in this order. One that occurs several times is visited at the last place.
     pub(super) fn visit(&mut self, order: &[u32]) {
         let mut pattern = Pattern::new();
+        let mut n_left: Vec<u32> = Vec::new();
+        if order.len() > self.nodes.len() {
+            n_left.resize(self.nodes.len(), 0);
+            for node in order {
+                n_left[*node as usize] += 1;
+            }
+            // The types of their outputs are known before those of their inputs.
+            for (typed, shape) in self.nodes.iter_mut().zip(self.node_shapes) {
+                if let NodeShape::Group(group) = shape {
+                    *typed = Typed::Group(*group);
+                }
+            }
+        }
         for node in order {
+            if let Some(n_left) = n_left.get_mut(*node as usize) {
+                *n_left -= 1;
+                if *n_left > 0 {
+                    continue;
+                }
+            }
             self.nodes[*node as usize] = match self.node_shapes[*node as usize] {
                 NodeShape::Def(shape) => self.call(*node, shape, &mut pattern),
                 NodeShape::Group(group) => {

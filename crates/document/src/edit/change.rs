@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::cycles::Looped;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::follow::Change;
@@ -129,8 +130,14 @@ impl Editor {
     }
 
     /// Moves a node after its dependencies.
-    fn put_after_sources(&mut self, body: BodyKey, slot: u32, done: &Done) -> Result<(), Refusal> {
+    fn put_after_sources(
+        &mut self,
+        body: BodyKey,
+        slot: u32,
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
         self.know_sources(body, slot);
+        done.is_relinked = true;
         let sources: SmallVec<[u32; 8]> = self.index(body).order.sources(slot).into();
         sources.into_iter().try_for_each(|source| self.put_after(body, source, slot, done))
     }
@@ -141,14 +148,33 @@ impl Editor {
         body: BodyKey,
         source: u32,
         target: u32,
-        done: &Done,
+        done: &mut Done,
     ) -> Result<(), Refusal> {
-        let found = self.index_mut(body).order.put_after(source, target);
-        // A restored document may have had cycles, which `check` reports.
-        match found {
-            Err(path) if !done.trusted => Err(self.cycle(body, &path)),
-            Err(_) | Ok(()) => Ok(()),
+        match self.index_mut(body).order.put_after(source, target) {
+            Ok(()) => Ok(()),
+            Err(path) => self.close(body, &path, done),
         }
+    }
+
+    /// Notes that nodes form a cycle. If one of them uses a group, the end of the edit tells whether
+    /// the nodes in the group do so too.
+    pub(super) fn close(
+        &mut self,
+        body: BodyKey,
+        path: &[u32],
+        done: &mut Done,
+    ) -> Result<(), Refusal> {
+        let uses_group = |slot: &u32| {
+            let node = self.nodes(body).at(*slot);
+            node.is_some_and(|(_, node)| !node.muted && matches!(node.kind, NodeKind::Group(_)))
+        };
+        let was_cyclic = self.looped.get(&body) == Some(&Looped::Cyclic);
+        // A restored document may have had cycles, which `check` reports.
+        if !done.trusted && (was_cyclic || !path.iter().any(uses_group)) {
+            return Err(self.cycle(body, path));
+        }
+        done.looped.insert(body);
+        Ok(())
     }
 
     pub(super) fn cycle(&self, body: BodyKey, path: &[u32]) -> Refusal {
@@ -413,6 +439,7 @@ fn touch_references(body: BodyKey, input: &Input, done: &mut Done) {
 }
 
 pub(super) fn touch(body: BodyKey, reference: Reference<'_>, done: &mut Done) {
+    done.is_relinked = true;
     done.touched.push(match reference {
         Reference::Link(link) => Touched::Link(body, link.clone()),
         Reference::Input(name) => Touched::Input(body, Arc::clone(name)),

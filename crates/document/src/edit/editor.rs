@@ -1,6 +1,6 @@
 //! The editor: a document with the indices that edits need.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostic;
@@ -8,6 +8,7 @@ use millstream_base::{Limits, Place};
 use millstream_node::Registry;
 use smallvec::SmallVec;
 
+use super::cycles::Looped;
 use super::error::EditError;
 use super::follow::Change;
 use super::index::{BodyIndex, BodyKey, BodyView, ById, ROOT};
@@ -30,6 +31,8 @@ pub struct Editor {
     /// The nodes that use each group, by name, including names of missing groups.
     pub(super) uses: HashMap<Name, Vec<(BodyKey, u32)>>,
     pub(super) by_id: ById,
+    /// The bodies in which nodes form cycles if those that use groups are taken for atoms.
+    pub(super) looped: BTreeMap<BodyKey, Looped>,
     pub(super) next_id: u64,
     pub(super) n_nodes: usize,
 }
@@ -74,6 +77,11 @@ pub(super) struct Done {
     pub(super) copies: Vec<Copied>,
     /// The parts to check after all changes.
     pub(super) touched: Vec<Touched>,
+    /// The bodies in which cycles may have been closed.
+    pub(super) looped: BTreeSet<BodyKey>,
+    /// Whether links or groups changed so that one thing may depend on another that it did not
+    /// depend on before.
+    pub(super) is_relinked: bool,
     /// Whether the edit is known to restore an earlier document.
     pub(super) trusted: bool,
 }
@@ -85,6 +93,8 @@ impl Done {
             changes: Vec::new(),
             copies: Vec::new(),
             touched: Vec::new(),
+            looped: BTreeSet::new(),
+            is_relinked: false,
             trusted,
         }
     }
@@ -156,15 +166,21 @@ impl Editor {
             groups: Vec::new(),
             uses: HashMap::new(),
             by_id: ById::default(),
+            looped: BTreeMap::new(),
             next_id: 1,
         };
-        (editor.root, _) = BodyView::root(&document).index(&editor.registry);
+        let mut looped = BTreeSet::new();
+        let (root, cycle) = BodyView::root(&document).index(&editor.registry);
+        editor.root = root;
+        looped.extend(cycle.map(|_| ROOT));
         editor.groups.resize_with(document.groups.n_slots(), || None);
         for (slot, _, group) in document.groups.iter_slots() {
-            let (index, _) = BodyView::group(group).index(&editor.registry);
+            let (index, cycle) = BodyView::group(group).index(&editor.registry);
             editor.groups[slot as usize] = Some(index);
+            looped.extend(cycle.map(|_| slot));
         }
         editor.document = document;
+        editor.looped = editor.look_for_cycles(looped).0;
         editor
     }
 
@@ -255,6 +271,7 @@ impl Editor {
         self.document.groups.defer_reuse();
         let result = self.run(edit, &mut done, 0);
         let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
+        let result = result.and_then(|()| self.check_cycles(&done));
         let applied = match result {
             Ok(()) => {
                 done.inverses.reverse();
@@ -269,6 +286,8 @@ impl Editor {
                 // Those users see no change, so removed groups must return to their slots.
                 self.document.groups.restore_slots();
                 self.undo(&done.inverses);
+                let looped = done.looped.into_iter().filter(|body| self.has_body(*body)).collect();
+                self.look_for_cycles(looped);
                 self.next_id = next_id;
                 Err(Diagnostic::new(Place::at(path.as_str()), &error))
             }
@@ -346,6 +365,10 @@ impl Editor {
 
     /// Notes a change of a body and the edit that undoes it.
     pub(super) fn note(&self, body: BodyKey, change: Change, inverse: EditKind, done: &mut Done) {
+        done.is_relinked |= matches!(
+            change,
+            Change::Inputs { .. } | Change::Outputs { .. } | Change::GroupCame { .. }
+        );
         done.changes.push(change);
         done.inverses.push(inverse.within(self.group_name(body).cloned()));
     }

@@ -353,8 +353,8 @@ impl Editor {
         self.note(ROOT, Change::GroupCame { body: slot }, inverse, done);
         self.touch_group(slot, name, done);
         match cycle {
-            Some(path) if !done.trusted => Err(self.cycle(slot, &path)),
-            Some(_) | None => Ok(()),
+            Some(path) => self.close(slot, &path, done),
+            None => Ok(()),
         }
     }
 

@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 
 use super::Name;
 use super::order::Order;
-use crate::check::sorted;
-use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef};
+use crate::grain::delayed;
+use crate::model::{Document, GroupDef, InputDef, Named, Node, OutputDef};
+use crate::order::sorted;
 use crate::references::{Reference, reference_of, references};
 
 /// The highest id of a node, which a program that has only floats can represent exactly.
@@ -143,14 +144,6 @@ impl<'d> BodyView<'d> {
             cycle
         });
         (index, cycle)
-    }
-}
-
-/// The socket of a node whose value is used in later ticks only.
-pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
-    match &node.kind {
-        NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
-        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
     }
 }
 

@@ -332,13 +332,40 @@ fn nodes_are_grouped_and_ungrouped() {
         +        }
     "#]],
     );
+}
+
+#[test]
+fn nodes_are_grouped_with_others_between_them() {
     changes(
         SUMS,
         json!({ "edit": "group", "nodes": ["a", "c"], "name": "sums" }),
         &expect![[r#"
-            sums: the nodes would form a cycle: `sums` -> `b` -> `sums` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
+            -    "y": { "type": "f32", "from": "c.value" },
+            -    "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+            -      "in": { "values": [{ "from": "a.value" }, { "value": 2 }, { "from": "a.value" }] }
+            -    "c": { "type": "math.add", "in": { "a": { "from": "b.value" }, "b": { "from": "g.v" } } },
+            -    "g": { "type": "group", "group": "twice", "in": { "x": { "from": "a.value" } } }
+            +    "y": { "type": "f32", "from": "sums.c_value" },
+            +    "sums": {
+            +      "type": "group",
+            +      "group": "sums",
+            +      "in": { "x": { "input": "x" }, "a": { "from": "b.value" }, "b": { "from": "g.v" } }
+            +      "in": { "values": [{ "from": "sums.value" }, { "value": 2 }, { "from": "sums.value" }] }
+            +    "g": { "type": "group", "group": "twice", "in": { "x": { "from": "sums.value" } } }
+            +    "sums": {
+            +        "x": { "type": "f32" },
+            +        "a": { "type": "f32" },
+            +        "b": { "type": "f32" }
+            +        "value": { "type": "f32", "from": "a.value" },
+            +        "c_value": { "type": "f32", "from": "c.value" }
+            +        "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+            +        "c": { "type": "math.add", "in": { "a": { "input": "a" }, "b": { "input": "b" } } }
         "#]],
     );
+}
+
+#[test]
+fn group_names_are_checked_and_groups_are_taken_apart() {
     changes(
         SUMS,
         json!({ "edit": "group", "nodes": ["c"], "name": "twice" }),

@@ -47,7 +47,7 @@ impl Editor {
         })
     }
 
-    fn has_body(&self, body: BodyKey) -> bool {
+    pub(super) fn has_body(&self, body: BodyKey) -> bool {
         body == ROOT || self.document.groups.at(body).is_some()
     }
 

@@ -11,9 +11,9 @@ use millstream_document::Checked;
 use millstream_ir::{EvalError, Plan};
 use millstream_node::Registry;
 
-use super::sound::planned;
 use super::swap::{Background, Current, Job, Waited};
 use crate::engine::Engine;
+use crate::sound::planned;
 
 /// A value that the thread drops.
 pub(super) enum Old {

@@ -17,8 +17,8 @@ use millstream_node::Data;
 use millstream_node::repeat::COUNT;
 
 use super::ask::lacks_feature;
-use super::sound::planned;
 use super::{Ask, Session, SessionError};
+use crate::sound::planned;
 
 /// Where a socket gets its value, and of which type it is.
 struct Found {

@@ -559,8 +559,8 @@ fn a_group_that_a_refused_batch_took_apart_is_followed_as_before() {
         .expect("it makes a group");
     assert_eq!(session.value::<f32>("p").expect("it runs"), Some(101.0));
     let cycle = json!({ "edit": "batch", "edits": [{ "edit": "ungroup", "node": "k" },
-        { "edit": "group", "nodes": ["a", "z"], "name": "c" }] });
-    session.edit(&edit(cycle)).expect_err("`m` lies between them");
+        { "edit": "set_input", "node": "a", "input": "b", "to": { "from": "z.value" } }] });
+    session.edit(&edit(cycle)).expect_err("`z` depends on `a`");
     let set = json!({ "edit": "set_input", "within": "k", "node": "g", "input": "b", "to": 200 });
     session.edit(&edit(set)).expect("it fits");
     assert_eq!(session.value::<f32>("p").expect("it runs"), Some(201.0));

@@ -176,6 +176,11 @@ impl Mirror {
             frame.at += 1;
             if let CheckedKind::Group(inner) = body.nodes[position as usize].kind {
                 let place = (use_id, whole.slots[index(id)][position as usize]);
+                if self.use_of(use_id).many.get(&place.1).is_some_and(|many| many.child.is_some()) {
+                    // More of its inputs are there now; see `Body::order`.
+                    queue.push((whole.keys[index(id)], place.1, Some(use_id)));
+                    continue;
+                }
                 let mut operands = self.operands(use_id, whole, id, position);
                 for (operand, input) in operands.iter_mut().zip(&checked.bodies[inner].inputs) {
                     operand.take_if(|_| input.is_wrong);

@@ -238,6 +238,7 @@ impl Mirror {
         let editor = queue.editor;
         let child = self.use_of(use_id).many.get(&slot).and_then(|many| many.child);
         let child = child.filter(|child| self.use_of(*child).body == group);
+        let was_here = child.is_some();
         let Some(child) = child.or_else(|| self.moved_group(queue, (use_id, slot), group)) else {
             let had = self.clear(use_id, slot)?;
             let nodes = editor.nodes_of_body(group);
@@ -265,7 +266,8 @@ impl Mirror {
         }
         let outputs = editor.outputs_of_body(group).values();
         let outputs = outputs.map(|output| self.output_operand(editor, child, output)).collect();
-        self.pass_out((use_id, slot), outputs)
+        // Nodes that read it may have been looked at before it moved here.
+        Ok(self.pass_out((use_id, slot), outputs)? || !was_here)
     }
 
     /// Converts the inputs of a use of a group to their stated types. Gives the names of those that

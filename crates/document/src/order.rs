@@ -64,6 +64,49 @@ pub(crate) fn sorted(
     found
 }
 
+/// For each thing a number that it shares with those that depend on it and on which it depends.
+/// `order` is that of [`sorted`].
+pub(crate) fn components<'d>(order: &[u32], dependencies: impl Fn(u32) -> &'d [u32]) -> Vec<u32> {
+    const NONE: u32 = u32::MAX;
+    // The things that depend on each thing, by counting.
+    let mut first = vec![0_u32; order.len() + 1];
+    for thing in order {
+        for on in dependencies(*thing) {
+            first[*on as usize + 1] += 1;
+        }
+    }
+    for at in 0..order.len() {
+        first[at + 1] += first[at];
+    }
+    let mut next = first.clone();
+    let mut dependents = vec![0_u32; first[order.len()] as usize];
+    for thing in order {
+        for on in dependencies(*thing) {
+            dependents[next[*on as usize] as usize] = *thing;
+            next[*on as usize] += 1;
+        }
+    }
+    let mut component = vec![NONE; order.len()];
+    let mut stack = Vec::new();
+    for (number, root) in (0..).zip(order.iter().rev()) {
+        if component[*root as usize] != NONE {
+            continue;
+        }
+        component[*root as usize] = number;
+        stack.push(*root);
+        while let Some(thing) = stack.pop() {
+            let (from, to) = (first[thing as usize], first[thing as usize + 1]);
+            for dependent in &dependents[from as usize..to as usize] {
+                if component[*dependent as usize] == NONE {
+                    component[*dependent as usize] = number;
+                    stack.push(*dependent);
+                }
+            }
+        }
+    }
+    component
+}
+
 /// The things on the stack from `on` to the top.
 fn closed_by(on: u32, stack: &[(u32, u32)], in_cycle: &mut [bool]) -> Vec<u32> {
     let start = stack.iter().rposition(|(thing, _)| *thing == on).unwrap_or(0);

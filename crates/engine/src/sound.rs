@@ -11,7 +11,7 @@ const MAX_ROUNDS: usize = 16;
 
 /// Plans a document. Where that fails at nodes, these are marked as wrong and it is tried again.
 /// Gives what could be planned in the end, and why the rest could not.
-pub(super) fn planned<T>(
+pub(crate) fn planned<T>(
     mut checked: Arc<Checked>,
     plan: impl Fn(&Checked) -> Result<T, Diagnostics>,
 ) -> (Option<(Arc<Checked>, T)>, Diagnostics) {

@@ -1,0 +1,73 @@
+//! Cycles through nodes that use groups.
+//!
+//! Ranks take a node that uses a group for an atom. Where nodes form a cycle then, their ranks
+//! contradict some of the links, and the outputs of the groups decide at the end of each edit that
+//! changes links whether there is a cycle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::editor::{Done, Editor, Refusal};
+use super::index::BodyKey;
+use crate::grain::{FineOrder, Grain};
+
+/// The cycles of a body in which nodes form some if those that use groups are taken for atoms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looped {
+    /// The nodes in the groups form none.
+    Finely,
+    /// There are real ones, from a document that had errors.
+    Cyclic,
+}
+
+impl Editor {
+    /// Refuses an edit that closed a cycle.
+    pub(super) fn check_cycles(&mut self, done: &Done) -> Result<(), Refusal> {
+        if done.looped.is_empty() && (self.looped.is_empty() || !done.is_relinked) {
+            return Ok(());
+        }
+        let bodies = done.looped.iter().chain(self.looped.keys()).copied();
+        let bodies: BTreeSet<BodyKey> = bodies.filter(|body| self.has_body(*body)).collect();
+        let (looped, cycles) = self.look_for_cycles(bodies);
+        let was_cyclic = |body: BodyKey| self.looped.get(&body) == Some(&Looped::Cyclic);
+        let closed = cycles.iter().find(|(body, _)| !was_cyclic(**body));
+        if let Some((body, path)) = closed.filter(|_| !done.trusted) {
+            return Err(self.cycle(*body, path));
+        }
+        self.looped = looped;
+        Ok(())
+    }
+
+    /// The cycles of bodies, and one of each that has real ones, in the direction of the values.
+    /// The nodes get new ranks. Cost: linear in the bodies and the groups that they use.
+    pub(super) fn look_for_cycles(
+        &mut self,
+        bodies: BTreeSet<BodyKey>,
+    ) -> (BTreeMap<BodyKey, Looped>, BTreeMap<BodyKey, Vec<u32>>) {
+        let (mut looped, mut closed) = (BTreeMap::new(), BTreeMap::new());
+        let mut orders = Vec::with_capacity(bodies.len());
+        let mut grain = Grain::new(&self.document, &self.registry);
+        for body in bodies {
+            let nodes = self.nodes(body);
+            let slots: Vec<u32> = nodes.iter_slots().map(|(slot, ..)| slot).collect();
+            let FineOrder { order, cycles } = grain.order(nodes);
+            if let Some(cycle) = cycles.first() {
+                looped.insert(body, Looped::Cyclic);
+                let cycle = cycle.iter().rev().map(|node| slots[*node as usize]);
+                closed.insert(body, cycle.collect());
+            } else if order.len() > nodes.len() {
+                looped.insert(body, Looped::Finely);
+            }
+            // The last place of a node is after all of its sources.
+            let mut is_ranked = vec![false; slots.len()];
+            let is_last = |node: &&u32| !std::mem::replace(&mut is_ranked[**node as usize], true);
+            let mut ranked: Vec<u32> =
+                order.iter().rev().filter(is_last).map(|node| slots[*node as usize]).collect();
+            ranked.reverse();
+            orders.push((body, ranked));
+        }
+        for (body, order) in orders {
+            self.index_mut(body).order.rank_all(&order);
+        }
+        (looped, closed)
+    }
+}

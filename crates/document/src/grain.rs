@@ -1,0 +1,308 @@
+//! Dependencies output by output.
+//!
+//! A node that uses a group stands for the nodes in it: an output depends only on the inputs that
+//! lead to it, so a cycle through the node is one only if the nodes in the group take part in it.
+//! Here such a node has several *parts*: one for each output, and one for all of it.
+
+use std::collections::hash_map::Entry;
+
+use millstream_node::Registry;
+use rustc_hash::FxHashMap;
+
+use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
+use crate::order::{Order, components, sorted};
+use crate::references::{Reference, reference_of, references};
+
+/// An order of the nodes of a body in which a node that uses a group may occur several times.
+#[derive(Debug)]
+pub(crate) struct FineOrder {
+    /// The positions of the nodes. At each place at which a node occurs, those of its outputs that
+    /// something after it needs before its next place depend on earlier nodes only; at its last
+    /// place all of its sources do.
+    pub(crate) order: Vec<u32>,
+    /// The cycles of nodes, each of which reads the given link of the next one.
+    pub(crate) cycles: Vec<Vec<u32>>,
+}
+
+/// For each output of a group the inputs on which it depends, as bits in rows.
+struct Reach {
+    n_words: usize,
+    bits: Vec<u64>,
+}
+
+impl Reach {
+    fn row(&self, at: usize) -> &[u64] {
+        &self.bits[at * self.n_words..(at + 1) * self.n_words]
+    }
+}
+
+/// The dependencies of the outputs of groups, found when they are first needed.
+pub(crate) struct Grain<'d> {
+    document: &'d Document,
+    registry: &'d Registry,
+    /// By position of the group; `None` while unknown, and for groups that contain themselves.
+    reach: FxHashMap<usize, Option<Reach>>,
+}
+
+/// The parts of the nodes of a body. The first part of a node is the whole of it.
+struct Parts<'d> {
+    nodes: &'d Named<Node>,
+    /// For each node its first part, and one past the last of all.
+    first: Vec<u32>,
+    /// For each part the node.
+    node: Vec<u32>,
+    /// For each part its first dependency, and one past the last of all.
+    first_dependency: Vec<u32>,
+    /// The parts on which each part depends.
+    dependencies: Vec<u32>,
+}
+
+impl Parts<'_> {
+    fn sorted(&self) -> Order {
+        let range = |part: u32| {
+            let first = self.first_dependency[part as usize];
+            (first, self.first_dependency[part as usize + 1])
+        };
+        let count = |part| range(part).1 - range(part).0;
+        let nth = |part, k| Some(self.dependencies[(range(part).0 + k) as usize]);
+        sorted(self.node.len(), count, nth)
+    }
+
+    fn dependencies_of(&self, part: u32) -> &[u32] {
+        let first = self.first_dependency[part as usize] as usize;
+        &self.dependencies[first..self.first_dependency[part as usize + 1] as usize]
+    }
+
+    /// The part that gives what a link reads.
+    fn source(&self, document: &Document, link: &Link) -> Option<u32> {
+        let at = self.nodes.get_index_of(&link.node)?;
+        let (first, n_parts) = (self.first[at], self.first[at + 1] - self.first[at]);
+        if n_parts == 1 {
+            return Some(first);
+        }
+        let (_, node) = self.nodes.get_index(at)?;
+        let group = document.groups.get(node.kind.group()?)?;
+        Some(first + 1 + group.outputs.get_index_of(&link.output)? as u32)
+    }
+}
+
+impl<'d> Grain<'d> {
+    pub(crate) fn new(document: &'d Document, registry: &'d Registry) -> Self {
+        Self { document, registry, reach: FxHashMap::default() }
+    }
+
+    /// The order of the nodes of a body. Cost: linear in nodes, links and, for each group on a
+    /// cycle of nodes, its outputs times its inputs.
+    pub(crate) fn order(&mut self, nodes: &'d Named<Node>) -> FineOrder {
+        let whole = self.parts(nodes, |_| false);
+        let order = whole.sorted();
+        let divided = groups_on_cycles(&whole, &order);
+        if !divided.iter().any(|is_divided| *is_divided) {
+            return FineOrder { order: order.order, cycles: order.cycles };
+        }
+        let users = nodes.values().zip(&divided).filter(|(_, is_divided)| **is_divided);
+        users.for_each(|(node, _)| self.find_reach(node));
+        let parts = self.parts(nodes, |at| divided[at as usize]);
+        let Order { order, cycles } = parts.sorted();
+        let mut places: Vec<u32> = Vec::with_capacity(order.len());
+        for part in order {
+            let node = parts.node[part as usize];
+            let reads_itself =
+                || parts.dependencies_of(part).iter().any(|it| parts.node[*it as usize] == node);
+            if places.last() != Some(&node) || reads_itself() {
+                places.push(node);
+            }
+        }
+        let cycles = cycles.into_iter().map(|cycle| {
+            let mut cycle: Vec<u32> =
+                cycle.into_iter().map(|part| parts.node[part as usize]).collect();
+            cycle.dedup();
+            cycle
+        });
+        FineOrder { order: places, cycles: cycles.collect() }
+    }
+
+    /// The parts of the nodes of a body, of which some are divided.
+    fn parts(&self, nodes: &'d Named<Node>, is_divided: impl Fn(u32) -> bool) -> Parts<'d> {
+        let mut parts = Parts {
+            nodes,
+            first: Vec::with_capacity(nodes.len() + 1),
+            node: Vec::with_capacity(nodes.len()),
+            first_dependency: Vec::with_capacity(nodes.len() + 1),
+            dependencies: Vec::with_capacity(nodes.len() * 2),
+        };
+        for (at, node) in nodes.values().enumerate() {
+            parts.first.push(parts.node.len() as u32);
+            let reach = is_divided(at as u32).then(|| self.reach_of(node)).flatten();
+            let n_outputs = reach.map_or(0, |(group, _)| group.outputs.len());
+            parts.node.extend(std::iter::repeat_n(at as u32, n_outputs + 1));
+        }
+        parts.first.push(parts.node.len() as u32);
+        for (at, node) in nodes.values().enumerate() {
+            let delayed = delayed(self.registry, node);
+            parts.first_dependency.push(parts.dependencies.len() as u32);
+            for (socket, input) in node.inputs.iter() {
+                if delayed != Some(&**socket) {
+                    self.add_dependencies(input, &mut parts);
+                }
+            }
+            if parts.first[at + 1] - parts.first[at] == 1 {
+                continue;
+            }
+            let Some((group, reach)) = self.reach_of(node) else { continue };
+            for output in 0..group.outputs.len() {
+                parts.first_dependency.push(parts.dependencies.len() as u32);
+                for input in bits(reach.row(output)) {
+                    let name = group.inputs.get_index(input).map(|(name, _)| name);
+                    if let Some(source) = name.and_then(|name| node.inputs.get(name)) {
+                        self.add_dependencies(source, &mut parts);
+                    }
+                }
+            }
+        }
+        parts.first_dependency.push(parts.dependencies.len() as u32);
+        parts
+    }
+
+    fn add_dependencies(&self, input: &Input, parts: &mut Parts<'_>) {
+        for reference in references(input) {
+            if let Reference::Link(link) = reference
+                && let Some(source) = parts.source(self.document, link)
+            {
+                parts.dependencies.push(source);
+            }
+        }
+    }
+
+    /// The group that a node stands for, and how its outputs depend on its inputs.
+    fn reach_of(&self, node: &Node) -> Option<(&'d GroupDef, &Reach)> {
+        let at = self.group_of(node)?;
+        let (_, group) = self.document.groups.get_index(at)?;
+        Some((group, self.reach.get(&at)?.as_ref()?))
+    }
+
+    /// The position of the group that a node stands for.
+    fn group_of(&self, node: &Node) -> Option<usize> {
+        match &node.kind {
+            NodeKind::Group(group) if !node.muted => self.document.groups.get_index_of(group),
+            NodeKind::Group(_) | NodeKind::Repeat(_) | NodeKind::Type(_) => None,
+        }
+    }
+
+    /// Finds how the outputs of the group that a node uses depend on its inputs, groups inside it
+    /// first.
+    fn find_reach(&mut self, node: &Node) {
+        let document = self.document;
+        let mut stack: Vec<usize> = self.group_of(node).into_iter().collect();
+        while let Some(group) = stack.last().copied() {
+            let Some((_, def)) = document.groups.get_index(group) else { return };
+            if let Entry::Vacant(place) = self.reach.entry(group) {
+                place.insert(None);
+                let inner = def.nodes.values().filter_map(|node| self.group_of(node));
+                let unknown = inner.filter(|group| !self.reach.contains_key(group));
+                let n_before = stack.len();
+                stack.extend(unknown);
+                if stack.len() > n_before {
+                    continue;
+                }
+            }
+            stack.pop();
+            if self.reach[&group].is_none() {
+                let found = self.reach_in(def);
+                self.reach.insert(group, Some(found));
+            }
+        }
+    }
+
+    /// How the outputs of a group depend on its inputs.
+    fn reach_in(&self, group: &'d GroupDef) -> Reach {
+        let parts = self.parts(&group.nodes, |_| true);
+        let n_words = group.inputs.len().div_ceil(64);
+        let mut of_parts = vec![0_u64; parts.node.len() * n_words];
+        let read = |row: &mut [u64], input: &Input| {
+            for reference in references(input) {
+                if let Reference::Input(name) = reference {
+                    set_input(row, &group.inputs, name);
+                }
+            }
+        };
+        let mut row = vec![0_u64; n_words];
+        for part in parts.sorted().order {
+            row.fill(0);
+            for source in parts.dependencies_of(part) {
+                let source = &of_parts[*source as usize * n_words..][..n_words];
+                row.iter_mut().zip(source).for_each(|(bits, more)| *bits |= more);
+            }
+            let at = parts.node[part as usize];
+            let (_, node) = group.nodes.get_index(at as usize).expect("parts are of nodes");
+            match (part - parts.first[at as usize]).checked_sub(1) {
+                None => {
+                    let delayed = delayed(self.registry, node);
+                    let now = node.inputs.iter().filter(|(name, _)| delayed != Some(&***name));
+                    now.for_each(|(_, input)| read(&mut row, input));
+                }
+                Some(output) => {
+                    let Some((inner, reach)) = self.reach_of(node) else { continue };
+                    for input in bits(reach.row(output as usize)) {
+                        let name = inner.inputs.get_index(input).map(|(name, _)| name);
+                        if let Some(input) = name.and_then(|name| node.inputs.get(name)) {
+                            read(&mut row, input);
+                        }
+                    }
+                }
+            }
+            of_parts[part as usize * n_words..][..n_words].copy_from_slice(&row);
+        }
+        let mut reach = Reach { n_words, bits: vec![0; group.outputs.len() * n_words] };
+        for (at, output) in group.outputs.values().enumerate() {
+            let row = &mut reach.bits[at * n_words..][..n_words];
+            match reference_of(output) {
+                Reference::Input(name) => set_input(row, &group.inputs, name),
+                Reference::Link(link) => {
+                    if let Some(part) = parts.source(self.document, link) {
+                        row.copy_from_slice(&of_parts[part as usize * n_words..][..n_words]);
+                    }
+                }
+            }
+        }
+        reach
+    }
+}
+
+/// The socket of a node whose value is used in later ticks only.
+pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
+    match &node.kind {
+        NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
+        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
+    }
+}
+
+fn set_input<T>(row: &mut [u64], inputs: &Named<T>, name: &str) {
+    if let Some(at) = inputs.get_index_of(name) {
+        row[at / 64] |= 1 << (at % 64);
+    }
+}
+
+/// The positions of the bits that are set.
+fn bits(row: &[u64]) -> impl Iterator<Item = usize> {
+    (0..row.len() * 64).filter(|at| row[at / 64] >> (at % 64) & 1 != 0)
+}
+
+/// For each node whether it uses a group and lies on a cycle of nodes.
+fn groups_on_cycles(whole: &Parts<'_>, order: &Order) -> Vec<bool> {
+    let mut divided = vec![false; whole.node.len()];
+    if order.cycles.is_empty() {
+        return divided;
+    }
+    let component = components(&order.order, |node| whole.dependencies_of(node));
+    let mut n_nodes = vec![0_u32; component.len()];
+    for component in &component {
+        n_nodes[*component as usize] += 1;
+    }
+    for (at, node) in whole.nodes.values().enumerate() {
+        let reads_itself = || whole.dependencies_of(at as u32).contains(&(at as u32));
+        let is_group = !node.muted && matches!(node.kind, NodeKind::Group(_));
+        divided[at] = is_group && (n_nodes[component[at] as usize] > 1 || reads_itself());
+    }
+    divided
+}
