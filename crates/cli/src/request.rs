@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
 use millstream::{
-    EvalError, Feature, Footprint, Given, Limits, Plan, Program, Request, RequestError, Value,
+    EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestError, Value,
 };
 use millstream_io::Budget;
 
@@ -26,6 +26,9 @@ pub(crate) struct RequestArgs {
     /// Evaluate for this many elements
     #[arg(long, value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     pub(crate) count: Option<usize>,
+    /// Compute only these elements, counted from 0: 0,5,10..20, both ends included
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements)]
+    pub(crate) only: Option<Mask>,
     /// Evaluate at a time in seconds, T, or at many, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
     pub(crate) time: Option<Times>,
@@ -49,6 +52,34 @@ pub(crate) fn size(text: &str) -> Result<Footprint, String> {
     Ok(Footprint::of_size(width, height))
 }
 
+/// Reads elements and ranges of them, `0,5,10..20`, in any order.
+fn elements(text: &str) -> Result<Mask, String> {
+    const MAX: u32 = 1 << 28;
+    let number = |text: &str| {
+        let number = text.trim().parse::<u32>().ok().filter(|n| *n < MAX);
+        number.ok_or_else(|| {
+            format!("`{text}` is not the number of an element, from 0 to {}", MAX - 1)
+        })
+    };
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once("..").unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if last < first {
+            return Err(format!("the last element {last} is before the first element {first}"));
+        }
+        ranges.push((first, last));
+    }
+    ranges.sort_unstable();
+    let mut next = 0;
+    let mut all = Vec::new();
+    for (first, last) in ranges {
+        all.extend(first.max(next)..=last);
+        next = next.max(last + 1);
+    }
+    Mask::from_indices(all).map_err(|error| error.to_string())
+}
+
 /// The time at which the files of inputs are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
@@ -63,6 +94,7 @@ impl RequestArgs {
         let is_given = [
             ("--in", !self.inputs.is_empty()),
             ("--count", self.count.is_some()),
+            ("--only", self.only.is_some()),
             ("--time", self.time.is_some()),
             ("--frame", self.frame.is_some()),
             ("--size", self.size.is_some()),
@@ -144,6 +176,9 @@ impl RequestArgs {
         }
         if let Some(n) = self.count {
             request = request.count(n);
+        }
+        if let Some(elements) = &self.only {
+            request = request.mask(elements.clone());
         }
         request = match (&self.time, &self.frame) {
             (Some(Times::One(time)), _) => request.time(*time),

@@ -204,6 +204,7 @@ fn in_blocks(
     };
     let Some(outputs) = outputs else { return Ok(None) };
     let is_plain = args.given.count.is_none()
+        && args.given.only.is_none()
         && !args.stats
         && args.format == Format::Text
         && args.given.moments(plan).is_none()

@@ -151,6 +151,6 @@ pub use evaluate::{
 pub use program::Program;
 pub use register::{Call, Class, Failure, NodeDef, Registry, value_type};
 pub use session::Session;
-pub use values::{Color, Column, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
+pub use values::{Color, Column, Mask, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
 
 pub use millstream_ir::{Graph, Plan};

@@ -13,7 +13,7 @@ mod ticks;
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
-use millstream_base::{Budget, Column, Feature, Limits, Type, Value};
+use millstream_base::{Budget, Column, Feature, Limits, Mask, Type, Value};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
@@ -58,6 +58,7 @@ pub struct Request {
     inputs: Vec<(String, Given)>,
     features: Vec<(Feature, Given)>,
     count: Option<usize>,
+    elements: Option<Mask>,
     frames: Option<Frames>,
     kept: Tables,
     /// The limits of the evaluation.
@@ -119,6 +120,8 @@ pub struct Bound {
     pub times: Option<usize>,
     /// Extent of the index axis, if the request opens it.
     pub count: Option<usize>,
+    /// The elements asked for, if they are some of the index axis.
+    pub elements: Option<Mask>,
 }
 
 impl Request {
@@ -167,6 +170,14 @@ impl Request {
     /// Opens the `index` axis with `n` elements.
     pub fn count(mut self, n: usize) -> Self {
         self.count = Some(n);
+        self
+    }
+
+    /// Asks for these elements of the `index` axis only: columns of the answer have a value for
+    /// each of them. No other element is computed, apart from those that nodes read which reduce or
+    /// look up along the axis.
+    pub fn mask(mut self, elements: Mask) -> Self {
+        self.elements = Some(elements);
         self
     }
 
@@ -243,8 +254,9 @@ impl Request {
                 hint: "evaluate the ticks in order",
             });
         }
+        let elements = binding.elements(self.elements.as_ref());
         if binding.errors.is_empty() {
-            Ok(Bound { outputs, optional, inputs, features, times, count })
+            Ok(Bound { outputs, optional, inputs, features, times, count, elements })
         } else {
             Err(binding.errors)
         }
@@ -420,6 +432,26 @@ impl Binding<'_> {
             }
         }
         features
+    }
+
+    /// The elements asked for; `None` if these are all.
+    fn elements(&mut self, mask: Option<&Mask>) -> Option<Mask> {
+        let (mask, plan) = (mask?, self.plan);
+        let count = self.extents[RequestAxis::Index as usize].as_ref().map(|(n, _)| *n);
+        let last = mask.bounds().map(|bounds| bounds.end - 1);
+        match (count, last) {
+            (None, _) => self.errors.push(RequestError::NoElements),
+            (Some(count), Some(element)) if element >= count => {
+                self.errors.push(RequestError::NoSuchElement { element, count });
+            }
+            (Some(_), _) if plan.has_states() => self.errors.push(RequestError::Ticks {
+                what: "the request asks for some of the elements".into(),
+                hint: "ask for all elements, each of which goes on from its own state",
+            }),
+            (Some(count), _) if mask.len() == count => return None,
+            (Some(_), _) => {}
+        }
+        Some(mask.clone())
     }
 
     /// The numbers of the elements, if `feature` is `index` and the index axis is open.

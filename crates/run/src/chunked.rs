@@ -193,7 +193,8 @@ impl Chunked {
         let apart = self.without_stages
             || request.log == LogDetail::Times
             || bound.times == Some(0)
-            || bound.count == Some(0);
+            || bound.count == Some(0)
+            || bound.elements.is_some();
         if apart { None } else { Regions::of(plan).stages(plan, bound) }
     }
 }

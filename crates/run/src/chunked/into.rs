@@ -76,6 +76,10 @@ impl Chunked {
         buffers: &mut [OutputBuffer<'_>],
     ) -> Result<Written, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
+        if bound.elements.is_some() {
+            let why = "it writes all elements, and some are asked for".into();
+            return Err(EvalError::Unfit { evaluator: self.name(), why });
+        }
         let extents = extents(&bound);
         let n_cells = extents[0] * extents[1];
         assert_eq!(buffers.len(), bound.outputs.len(), "there is a buffer for each output");

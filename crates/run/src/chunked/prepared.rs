@@ -64,6 +64,10 @@ pub enum PrepareError {
         help("prepare with data of the length that runs will have")
     )]
     NoElements,
+    /// The request asks for some elements only.
+    #[error("the request asks for some of the elements")]
+    #[diagnostic(code(prepare::elements), help("prepare for all, or give data of these only"))]
+    SomeElements,
     /// A step is not made of numbers.
     #[error("{place} {why}")]
     #[diagnostic(code(prepare::not_numbers), help("evaluate such programs with `run`"))]
@@ -84,6 +88,9 @@ impl Chunked {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if bound.times == Some(0) || bound.count == Some(0) {
             return Err(PrepareError::NoElements);
+        }
+        if bound.elements.is_some() {
+            return Err(PrepareError::SomeElements);
         }
         let single = if extents(&bound) == [1, 1] { Single::new(plan, &bound) } else { None };
         let way = match single {

@@ -237,6 +237,7 @@ fn evaluate(
         features: vec![None; body.plan.needs.len()],
         times: None,
         count: (!is_one).then_some(n),
+        elements: None,
     };
     let request = Request::new().with_limits(Limits::clone(call.limits()));
     let answer = walk::evaluate_within(&body.plan, &request, &bound, call.is_over());

@@ -2,7 +2,7 @@
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Column, Type};
+use millstream_base::{Column, Mask, Type};
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, Series, SkipReason,
 };
@@ -116,7 +116,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             outputs.push(OutputAnswer {
                 name: std::sync::Arc::clone(&output.name),
                 ty: output.ty,
-                value: self.computed(output.source),
+                value: self.computed(output.source, bound),
             });
         }
         // The order in which nodes run, and so fail, is up to the evaluator.
@@ -128,8 +128,58 @@ impl<'a, M: Mode> Walk<'a, M> {
             failures,
             log: RunLog { entries: self.log.take().unwrap_or_default() },
             times: bound.times,
-            count: bound.count,
+            count: bound.elements.as_ref().map(Mask::len).or(bound.count),
         })
+    }
+
+    /// The cells asked for of a source: all, or where it varies from element to element those of
+    /// the elements asked for.
+    fn demand(&mut self, source: StepSource, bound: &Bound) -> Result<Demand, EvalError> {
+        let Some(elements) = &bound.elements else { return Ok(Demand::Full) };
+        let is_index = |(_, name): &&(AxisId, &str)| *name == RequestAxis::Index.name();
+        let index = self.request_axes.iter().find(is_index).expect("some elements are asked for").0;
+        let home = self.home(source.step, self.root);
+        let shape = match self.plan.steps[source.step].op {
+            StepOp::Const(_) => Ok(Shapes::scalar()),
+            StepOp::Input(input) => Ok(self.inputs[input].1),
+            StepOp::Call(_) => self.shape_of(source.step, home),
+        };
+        let shape = match shape {
+            Ok(shape) => shape,
+            Err(Stop::All(error)) => return Err(error),
+            // Then the step fails.
+            Err(Stop::Cells | Stop::Endless) => return Ok(Demand::Full),
+        };
+        if !self.shapes.axes_of(shape).contains(&index) {
+            return Ok(Demand::Full);
+        }
+        let along = self.shapes.along(index);
+        let mask = self.shapes.project(along, elements, shape);
+        Ok(mask.map_or(Demand::Full, |mask| Demand::part(shape, mask)))
+    }
+
+    /// The demanded cells of data.
+    fn demanded(
+        &mut self,
+        data: Data,
+        shape: ShapeId,
+        demand: &Demand,
+    ) -> Result<Series, EvalError> {
+        let Demand::Part(cells) = demand else {
+            return Ok(Series { data, axes: self.axes(shape) });
+        };
+        let Ok(map) = self.shapes.map(cells.shape, shape) else {
+            unreachable!("a step has no more cells than its shape");
+        };
+        let n_cells = cells.mask.len();
+        let column = match &data {
+            Data::One(value) => Column::filled(value, n_cells),
+            Data::Many(column) => {
+                let places: Vec<usize> = cells.mask.iter().map(|i| map.as_map().entry(i)).collect();
+                column.gather(places.into_iter())
+            }
+        };
+        Ok(Series { data: Data::Many(column), axes: self.axes(cells.shape) })
     }
 
     fn output(
@@ -153,19 +203,26 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Err(Stop::All(error)) => return Err(error),
             }
         }
-        self.ask(source, root, Demand::Full);
+        let demand = self.demand(source, bound)?;
+        if let Demand::Part(cells) = &demand
+            && cells.mask.is_empty()
+        {
+            let axes = self.axes(cells.shape);
+            return Ok(Some(Series { data: Data::Many(Column::empty(ty)), axes }));
+        }
+        self.ask(source, root, demand.clone());
         self.work()?;
         if self.bytes > self.limits.bytes {
             return Err(EvalError::Bytes { limit: self.limits.bytes });
         }
         let place = self.place(source, root);
-        if self.has_failed(place, &Demand::Full).unwrap_or(true) {
+        if self.has_failed(place, &demand).unwrap_or(true) {
             return Ok(None);
         }
         let (data, shape) = self.read(place);
         let data = data.clone();
-        if let Place::Input(_) | Place::Const(_) = place {
-            return Ok(Some(Series { data, axes: self.axes(shape) }));
+        if demand.is_part() || matches!(place, Place::Input(_) | Place::Const(_)) {
+            return self.demanded(data, shape, &demand).map(Some);
         }
         let shape = if matches!(data, Data::One(_)) { Shapes::scalar() } else { shape };
         let (data, shape) = self.along_all_axes(source.step, data, shape)?;
@@ -220,7 +277,7 @@ impl<'a, M: Mode> Walk<'a, M> {
 
     /// The value of a source if all of it was computed in the context of the request, though nobody
     /// may have asked for it.
-    fn computed(&mut self, source: StepSource) -> Option<Series> {
+    fn computed(&mut self, source: StepSource, bound: &Bound) -> Option<Series> {
         let home = self.home(source.step, self.root);
         let slot = self.store.find(source.step, home)?;
         if self.store.state(slot) != State::Full {
@@ -228,8 +285,11 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
         let (data, shape) = self.store.output(slot, source.output);
         let data = data.clone();
-        let axes = if matches!(data, Data::One(_)) { Vec::new() } else { self.axes(shape) };
-        Some(Series { data, axes })
+        if matches!(data, Data::One(_)) {
+            return Some(Series { data, axes: Vec::new() });
+        }
+        let demand = self.demand(source, bound).ok()?;
+        self.demanded(data, shape, &demand).ok()
     }
 
     fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use millstream_base::Mask;
 use millstream_base::id::Id;
 use millstream_ir::answer::Answer;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
@@ -40,6 +41,7 @@ pub fn check(evaluator: &mut dyn Evaluator, case: &Case) -> Result<Verdict, Stri
     failures(&expected, plain, &answer)?;
     elements(&expected, (plain, &request), &answer, evaluator)?;
     repeated(evaluator, plain, &request, &answer)?;
+    some_elements(evaluator, (plain, &expected), &request, &answer)?;
 
     let compiled = compiled_plan(&case.graph, &REGISTRY)
         .map_err(|problems| format!("the graph does not compile: {problems:?}"))?;
@@ -49,6 +51,9 @@ pub fn check(evaluator: &mut dyn Evaluator, case: &Case) -> Result<Verdict, Stri
             let answer = evaluate(evaluator, &compiled, &request)?;
             outputs(&expected, &answer, Strictness::Values)
                 .and_then(|()| elements(&of_compiled, (&compiled, &request), &answer, evaluator))
+                .and_then(|()| {
+                    some_elements(evaluator, (&compiled, &of_compiled), &request, &answer)
+                })
                 .map_err(|problem| format!("on the compiled plan: {problem}"))?;
         }
         Err(refusal) => return Ok(Verdict::Skipped(refusal)),
@@ -271,6 +276,45 @@ pub(super) fn elements(
         }
     }
     if text.is_empty() { Ok(()) } else { Err(format!("numbers of elements differ:{text}")) }
+}
+
+/// Asks for every third element: they are as among all, and no step computes more than for all.
+fn some_elements(
+    evaluator: &mut dyn Evaluator,
+    (plan, expected): (&Plan, &Expected),
+    request: &Request,
+    all: &Answer,
+) -> Result<(), String> {
+    let Some(count) = all.count.filter(|_| !plan.has_states()) else { return Ok(()) };
+    let mask = Mask::from_predicate(&Mask::full(count), |i| i % 3 == 1);
+    let answer = evaluate(evaluator, plan, &request.clone().mask(mask.clone()))?;
+    for (all_of, some) in all.outputs.iter().zip(&answer.outputs) {
+        let (name, Some(series)) = (&all_of.name, &all_of.value) else { continue };
+        let Some(some) = &some.value else {
+            return Err(format!("output `{name}` has no value for some of the elements"));
+        };
+        let n_moments = all.times.unwrap_or(1);
+        let cells = (0..n_moments).flat_map(|at| mask.iter().map(move |i| at * count + i));
+        let cells: Vec<usize> = cells.collect();
+        let expected = all.full_column(series).gather(cells.into_iter());
+        if let Some(difference) = difference(&expected, &answer.full_column(some)) {
+            return Err(format!("output `{name}` for some of the elements: {difference}"));
+        }
+    }
+    // A loop without rounds has the axes of its items only where these are asked for in part.
+    if evaluator.caches_results() || !all.failures.is_empty() || expected.has_idle_loop {
+        return Ok(());
+    }
+    for (id, step) in plan.steps.iter().filter(|(id, _)| is_counted(plan, *id)) {
+        let entries = (all.log.entry(id), answer.log.entry(id));
+        let (Some(of_all), Some(of_some)) = entries else { continue };
+        if of_some.elements > of_all.elements {
+            let path = plan.paths.get(step.path);
+            let (more, less) = (of_some.elements, of_all.elements);
+            return Err(format!("{path} ({id}) computes {more} for some elements, {less} for all"));
+        }
+    }
+    Ok(())
 }
 
 fn repeated(
