@@ -10,6 +10,8 @@ use crate::path::Place;
 /// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// The document does what it says; this is worth knowing.
+    Note,
     /// The document works, but something in it is probably not intended.
     Warning,
     /// The document, or the named part of it, has no meaning.
@@ -35,7 +37,8 @@ impl Diagnostic {
     /// The problem `error` at `place`, with the code, severity and help of the error.
     pub fn new(place: Place, error: &(impl miette::Diagnostic + ?Sized)) -> Self {
         let severity = match error.severity() {
-            Some(miette::Severity::Warning | miette::Severity::Advice) => Severity::Warning,
+            Some(miette::Severity::Advice) => Severity::Note,
+            Some(miette::Severity::Warning) => Severity::Warning,
             Some(miette::Severity::Error) | None => Severity::Error,
         };
         Self {

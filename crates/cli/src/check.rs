@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use millstream::twice::{Twice, twice};
 use millstream::values::to_json;
-use millstream::{Diagnostics, Engine, Error, Place, Program};
+use millstream::{Diagnostics, Engine, Error, Place, Program, Severity};
 use serde_json::{Value as Json, json};
 
 use crate::document::{Text, load, read, shown};
@@ -27,7 +27,7 @@ Examples:
   millstream check my.mill.json --twice
   millstream check my.mill.json --twice --in x=@data.csv --frame 12
 
-The exit code is 1 if any document has an error; warnings do not count.";
+The exit code is 1 if any document has an error; warnings and notes do not count.";
 
 /// The greatest number of characters of a default that people are shown.
 const MAX_DEFAULT: usize = 120;
@@ -132,15 +132,15 @@ fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Re
 
 fn as_text(text: &Text, program: Option<&Program>, problems: &Diagnostics, style: Style) -> String {
     let mut out = problems::text(&text.file, &text.bytes, problems, style);
-    let n_errors = problems.iter().filter(|d| d.severity == millstream::Severity::Error).count();
-    let n_warnings = problems.len() - n_errors;
     let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let mut facts = Vec::new();
-    if n_errors > 0 {
-        facts.push(counted(n_errors, "error"));
-    }
-    if n_warnings > 0 {
-        facts.push(counted(n_warnings, "warning"));
+    for (severity, what) in
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
+    {
+        let n = problems.iter().filter(|problem| problem.severity == severity).count();
+        if n > 0 {
+            facts.push(counted(n, what));
+        }
     }
     if let Some(program) = program {
         facts.push(counted(program.document().n_nodes(), "node"));

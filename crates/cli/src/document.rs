@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use millstream::deploy::is_binary;
-use millstream::{Diagnostics, Engine, Error, Program};
+use millstream::{Diagnostics, Engine, Error, Program, Severity};
 use millstream_io::{Budget, IoError, Spot};
 
 use crate::outcome::{Exit, Message, Stop};
@@ -92,7 +92,11 @@ pub(crate) fn compile_for(
 /// Shows the problems of a document.
 pub(crate) fn shown(text: &Text, error: Error) -> Stop {
     match error {
-        Error::Document(problems) => {
+        Error::Document(all) => {
+            let mut problems = Diagnostics::new();
+            // Only `check` tells what may be worth knowing about a document.
+            let serious = all.into_iter().filter(|problem| problem.severity > Severity::Note);
+            serious.for_each(|problem| problems.push(problem));
             tell(&rendered(text, &problems));
             let lines = Lines::of(&text.bytes);
             Stop::told(Exit::Wrong, problems.iter().map(|p| problems::json(&lines, p)).collect())

@@ -53,7 +53,7 @@ pub(crate) fn random_graph(n: usize) -> Document {
         .collect();
     let input = |k: usize| (format!("x{k}"), json!({ "type": "f32", "default": k as f64 / 5.0 }));
     let inputs: serde_json::Map<String, Json> = (0..4).map(input).collect();
-    let document = json!({ "millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes });
+    let document = json!({ "millstream": 2, "inputs": inputs, "outputs": outputs, "nodes": nodes });
     let text = document.to_string();
     let limits = Limits { document_bytes: text.len(), nodes: n, ..Limits::default() };
     let (document, _) = load(text.as_bytes(), &limits);

@@ -121,6 +121,7 @@ pub(crate) fn json(lines: &Lines<'_>, problem: &Diagnostic) -> Json {
 
 fn severity(severity: Severity) -> &'static str {
     match severity {
+        Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Error => "error",
     }
@@ -163,6 +164,7 @@ impl miette::Diagnostic for Labelled<'_> {
     }
     fn severity(&self) -> Option<miette::Severity> {
         Some(match self.problem.severity {
+            Severity::Note => miette::Severity::Advice,
             Severity::Warning => miette::Severity::Warning,
             Severity::Error => miette::Severity::Error,
         })

@@ -10,7 +10,7 @@
 //! use millstream_compile::{Options, compile};
 //!
 //! let registry = millstream_nodes::registry();
-//! let text = r#"{ "millstream": 1,
+//! let text = r#"{ "millstream": 2,
 //!     "outputs": { "y": { "type": "f32", "from": "sum.value" } },
 //!     "nodes": { "sum": { "type": "math.add", "in": { "a": 1, "b": 2 } } } }"#;
 //! let (opened, problems) =

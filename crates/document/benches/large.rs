@@ -30,7 +30,7 @@ fn registry() -> Registry {
 /// literals.
 fn text(n: u64) -> String {
     let mut text = String::from(
-        "{\"millstream\": 1,\n\"inputs\": {\"x\": {\"type\": \"f32\"}},\n\"nodes\": {\n",
+        "{\"millstream\": 2,\n\"inputs\": {\"x\": {\"type\": \"f32\"}},\n\"nodes\": {\n",
     );
     let mut state = 7_u64;
     let mut random = |below: u64| {

@@ -17,6 +17,7 @@ mod links;
 mod literals;
 mod mismatch;
 mod names;
+mod narrow;
 mod repeat;
 mod shapes;
 mod single;
@@ -36,10 +37,10 @@ pub use single::{NodeChecker, SingleNode, SingleSource};
 use crate::at::{At, Part};
 use crate::checked::Checked;
 use crate::load::{Loaded, load_to_check, name_problem};
-use crate::model::Document;
+use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::spot::Spot;
-use crate::upgrade::{NodeUpgrade, upgrade_nodes};
+use crate::upgrade::{Conversion, NodeUpgrade, insert_conversions, upgrade_nodes};
 use body::Checker;
 use face::{BodyDef, Faces};
 use features::check_features;
@@ -68,7 +69,7 @@ pub fn check_partly(
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
     let mut problems = Problems::default();
-    let checked = check_readable(document, registry, limits, true, &mut problems);
+    let (checked, _) = check_readable(document, registry, limits, true, &mut problems);
     (checked, problems.finish())
 }
 
@@ -95,7 +96,12 @@ pub fn open_partly(
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
     let mut problems = Problems::default();
-    let mut checked = check_readable(&document, registry, limits, false, &mut problems);
+    let (mut checked, conversions) =
+        check_readable(&document, registry, limits, false, &mut problems);
+    if insert_conversions(&mut document, &conversions) > 0 {
+        problems = Problems::default();
+        (checked, _) = check_readable(&document, registry, limits, false, &mut problems);
+    }
     if found.has_errors() {
         // Errors of loading are told once, and mark their parts as well.
         (checked, _) = check_partly(&document, registry, limits);
@@ -105,6 +111,26 @@ pub fn open_partly(
     (checked.map(|checked| (document, checked)), found)
 }
 
+/// Upgrades a document of format 1, whose nodes have the versions of the registry, to format 2;
+/// returns the number of sources that a new node converts.
+///
+/// Names, their order, and view data stay; each new node stands before one of its readers.
+pub fn upgrade_widths(document: &mut Document, registry: &Registry) -> usize {
+    if document.format >= FORMAT_VERSION {
+        return 0;
+    }
+    let mut problems = Problems::silent();
+    let bodies = bodies_of(document);
+    let mut faces = Faces::new(registry);
+    let faces: Vec<_> = bodies.iter().map(|body| faces.of(body, &mut problems)).collect();
+    let mut checker = Checker::new(document, registry, &bodies, &faces, &mut problems);
+    for body in 0..bodies.len() {
+        checker.body(body);
+    }
+    let conversions = checker.conversions;
+    insert_conversions(document, &conversions)
+}
+
 /// Groups in order, the root last.
 fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     let groups = document.groups.iter().map(|(name, group)| BodyDef::group(name, group));
@@ -112,19 +138,20 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
 }
 
 /// Checks the parts that loading could read, and marks the parts with errors as wrong.
-/// `reports_wrong` says whether errors of loading are reported again.
+/// `reports_wrong` says whether errors of loading are reported again. Also finds the sources that a
+/// document of format 1 converts and format 2 does not.
 fn check_readable(
     document: &Document,
     registry: &Registry,
     limits: &Limits,
     reports_wrong: bool,
     problems: &mut Problems,
-) -> Option<Checked> {
+) -> (Option<Checked>, Vec<Conversion>) {
     let n_nodes = document.n_nodes();
     if n_nodes > limits.nodes {
         let error = CheckError::TooManyNodes { n: n_nodes, limit: limits.nodes };
         problems.report(At::ROOT, Span::default(), &error);
-        return None;
+        return (None, Vec::new());
     }
     if !document.fps.is_finite() || document.fps <= 0.0 {
         let error = CheckError::BadFps { fps: document.fps.to_string() };
@@ -141,6 +168,7 @@ fn check_readable(
     let mut checker = Checker::new(document, registry, &bodies, &faces, problems);
     checker.all_readable = all_readable;
     let checked: Arena<_, _> = (0..bodies.len()).map(|body| checker.body(body)).collect();
+    let conversions = checker.conversions;
     if all_readable {
         for ((name, group), used) in document.groups.iter().zip(used) {
             if !used {
@@ -149,7 +177,7 @@ fn check_readable(
             }
         }
     }
-    let root = checked.ids().next_back()?;
+    let root = checked.ids().next_back().expect("the root is a body");
     let mut checked = Checked {
         bodies: checked,
         root,
@@ -165,7 +193,7 @@ fn check_readable(
     check_features(&checked.bodies, problems);
     check_states(&checked.bodies, problems);
     is_right &= mark(&mut checked, document, &bodies, &problems.take_parts());
-    is_right.then_some(checked)
+    (is_right.then_some(checked), conversions)
 }
 
 /// Checks the names of parts built in code, since loading has checked those of text, and reports
@@ -204,3 +232,5 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod widths_tests;

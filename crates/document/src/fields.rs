@@ -18,6 +18,11 @@ impl<T> Fields<T> {
         self.0.iter().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
     }
 
+    /// The value called `name`.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.0.iter_mut().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
+    }
+
     /// Sets the value called `name` and returns the previous one; a new name is appended.
     pub fn insert(&mut self, name: impl Into<Arc<str>>, thing: T) -> Option<T> {
         let name = name.into();

@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn named_things_have_lines_of_their_own() {
-        let text = r#"{"millstream":1,"inputs":{"a":{"type":"vec3","default":[0,0,0]}},"outputs":{},"nodes":{"n":{"type":"math.add","in":{"a":{"input":"a"}}}},"groups":{"g":{"outputs":{"x":{"type":"f32"}}}},"view":{"nodes":{"n":{"at":[1,2]}}}}"#;
+        let text = r#"{"millstream":2,"inputs":{"a":{"type":"vec3","default":[0,0,0]}},"outputs":{},"nodes":{"n":{"type":"math.add","in":{"a":{"input":"a"}}}},"groups":{"g":{"outputs":{"x":{"type":"f32"}}}},"view":{"nodes":{"n":{"at":[1,2]}}}}"#;
         expect![[r#"
             {
-              "millstream": 1,
+              "millstream": 2,
               "inputs": {
                 "a": { "type": "vec3", "default": [0, 0, 0] }
               },

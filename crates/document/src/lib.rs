@@ -29,7 +29,7 @@ pub mod upgrade;
 pub mod view;
 mod wrong;
 
-pub use check::{CheckError, check, open};
+pub use check::{CheckError, check, open, upgrade_widths};
 pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted,
     MutedOutput, Passes, Source,

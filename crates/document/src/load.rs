@@ -22,7 +22,7 @@ use crate::at::At;
 use crate::cursor::{Cursor, JsonKind};
 use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
-use crate::upgrade::{Origins, upgraded_format};
+use crate::upgrade::{NEWEST_TEXT, Origins, upgraded_format};
 use reader::Reader;
 use words::Words;
 
@@ -30,7 +30,8 @@ pub(crate) use reader::name_problem;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a document; documents in older formats are upgraded.
+/// Reads a document; documents in older formats are upgraded as far as their text tells, which is
+/// format 1.
 ///
 /// If a single input, output, node or group has problems, the document holds the readable rest of
 /// it, and the part does not pass `check`. There is no document if the text is not a JSON object of
@@ -38,7 +39,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 ///
 /// ```
 /// use millstream_base::Limits;
-/// let text = br#"{ "millstream": 1, "nodes": { "n": { "tpye": "math.add" } } }"#;
+/// let text = br#"{ "millstream": 2, "nodes": { "n": { "tpye": "math.add" } } }"#;
 /// let (_, problems) = millstream_document::load(text, &Limits::default());
 /// let first = problems.iter().next().map(ToString::to_string);
 /// let expected = "n: the node has no entry called `tpye` (did you mean `type`?)";
@@ -72,11 +73,16 @@ pub(crate) fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let Some(version) = format_version(text, &mut problems) else {
         return Loaded::nothing(problems);
     };
-    if version == FORMAT_VERSION {
-        return read(text, None, limits, problems);
+    let mut loaded = if version >= NEWEST_TEXT {
+        read(text, None, limits, problems)
+    } else {
+        let (text, origins) = upgraded_format(text, version);
+        read(&text, Some(&origins), limits, problems)
+    };
+    if let Some(document) = &mut loaded.document {
+        document.format = version.max(NEWEST_TEXT);
     }
-    let (text, origins) = upgraded_format(text, version);
-    read(&text, Some(&origins), limits, problems)
+    loaded
 }
 
 /// The text, if it is JSON.
@@ -118,7 +124,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
     if kind != JsonKind::Object {
         let range = cursor.skip();
         let what = "the document".into();
-        let expected = "an object: { \"millstream\": 1, ... }";
+        let expected = "an object: { \"millstream\": 2, ... }";
         let error = LoadError::WrongKind { what, found: kind.describe().into(), expected };
         problems.report(At::ROOT, Span::new(range.start, range.end), &error);
         return None;
@@ -143,7 +149,7 @@ fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
             Ok(_) | Err(_) => LoadError::WrongKind {
                 what: "`millstream`".into(),
                 found: shortened(version),
-                expected: "the number of the format, 1",
+                expected: "the number of the format, 2",
             },
         };
         problems.report(At::ROOT, span, &error);

@@ -16,8 +16,8 @@ use crate::view::View;
 #[cfg(test)]
 mod schema;
 
-/// The format version that this crate writes.
-pub const FORMAT_VERSION: u32 = 1;
+/// The newest format version.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A document: a graph with its groups, as an author wrote it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,10 @@ pub const FORMAT_VERSION: u32 = 1;
     schemars(deny_unknown_fields, transform = crate::model::schema::with_format_version)
 )]
 pub struct Document {
+    /// The format version whose rules give the document its meaning; that of a loaded document is 1
+    /// until [`upgrade_widths`](crate::upgrade_widths) raises it.
+    #[cfg_attr(test, schemars(skip))]
+    pub format: u32,
     /// Address of a JSON Schema for text editors.
     #[cfg_attr(test, schemars(rename = "$schema"))]
     pub schema: Option<Arc<str>>,
@@ -246,6 +250,7 @@ impl Document {
     /// An empty document.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self {
+            format: FORMAT_VERSION,
             schema: None,
             name: name.into(),
             fps: Self::DEFAULT_FPS,

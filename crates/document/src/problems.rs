@@ -9,6 +9,9 @@ use crate::wrong::WrongPart;
 /// Maximal number of problems that are stored; further ones are counted.
 const MAX_KEPT: usize = 1000;
 
+/// Maximal number of notes that are stored; further ones are counted.
+const MAX_NOTES: usize = 100;
+
 /// Maximal number of names compared for suggestions in total, so that a document full of errors is
 /// refused in reasonable time.
 const MAX_COMPARED: usize = 200_000;
@@ -24,10 +27,21 @@ struct More {
     n: usize,
 }
 
+/// More notes than anybody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("{n} more notes")]
+#[diagnostic(severity(Advice), code(document::more_notes))]
+struct MoreNotes {
+    n: usize,
+}
+
 /// The problems of one phase.
 #[derive(Default)]
 pub(crate) struct Problems {
     kept: Diagnostics,
+    /// Apart, so that they take no place from problems.
+    notes: Diagnostics,
+    n_more_notes: usize,
     n_errors: usize,
     n_dropped: usize,
     n_compared: usize,
@@ -59,8 +73,7 @@ impl Problems {
         span: Span,
         error: &(impl miette::Diagnostic + ?Sized),
     ) {
-        let is_error =
-            !matches!(error.severity(), Some(miette::Severity::Warning | miette::Severity::Advice));
+        let is_error = error.severity() != Some(miette::Severity::Warning);
         if is_error {
             self.note_wrong(at);
         }
@@ -73,6 +86,18 @@ impl Problems {
             return;
         }
         self.kept.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), error));
+    }
+
+    /// Whether another note is stored; counts it if not.
+    pub(crate) fn takes_note(&mut self) -> bool {
+        let is_full = self.notes.len() >= MAX_NOTES;
+        self.n_more_notes += usize::from(is_full);
+        !is_full && !self.is_silent
+    }
+
+    /// Adds a note, which must be [taken](Self::takes_note).
+    pub(crate) fn note(&mut self, at: At<'_>, span: Span, note: &impl miette::Diagnostic) {
+        self.notes.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), note));
     }
 
     /// Notes that a part has an error, and reports nothing.
@@ -123,6 +148,7 @@ impl Problems {
     /// All problems in order of the text.
     pub(crate) fn finish(self) -> Diagnostics {
         let mut all = self.kept;
+        all.append(self.notes);
         all.sort_by_place();
         if self.n_dropped > 0 {
             let more = More { n: self.n_dropped };
@@ -131,6 +157,9 @@ impl Problems {
                 more.severity = Severity::Warning;
             }
             all.push(more);
+        }
+        if self.n_more_notes > 0 {
+            all.push(Diagnostic::new(Place::at(""), &MoreNotes { n: self.n_more_notes }));
         }
         all
     }

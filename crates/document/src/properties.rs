@@ -19,7 +19,7 @@ use crate::{check, load, open, save};
 
 pub(crate) const HERON: &str = include_str!("../tests/fixtures/heron.mill.json");
 pub(crate) const FORMAT_0: &str = include_str!("../tests/fixtures/format_0.mill.json");
-pub(crate) const MANY_PARTS: &str = r#"{ "millstream": 1, "fps": 30, "start_frame": -2,
+pub(crate) const MANY_PARTS: &str = r#"{ "millstream": 2, "fps": 30, "start_frame": -2,
     "inputs": { "l": { "type": "list<f32>", "default": [1, 2] }, "s": { "type": "string", "default": "\u00e9" } },
     "outputs": { "y": { "type": "f64", "from": "sum.value", "unit": "m" }, "s": { "type": "string", "input": "s" } },
     "nodes": {
@@ -133,6 +133,7 @@ pub(crate) fn document() -> impl Strategy<Value = Document> {
     let head = ("\\PC{0,9}", 0.1..1e3_f64, any::<i64>(), option::of(name()), json_value());
     (head, group(), named(group())).prop_map(
         |((name, fps, start_frame, schema, view), body, groups)| Document {
+            format: crate::model::FORMAT_VERSION,
             schema,
             fps,
             start_frame,
@@ -280,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused(text in vec(any::<u8>(), 0..200), start in "(\\{\"millstream\":1,)?") {
+    fn noise_is_refused(text in vec(any::<u8>(), 0..200), start in "(\\{\"millstream\":2,)?") {
         let text = [start.as_bytes(), &text].concat();
         let (opened, problems) = open(&text, &registry(), &[], &Limits::default());
         prop_assert_eq!(opened.is_some(), !problems.has_errors());

@@ -6,14 +6,12 @@ use serde_json::value::RawValue;
 
 use crate::fields::Fields;
 use crate::layout::laid_out;
-use crate::model::{
-    Document, FORMAT_VERSION, Input, InputValue, Link, NodeKind, OutputFrom, Setting,
-};
+use crate::model::{Document, Input, InputValue, Link, NodeKind, OutputFrom, Setting};
 use crate::view::View;
 
 /// The text of a document, laid out so that a changed node is a changed line.
 ///
-/// `load` returns an equal document, with names in the same order.
+/// `load` returns an equal document, with names in the same order and of the same format.
 pub fn save(document: &Document) -> String {
     let compact = serde_json::to_string(document).expect("keys are texts, and nothing else fails");
     laid_out(&compact)
@@ -33,7 +31,7 @@ impl Serialize for Document {
         if let Some(schema) = &self.schema {
             map.serialize_entry("$schema", schema)?;
         }
-        map.serialize_entry("millstream", &FORMAT_VERSION)?;
+        map.serialize_entry("millstream", &self.format)?;
         if !self.name.is_empty() {
             map.serialize_entry("name", &self.name)?;
         }

@@ -1,27 +1,33 @@
 //! Upgrades of documents written by older releases.
 //!
-//! The format of documents and each node type have separate versions. A format upgrade changes the
-//! JSON before it is read; it preserves the order of names and the places of parts. A node upgrade
-//! changes nodes after they were read. Both proceed one version at a time.
+//! The format of documents and each node type have separate versions. Up to format 1 an upgrade
+//! changes the JSON before it is read; it preserves the order of names and the places of parts. A
+//! node upgrade changes nodes after they were read. The upgrade to format 2 needs the types of all
+//! nodes, so it follows the others. All proceed one version at a time.
 
 mod node;
 mod raw;
+mod widths;
 
 pub use node::{NodeUpgrade, upgrade_nodes};
 pub(crate) use raw::Origins;
+pub(crate) use widths::{Conversion, insert_conversions};
 
 use raw::Raw;
 
-/// The upgrade of documents of one format to the next.
+/// The upgrade of the text of documents of one format to the next.
 struct FormatUpgrade {
     from: u32,
     apply: fn(&mut Raw),
 }
 
-/// All format upgrades; each has a fixture `tests/fixtures/format_N.mill.json`.
+/// The newest format whose text differs from the one before.
+pub(crate) const NEWEST_TEXT: u32 = 1;
+
+/// All upgrades of texts; each has a fixture `tests/fixtures/format_N.mill.json`.
 const FORMAT_UPGRADES: &[FormatUpgrade] = &[FormatUpgrade { from: 0, apply: from_draft }];
 
-/// The text of a document in the newest format, and the places of its parts in `text`.
+/// The text of a document in format [`NEWEST_TEXT`], and the places of its parts in `text`.
 pub(crate) fn upgraded_format(text: &str, version: u32) -> (String, Origins) {
     let mut document = Raw::read(text);
     for upgrade in FORMAT_UPGRADES.iter().filter(|upgrade| upgrade.from >= version) {
@@ -56,12 +62,11 @@ fn draft_body(body: &mut Raw) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FORMAT_VERSION;
 
     #[test]
-    fn every_older_format_has_one_upgrade() {
+    fn every_older_text_has_one_upgrade() {
         let versions: Vec<u32> = FORMAT_UPGRADES.iter().map(|upgrade| upgrade.from).collect();
-        assert_eq!(versions, (0..FORMAT_VERSION).collect::<Vec<_>>());
+        assert_eq!(versions, (0..NEWEST_TEXT).collect::<Vec<_>>());
     }
 
     #[test]

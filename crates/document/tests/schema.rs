@@ -30,7 +30,7 @@ fn every_document_of_the_repository_is_valid() {
             let path = entry.expect("the entry can be read").path();
             let is_document = path.to_string_lossy().ends_with(".mill.json");
             let document = if is_document { read(&path) } else { continue };
-            if document["millstream"] == 1 {
+            if document["millstream"] == 2 {
                 n_documents += 1;
                 let errors: Vec<String> = validator
                     .iter_errors(&document)
@@ -46,7 +46,7 @@ fn every_document_of_the_repository_is_valid() {
 /// A document with every kind of part.
 fn document() -> Json {
     json!({
-        "millstream": 1,
+        "millstream": 2,
         "name": "all parts",
         "fps": 25,
         "inputs": { "a": { "type": "f32", "default": 1, "min": 0, "max": 2, "unit": "m" } },
@@ -76,7 +76,7 @@ fn a_document_with_every_kind_of_part_is_valid() {
 fn mistakes_are_refused() {
     let validator = validator();
     let mistakes = [
-        ("/millstream", json!(2)),
+        ("/millstream", json!(3)),
         ("/millstream", json!("1")),
         ("/fps", json!("25")),
         ("/nodse", json!({})),

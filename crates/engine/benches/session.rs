@@ -192,7 +192,7 @@ fn relink_and_undo_in_a_million_nodes(bencher: Bencher) {
     });
 }
 
-const SMALL: &str = r#"{ "millstream": 1,
+const SMALL: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 2 }, "y": { "type": "f32", "default": 3 } },
     "outputs": { "root": { "type": "f32", "from": "c.value" } },
     "nodes": {

@@ -8,7 +8,7 @@ struct Money(i64);
 value_type!(Money, "money", eq);
 
 const DOCUMENT: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "price": { "type": "f64", "default": 19.99 }, "pieces": { "type": "i64", "default": 3 } },
   "outputs": { "text": { "type": "string", "from": "text.value" } },
   "nodes": {

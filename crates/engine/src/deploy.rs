@@ -14,7 +14,7 @@
 //!
 //! let engine = Engine::new();
 //! let program = engine.load(
-//!     br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}, "k": {"type": "f32", "default": 4}},
+//!     br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}, "k": {"type": "f32", "default": 4}},
 //!         "outputs": {"y": {"type": "f32", "from": "sum.value"}},
 //!         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "k"}}},
 //!                   "sum": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"from": "root.value"}}}}}"#,

@@ -6,7 +6,7 @@
 //! ```
 //! use millstream::{Engine, Error};
 //!
-//! let text = br#"{"millstream": 1, "outputs": {"y": {"type": "f32", "from": "root.value"}},
+//! let text = br#"{"millstream": 2, "outputs": {"y": {"type": "f32", "from": "root.value"}},
 //!                 "nodes": {"root": {"type": "math.sqr", "in": {"x": 4}}}}"#;
 //! let Err(Error::Document(problems)) = Engine::new().load(text) else { panic!("it is wrong") };
 //! let problem = problems.iter().next().expect("there is one");

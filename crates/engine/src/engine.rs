@@ -68,6 +68,11 @@ impl Engine {
         self
     }
 
+    /// The upgrades of nodes of older versions.
+    pub(crate) fn upgrades(&self) -> &[NodeUpgrade] {
+        &self.upgrades
+    }
+
     /// The node types and value types, shared.
     pub(crate) fn shared_registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)

@@ -35,7 +35,7 @@
 //! use millstream::{Engine, Limits};
 //!
 //! let program = Engine::new().load(
-//!     br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//!     br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
 //!         "outputs": {"root": {"type": "f32", "from": "root.value"}},
 //!         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
 //! )?;

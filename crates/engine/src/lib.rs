@@ -10,7 +10,7 @@
 //! use millstream::{Engine, Request};
 //!
 //! let text = r#"{
-//!   "millstream": 1,
+//!   "millstream": 2,
 //!   "inputs": { "x": { "type": "f32" } },
 //!   "outputs": { "y": { "type": "f32", "from": "double.value" } },
 //!   "nodes": { "double": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } }
@@ -37,7 +37,7 @@
 //! let mut engine = Engine::new();
 //! engine.register(NodeDef::from_closure("my.half", "Half of a number", &["x"], |x: f32| x / 2.0));
 //! let program = engine.load(
-//!     br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//!     br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
 //!         "outputs": {"y": {"type": "f32", "from": "half.value"}},
 //!         "nodes": {"half": {"type": "my.half", "in": {"x": {"input": "x"}}}}}"#,
 //! )?;
@@ -51,7 +51,7 @@
 //! what has changed (see [`session`]):
 //!
 //! ```
-//! # let text = br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//! # let text = br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
 //! #     "outputs": {"y": {"type": "f32", "from": "double.value"}},
 //! #     "nodes": {"double": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"input": "x"}}}}}"#;
 //! use millstream::{Edit, Engine, Session};
@@ -72,7 +72,7 @@
 //! log tells what ran in one evaluation, and why (see [`run_log`]):
 //!
 //! ```
-//! # let text = br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//! # let text = br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
 //! #     "outputs": {"y": {"type": "f32", "from": "double.value"}},
 //! #     "nodes": {"double": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"input": "x"}}}}}"#;
 //! use millstream::{Engine, LogDetail, Request, explain};

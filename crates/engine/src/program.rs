@@ -78,7 +78,7 @@ impl Program {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let engine = Engine::new();
     /// let program = engine.load(
-    ///     br#"{"millstream": 1, "inputs": {"x": {"type": "f32", "default": 0}},
+    ///     br#"{"millstream": 2, "inputs": {"x": {"type": "f32", "default": 0}},
     ///         "outputs": {"root": {"type": "f32", "from": "root.value"}},
     ///         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
     /// )?;
@@ -140,7 +140,7 @@ impl Program {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let engine = Engine::new();
     /// let program = engine.load(
-    ///     br#"{"millstream": 1, "inputs": {"x": {"type": "f32", "default": 4}},
+    ///     br#"{"millstream": 2, "inputs": {"x": {"type": "f32", "default": 4}},
     ///         "outputs": {"root": {"type": "f32", "from": "root.value"}},
     ///         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}}}}"#,
     /// )?;

@@ -39,7 +39,7 @@
 //! let cube = engine.registry().get("my.cube").expect("it is registered");
 //! assert!(manual::entry(cube).starts_with("my.cube: x times x times x"));
 //! let program = engine.load(
-//!     br#"{"millstream": 1, "inputs": {"x": {"type": "f32"}},
+//!     br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
 //!         "outputs": {"y": {"type": "f32", "from": "cube.value"}},
 //!         "nodes": {"cube": {"type": "my.cube", "in": {"x": {"input": "x"}}}}}"#,
 //! )?;

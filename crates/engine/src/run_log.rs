@@ -7,7 +7,7 @@
 //! use millstream::run_log::{Fate, NodeRun, RunReason};
 //! use millstream::{Engine, LogDetail, Request};
 //!
-//! let text = br#"{ "millstream": 1,
+//! let text = br#"{ "millstream": 2,
 //!   "inputs": { "x": { "type": "f32", "default": 2 } },
 //!   "outputs": { "y": { "type": "f32", "from": "root.value" } },
 //!   "nodes": { "root": { "type": "math.sqrt", "in": { "x": { "input": "x" } } } } }"#;

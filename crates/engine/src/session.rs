@@ -15,7 +15,7 @@
 //! use millstream::session::Session;
 //! use millstream::{Edit, Engine};
 //!
-//! let text = r#"{ "millstream": 1,
+//! let text = r#"{ "millstream": 2,
 //!   "inputs": { "x": { "type": "f32", "default": 2 } },
 //!   "outputs": { "y": { "type": "f32", "from": "double.value" } },
 //!   "nodes": { "double": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } } } }"#;
@@ -51,7 +51,7 @@ use millstream_base::same::Same;
 use millstream_base::{Feature, Value};
 use millstream_document::check::check_partly;
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
-use millstream_document::{Checked, Document, Edit, EditKind, Editor};
+use millstream_document::{Checked, Document, Edit, EditKind, Editor, upgrade_nodes};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
 use millstream_ir::states::States;
@@ -169,7 +169,10 @@ impl Session {
     pub fn open(engine: &Engine, text: &[u8]) -> Result<Self, Error> {
         let (document, problems) = millstream_document::load(text, engine.limits());
         match document {
-            Some(document) if !problems.has_errors() => Ok(Self::new(engine, document)),
+            Some(mut document) if !problems.has_errors() => {
+                upgrade_nodes(&mut document, engine.upgrades());
+                Ok(Self::new(engine, document))
+            }
             Some(_) | None => Err(Error::Document(problems)),
         }
     }

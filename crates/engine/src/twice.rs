@@ -212,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    const TEXT: &str = r#"{ "millstream": 1,
+    const TEXT: &str = r#"{ "millstream": 2,
       "inputs": { "x": { "type": "f32" } },
       "outputs": { "y": { "type": "f32", "from": "last.value" } },
       "nodes": {

@@ -6,8 +6,8 @@ use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Lane, Type, Value};
 
 use crate::function::{Call, Data, Failure};
-pub use crate::implicit::convertible;
 use crate::implicit::lanes_convertible;
+pub use crate::implicit::{convertible, narrows};
 use crate::node_def::NodeDef;
 use crate::node_def::instance::{Instance, Kernel};
 use crate::settings::{SettingError, SettingKind, Settings};
@@ -22,8 +22,18 @@ pub fn node_type() -> NodeDef {
     NodeDef::new(CONVERT, "A value as another type")
         .details(
             "The compiler inserts it where a link joins two types of which the first converts \
-             to the second. What is written where the input is has the type of the result. Explicit \
-             conversions with a choice of rounding are nodes of their own.",
+             to the second: `bool` to `i32`, `i64`, `f32` and `f64` (0 or 1); `i32` to `i64`, `f32` \
+             and `f64`; `i64` to `f64`; `f32` and `f64` to each other; `f32` and `i32` to vectors, by \
+             repetition; `vec3` and `color` to each other (alpha is 1, or dropped); a value to a list \
+             of it. What is written where the input is has the type of the result. Explicit \
+             conversions with a choice of rounding are nodes of their own.\n\nThe sockets of a \
+             generic type, such as `T`, take the first type in its list that holds all inputs linked \
+             to them: it has no fewer bits per number than any of them, and fractions if any has. So \
+             `f64` with `f32`, and `i64` with `f32`, make `f64`; `i32` with `f32` makes `f32`, in which \
+             integers are exact up to 2^24; `f32` or `i32` with a vector makes the vector. Literals \
+             adapt to what is linked.\n\nA link narrows, from `f64` to `f32` or from `color` to \
+             `vec3`, only where no type that the socket takes is wide enough. `check` tells of it in a \
+             note, unless this node says that it is meant.",
         )
         .setting("to", SettingKind::Type, None, "the type of the result")
         .sockets_by_settings(|settings| {
@@ -154,6 +164,28 @@ mod tests {
             string: 
         "]]
         .assert_eq(&(all.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn conversions_that_narrow_have_fewer_bits_per_number_or_fewer_numbers() {
+        let shape = |ty: Type| {
+            let (lane, n) = ty.lanes()?;
+            let bits = match lane {
+                Lane::Bool => 1,
+                Lane::I32 | Lane::F32 => 32,
+                Lane::I64 | Lane::F64 => 64,
+            };
+            Some((bits, n))
+        };
+        for from in Type::BUILT_IN {
+            for to in Type::BUILT_IN.into_iter().filter(|to| convertible(from, *to)) {
+                let (Some((bits, n)), Some((to_bits, to_n))) = (shape(from), shape(to)) else {
+                    assert!(!narrows(from, to), "{from} to {to}");
+                    continue;
+                };
+                assert_eq!(narrows(from, to), bits > to_bits || n > to_n, "{from} to {to}");
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,14 @@ pub fn convertible(from: Type, to: Type) -> bool {
     from == to || lanes_convertible(from, to) || to.element() == Some(from)
 }
 
+/// Whether the conversion of `from` to `to` narrows: fewer bits per number, or no alpha.
+///
+/// An integer keeps its width in a float of as many bits, which holds it exactly up to 2^24 in 32
+/// bits and up to 2^53 in 64 bits.
+pub fn narrows(from: Type, to: Type) -> bool {
+    (from == Type::F64 && to == Type::F32) || (from == Type::COLOR && to == Type::VEC3)
+}
+
 /// Whether lanes of `from` convert to those of `to`.
 pub(crate) fn lanes_convertible(from: Type, to: Type) -> bool {
     let float_vectors = [Type::VEC2, Type::VEC3, Type::VEC4];

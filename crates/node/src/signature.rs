@@ -6,7 +6,7 @@ use millstream_base::types::Kind;
 use millstream_base::{Color, Type, Value, Vec2, Vec3, Vec4, literal};
 use serde_json::Value as Json;
 
-use crate::implicit::convertible;
+use crate::implicit::{convertible, narrows};
 use crate::scope::ScopeRule;
 
 /// The sockets of a node type for given settings.
@@ -32,13 +32,22 @@ pub struct Generic {
 /// The types a generic may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
-    /// The first of these to which all linked inputs convert.
+    /// The first of these that holds all linked inputs.
     These(&'static [Type]),
-    /// Any type: the first numeric one to which all linked inputs convert, or the one they agree
-    /// on.
+    /// Any type: the first numeric one that holds all linked inputs, or the one they agree on.
     Any,
     /// As [`Any`](Self::Any), but this type if there are only literals.
     AnyOr(Type),
+}
+
+/// How a generic gets its type from linked inputs of several types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Widths {
+    /// The first candidate to which all inputs convert and none narrows; if there is none,
+    /// the first to which all convert.
+    Kept,
+    /// The first candidate to which all inputs convert: the rule of documents of format 1.
+    First,
 }
 
 /// The type of a socket.
@@ -252,9 +261,10 @@ impl Signature {
         }
     }
 
-    /// The types of the generics. Each is the first candidate to which all linked inputs of its
-    /// sockets convert. If nothing is linked the literals decide (numbers are `f32` where allowed),
-    /// and without literals it is `f32` or the first candidate.
+    /// The types of the generics. Each is the first candidate that holds all linked inputs of its
+    /// sockets: all convert to it, and none narrows unless every candidate is too narrow. If nothing
+    /// is linked the literals decide (numbers are `f32` where allowed), and without literals it is
+    /// `f32` or the first candidate.
     ///
     /// `facts` pairs the position of an input with the knowledge about it; a socket with several
     /// sources occurs once for each.
@@ -262,10 +272,22 @@ impl Signature {
     /// # Errors
     /// Every generic without a common type.
     pub fn resolve(&self, facts: &[(usize, InputFact<'_>)]) -> Result<Vec<Type>, Vec<TypeError>> {
+        self.resolve_by(Widths::Kept, facts)
+    }
+
+    /// As [`resolve`](Self::resolve), by a rule.
+    ///
+    /// # Errors
+    /// Every generic without a common type.
+    pub fn resolve_by(
+        &self,
+        widths: Widths,
+        facts: &[(usize, InputFact<'_>)],
+    ) -> Result<Vec<Type>, Vec<TypeError>> {
         let mut types = Vec::with_capacity(self.generics.len());
         let mut errors = Vec::new();
         for g in 0..self.generics.len() {
-            match self.resolve_one(g, facts) {
+            match self.resolve_one(g, widths, facts) {
                 Ok(ty) => types.push(ty),
                 Err(error) => errors.push(error),
             }
@@ -273,7 +295,12 @@ impl Signature {
         if errors.is_empty() { Ok(types) } else { Err(errors) }
     }
 
-    fn resolve_one(&self, g: usize, facts: &[(usize, InputFact<'_>)]) -> Result<Type, TypeError> {
+    fn resolve_one(
+        &self,
+        g: usize,
+        widths: Widths,
+        facts: &[(usize, InputFact<'_>)],
+    ) -> Result<Type, TypeError> {
         let among = self.generics[g].among;
         let mut linked: Vec<(usize, Type)> = Vec::new();
         let mut literals = Vec::new();
@@ -294,28 +321,45 @@ impl Signature {
         if linked.is_empty() {
             return Ok(suggested(among, &literals));
         }
-        common(among, &linked).ok_or_else(|| TypeError::NoCommonType {
+        common(among, widths, &linked).ok_or_else(|| TypeError::NoCommonType {
             inputs: linked
                 .iter()
                 .map(|(input, ty)| format!("`{}` ({ty})", self.inputs[*input].name))
                 .collect::<Vec<_>>()
                 .join(", "),
-            allowed: among.describe(),
+            allowed: allowed(among, &linked),
         })
     }
 }
 
-/// The first candidate to which all these types convert.
-fn common(among: Among, linked: &[(usize, Type)]) -> Option<Type> {
+/// The types that inputs without a common type must convert to.
+fn allowed(among: Among, linked: &[(usize, Type)]) -> String {
+    let has = |wanted: &[Type]| linked.iter().any(|(_, ty)| wanted.contains(ty));
+    let mut text = among.describe();
+    if has(&[Type::F64]) && has(&[Type::VEC2, Type::VEC3, Type::VEC4]) {
+        text += "; a node `convert` with \"to\": \"f32\" makes an f64 fit a vector";
+    }
+    text
+}
+
+/// The first candidate that holds all these types, by the rule.
+fn common(among: Among, widths: Widths, linked: &[(usize, Type)]) -> Option<Type> {
     let first = linked[0].1;
     if among.allows(first) && linked.iter().all(|(_, ty)| *ty == first) {
         return Some(first);
     }
-    let fits = |to: &Type| linked.iter().all(|(_, from)| convertible(*from, *to));
-    among.candidates().iter().copied().find(fits).or_else(|| match among {
-        Among::These(_) => None,
-        Among::Any | Among::AnyOr(_) => linked.iter().map(|(_, ty)| *ty).find(fits),
-    })
+    let first = |fits: &dyn Fn(Type, Type) -> bool| {
+        let holds = |to: &Type| linked.iter().all(|(_, from)| fits(*from, *to));
+        among.candidates().iter().copied().find(holds).or_else(|| match among {
+            Among::These(_) => None,
+            Among::Any | Among::AnyOr(_) => linked.iter().map(|(_, ty)| *ty).find(holds),
+        })
+    };
+    let kept = match widths {
+        Widths::Kept => first(&|from, to| convertible(from, to) && !narrows(from, to)),
+        Widths::First => None,
+    };
+    kept.or_else(|| first(&convertible))
 }
 
 /// The type suggested by literals alone.
@@ -339,7 +383,7 @@ fn suggested(among: Among, literals: &[&Json]) -> Type {
     let guessed: Vec<(usize, Type)> =
         literals.iter().filter_map(|json| guess(json)).map(|ty| (0, ty)).collect();
     if !guessed.is_empty()
-        && let Some(ty) = common(among, &guessed)
+        && let Some(ty) = common(among, Widths::Kept, &guessed)
     {
         return ty;
     }
@@ -390,6 +434,43 @@ mod tests {
         assert_eq!(resolved(&[Linked(Type::I32), Linked(Type::VEC3)]), Some(Type::VEC3));
         assert_eq!(resolved(&[Linked(Type::BOOL)]), Some(Type::I32));
         assert_eq!(resolved(&[Linked(Type::STRING)]), None);
+    }
+
+    /// The type of a generic among `types` for these linked types, by both rules.
+    fn both(types: &'static [Type], linked: &[Type]) -> [Option<Type>; 2] {
+        let mut signature = add();
+        signature.generics[0].among = Among::These(types);
+        let facts: Vec<_> = linked.iter().map(|ty| (0, InputFact::Linked(*ty))).collect();
+        [Widths::Kept, Widths::First]
+            .map(|widths| signature.resolve_by(widths, &facts).ok().map(|types| types[0]))
+    }
+
+    #[test]
+    fn a_generic_holds_all_links_unless_no_candidate_does() {
+        use Type as T;
+        let among = |linked: &[Type]| both(&T::NUMERIC, linked);
+        assert_eq!(among(&[T::F64, T::F32]), [Some(T::F64), Some(T::F32)]);
+        assert_eq!(among(&[T::F32, T::I32, T::F64]), [Some(T::F64), Some(T::F32)]);
+        assert_eq!(among(&[T::BOOL, T::F64]), [Some(T::F64), Some(T::F32)]);
+        for (linked, ty) in [
+            ([T::I64, T::F32], T::F64),
+            ([T::I64, T::F64], T::F64),
+            ([T::I32, T::F32], T::F32),
+            ([T::I32, T::I64], T::I64),
+            ([T::BOOL, T::I32], T::I32),
+            ([T::BOOL, T::F32], T::F32),
+            ([T::I32, T::VEC2], T::VEC2),
+            ([T::F32, T::VEC4], T::VEC4),
+        ] {
+            assert_eq!(among(&linked), [Some(ty); 2], "{linked:?}");
+        }
+        assert_eq!(among(&[T::F64, T::VEC3]), [None; 2]);
+        let wide_and_vector = [T::F64, T::VEC3].map(|ty| (0, InputFact::Linked(ty)));
+        let errors = add().resolve(&wide_and_vector).expect_err("an f64 does not fit a vector");
+        assert!(format!("{errors:?}").contains("makes an f64 fit a vector"), "{errors:?}");
+        assert_eq!(both(&[T::F32, T::VEC3], &[T::F64, T::F32]), [Some(T::F32); 2], "demanded");
+        let colors: &[Type] = &[T::F32, T::VEC3, T::COLOR];
+        assert_eq!(both(colors, &[T::VEC3, T::COLOR]), [Some(T::COLOR), Some(T::VEC3)]);
     }
 
     #[test]

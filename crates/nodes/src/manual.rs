@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{Accuracy, Op};
+use millstream_node::convert::CONVERT;
 use millstream_node::repeat::REPEAT;
 use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
@@ -75,10 +76,19 @@ pub fn document(registry: &Registry) -> String {
         if def.family() != family {
             family = def.family();
             write!(out, "\n## {family}\n").expect("strings take all text");
+            // The node that the compiler inserts opens the family of conversions.
+            let opening = registry.get(CONVERT).filter(|_| family == CONVERT);
+            entries(&mut out, opening);
         }
-        write!(out, "\n```text\n{}```\n", entry(def)).expect("strings take all text");
+        entries(&mut out, [def]);
     }
     out
+}
+
+fn entries<'d>(out: &mut String, defs: impl IntoIterator<Item = &'d Arc<NodeDef>>) {
+    for def in defs {
+        write!(out, "\n```text\n{}```\n", entry(def)).expect("strings take all text");
+    }
 }
 
 /// The kernel of an instance with preferred types.

@@ -25,7 +25,7 @@ const MANDELBROT: &str = include_str!("../../../examples/mandelbrot.mill.json");
 
 /// Twenty rounds of Newton's method for the cube root.
 const NEWTON: &str = r#"{
-    "millstream": 1,
+    "millstream": 2,
     "inputs": { "a": { "type": "f32" } },
     "outputs": { "root": { "type": "f32", "from": "rounds.x" } },
     "nodes": { "rounds": { "type": "repeat", "group": "newton",

@@ -75,7 +75,7 @@ fn what_fails_is_no_benchmark() {
 }
 
 /// A graph of single numbers with a switch.
-const NUMBERS: &str = r#"{ "millstream": 1,
+const NUMBERS: &str = r#"{ "millstream": 2,
     "inputs": {
         "x": { "type": "f32", "default": 2 }, "y": { "type": "f32", "min": 1, "max": 5, "default": 3 },
         "s": { "type": "bool", "default": false }, "k": { "type": "i32", "default": 0 } },
@@ -168,7 +168,7 @@ fn forms_that_cannot_evaluate_something_say_so() {
 
 #[test]
 fn there_must_be_something_to_change_and_to_time() {
-    let nothing = r#"{ "millstream": 1, "outputs": { "out": { "type": "f32", "from": "n.value" } },
+    let nothing = r#"{ "millstream": 2, "outputs": { "out": { "type": "f32", "from": "n.value" } },
         "nodes": { "n": { "type": "math.sqrt", "in": { "x": 2 } } } }"#;
     let path = file("bench_nothing.mill.json", nothing);
     assert_eq!(code(&["bench", &path, "--one", "--changes"]), Some(2));
@@ -176,7 +176,7 @@ fn there_must_be_something_to_change_and_to_time() {
     assert_eq!(code(&["bench", TRIANGLE, "--one", "--changes=time"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--per-read", "2"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--changes", "--per-read", "0"]), Some(2));
-    let path = file("bench_no_outputs.mill.json", r#"{ "millstream": 1, "nodes": {} }"#);
+    let path = file("bench_no_outputs.mill.json", r#"{ "millstream": 2, "nodes": {} }"#);
     let told = millstream(&["bench", &path]);
     assert_eq!(told.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&told.stderr).contains("the document has no outputs"));
@@ -200,7 +200,7 @@ fn what_chooses_stays_single_while_it_changes() {
 fn frames_of_what_keeps_state_are_timed() {
     let path = file(
         "bench_state.mill.json",
-        r#"{ "millstream": 1, "fps": 10, "inputs": { "x": { "type": "f32", "default": 2 } },
+        r#"{ "millstream": 2, "fps": 10, "inputs": { "x": { "type": "f32", "default": 2 } },
             "outputs": { "y": { "type": "f32", "from": "sum.value" } },
             "nodes": { "sum": { "type": "state.integrate", "in": { "rate": { "input": "x" } } } } }"#,
     );
@@ -244,7 +244,7 @@ fn edits_are_played_on_what_needs_elements_clocks_and_views() {
     let tone = ["bench", "--edits", "examples/tone_curve.mill.json", "--seconds", "0", "--format"];
     let told = json(&[&tone[..], &["json"]].concat());
     assert_eq!(told["frames_with_failures"], 0, "{told}");
-    let clock = r#"{ "millstream": 1, "inputs": { "x": { "type": "f64", "default": 1 } },
+    let clock = r#"{ "millstream": 2, "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" } },
         "nodes": { "now": { "type": "context.real_time" },
             "sum": { "type": "math.add", "in": { "a": { "from": "now.value" }, "b": { "input": "x" } } } } }"#;
@@ -257,14 +257,14 @@ fn edits_are_played_on_what_needs_elements_clocks_and_views() {
         assert_eq!(code(args), Some(0), "{args:?}");
     }
     assert_eq!(code(&["bench", &path, "--size", "4x4"]), Some(2), "nothing reads the view");
-    let path = file("bench_nothing.mill.json", r#"{ "millstream": 1 }"#);
+    let path = file("bench_nothing.mill.json", r#"{ "millstream": 2 }"#);
     let told = json(&["bench", "--edits", &path, "--seconds", "0", "--format", "json"]);
     assert!(told["p99_ratio"].is_null(), "no edit fits: {told}");
 }
 
 #[test]
 fn frames_in_which_nodes_fail_are_counted() {
-    let fails = r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 1 } },
+    let fails = r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 1 } },
         "outputs": { "y": { "type": "f32", "from": "m.value" } },
         "nodes": { "m": { "type": "list.get", "in": { "list": { "value": [1.5] }, "index": { "from": "i.value" } } },
             "i": { "type": "convert.to_i32", "in": { "x": { "from": "far.value" } } },

@@ -5,7 +5,7 @@ use expect_test::expect;
 use crate::{code, expect_seen, file, json, millstream, seen};
 
 const BROKEN: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f33" } },
   "outputs": { "y": { "type": "f32", "from": "b.value" } },
   "nodes": {
@@ -97,7 +97,7 @@ fn one_wrong_document_among_several_sets_the_exit_code() {
 fn a_warning_is_shown_and_is_no_error() {
     let path = file(
         "warned.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 0 } } }"#,
+        r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 0 } } }"#,
     );
     let text = seen(&["check", &path]).replace(&path, "warned.mill.json");
     expect![[r#"
@@ -110,10 +110,36 @@ fn a_warning_is_shown_and_is_no_error() {
 }
 
 #[test]
+fn a_link_that_narrows_is_a_note() {
+    let path = file(
+        "narrowed.mill.json",
+        r#"{ "millstream": 2,
+  "outputs": { "y": { "type": "f64", "from": "sum.value" } },
+  "nodes": {
+    "time": { "type": "context.time" },
+    "noise": { "type": "noise.value", "in": { "position": { "from": "time.value" } } },
+    "sum": { "type": "math.add", "in": { "a": { "from": "time.value" }, "b": { "from": "noise.value" } } } } }"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "narrowed.mill.json");
+    expect![[r#"
+        narrowed.mill.json:5:47: note[check::narrowed]: noise.position: `time.value` gives an f64, which input `position` of `noise.value` narrows to an f32
+          help: a node `convert` with "to": "f32" between them says that this is meant
+        narrowed.mill.json: ok, 1 note, 3 nodes, 7 steps in the plan
+          output y: f64
+          needs time for output y: sum <- time
+    "#]].assert_eq(&text);
+    assert_eq!(code(&["check", &path]), Some(0));
+    let files = json(&["check", &path, "--format", "json"]);
+    let note = &files[0]["problems"][0];
+    assert_eq!((&note["severity"], &note["code"]), (&"note".into(), &"check::narrowed".into()));
+    assert_eq!((&note["path"], &note["span"]["line"]), (&"noise.position".into(), &5.into()));
+}
+
+#[test]
 fn long_defaults_are_shortened() {
     let list = format!("[{}1]", "1, ".repeat(1000));
     let text = format!(
-        r#"{{ "millstream": 1, "inputs": {{ "x": {{ "type": "list<f32>", "default": {list} }} }},
+        r#"{{ "millstream": 2, "inputs": {{ "x": {{ "type": "list<f32>", "default": {list} }} }},
              "outputs": {{ "y": {{ "type": "list<f32>", "input": "x" }} }} }}"#
     );
     let seen = seen(&["check", &file("long.mill.json", &text)]);
@@ -125,7 +151,7 @@ fn a_feature_has_one_type_in_a_document() {
     let graph = file(
         "two_winds.mill.json",
         r#"{
-  "millstream": 1,
+  "millstream": 2,
   "outputs": { "a": { "type": "f32", "from": "n.value" }, "b": { "type": "vec3", "from": "g.value" } },
   "nodes": {
     "n": { "type": "context.feature", "set": { "name": "wind" } },
@@ -159,7 +185,7 @@ fn the_library_keeps_its_word() {
 fn nodes_that_fail_twice_are_named() {
     let path = file(
         "fails_twice.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "list<f32>", "default": [] } },
+        r#"{ "millstream": 2, "inputs": { "x": { "type": "list<f32>", "default": [] } },
             "outputs": { "y": { "type": "f32", "from": "most.value" } },
             "nodes": { "most": { "type": "list.get", "in": { "list": { "input": "x" }, "index": 3 } } } }"#,
     );
@@ -175,7 +201,7 @@ fn nodes_that_fail_twice_are_named() {
 fn nodes_that_only_a_scope_can_run_are_no_reason_to_stop() {
     let path = file(
         "outer_index.mill.json",
-        r#"{ "millstream": 1, "outputs": { "y": { "type": "f32", "from": "s.value" } },
+        r#"{ "millstream": 2, "outputs": { "y": { "type": "f32", "from": "s.value" } },
             "nodes": { "s": { "type": "math.sqrt", "in": { "x": 4 } },
                 "outer": { "type": "context.index", "set": { "level": 1 } },
                 "more": { "type": "math.add", "in": { "a": { "from": "outer.value" }, "b": 1 } } } }"#,
@@ -192,7 +218,7 @@ fn types_that_differ_have_the_node_that_converts_named() {
     let path = file(
         "mean.mill.json",
         r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "xs": { "type": "list<i32>", "default": [1, 2] }, "s": { "type": "string", "default": "7" } },
   "outputs": { "mean": { "type": "f32", "from": "mean.value" }, "root": { "type": "f32", "from": "root.value" } },
   "nodes": {
@@ -215,7 +241,7 @@ fn types_that_differ_have_the_node_that_converts_named() {
 
 #[test]
 fn what_a_node_keeps_needs_something_once() {
-    let damped = r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "damp.value" } },
+    let damped = r#"{ "millstream": 2, "outputs": { "y": { "type": "f64", "from": "damp.value" } },
         "nodes": { "time": { "type": "context.time" },
             "damp": { "type": "state.damp", "in": { "value": { "from": "time.value" } } } } }"#;
     let seen = millstream(&["check", &file("damped.mill.json", damped)]);

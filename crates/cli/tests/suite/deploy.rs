@@ -33,7 +33,7 @@ fn deployed_documents_check_and_answer_alike() {
 fn the_compact_form_tells_ranges_units_and_notes() {
     let path = file(
         "told.mill.json",
-        r#"{ "millstream": 1, "name": "told",
+        r#"{ "millstream": 2, "name": "told",
             "inputs": {
                 "unread": { "type": "f32", "default": 7 },
                 "x": { "type": "f32", "default": 2, "min": 0.5, "max": 9, "step": 0.25, "unit": "m", "about": "How far" },
@@ -91,7 +91,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 /// Sums, a delay and a loop with a state for each item; what makes the rates is folded.
-const TICKING: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 2,
+const TICKING: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 2,
     "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 2 } },
     "outputs": { "y": { "type": "list<f32>", "from": "y.value" }, "z": { "type": "f32", "from": "last.value" } },
     "nodes": {
@@ -127,7 +127,7 @@ fn deployed_documents_that_keep_state_tick_as_they_did() {
     }
 }
 
-const OF_A_TABLE: &str = r#"{ "millstream": 1,
+const OF_A_TABLE: &str = r#"{ "millstream": 2,
     "inputs": { "t": { "type": "table" }, "n": { "type": "i32", "default": 2 } },
     "outputs": { "names": { "type": "list<string>", "from": "names.value" }, "t": { "type": "table", "input": "t" },
                  "cut": { "type": "table", "from": "cut.value" } },

@@ -195,7 +195,7 @@ fn columns_of_other_lengths_are_wrong_data() {
 
 #[test]
 fn inputs_of_other_lengths_were_given_all_the_same() {
-    let sum = r#"{ "millstream": 1, "inputs": { "x": { "type": "f64" }, "y": { "type": "f64" } },
+    let sum = r#"{ "millstream": 2, "inputs": { "x": { "type": "f64" }, "y": { "type": "f64" } },
         "outputs": { "o": { "type": "f64", "from": "n.value" } },
         "nodes": { "n": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "y" } } } } }"#;
     let path = file("lengths.mill.json", sum);
@@ -359,14 +359,14 @@ fn text_of_a_document_does_not_control_the_terminal() {
     let wrong = file(
         "controls.mill.json",
         &format!(
-            r#"{{ "millstream": 1, "name": "{title}",
+            r#"{{ "millstream": 2, "name": "{title}",
                  "inputs": {{ "a": {{ "type": "string", "default": "{title}", "about": "{title}" }} }},
                  "outputs": {{ "y": {{ "type": "string", "input": "a" }} }} }}"#
         ),
     );
     let named = file(
         "control-names.mill.json",
-        &format!(r#"{{ "millstream": 1, "nodes": {{ "{title}": {{ "type": "{title}" }} }} }}"#),
+        &format!(r#"{{ "millstream": 2, "nodes": {{ "{title}": {{ "type": "{title}" }} }} }}"#),
     );
     for verb in ["run", "check", "explain"] {
         for document in [&wrong, &named] {

@@ -182,7 +182,7 @@ fn nodes_are_run_twice_with_what_is_given() {
 fn what_failed_and_what_scopes_provide_is_told_of_runs() {
     let path = file(
         "explain_failed.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "string", "default": "abc" } },
+        r#"{ "millstream": 2, "inputs": { "x": { "type": "string", "default": "abc" } },
             "outputs": { "y": { "type": "f64", "from": "more.value" } },
             "nodes": { "n": { "type": "string.to_number", "in": { "text": { "input": "x" } } },
                 "more": { "type": "math.add", "in": { "a": { "from": "n.value" }, "b": 1 } } } }"#,
@@ -206,7 +206,7 @@ fn what_failed_and_what_scopes_provide_is_told_of_runs() {
 
     let path = file(
         "explain_shift.mill.json",
-        r#"{ "millstream": 1, "inputs": { "by": { "type": "f64", "default": 2 } },
+        r#"{ "millstream": 2, "inputs": { "by": { "type": "f64", "default": 2 } },
             "outputs": { "y": { "type": "f64", "from": "late.value" } },
             "nodes": { "t": { "type": "context.time" },
                 "wave": { "type": "math.sin", "in": { "x": { "from": "t.value" } } },

@@ -214,7 +214,7 @@ fn documents_are_written_and_right() {
     assert_eq!(code(&["check", &first, &second]), Some(0));
     expect![[r#"
         {
-          "millstream": 1,
+          "millstream": 2,
           "name": "My Group",
           "inputs": {
             "value": { "type": "f32", "default": 0.0 },

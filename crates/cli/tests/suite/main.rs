@@ -88,7 +88,7 @@ fn new_file(name: &str) -> PathBuf {
 fn document(name: &str, ty: &str, node: &str, out: &str) -> String {
     let text = format!(
         r#"{{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": {{ "x": {{ "type": "{ty}" }} }},
   "outputs": {{ "y": {{ "type": "{out}", "from": "n.value" }} }},
   "nodes": {{ "n": {node} }}

@@ -232,7 +232,7 @@ fn the_clock_is_there_without_a_flag() {
 
 #[test]
 fn a_document_without_outputs_is_said_to_have_none() {
-    let graph = file("silent.mill.json", r#"{"millstream": 1}"#);
+    let graph = file("silent.mill.json", r#"{"millstream": 2}"#);
     expect_seen(
         &["run", &graph],
         expect![[r#"
@@ -282,7 +282,7 @@ fn a_node_that_fails_is_named_and_the_other_outputs_are_shown() {
     let graph = file(
         "fails.mill.json",
         r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "list<f32>", "default": [] } },
   "outputs": {
     "n": { "type": "i32", "from": "length.value" },
@@ -462,7 +462,7 @@ fn ranged() -> String {
     file(
         "ranged.mill.json",
         r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f32", "default": 1, "min": 0, "max": 10 } },
   "outputs": { "y": { "type": "f32", "from": "n.value" } },
   "nodes": { "n": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } } }
@@ -526,7 +526,7 @@ fn a_table_is_read_from_a_file_and_saved_as_one() {
     let graph = file(
         "per_group.mill.json",
         r#"{
-            "millstream": 1,
+            "millstream": 2,
             "name": "Sums by group",
             "inputs": { "t": { "type": "table", "default": { "k": ["a"], "x": [1] } } },
             "outputs": { "sums": { "type": "table", "from": "sums.value" } },
@@ -557,7 +557,7 @@ fn a_table_is_read_from_a_file_and_saved_as_one() {
 }
 
 const VIEW: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "outputs": { "width": { "type": "i32", "from": "parts.width" }, "asked": { "type": "i32", "from": "blurred.value" } },
   "nodes": {
     "view": { "type": "context.footprint" },

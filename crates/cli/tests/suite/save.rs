@@ -85,7 +85,7 @@ fn what_is_saved_reads_back_to_the_same_bits() {
     assert_eq!(expected.as_array().map(Vec::len), Some(512));
     let pass = file(
         "pass.mill.json",
-        r#"{ "millstream": 1, "inputs": { "position": { "type": "vec3" } },
+        r#"{ "millstream": 2, "inputs": { "position": { "type": "vec3" } },
              "outputs": { "position": { "type": "vec3", "input": "position" } } }"#,
     );
     for extension in ["csv", "json", "npy", "obj", "ply"] {
@@ -123,7 +123,7 @@ fn nothing_is_overwritten_when_an_output_fails() {
     let path = file("kept.csv", "as it was\n");
     let graph = file(
         "fails_to_save.mill.json",
-        r#"{ "millstream": 1, "outputs": { "y": { "type": "f32", "from": "n.value" } },
+        r#"{ "millstream": 2, "outputs": { "y": { "type": "f32", "from": "n.value" } },
              "inputs": { "x": { "type": "list<f32>", "default": [] } },
              "nodes": { "n": { "type": "list.first", "in": { "list": { "input": "x" } } } } }"#,
     );

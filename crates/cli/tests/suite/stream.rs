@@ -14,7 +14,7 @@ use crate::{command, expect_seen, file, new_file, seen};
 
 /// Reads a column, an index and one value.
 const COUNTING: &str = r#"{
-  "millstream": 1, "name": "counting",
+  "millstream": 2, "name": "counting",
   "inputs": {
     "x": { "type": "f32", "default": 0.0 },
     "y": { "type": "i32", "default": 3 }
@@ -85,7 +85,7 @@ fn blocks_give_the_same_file_as_one_evaluation() {
 fn a_graph_that_needs_all_elements_gets_them() {
     let graph = file(
         "mean.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 0.0 } },
+        r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 0.0 } },
              "outputs": { "n": { "type": "i32", "from": "n.value" } },
              "nodes": { "n": { "type": "context.count" } } }"#,
     );
@@ -200,7 +200,7 @@ fn piped(args: &[&str], input: &str) -> (String, String) {
 fn data_comes_from_the_standard_input_and_goes_to_the_standard_output() {
     let double = file(
         "pipe.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32" }, "y": { "type": "f32", "default": 0 } },
+        r#"{ "millstream": 2, "inputs": { "x": { "type": "f32" }, "y": { "type": "f32", "default": 0 } },
              "nodes": { "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "y" } } } },
              "outputs": { "sum": { "type": "f32", "from": "sum.value" } } }"#,
     );
@@ -216,7 +216,7 @@ fn data_comes_from_the_standard_input_and_goes_to_the_standard_output() {
     assert_eq!(piped(&["run", &double, "--in", &given, "--save", "csv:-"], "").0, "sum\n5.0\n");
     let table = file(
         "pipe_table.mill.json",
-        r#"{ "millstream": 1, "inputs": { "t": { "type": "table" } },
+        r#"{ "millstream": 2, "inputs": { "t": { "type": "table" } },
              "outputs": { "t": { "type": "table", "input": "t" } } }"#,
     );
     let args = ["run", &table, "--in", "t=@tsv:-", "--save", "csv:-"];

@@ -2,7 +2,7 @@
 
 /// The area of a triangle by its sides, with a group.
 pub(crate) const HERON: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": {
     "a": { "type": "vec3", "default": [0, 0, 0] },
     "b": { "type": "vec3", "default": [1, 0, 0] },

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 fn document(nodes: &str, last: usize) -> String {
     format!(
-        r#"{{ "millstream": 1,
+        r#"{{ "millstream": 2,
             "inputs": {{ "x": {{ "type": "f32", "default": 0.5 }} }},
             "outputs": {{ "y": {{ "type": "f32", "from": "n{last}.value" }} }},
             "nodes": {{ {nodes} }} }}"#

@@ -20,7 +20,7 @@ pub(crate) const SHAPES: [Shape; 7] = [
 
 fn document(inputs: &str, last: &str, nodes: &str, groups: &str) -> String {
     format!(
-        r#"{{ "millstream": 1, "inputs": {{ {inputs} }},
+        r#"{{ "millstream": 2, "inputs": {{ {inputs} }},
             "outputs": {{ "y": {{ "type": "f32", "from": "{last}.value" }} }},
             "nodes": {{ {nodes} }}, "groups": {{ {groups} }} }}"#
     )

@@ -68,7 +68,7 @@ pub(super) fn doubling(depth: usize) -> String {
         groups.push(format!(r#""g{i}": {}"#, body(&use_of(i - 1), "two")));
     }
     format!(
-        r#"{{ "millstream": 1,
+        r#"{{ "millstream": 2,
             "inputs": {{ "x": {{ "type": "f32", "default": 0 }} }},
             "outputs": {{ "y": {{ "type": "f32", "from": "two.value" }} }},
             "nodes": {{ {} }},

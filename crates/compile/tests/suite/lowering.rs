@@ -26,7 +26,7 @@ fn groups_are_expanded_and_keep_their_paths() {
 
 #[test]
 fn borders_of_groups_and_muted_nodes_convert_what_crosses_them() {
-    let document = r#"{ "millstream": 1,
+    let document = r#"{ "millstream": 2,
       "inputs": { "x": { "type": "f64", "default": 1 }, "b": { "type": "bool", "default": true } },
       "outputs": { "y": { "type": "f64", "from": "g.out" }, "z": { "type": "f64", "from": "m.value" } },
       "nodes": {
@@ -45,16 +45,16 @@ fn borders_of_groups_and_muted_nodes_convert_what_crosses_them() {
         n2 = convert{"to": "f32"} n0  # g
         n3 = math.sin n2  # g/s
         n4 = convert{"to": "f64"} n3  # g
-        n5 = convert{"to": "f32"} n1  # m
+        n5 = convert{"to": "f64"} n1  # m
         output y n4
-        output z: f64 n5
+        output z n5
     "#]]
     .assert_eq(&after(Phase::Lower, document));
 }
 
 #[test]
 fn equal_literals_are_one_constant() {
-    let document = r#"{ "millstream": 1,
+    let document = r#"{ "millstream": 2,
       "outputs": { "y": { "type": "f32", "from": "c.value" } },
       "nodes": {
         "a": { "type": "math.add", "in": { "a": 1, "b": 2 } },
@@ -109,7 +109,7 @@ fn the_limit_of_links_holds_where_few_nodes_have_many() {
         .collect();
     let input = r#""inputs": { "x": { "type": "f32", "default": 0 } }"#;
     let document = format!(
-        r#"{{ "millstream": 1, {input},
+        r#"{{ "millstream": 2, {input},
             "outputs": {{ "y": {{ "type": "f32", "from": "n0.o0" }} }},
             "nodes": {{ {} }},
             "groups": {{ "g": {{ {input}, "outputs": {{ {} }} }} }} }}"#,

@@ -59,7 +59,7 @@ fn a_level_beyond_the_injectors_is_never_available() {
 
 #[test]
 fn compiling_refuses_what_the_caller_declares_unavailable() {
-    let document = r#"{ "millstream": 1,
+    let document = r#"{ "millstream": 2,
       "outputs": { "y": { "type": "f64", "from": "t.value" } },
       "nodes": { "t": { "type": "context.time" } } }"#;
     let with = |available| Options { available, ..Options::default() };

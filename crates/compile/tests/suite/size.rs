@@ -32,7 +32,7 @@ fn a_long_chain_of_constants_folds_into_one() {
 fn a_socket_with_very_many_sources_is_refused_or_compiles() {
     for n in [65_535, 65_536, 70_000] {
         let document = format!(
-            r#"{{ "millstream": 1, "outputs": {{ "y": {{ "type": "i32", "from": "n.value" }} }},
+            r#"{{ "millstream": 2, "outputs": {{ "y": {{ "type": "i32", "from": "n.value" }} }},
                 "nodes": {{
                     "l": {{ "type": "list.of", "in": {{ "items": [{}] }} }},
                     "n": {{ "type": "list.length", "in": {{ "list": {{ "from": "l.value" }} }} }}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
-use millstream_node::convert::convertible;
+use millstream_node::convert::{convertible, narrows};
+use millstream_node::signature::Widths;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -23,6 +24,7 @@ use crate::grain::{FineOrder, Grain};
 use crate::model::{Document, InputValue, OutputFrom};
 use crate::order::sorted;
 use crate::problems::Problems;
+use crate::upgrade::Conversion;
 
 /// Checks the bodies of a document; what they share is kept.
 pub(super) struct Checker<'d, 'c> {
@@ -34,6 +36,9 @@ pub(super) struct Checker<'d, 'c> {
     problems: &'c mut Problems,
     /// Whether loading could read everything, so that it is known what is not used.
     pub(super) all_readable: bool,
+    widths: Widths,
+    /// The sources that need a conversion in a newer format, body by body.
+    pub(super) conversions: Vec<Conversion>,
 }
 
 impl<'d, 'c> Checker<'d, 'c> {
@@ -52,6 +57,8 @@ impl<'d, 'c> Checker<'d, 'c> {
             grain: Grain::new(document, registry),
             problems,
             all_readable: true,
+            widths: if document.format == 1 { Widths::First } else { Widths::Kept },
+            conversions: Vec::new(),
         }
     }
 
@@ -94,6 +101,8 @@ impl<'d, 'c> Checker<'d, 'c> {
             literals: Literals::default(),
             sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
+            widths: self.widths,
+            conversions: &mut self.conversions,
         };
         typing.visit(&order);
         let outputs = checked_outputs(&mut typing, (def, face), &outputs);
@@ -210,17 +219,21 @@ fn checked_outputs(
             Given::Literal(_) | Given::Default | Given::Broken => Source::Wrong,
         };
         let to = face.outputs[i];
-        if let (Some(from), Some(to)) = (typing.given_type(*given), to)
-            && !convertible(from, to)
-        {
+        if let (Some(from), Some(to)) = (typing.given_type(*given), to) {
             let at = def.at().part(Part::Output(name));
-            let source_name = match &output.from {
+            let source_name = || match &output.from {
                 OutputFrom::Link(link) => format!("`{link}`"),
                 OutputFrom::Input(name) => format!("input `{name}`"),
             };
-            let registry = typing.shapes.registry();
-            let error = mismatch(registry, source_name, from, &[to], at.whole());
-            typing.problems.report(at, output.spot.span(), &error);
+            if !convertible(from, to) {
+                let registry = typing.shapes.registry();
+                let error = mismatch(registry, source_name(), from, &[to], at.whole());
+                typing.problems.report(at, output.spot.span(), &error);
+            } else if narrows(from, to) && typing.problems.takes_note() {
+                let (source_name, target) = (source_name(), at.whole());
+                let note = CheckError::Narrowed { source_name, from, target, to };
+                typing.problems.note(at, output.spot.span(), &note);
+            }
         }
         outputs.push(BodyOutput {
             name: Arc::clone(name),

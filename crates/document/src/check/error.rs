@@ -147,6 +147,27 @@ pub enum CheckError {
         /// The next step.
         hint: String,
     },
+    /// A link whose value becomes narrower because its socket demands it.
+    #[error(
+        "{source_name} gives {}, which {target} narrows to {}",
+        from.with_article(),
+        to.with_article()
+    )]
+    #[diagnostic(
+        severity(Advice),
+        code(check::narrowed),
+        help("a node `convert` with \"to\": \"{to}\" between them says that this is meant")
+    )]
+    Narrowed {
+        /// Where the value comes from.
+        source_name: String,
+        /// Its type.
+        from: Type,
+        /// Where it goes.
+        target: String,
+        /// The type there.
+        to: Type,
+    },
     /// A feature that the document names has two types.
     #[error("the feature `{name}` is {} here and {} in `{first}`", ty.with_article(), first_ty.with_article())]
     #[diagnostic(

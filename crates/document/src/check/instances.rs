@@ -31,11 +31,20 @@ pub(super) struct Instances {
     numbers: FxHashMap<Type, TypeNumber>,
     entries: Vec<Entry>,
     /// Seeded, as everything that documents fill.
-    by_pattern: HashMap<Pattern, u32>,
+    by_pattern: HashMap<Pattern, Known>,
     /// The patterns met last, by a fast hash.
-    recent: Vec<(Pattern, u32)>,
+    recent: Vec<(Pattern, Known)>,
     /// By shape, generics and arities.
     by_types: HashMap<Pattern, u32>,
+}
+
+/// The nodes with one pattern.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// The position of their instance.
+    pub(super) entry: u32,
+    /// Whether any of their links narrows.
+    pub(super) narrows: bool,
 }
 
 /// An instance with what checking its nodes needs.
@@ -71,23 +80,23 @@ impl Instances {
     }
 
     /// The instance of nodes with this pattern, if there was one.
-    pub(super) fn with_pattern(&mut self, pattern: &[u32]) -> Option<u32> {
+    pub(super) fn with_pattern(&mut self, pattern: &[u32]) -> Option<Known> {
         const N_RECENT: usize = 256;
         let hash = BuildHasherDefault::<FxHasher>::default().hash_one(pattern);
         let at = hash as usize % N_RECENT;
         match self.recent.get(at) {
-            Some((known, entry)) if **known == *pattern => return Some(*entry),
+            Some((pattern_there, known)) if **pattern_there == *pattern => return Some(*known),
             Some(_) => {}
             None => self.recent.resize_with(N_RECENT, Default::default),
         }
-        let entry = self.by_pattern.get(pattern).copied()?;
-        self.recent[at] = (pattern.into(), entry);
-        Some(entry)
+        let known = self.by_pattern.get(pattern).copied()?;
+        self.recent[at] = (pattern.into(), known);
+        Some(known)
     }
 
     /// From now on nodes with this pattern have this instance.
-    pub(super) fn remember(&mut self, pattern: Pattern, entry: u32) {
-        self.by_pattern.insert(pattern, entry);
+    pub(super) fn remember(&mut self, pattern: Pattern, known: Known) {
+        self.by_pattern.insert(pattern, known);
     }
 
     /// The instance of a shape for these types and numbers of sources.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::id::{Arena, Id, SideTable};
-use millstream_node::convert::convertible;
 use millstream_node::{repeat::COUNT, repeat::REPEAT};
 
 use super::error::CheckError;
@@ -80,11 +79,9 @@ impl Typing<'_, '_> {
             Given::Node { node, output } => Some(Source::Node { node, output }),
             Given::Default | Given::Broken => None,
         };
-        if let Some(from) = self.given_type(given)
-            && !convertible(from, Type::I32)
-        {
-            let of = format!("input `{COUNT}` of `{REPEAT}`");
-            self.mismatch(node, COUNT, 0, from, (&[Type::I32], of));
+        if let Some(from) = self.given_type(given) {
+            let of = || format!("input `{COUNT}` of `{REPEAT}`");
+            self.check_link(node, COUNT, 0, from, Type::I32, of);
         }
         if let Some(source) = source {
             self.sources[at] = source;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_node::Registry;
+use millstream_node::signature::Widths;
 
 use super::face::{BodyDef, Faces};
 use super::instances::Instances;
@@ -142,6 +143,8 @@ fn single<'n, P: Clone>(
         literals: Literals::default(),
         sources: vec![Source::Wrong; links.slots.len()],
         muted_groups: HashMap::new(),
+        widths: Widths::Kept,
+        conversions: &mut Vec::new(),
     };
     typing.visit(&[0]);
     let kind = typing.kind(0, node.muted);

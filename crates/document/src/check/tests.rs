@@ -12,14 +12,14 @@ const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 
 /// Checks the problems of a document with this content.
 pub(super) fn check_problems(content: &str, expected: &Expect) {
-    let text = format!("{{\"millstream\": 1, {content}}}");
+    let text = format!("{{\"millstream\": 2, {content}}}");
     let (checked, problems) = opened(&text);
     assert_eq!(checked.is_some(), !problems.has_errors());
     expected.assert_eq(&told(&text, &problems));
 }
 
 fn good(content: &str) -> Checked {
-    let text = format!("{{\"millstream\": 1, {content}}}");
+    let text = format!("{{\"millstream\": 2, {content}}}");
     let (checked, problems) = opened(&text);
     assert!(!problems.has_errors(), "{problems}");
     checked.expect("no errors").1
@@ -114,7 +114,7 @@ fn generics_defaults_and_literals_become_concrete() {
           late = math.add[vec3](v.0, i)
           none = math.add[f32](0.0, 0.0)
           d = data.two[]([1.0, 2.0, 3.0])
-          sum = math.sum[f32](i, 2.0, d.0)
+          sum = math.sum[f64](i, 2.0, d.0)
           one = math.sum[f32](2.0)
           empty = math.sum[f32]()
           f = list.first[string](l)
@@ -402,9 +402,9 @@ fn an_entry_too_many_hides_no_other_problem() {
 #[test]
 fn an_entry_too_many_does_not_pass_when_loaded_apart() {
     let limits = Limits::default();
-    let (document, problems) = load(br#"{"millstream": 1, "remark": 1}"#, &limits);
+    let (document, problems) = load(br#"{"millstream": 2, "remark": 1}"#, &limits);
     assert!(document.is_none() && problems.has_errors());
-    let text = br#"{"millstream": 1, "nodes": {"n": {"type": "math.add", "remark": 1}}}"#;
+    let text = br#"{"millstream": 2, "nodes": {"n": {"type": "math.add", "remark": 1}}}"#;
     let (document, _) = load(text, &limits);
     let document = document.expect("the rest was read");
     let (checked, problems) = check(&document, &registry(), &limits);
@@ -413,7 +413,7 @@ fn an_entry_too_many_does_not_pass_when_loaded_apart() {
 
 #[test]
 fn a_part_that_could_not_be_read_does_not_pass() {
-    let text = br#"{"millstream": 1, "nodes": {"n": {"type": "math.add", "muted": 1}}}"#;
+    let text = br#"{"millstream": 2, "nodes": {"n": {"type": "math.add", "muted": 1}}}"#;
     let (document, _) = load(text, &Limits::default());
     let document = document.expect("the rest was read");
     let (checked, problems) = check(&document, &registry(), &Limits::default());
@@ -475,7 +475,7 @@ fn a_node_has_no_more_sources_than_can_be_counted() {
          \"m\": {{\"type\": \"math.sqrt\", \"in\": {{\"x\": {{\"from\": \"n.value\"}}}}}}}}",
         sources.trim_end_matches(',')
     );
-    let text = format!("{{\"millstream\": 1, {content}}}");
+    let text = format!("{{\"millstream\": 2, {content}}}");
     let (_, problems) = opened(&text);
     let expected =
         "n: the node has 65536 sources, the limit is 65535 (split the node into several)";
@@ -524,7 +524,7 @@ fn a_large_document_full_of_mistakes_is_refused_in_time() {
             )
         })
         .collect();
-    let text = format!("{{\"millstream\": 1, \"nodes\": {{{}}}}}", nodes.join(","));
+    let text = format!("{{\"millstream\": 2, \"nodes\": {{{}}}}}", nodes.join(","));
     let (_, problems) = opened(&text);
     assert_eq!(problems.len(), 1001);
 }

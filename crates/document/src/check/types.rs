@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Type, literal};
-use millstream_node::convert::convertible;
+use millstream_node::convert::{convertible, narrows};
 use millstream_node::node_def::InstanceError;
-use millstream_node::{signature::InputFact, signature::Socket, signature::SocketType};
+use millstream_node::signature::{InputFact, Socket, SocketType, Widths};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 use super::face::Face;
-use super::instances::{Instances, Pattern, TypeNumber, passing};
+use super::instances::{Instances, Known, Pattern, TypeNumber, passing};
 use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
@@ -25,6 +25,7 @@ use crate::checked::{BodyId, CheckedKind, Muted, Source};
 use crate::model::{Input, InputValue, Named, Node};
 use crate::problems::Problems;
 use crate::spot::Spot;
+use crate::upgrade::Conversion;
 
 /// What is known of a node.
 #[derive(Clone, Copy)]
@@ -63,6 +64,14 @@ impl<'d> NodeDefs<'d> {
     }
 }
 
+/// What is known of the inputs of a node before its types are found, and the generics of inputs
+/// that are linked, and of those whose type is unknown.
+pub(super) struct Facts<'d> {
+    pub(super) facts: Vec<(usize, InputFact<'d>)>,
+    linked: SmallVec<[u8; 4]>,
+    unknown: SmallVec<[u8; 4]>,
+}
+
 /// The types that a socket takes, and what messages call it.
 type Taken<'t> = (&'t [Type], String);
 
@@ -84,6 +93,10 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) literals: Literals,
     pub(super) sources: Vec<Source>,
     pub(super) muted_groups: HashMap<u32, Arc<Muted>>,
+    /// The rule of the document's format.
+    pub(super) widths: Widths,
+    /// The sources that need a conversion in a newer format.
+    pub(super) conversions: &'c mut Vec<Conversion>,
 }
 
 impl<'d> Typing<'d, '_> {
@@ -138,11 +151,9 @@ impl<'d> Typing<'d, '_> {
             let input = &instance.inputs[slot - links.of_node(node as u32).start];
             let (to, shapes) = (input.ty, self.shapes);
             let socket = &shapes.get(shape).signature.inputs[input.socket as usize].name;
-            if let Some(from) = self.given_type(links.slots[slot])
-                && !convertible(from, to)
-            {
-                let of = format!("input `{socket}` of `{}`", shapes.get(shape).def.name);
-                self.mismatch(node as u32, socket, 0, from, (&[to], of));
+            if let Some(from) = self.given_type(links.slots[slot]) {
+                let of = || format!("input `{socket}` of `{}`", shapes.get(shape).def.name);
+                self.check_link(node as u32, socket, 0, from, to, of);
             }
         }
     }
@@ -185,19 +196,23 @@ impl<'d> Typing<'d, '_> {
         let shapes = self.shapes;
         let shape = shapes.get(shape_id);
         let slots = self.links.of_node(node);
-        let known = self.read_pattern(node, shape_id, shape, pattern);
-        let entry = match known.then(|| self.instances.with_pattern(pattern)).flatten() {
-            Some(entry) => entry,
+        let is_read = self.read_pattern(node, shape_id, shape, pattern);
+        let known = match is_read.then(|| self.instances.with_pattern(pattern)).flatten() {
+            Some(known) => known,
             None => match self.first_with_pattern(node, shape_id, shape) {
-                Ok((entry, by_links)) => {
-                    if known && by_links {
-                        self.instances.remember(pattern.clone(), entry);
+                Ok((known, by_links)) => {
+                    if is_read && by_links {
+                        self.instances.remember(pattern.clone(), known);
                     }
-                    entry
+                    known
                 }
                 Err(typed) => return typed,
             },
         };
+        let Known { entry, narrows } = known;
+        if narrows {
+            self.narrowed(node, shape, entry);
+        }
         for (slot, at) in slots.enumerate() {
             let source = match self.links.slots[at] {
                 Given::Input(input) => Some(Source::Input(input)),
@@ -256,7 +271,7 @@ impl<'d> Typing<'d, '_> {
     }
 
     /// How many sources each socket has.
-    fn arities(&self, node: u32, shape: &Shape) -> SmallVec<[u16; 8]> {
+    pub(super) fn arities(&self, node: u32, shape: &Shape) -> SmallVec<[u16; 8]> {
         let slots = self.links.of_node(node);
         let inputs = &self.defs.get(node).1.inputs;
         let arity = |socket: &Socket| {
@@ -273,17 +288,9 @@ impl<'d> Typing<'d, '_> {
         arities
     }
 
-    /// Finds the instance of a node whose pattern is new, and whether the links alone decide it.
-    fn first_with_pattern(
-        &mut self,
-        node: u32,
-        shape_id: u32,
-        shape: &Shape,
-    ) -> Result<(u32, bool), Typed> {
-        let (name, def) = self.named_node(node);
-        let at = self.at.part(Part::Node(name));
+    /// What is known of the inputs of a node.
+    pub(super) fn facts(&self, node: u32, shape: &Shape, arities: &[u16]) -> Facts<'d> {
         let slots = self.links.of_node(node);
-        let arities = self.arities(node, shape);
         let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());
         let mut unknown: SmallVec<[u8; 4]> = SmallVec::new();
         let mut linked: SmallVec<[u8; 4]> = SmallVec::new();
@@ -291,7 +298,7 @@ impl<'d> Typing<'d, '_> {
             .iter()
             .enumerate()
             .flat_map(|(socket, arity)| std::iter::repeat_n(socket, usize::from(*arity)));
-        for (slot, socket) in slots.clone().zip(sockets) {
+        for (slot, socket) in slots.zip(sockets) {
             let given = self.links.slots[slot];
             let generic = match shape.signature.inputs[socket].ty {
                 SocketType::Exact(_) => None,
@@ -312,7 +319,22 @@ impl<'d> Typing<'d, '_> {
                 }
             }
         }
-        let generics = match shape.signature.resolve(&facts) {
+        Facts { facts, linked, unknown }
+    }
+
+    /// Finds the instance of a node whose pattern is new, and whether the links alone decide it.
+    fn first_with_pattern(
+        &mut self,
+        node: u32,
+        shape_id: u32,
+        shape: &Shape,
+    ) -> Result<(Known, bool), Typed> {
+        let (name, def) = self.named_node(node);
+        let at = self.at.part(Part::Node(name));
+        let slots = self.links.of_node(node);
+        let arities = self.arities(node, shape);
+        let Facts { facts, linked, unknown } = self.facts(node, shape, &arities);
+        let generics = match shape.signature.resolve_by(self.widths, &facts) {
             Ok(generics) => generics,
             Err(errors) => {
                 if unknown.is_empty() && !self.misfits(node, shape, &arities) {
@@ -331,8 +353,15 @@ impl<'d> Typing<'d, '_> {
             return Err(self.partly(node, shape, &generics, &unknown));
         }
         let by_links = (0..shape.signature.generics.len()).all(|g| linked.contains(&(g as u8)));
+        let narrows = facts.iter().any(|(socket, fact)| match fact {
+            InputFact::Linked(from) => {
+                let to = shape.signature.inputs[*socket].ty.resolve(&generics);
+                to.is_ok_and(|to| narrows(*from, to))
+            }
+            InputFact::Literal(_) => false,
+        });
         let made = self.instances.make(shape_id, shape, generics, &arities);
-        made.map(|entry| (entry, by_links)).map_err(|error| {
+        made.map(|entry| (Known { entry, narrows }, by_links)).map_err(|error| {
             match &error {
                 InstanceError::Setting(error) => report_setting(def, error, at, self.problems),
                 InstanceError::Type(error) => {
@@ -440,11 +469,9 @@ impl<'d> Typing<'d, '_> {
                 }
                 Given::Broken => None,
                 Given::Input(_) | Given::Node { .. } => {
-                    if let Some(from) = self.given_type(given)
-                        && !convertible(from, input.ty)
-                    {
-                        let of = format!("input `{}` of the group", input.name);
-                        self.mismatch(node, &input.name, 0, from, (&[input.ty], of));
+                    if let Some(from) = self.given_type(given) {
+                        let of = || format!("input `{}` of the group", input.name);
+                        self.check_link(node, &input.name, 0, from, input.ty, of);
                     }
                     match given {
                         Given::Input(input) => Some(Source::Input(input)),
@@ -496,11 +523,7 @@ impl<'d> Typing<'d, '_> {
     ) {
         let (name, def) = self.named_node(node);
         let at = self.at.part(Part::Node(name));
-        let Some(input) = def.inputs.get(socket) else { return };
-        let source = match &input.value {
-            InputValue::Several(sources) => sources.get(k).unwrap_or(input),
-            InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
-        };
+        let Some(source) = source_at(def, socket, k) else { return };
         let registry = self.shapes.registry();
         let error = mismatch(registry, describe(&source.value), from, to, of);
         self.problems.report(socket_at(at, socket), source.spot.span(), &error);
@@ -535,6 +558,14 @@ impl<'d> Typing<'d, '_> {
         self.muted_groups.insert(group, Arc::clone(&made));
         Some(made)
     }
+}
+
+/// A source of a socket of a node.
+pub(super) fn source_at<'n>(node: &'n Node, socket: &str, k: usize) -> Option<&'n Input> {
+    node.inputs.get(socket).map(|input| match &input.value {
+        InputValue::Several(sources) => sources.get(k).unwrap_or(input),
+        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
+    })
 }
 
 /// Where a literal stands among the sources of a socket.

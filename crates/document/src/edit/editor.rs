@@ -14,6 +14,7 @@ use super::follow::Change;
 use super::index::{BodyIndex, BodyKey, BodyView, ById, ROOT};
 use super::whole::Touched;
 use super::{Edit, EditKind, Name};
+use crate::check::upgrade_widths;
 use crate::model::{Document, InputDef, Named, Node, NodeKind, OutputDef};
 use crate::problems::{Problems, listed, shortened};
 
@@ -116,8 +117,9 @@ impl Refusal {
 const MAX_DEPTH: usize = 32;
 
 impl Editor {
-    /// An editor for a document. Linear in the document.
-    pub fn new(document: Document, registry: Arc<Registry>) -> Self {
+    /// An editor for a document, which is upgraded to the newest format. Linear in the document.
+    pub fn new(mut document: Document, registry: Arc<Registry>) -> Self {
+        upgrade_widths(&mut document, &registry);
         let mut editor = Self::without_ids(document, registry);
         for (body, slot) in editor.places() {
             let id = editor.next_id;

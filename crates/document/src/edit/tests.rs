@@ -10,7 +10,7 @@ use super::{Edit, Editor};
 use crate::test_registry::registry;
 use crate::{check, load, save};
 
-const SUMS: &str = r#"{ "millstream": 1,
+const SUMS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 2 }, "i": { "type": "i32", "default": 1 } },
     "outputs": { "y": { "type": "f32", "from": "c.value" }, "z": { "type": "f32", "input": "x" } },
     "nodes": {

@@ -8,7 +8,7 @@ pub enum LoadError {
     #[error("the document is empty")]
     #[diagnostic(
         code(load::empty),
-        help("the smallest document is {{ \"millstream\": 1, \"nodes\": {{}} }}")
+        help("the smallest document is {{ \"millstream\": 2, \"nodes\": {{}} }}")
     )]
     Empty,
     /// The text is longer than the limit.
@@ -58,7 +58,7 @@ pub enum LoadError {
     },
     /// The key `millstream` is missing.
     #[error("the document does not say which format it has")]
-    #[diagnostic(code(load::no_version), help("add `\"millstream\": 1` as its first entry"))]
+    #[diagnostic(code(load::no_version), help("add `\"millstream\": 2` as its first entry"))]
     NoVersion,
     /// The format is newer than this release.
     #[error("the document has format {version}; this build reads formats up to {newest}")]

@@ -62,7 +62,7 @@ fn hint(text: &str, at: usize, message: &str) -> Option<String> {
         _ if message.contains("escape") => "a backslash in a text is written \\\\",
         _ if message.contains("number") => "numbers look like 1, -0.5 or 2e3",
         _ if next.is_alphabetic() => "texts and names are written in double quotes",
-        _ => "a document is a JSON object: { \"millstream\": 1, ... }",
+        _ => "a document is a JSON object: { \"millstream\": 2, ... }",
     };
     Some(hint.into())
 }

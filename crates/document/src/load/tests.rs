@@ -82,21 +82,21 @@ fn text_that_is_not_json_is_explained() {
             "",
             expect![[r#"
             error load::empty at 
-                the document is empty (the smallest document is { "millstream": 1, "nodes": {} })
+                the document is empty (the smallest document is { "millstream": 2, "nodes": {} })
         "#]],
         ),
         (
             " \n",
             expect![[r#"
             error load::empty at 
-                the document is empty (the smallest document is { "millstream": 1, "nodes": {} })
+                the document is empty (the smallest document is { "millstream": 2, "nodes": {} })
         "#]],
         ),
         (
             "[1]",
             expect![[r#"
             error load::wrong_kind at [1]
-                the document is a list (it must be an object: { "millstream": 1, ... })
+                the document is a list (it must be an object: { "millstream": 2, ... })
         "#]],
         ),
         (
@@ -233,45 +233,45 @@ fn versions_are_distinguished() {
             "{ \"nodes\": {} }",
             expect![[r#"
             error load::no_version at {
-                the document does not say which format it has (add `"millstream": 1` as its first entry)
+                the document does not say which format it has (add `"millstream": 2` as its first entry)
         "#]],
         ),
         (
-            "{ \"millstream\": 2 }",
+            "{ \"millstream\": 3 }",
             expect![[r#"
-            error load::newer_version at 2
-                the document has format 2; this build reads formats up to 1 (open it with a newer release of millstream)
+            error load::newer_version at 3
+                the document has format 3; this build reads formats up to 2 (open it with a newer release of millstream)
         "#]],
         ),
         (
             "{ \"millstream\": 1e300 }",
             expect![[r#"
             error load::newer_version at 1e300
-                the document has format 1e300; this build reads formats up to 1 (open it with a newer release of millstream)
+                the document has format 1e300; this build reads formats up to 2 (open it with a newer release of millstream)
         "#]],
         ),
         (
             "{ \"millstream\": \"1\" }",
             expect![[r#"
             error load::wrong_kind at "1"
-                `millstream` is "1" (it must be the number of the format, 1)
+                `millstream` is "1" (it must be the number of the format, 2)
         "#]],
         ),
         (
             "{ \"millstream\": 1.5 }",
             expect![[r#"
             error load::wrong_kind at 1.5
-                `millstream` is 1.5 (it must be the number of the format, 1)
+                `millstream` is 1.5 (it must be the number of the format, 2)
         "#]],
         ),
         (
             "{ \"millstream\": -1 }",
             expect![[r#"
             error load::wrong_kind at -1
-                `millstream` is -1 (it must be the number of the format, 1)
+                `millstream` is -1 (it must be the number of the format, 2)
         "#]],
         ),
-        ("{ \"millstream\": 1 }", expect![[""]]),
+        ("{ \"millstream\": 2 }", expect![[""]]),
     ] {
         check(text, &expected);
     }
@@ -280,7 +280,7 @@ fn versions_are_distinguished() {
 #[test]
 fn all_problems_come_at_once() {
     let text = r#"{
-      "millstream": 1,
+      "millstream": 2,
       "nmae": "x",
       "fps": 0,
       "inputs": { "a.b": { "type": "f32" }, "": { "type": "f32" }, "c": { "default": 1 }, "d": 3 },
@@ -352,19 +352,19 @@ fn all_problems_come_at_once() {
 
 #[test]
 fn deep_nesting_and_noise_are_refused_without_recursion() {
-    for open in ["[", "{\"a\":", "{\"millstream\":1,\"view\":["] {
+    for open in ["[", "{\"a\":", "{\"millstream\":2,\"view\":["] {
         let text = open.repeat(100_000);
         let (document, problems) = load(text.as_bytes(), &Limits::default());
         assert!(document.is_none() && problems.len() == 1);
     }
     let brackets = "[".repeat(100_000) + &"]".repeat(100_000);
     for at in ["\"view\"", "\"nodes\"", "\"x\"", "\"fps\""] {
-        let text = format!("{{\"millstream\": 1, {at}: {brackets}}}");
+        let text = format!("{{\"millstream\": 2, {at}: {brackets}}}");
         load(text.as_bytes(), &Limits::default());
         load(text.replace(": 1", ": 0").as_bytes(), &Limits::default());
     }
     let text = format!(
-        "{{\"millstream\": 1, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": {brackets}}}}}}}}}"
+        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": {brackets}}}}}}}}}"
     );
     let (document, problems) = load(text.as_bytes(), &Limits::default());
     assert!(document.is_some());
@@ -385,7 +385,7 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
 #[test]
 fn limits_hold() {
     let limits = Limits { nodes: 2, document_bytes: 1000, ..Limits::default() };
-    let three = r#"{"millstream": 1, "nodes": {"a": {"type": "t"}, "b": {"type": "t"}},
+    let three = r#"{"millstream": 2, "nodes": {"a": {"type": "t"}, "b": {"type": "t"}},
         "groups": {"g": {"nodes": {"c": {"type": "t"}, "d": {"type": "t"}}}}}"#;
     let (document, problems) = load(three.as_bytes(), &limits);
     assert!(document.is_none());
@@ -401,7 +401,7 @@ fn limits_hold() {
 #[test]
 fn problems_beyond_a_thousand_are_counted() {
     let nodes: Vec<String> = (0..5000).map(|i| format!("\"n{i}\": {{\"tpe\": 1}}")).collect();
-    let text = format!("{{\"millstream\": 1, \"nodes\": {{{}}}}}", nodes.join(","));
+    let text = format!("{{\"millstream\": 2, \"nodes\": {{{}}}}}", nodes.join(","));
     let (_, problems) = load(text.as_bytes(), &Limits::default());
     let last = problems.iter().last().map(|problem| problem.message.as_str());
     assert_eq!(last, Some("4000 more problems"));
@@ -411,7 +411,7 @@ fn problems_beyond_a_thousand_are_counted() {
 fn repeated_keys_among_many_are_found() {
     let sockets: Vec<String> = (0..100).map(|i| format!("\"s{}\": 1", i % 99)).collect();
     let text = format!(
-        "{{\"millstream\": 1, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{{}}}}}}}}}",
+        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{{}}}}}}}}}",
         sockets.join(",")
     );
     let (_, problems) = load(text.as_bytes(), &Limits::default());

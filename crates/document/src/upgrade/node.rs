@@ -34,7 +34,7 @@ pub struct NodeUpgrade {
 ///     },
 ///     outputs: &[("value", "quotient")],
 /// };
-/// let text = br#"{ "millstream": 1,
+/// let text = br#"{ "millstream": 2,
 ///     "outputs": { "x": { "type": "f32", "from": "d.value" } },
 ///     "nodes": { "d": { "type": "math.divide", "in": { "a": 1, "b": 2 } } } }"#;
 /// let (document, _) = load(text, &Limits::default());

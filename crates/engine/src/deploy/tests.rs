@@ -23,11 +23,11 @@ fn reloaded(engine: &Engine, deployed: &Deployed) -> Program {
     engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-const GREETING: &str = r#"{ "millstream": 1,
+const GREETING: &str = r#"{ "millstream": 2,
   "inputs": { "x": { "type": "f64", "default": 3, "about": "a number", "unit": "m" },
               "n": { "type": "i32", "default": 5 } },
   "outputs": { "y": { "type": "f64", "from": "sum.value", "about": "the sum" },
-               "list": { "type": "list<f32>", "from": "roots.value" } },
+               "list": { "type": "list<f64>", "from": "roots.value" } },
   "nodes": {
     "time": { "type": "context.time" },
     "half": { "type": "math.divide", "in": { "a": { "input": "x" }, "b": 2 } },
@@ -61,7 +61,7 @@ fn large_results_stay_to_be_computed() {
     let freeze = Freeze { store_limit: 16, ..Freeze::default() };
     let deployed = deploy(&engine, &document(GREETING), &freeze).expect("it deploys");
     assert_eq!(deployed.results[0].fate, SettledFate::TooLarge);
-    assert_eq!(deployed.results[0].bytes, 20);
+    assert_eq!(deployed.results[0].bytes, 40);
     assert!(deployed.document.nodes.contains_key("roots"));
     let whole = engine.compile(document(GREETING)).expect("it compiles");
     let request = Request::new().time(0.0);
@@ -102,7 +102,7 @@ fn what_cannot_be_fixed_is_said() {
 }
 
 /// Nodes that keep state outside of loops and inside, in a group and in a cycle; `k` may be fixed.
-const KEEPING: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 3,
+const KEEPING: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 3,
   "inputs": { "k": { "type": "f32", "default": 4 }, "x": { "type": "f32", "default": 1 },
               "n": { "type": "i32", "default": 3 } },
   "outputs": { "y": { "type": "f32", "from": "all.value" }, "list": { "type": "list<f32>", "from": "items.value" } },
@@ -289,7 +289,7 @@ fn table() -> Value {
     Table::new(columns.into()).expect("a table").into()
 }
 
-const OF_A_TABLE: &str = r#"{ "millstream": 1,
+const OF_A_TABLE: &str = r#"{ "millstream": 2,
   "inputs": { "t": { "type": "table" }, "k": { "type": "string", "default": "b" }, "n": { "type": "i32", "default": 1 } },
   "outputs": { "names": { "type": "list<string>", "from": "names.value" },
                "t": { "type": "table", "input": "t" },

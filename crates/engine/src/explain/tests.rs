@@ -19,7 +19,7 @@ fn check(json: &str, columns: Option<&[&str]>, expected: Expect) {
 
 /// A constant, a duplicate, an identity, a dead arm and a conversion.
 const ALL_FATES: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "i32", "default": 1 }, "unused": { "type": "f32", "default": 0 } },
   "outputs": { "y": { "type": "f32", "from": "chosen.value" } },
   "nodes": {
@@ -37,7 +37,7 @@ const ALL_FATES: &str = r#"{
 }"#;
 
 const SHIFTED: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f64", "default": 1 } },
   "outputs": { "y": { "type": "f64", "from": "late.value" }, "z": { "type": "f64", "from": "same.value" } },
   "nodes": {
@@ -94,7 +94,7 @@ fn every_fate_of_a_node_is_told() {
 #[test]
 fn a_moment_that_an_output_reads_is_told_as_what_computes_it() {
     check(
-        r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "late.value" } },
+        r#"{ "millstream": 2, "outputs": { "y": { "type": "f64", "from": "late.value" } },
             "nodes": { "time": { "type": "context.time" },
                 "late": { "type": "time.shift",
                     "in": { "value": { "from": "time.value" }, "by": 1 } } } }"#,
@@ -245,7 +245,7 @@ fn ran(json: &str, evaluator: &mut dyn Evaluator, request: &Request) -> Explanat
 }
 
 const CHOSEN: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f32", "default": 4 }, "c": { "type": "bool", "default": true } },
   "outputs": { "y": { "type": "f32", "from": "chosen.value" }, "z": { "type": "list<f32>", "from": "root.value" } },
   "nodes": {
@@ -320,7 +320,7 @@ fn what_is_kept_is_told_of_a_second_run() {
 }
 
 const LOOPS: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f32", "default": 1 } },
   "outputs": {
     "y": { "type": "f32", "from": "sum.value" },
@@ -380,7 +380,7 @@ fn loops_say_whether_they_are_folded_and_why_not() {
 
 /// Two repeats of one group, in which another is repeated.
 const REPEATS: &str = r#"{
-  "millstream": 1,
+  "millstream": 2,
   "inputs": { "x": { "type": "f32", "default": 1 } },
   "outputs": { "y": { "type": "f32", "from": "one.x" }, "z": { "type": "f32", "from": "two.x" } },
   "nodes": {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 /// `two` gives `y = x + 1` and `z = w - y`, and `b` leads from `y` to `w`.
 fn document() -> Json {
-    json!({ "millstream": 1,
+    json!({ "millstream": 2,
         "inputs": { "a": { "type": "f32", "default": 3 } },
         "outputs": { "y": { "type": "f32", "from": "g.y" }, "z": { "type": "f32", "from": "g.z" } },
         "nodes": {
@@ -122,7 +122,7 @@ fn state_in_a_group_may_wait_for_an_input_that_depends_on_the_group() {
 
 #[test]
 fn any_nodes_may_be_grouped() {
-    let it = &mut session(&json!({ "millstream": 1,
+    let it = &mut session(&json!({ "millstream": 2,
         "inputs": { "a": { "type": "f32", "default": 3 } },
         "outputs": { "y": { "type": "f32", "from": "n5.value" } },
         "nodes": {
@@ -170,7 +170,7 @@ fn a_group_may_read_what_it_gives() {
 
 #[test]
 fn a_group_that_moves_into_another_is_read_there_by_nodes_that_lead_to_it() {
-    let it = &mut session(&json!({ "millstream": 1,
+    let it = &mut session(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 } },
         "outputs": { "y": { "type": "f32", "from": "sum.value" } },
         "nodes": {

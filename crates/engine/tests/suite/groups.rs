@@ -210,7 +210,7 @@ proptest! {
 
 /// A node between two others of a group with a border, beside one of a group used twice.
 fn text(strings: bool) -> String {
-    let text = r#"{ "millstream": 1,
+    let text = r#"{ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": 4 } },
         "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f64", "from": "two.v" } },
         "nodes": {

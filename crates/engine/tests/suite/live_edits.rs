@@ -520,7 +520,7 @@ fn what_failed_runs_again_when_an_input_is_set_to_what_it_is() {
     for state in ["", r#", "c": { "type": "state.counter" }"#] {
         let (engine, calls) = with_device(2);
         let document = format!(
-            r#"{{ "millstream": 1, "inputs": {{ "x": {{ "type": "f32", "default": 9 }} }},
+            r#"{{ "millstream": 2, "inputs": {{ "x": {{ "type": "f32", "default": 9 }} }},
             "outputs": {{ "w": {{ "type": "f32", "from": "p.value" }} }},
             "nodes": {{ "p": {{ "type": "test.picky", "in": {{ "x": {{ "input": "x" }} }} }}{state} }} }}"#
         );
@@ -544,7 +544,7 @@ fn what_failed_runs_again_when_an_input_is_set_to_what_it_is() {
 #[test]
 fn a_group_that_a_refused_batch_took_apart_is_followed_as_before() {
     let engine = engine();
-    let document = json!({ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 1 } },
+    let document = json!({ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 1 } },
         "outputs": { "o": { "type": "f32", "from": "z.value" }, "p": { "type": "f32", "from": "g.value" } },
         "nodes": {
             "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },

@@ -25,7 +25,7 @@ fn live(session: &mut Session, output: &str) -> (Option<f32>, bool) {
 
 #[test]
 fn features_that_the_program_gives_are_read_and_shifted() {
-    let it = &mut session(&json!({ "millstream": 1,
+    let it = &mut session(&json!({ "millstream": 2,
         "outputs": { "y": { "type": "f32", "from": "sum.value" } },
         "nodes": {
             "mood": { "type": "context.feature", "set": { "name": "mood", "type": "f32" } },
@@ -42,7 +42,7 @@ fn features_that_the_program_gives_are_read_and_shifted() {
 
 #[test]
 fn a_repeat_whose_group_is_wrong_leaves_the_rest_live() {
-    let it = &mut session(&json!({ "millstream": 1,
+    let it = &mut session(&json!({ "millstream": 2,
         "outputs": { "y": { "type": "f32", "from": "grow.x" }, "z": { "type": "f32", "from": "sum.value" } },
         "nodes": {
             "grow": { "type": "repeat", "group": "step", "in": { "x": 1, "count": 3 } },
@@ -59,7 +59,7 @@ fn a_repeat_whose_group_is_wrong_leaves_the_rest_live() {
 
 #[test]
 fn a_cycle_inside_a_group_is_wrong_where_its_input_is() {
-    let it = &mut session(&json!({ "millstream": 1,
+    let it = &mut session(&json!({ "millstream": 2,
         "outputs": { "y": { "type": "f32", "from": "good.v" }, "z": { "type": "f32", "from": "bad.v" } },
         "nodes": {
             "w": { "type": "math.add", "in": { "a": 1, "b": 1 } },

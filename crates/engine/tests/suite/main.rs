@@ -12,4 +12,5 @@ mod session_states;
 mod stateful;
 mod stateful_scopes;
 mod untouched;
+mod widths;
 mod wrong_parts;

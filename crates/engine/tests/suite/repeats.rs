@@ -7,7 +7,7 @@ use millstream_ir::LogDetail;
 use serde_json::{Value as Json, json};
 
 /// y is x, tripled and increased by the time, n times; the tripling stands in a repeat of its own.
-const GROWTH: &str = r#"{ "millstream": 1,
+const GROWTH: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f64", "default": 1 }, "n": { "type": "i32", "default": 2 } },
     "outputs": { "y": { "type": "f64", "from": "grow.x" } },
     "nodes": {
@@ -101,7 +101,7 @@ fn a_group_cannot_repeat_itself() {
 
 #[test]
 fn a_document_of_numbers_may_get_a_repeat_and_lose_it() {
-    const SUM: &str = r#"{ "millstream": 1,
+    const SUM: &str = r#"{ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" } },
         "nodes": { "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } } },
@@ -213,7 +213,7 @@ fn explained_repeats_name_their_group_and_what_it_needs() {
 
 #[test]
 fn a_repeat_follows_the_name_of_the_output_that_ends_it() {
-    const HALVED: &str = r#"{ "millstream": 1,
+    const HALVED: &str = r#"{ "millstream": 2,
         "outputs": { "y": { "type": "f64", "from": "rounds.x" } },
         "nodes": { "rounds": { "type": "repeat", "group": "half", "set": { "while": "large" },
             "in": { "x": 100, "count": 50 } } },
@@ -238,7 +238,7 @@ fn a_repeat_follows_the_name_of_the_output_that_ends_it() {
 
 #[test]
 fn what_failed_in_a_round_is_told_by_the_names_that_nodes_have_now() {
-    const READ: &str = r#"{ "millstream": 1,
+    const READ: &str = r#"{ "millstream": 2,
         "inputs": { "t": { "type": "string", "default": "12" } },
         "outputs": { "y": { "type": "f64", "from": "rounds.y" } },
         "nodes": { "rounds": { "type": "repeat", "group": "outer",

@@ -11,7 +11,7 @@ use millstream::session::{Ask, Session, SessionError};
 use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, Value};
 use serde_json::{Value as Json, json};
 
-const SUMS: &str = r#"{ "millstream": 1,
+const SUMS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 2 }, "k": { "type": "f32", "default": 10 } },
     "outputs": { "y": { "type": "f32", "from": "c.value" }, "z": { "type": "f32", "from": "d.value" } },
     "nodes": {
@@ -230,7 +230,7 @@ fn an_evaluation_of_many_numbers_is_followed_and_ended() {
         (format!("n{i}"), json!({ "type": "math.add", "in": { "a": from, "b": 1 } }))
     };
     let nodes: serde_json::Map<String, Json> = (0..N).map(node).collect();
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 2 } },
         "outputs": { "y": { "type": "f32", "from": format!("n{}.value", N - 1) } },
         "nodes": nodes });
@@ -254,7 +254,7 @@ fn an_evaluation_of_many_numbers_is_followed_and_ended() {
     }
 }
 
-const COUNTS: &str = r#"{ "millstream": 1, "fps": 10, "start_frame": 1,
+const COUNTS: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 1,
     "inputs": { "rate": { "type": "f32", "default": 10 } },
     "outputs": { "y": { "type": "f32", "from": "sum.value" } },
     "nodes": {
@@ -331,7 +331,7 @@ fn elements_that_come_start_anew_and_those_that_go_are_forgotten() {
 
 #[test]
 fn a_tick_with_a_failure_commits_nothing() {
-    let text = r#"{ "millstream": 1, "fps": 10,
+    let text = r#"{ "millstream": 2, "fps": 10,
         "inputs": { "i": { "type": "i32", "default": 0 } },
         "outputs": { "y": { "type": "f32", "from": "sum.value" } },
         "nodes": {

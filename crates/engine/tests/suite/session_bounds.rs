@@ -38,7 +38,7 @@ fn engine(n_runs: &Arc<AtomicUsize>) -> Engine {
 
 fn document(outputs: &Json, nodes: &Json) -> String {
     let inputs = json!({ "x": { "type": "f32", "default": 1 } });
-    json!({ "millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes }).to_string()
+    json!({ "millstream": 2, "inputs": inputs, "outputs": outputs, "nodes": nodes }).to_string()
 }
 
 fn f32_from(link: &str) -> Json {

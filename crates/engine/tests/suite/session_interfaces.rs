@@ -22,7 +22,7 @@ fn number(session: &mut Session, output: &str) -> Option<f64> {
 
 #[test]
 fn what_was_set_stays_with_its_input_and_goes_with_it() {
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "a.value" } },
         "nodes": { "a": { "type": "math.negate", "in": { "x": { "input": "x" } } } } });
@@ -71,7 +71,7 @@ fn what_was_set_stays_with_its_input_and_goes_with_it() {
 
 #[test]
 fn names_that_inputs_swap_are_swapped_back() {
-    let mut session = open(&json!({ "millstream": 1,
+    let mut session = open(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 }, "y": { "type": "f64", "default": 2 } },
         "outputs": { "o": { "type": "f64", "from": "a.value" } },
         "nodes": { "a": { "type": "math.subtract",
@@ -95,7 +95,7 @@ fn names_that_inputs_swap_are_swapped_back() {
 
 #[test]
 fn a_group_in_a_group_that_went_is_looked_at() {
-    let mut session = open(&json!({ "millstream": 1, "fps": 10,
+    let mut session = open(&json!({ "millstream": 2, "fps": 10,
         "inputs": { "c": { "type": "bool", "default": false } },
         "outputs": {},
         "nodes": {
@@ -129,7 +129,7 @@ fn a_group_in_a_group_that_went_is_looked_at() {
 
 /// A group that is used once.
 fn with_group() -> Session {
-    open(&json!({ "millstream": 1,
+    open(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 } },
         "outputs": { "y": { "type": "f32", "from": "g.v" } },
         "nodes": { "g": { "type": "group", "group": "half", "in": { "x": { "input": "x" } } } },
@@ -209,7 +209,7 @@ fn doubled(n: usize, innermost: Json) -> Json {
             "b": { "type": "group", "group": inner, "in": { "x": { "from": "a.y" } } } });
         groups[format!("g{i}")] = group;
     }
-    json!({ "millstream": 1,
+    json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 2 } },
         "outputs": { "y": { "type": "f64", "from": "u.y" }, "z": { "type": "f64", "input": "x" } },
         "nodes": { "u": { "type": "group", "group": "g3", "in": { "x": { "input": "x" } } } },
@@ -241,7 +241,7 @@ fn groups_that_expand_too_far_are_counted_before_they_are_made() {
 
 #[test]
 fn a_wrong_input_is_wrong_alone() {
-    let mut session = open(&json!({ "millstream": 1,
+    let mut session = open(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 3 }, "y": { "type": "f64", "default": 1 } },
         "outputs": {
             "double": { "type": "f64", "from": "double.value" },
@@ -274,7 +274,7 @@ fn a_wrong_input_is_wrong_alone() {
 
 #[test]
 fn a_group_is_not_wrong_because_of_a_node_of_its_name() {
-    let mut session = open(&json!({ "millstream": 1,
+    let mut session = open(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 } },
         "outputs": {
             "y": { "type": "f32", "from": "use.v" },
@@ -317,7 +317,7 @@ fn a_group_is_not_wrong_because_of_a_node_of_its_name() {
 #[test]
 fn what_is_needed_does_not_depend_on_which_plan_is_ready() {
     let switch = |condition: Json| {
-        json!({ "millstream": 1,
+        json!({ "millstream": 2,
             "inputs": { "x": { "type": "i32", "default": 1 }, "c": { "type": "bool", "default": true } },
             "outputs": { "y": { "type": "i32", "from": "which.value" } },
             "nodes": {
@@ -358,7 +358,7 @@ fn looking_at_sockets_leaves_what_is_kept() {
         while started.elapsed().as_micros() < 100 {}
         x * 2.0 + 1.0
     }));
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "b.value" } },
         "nodes": {
@@ -402,7 +402,7 @@ fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
     }));
     // Of two that do the same the first is read by nobody; it must not stand for the other.
     let counted = |input: Json| json!({ "type": "test.counted", "in": { "x": input } });
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "used.value" } },
         "nodes": { "unused": counted(json!({ "input": "x" })), "used": counted(json!({ "input": "x" })) } });
@@ -416,7 +416,7 @@ fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
     session.settle();
     assert_eq!(run(&mut session), 0);
     // What is constant is found once, however often the rest is edited.
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" } },
         "nodes": {
@@ -443,7 +443,7 @@ fn what_takes_long_is_at_hand_when_values_come_back() {
         while started.elapsed().as_micros() < 1000 {}
         x * 2.0
     }));
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" } },
         "nodes": {

@@ -13,7 +13,7 @@ use millstream::{
 use serde_json::{Value as Json, json};
 
 fn integrating() -> Session {
-    let document = json!({ "millstream": 1, "fps": 10,
+    let document = json!({ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" }, "n": { "type": "i32", "from": "n.value" } },
         "nodes": {
@@ -135,7 +135,7 @@ fn frames_that_cannot_be_reached_are_told_as_evaluations_tell_them() {
 
 #[test]
 fn there_is_no_frame_behind_the_last() {
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "outputs": { "y": { "type": "f64", "from": "t.value" } },
         "nodes": { "t": { "type": "context.time" } } });
     let mut session =
@@ -215,7 +215,7 @@ fn counting(n_uses: usize) -> Session {
         "nodes": { "c": { "type": "state.counter" } } });
     let outer = json!({ "outputs": { "v": { "type": "i32", "from": "u.v" } },
         "nodes": { "u": { "type": "group", "group": "inner" } } });
-    let document = json!({ "millstream": 1, "outputs": outputs, "nodes": nodes,
+    let document = json!({ "millstream": 2, "outputs": outputs, "nodes": nodes,
         "groups": { "inner": inner, "g": outer } });
     let mut session =
         Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
@@ -286,7 +286,7 @@ fn ran(evaluated: &millstream::session::Evaluated) -> (Vec<String>, bool) {
 
 #[test]
 fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 1 } },
         "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "other.value" } },
         "nodes": {
@@ -329,7 +329,7 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
 /// the node keeps now.
 #[test]
 fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
-    let document = json!({ "millstream": 1, "fps": 10,
+    let document = json!({ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "bool", "default": true } },
         "outputs": { "n": { "type": "f64", "from": "n.value" } },
         "nodes": { "n": { "type": "state.counter" }, "other": { "type": "state.counter" },
@@ -370,7 +370,7 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
 /// What is wrong in a cycle through a later tick is wrong with all of the cycle, and with nothing else.
 #[test]
 fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
-    let document = json!({ "millstream": 1, "fps": 10,
+    let document = json!({ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" }, "z": { "type": "f64", "from": "more.value" } },
         "nodes": {

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 /// A document of these nodes; the outputs are `y: f32` and `n: i32`, where they are linked.
 fn program(nodes: &Json, more: &Json) -> Result<Program, Error> {
-    let mut document = json!({ "millstream": 1, "fps": 10, "nodes": nodes });
+    let mut document = json!({ "millstream": 2, "fps": 10, "nodes": nodes });
     for (key, value) in more.as_object().expect("an object") {
         document[key] = value.clone();
     }

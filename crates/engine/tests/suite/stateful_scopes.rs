@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// A program of these nodes, ten frames a second; `y` is the output.
 fn program(nodes: &Json, ty: &str) -> Program {
-    let document = json!({ "millstream": 1, "fps": 10, "nodes": nodes,
+    let document = json!({ "millstream": 2, "fps": 10, "nodes": nodes,
         "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 0 },
             "on": { "type": "bool", "default": true } },
         "outputs": { "y": { "type": ty, "from": "y.value" } } });
@@ -252,7 +252,7 @@ fn a_long_row_of_states_in_a_loop_is_no_recursion() {
 
 #[test]
 fn a_session_keeps_states_inside_loops_from_tick_to_tick_and_across_edits() {
-    let document = json!({ "millstream": 1, "fps": 10,
+    let document = json!({ "millstream": 2, "fps": 10,
         "inputs": { "n": { "type": "i32", "default": 3 } },
         "outputs": { "y": { "type": "list<f32>", "from": "all.value" } },
         "nodes": {

@@ -16,7 +16,7 @@ fn edit(json: Json) -> Edit {
 
 /// Two islands, of literals and of an input that nobody sets; what stands around them is edited.
 fn islands(node: &str) -> String {
-    let text = r#"{ "millstream": 1, "fps": 10,
+    let text = r#"{ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f32", "default": 1 }, "base": { "type": "f32", "default": 7 } },
         "outputs": { "y": { "type": "f32", "from": "y.value" } },
         "nodes": {
@@ -105,7 +105,7 @@ fn static_islands_run_once_whatever_is_edited_elsewhere() {
 }
 
 /// A sum for each item of a loop and one outside; both go on with each tick.
-const SUMS: &str = r#"{ "millstream": 1, "fps": 10,
+const SUMS: &str = r#"{ "millstream": 2, "fps": 10,
     "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 1 } },
     "outputs": { "y": { "type": "list<f32>", "from": "y.value" }, "z": { "type": "f32", "from": "whole.value" } },
     "nodes": {

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// A session of a document; with a node that keeps state plans answer, else a live graph.
 fn session(mut document: Json, keeps_state: bool) -> Session {
-    document["millstream"] = json!(1);
+    document["millstream"] = json!(2);
     if keeps_state {
         document["nodes"]["count"] = json!({ "type": "state.counter" });
         document["outputs"]["n"] = json!({ "type": "i32", "from": "count.value" });
@@ -356,7 +356,7 @@ fn what_goes_into_a_node_is_seen_where_another_input_of_it_is_wrong() {
 fn moments_that_nothing_asks_for_may_fail_and_need_what_is_not_there() {
     let number = json!({ "type": "string.to_number", "in": { "text": { "input": "t" } } });
     let shifted = |of: &str| json!({ "type": "time.shift", "in": { "value": { "from": of }, "by": { "from": "late.value" } } });
-    let document = json!({ "millstream": 1,
+    let document = json!({ "millstream": 2,
         "inputs": { "t": { "type": "string", "default": "none" },
                     "x": { "type": "f64", "default": 2 } },
         "outputs": { "still": { "type": "f64", "from": "still.value" },

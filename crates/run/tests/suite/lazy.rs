@@ -99,7 +99,7 @@ fn time_and_index_form_a_product() {
             x2 = [1.0, 4.0] index
             t2 = [0.25, 100.0, 400.0] time
             context.time: 1 runs, 3 elements
-            convert: 1 runs, 3 elements
+            convert: 1 runs, 2 elements
             math.add: 1 runs, 6 elements
             math.square: 1 runs, 2 elements
             math.square: 1 runs, 3 elements

@@ -50,7 +50,7 @@ fn document(group: &Json, set: &Json, sockets: &Json, inputs: &Json) -> Json {
         })
         .collect();
     json!({
-        "millstream": 1, "inputs": inputs, "outputs": outputs,
+        "millstream": 2, "inputs": inputs, "outputs": outputs,
         "nodes": {"loop": {"type": "repeat", "group": "body", "set": set, "in": sockets}},
         "groups": {"body": group},
     })

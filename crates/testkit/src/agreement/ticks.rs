@@ -183,7 +183,7 @@ pub(super) fn document(dice: &mut Dice) -> Json {
     let few = numbers[dice.below(numbers.len())].clone();
     nodes.insert("few".into(), json!({ "type": "compare.greater", "in": { "a": few, "b": 1 } }));
     let (last, other) = (n - 1, dice.below(n));
-    json!({ "millstream": 1, "fps": 10,
+    json!({ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f32", "default": 0.5 }, "k": { "type": "i32", "default": 2 },
             "on": { "type": "bool", "default": true } },
         "outputs": { "y": { "type": "f32", "from": format!("n{last}.value") },

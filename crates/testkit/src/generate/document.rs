@@ -33,7 +33,7 @@ pub fn document_of(graph: &Graph, muted: Option<NodeId>) -> Json {
     }
     let outputs: Map<String, Json> =
         graph.outputs.iter().map(|output| output_of(graph, output)).collect();
-    json!({"millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes})
+    json!({"millstream": 2, "inputs": inputs, "outputs": outputs, "nodes": nodes})
 }
 
 /// Replaces each output of a node by its first input of the same type, as muting does.

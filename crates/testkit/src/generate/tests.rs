@@ -103,7 +103,7 @@ fn graphs_read_back_after_every_pass_and_forms_too() {
 
 #[test]
 fn graphs_of_documents_read_back_after_every_phase() {
-    let scoped = serde_json::json!({ "millstream": 1, "nodes": {
+    let scoped = serde_json::json!({ "millstream": 2, "nodes": {
             "i": { "type": "context.index" },
             "rate": { "type": "convert.to_f32", "in": { "x": { "from": "i.value" } } },
             "sum": { "type": "state.integrate", "in": { "rate": { "from": "rate.value" } } },

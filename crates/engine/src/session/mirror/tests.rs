@@ -8,7 +8,7 @@ use crate::session::{Ask, Session};
 use millstream_ir::answer::{Fate, RunReason};
 use millstream_ir::request::LogDetail;
 
-const GRAPH: &str = r#"{ "millstream": 1,
+const GRAPH: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
     "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f64", "from": "use.v" } },
     "nodes": {
@@ -184,7 +184,7 @@ fn groups_that_come_and_go_in_one_batch_run_nothing() {
 
 #[test]
 fn the_log_says_why_nodes_ran_and_why_not() {
-    const GRAPH: &str = r#"{ "millstream": 1,
+    const GRAPH: &str = r#"{ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 }, "b": { "type": "bool", "default": true } },
         "outputs": { "y": { "type": "f32", "from": "which.value" }, "q": { "type": "f32", "from": "q.value" },
             "s": { "type": "f64", "from": "s.value" } },

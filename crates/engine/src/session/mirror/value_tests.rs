@@ -13,7 +13,7 @@ use super::tests::{edit, followed, runs};
 use crate::engine::Engine;
 use crate::session::{Ask, Session};
 
-const GRAPH: &str = r#"{ "millstream": 1,
+const GRAPH: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "vec3", "default": [3, 4, 0] }, "near": { "type": "bool", "default": true } },
     "outputs": { "v": { "type": "vec3", "from": "which.value" }, "n": { "type": "f64", "from": "read.value" } },
     "nodes": {

@@ -41,7 +41,7 @@ fn copies_in_scopes_follow_what_once_went_wrong() {
     let cases = [
         // Nothing in a scope needed what is another there, and then something did.
         (
-            r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 3 } },
+            r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 3 } },
                 "outputs": { "y": { "type": "f32", "from": "late.value" } },
                 "nodes": { "t": { "type": "context.time" },
                     "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
@@ -86,7 +86,7 @@ fn ran(session: &mut Session, frame: i64) -> Vec<(String, u32)> {
 /// Nodes run once for each moment at which they are needed, and only where something changed there.
 #[test]
 fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
-    let text = r#"{ "millstream": 1, "fps": 1,
+    let text = r#"{ "millstream": 2, "fps": 1,
         "inputs": { "x": { "type": "f64", "default": 2 }, "by": { "type": "f64", "default": 3 } },
         "outputs": { "now": { "type": "f64", "from": "sum.value" }, "late": { "type": "f64", "from": "late.value" },
             "fixed": { "type": "f64", "from": "fixed.value" } },
@@ -167,7 +167,7 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
 /// graph again some edits after it went.
 #[test]
 fn a_document_is_live_again_some_edits_after_what_has_no_live_node_went() {
-    let text = r#"{ "millstream": 1, "outputs": { "y": { "type": "f64", "from": "late.value" } },
+    let text = r#"{ "millstream": 2, "outputs": { "y": { "type": "f64", "from": "late.value" } },
         "nodes": { "t": { "type": "context.time" },
             "soft": { "type": "state.smooth", "in": { "value": { "from": "t.value" } } },
             "late": { "type": "time.shift", "in": { "value": { "from": "soft.value" }, "by": 4 } } } }"#;

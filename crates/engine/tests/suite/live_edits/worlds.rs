@@ -316,12 +316,12 @@ pub(super) fn generated(mut seed: u64, n: usize) -> String {
     let twice = json!({ "inputs": { "x": { "type": "vec3" } },
         "outputs": { "v": { "type": "vec3", "from": "s.value" } },
         "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } });
-    let document = json!({ "millstream": 1, "inputs": inputs, "outputs": outputs, "nodes": nodes,
+    let document = json!({ "millstream": 2, "inputs": inputs, "outputs": outputs, "nodes": nodes,
         "groups": { "twice": twice } });
     document.to_string()
 }
 
-const STATES: &str = r#"{ "millstream": 1,
+const STATES: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 } },
     "outputs": { "y": { "type": "f32", "from": "soft.value" }, "z": { "type": "f32", "from": "use.v" },
         "w": { "type": "f32", "from": "picky.value" }, "n": { "type": "i32", "from": "count.value" } },
@@ -346,7 +346,7 @@ const STATES: &str = r#"{ "millstream": 1,
             "half": { "type": "math.multiply", "in": { "a": { "from": "s.value" }, "b": 0.5 } },
             "mem": { "type": "state.feedback", "in": { "value": { "from": "half.value" } } } } } } }"#;
 
-const ROUNDS: &str = r#"{ "millstream": 1,
+const ROUNDS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": 2 } },
     "outputs": { "y": { "type": "f32", "from": "grow.v" }, "z": { "type": "f32", "from": "use.v" },
         "w": { "type": "f32", "from": "late.value" }, "o": { "type": "f32", "from": "around.v" } },
@@ -371,7 +371,7 @@ const ROUNDS: &str = r#"{ "millstream": 1,
             "outputs": { "v": { "type": "f32", "from": "r.v" } },
             "nodes": { "r": { "type": "repeat", "group": "twice", "in": { "x": 1, "v": { "input": "v" }, "count": 3 } } } } } }"#;
 
-const MOMENTS: &str = r#"{ "millstream": 1,
+const MOMENTS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
     "outputs": { "y": { "type": "f32", "from": "late.value" }, "z": { "type": "f32", "from": "use.v" },
         "w": { "type": "f32", "from": "then.value" }, "now": { "type": "f32", "from": "sum.value" } },
@@ -397,7 +397,7 @@ const MOMENTS: &str = r#"{ "millstream": 1,
             "sooner": { "type": "time.shift", "in": { "value": { "from": "p.value" }, "by": -1.5 } },
             "s": { "type": "math.add", "in": { "a": { "from": "sooner.value" }, "b": { "input": "x" } } } } } } }"#;
 
-const NUMBERS: &str = r#"{ "millstream": 1,
+const NUMBERS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
     "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
         "w": { "type": "f32", "from": "picky.value" } },
@@ -416,7 +416,7 @@ const NUMBERS: &str = r#"{ "millstream": 1,
         "outputs": { "v": { "type": "f32", "from": "s.value" } },
         "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "x" } } } } } } }"#;
 
-const VALUES: &str = r#"{ "millstream": 1,
+const VALUES: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "vec3", "default": [3, 0, -1] }, "n": { "type": "f32", "default": 2 },
         "t": { "type": "string", "default": "7" } },
     "outputs": { "y": { "type": "vec3", "from": "which.value" }, "z": { "type": "vec3", "from": "use.v" },

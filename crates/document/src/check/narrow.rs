@@ -1,0 +1,139 @@
+//! Links that narrow their values: `check` tells of them, and documents of format 1 need a
+//! conversion where only their old rule narrows.
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_node::convert::{convertible, narrows};
+use millstream_node::{signature::SocketType, signature::Widths};
+
+use super::error::CheckError;
+use super::links::socket_at;
+use super::mismatch::describe;
+use super::shapes::Shape;
+use super::types::{Typing, source_at};
+use crate::at::Part;
+use crate::upgrade::Conversion;
+
+impl Typing<'_, '_> {
+    /// Reports a link whose type does not convert to that of its socket, or becomes narrower.
+    pub(super) fn check_link(
+        &mut self,
+        node: u32,
+        socket: &str,
+        k: usize,
+        from: Type,
+        to: Type,
+        of: impl FnOnce() -> String,
+    ) {
+        if !convertible(from, to) {
+            self.mismatch(node, socket, k, from, (&[to], of()));
+        } else if narrows(from, to) && self.problems.takes_note() {
+            let (name, def) = self.named_node(node);
+            let at = socket_at(self.at.part(Part::Node(name)), socket);
+            let Some(source) = source_at(def, socket, k) else { return };
+            let source_name = describe(&source.value);
+            let note = CheckError::Narrowed { source_name, from, target: of(), to };
+            self.problems.note(at, source.spot.span(), &note);
+        }
+    }
+
+    /// Tells of the links of a call that narrow, and finds those that the newest format would not.
+    pub(super) fn narrowed(&mut self, node: u32, shape: &Shape, entry: u32) {
+        let instance = Arc::clone(&self.instances.entry(entry).instance);
+        let newest = match self.widths {
+            Widths::Kept => None,
+            Widths::First => {
+                let arities = self.arities(node, shape);
+                shape.signature.resolve(&self.facts(node, shape, &arities).facts).ok()
+            }
+        };
+        let slots = self.links.of_node(node);
+        let mut socket_before = None;
+        let mut k = 0;
+        for (slot, input) in slots.zip(&instance.inputs) {
+            k = if socket_before == Some(input.socket) { k + 1 } else { 0 };
+            socket_before = Some(input.socket);
+            let from = self.given_type(self.links.slots[slot]);
+            let Some(from) = from.filter(|_| !self.links.is_delayed(slot)) else { continue };
+            if !narrows(from, input.ty) {
+                continue;
+            }
+            let socket = &shape.signature.inputs[input.socket as usize];
+            let is_old = match (socket.ty, &newest) {
+                (SocketType::Generic(g), Some(newest)) => {
+                    newest[usize::from(g)] != instance.generics[usize::from(g)]
+                }
+                (SocketType::Exact(_) | SocketType::ListOf(_), _) | (_, None) => false,
+            };
+            if is_old {
+                self.conversions.push(Conversion {
+                    group: self.at.group.into(),
+                    node: self.named_node(node).0.into(),
+                    socket: (*socket.name).into(),
+                    source: k,
+                    to: input.ty,
+                });
+            }
+            let of = || format!("input `{}` of `{}`", socket.name, shape.def.name);
+            self.check_link(node, &socket.name, k, from, input.ty, of);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::super::tests::check_problems;
+    use crate::test_registry::opened;
+
+    #[test]
+    fn links_that_narrow_are_told() {
+        check_problems(
+            r#""inputs": { "wide": { "type": "f64" }, "single": { "type": "f32" }, "c": { "type": "color" } },
+            "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "vec3", "input": "c" } },
+            "nodes": {
+                "sum": { "type": "math.add", "in": { "a": { "input": "wide" }, "b": { "input": "single" } } },
+                "root": { "type": "math.sqrt", "in": { "x": { "from": "sum.value" } } },
+                "last": { "type": "state.last", "in": { "value": { "from": "sum.value" } } },
+                "said": { "type": "convert", "set": { "to": "f32" }, "in": { "x": { "input": "wide" } } },
+                "far": { "type": "vector.distance", "in": { "a": { "input": "c" }, "b": [0, 0, 0] } },
+                "g": { "type": "group", "group": "g", "in": { "x": { "input": "wide" } } }
+            },
+            "groups": { "g": { "inputs": { "x": { "type": "f32" } }, "outputs": { "x": { "type": "f32", "input": "x" } } } }"#,
+            &expect![[r#"
+                note check::narrowed at "y": { "type": "f32", "from": "sum.value" }
+                    `sum.value` gives an f64, which output `y` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                note check::narrowed at "z": { "type": "vec3", "input": "c" }
+                    input `c` gives a color, which output `z` narrows to a vec3 (a node `convert` with "to": "vec3" between them says that this is meant)
+                note check::narrowed at "x": { "from": "sum.value" }
+                    root.x: `sum.value` gives an f64, which input `x` of `math.sqrt` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                note check::narrowed at "value": { "from": "sum.value" }
+                    last.value: `sum.value` gives an f64, which input `value` of `state.last` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                note check::narrowed at "a": { "input": "c" }
+                    far.a: input `c` gives a color, which input `a` of `vector.distance` narrows to a vec3 (a node `convert` with "to": "vec3" between them says that this is meant)
+                note check::narrowed at "x": { "input": "wide" }
+                    g.x: input `wide` gives an f64, which input `x` of the group narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn notes_take_no_place_from_problems() {
+        let node = |i: usize| {
+            format!(r#""n{i}": {{ "type": "math.sqrt", "in": {{ "x": {{ "input": "w" }} }} }}"#)
+        };
+        let nodes: Vec<String> = (0..1200).map(node).collect();
+        let text = format!(
+            r#"{{ "millstream": 2, "inputs": {{ "w": {{ "type": "f64" }} }}, "nodes": {{ {},
+                "wrong": {{ "type": "math.sqrt", "in": {{ "y": 1 }} }} }} }}"#,
+            nodes.join(",\n"),
+        );
+        let (_, problems) = opened(&text);
+        assert!(problems.has_errors());
+        let n_notes = problems.iter().filter(|it| it.code == "check::narrowed").count();
+        assert_eq!(n_notes, 100);
+        assert!(problems.iter().any(|it| it.message == "1100 more notes"), "{problems}");
+    }
+}

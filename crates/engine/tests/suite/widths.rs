@@ -1,0 +1,250 @@
+//! Generic sockets hold what is linked to them, and documents of format 1 keep their bits.
+
+use millstream::document::{load, save};
+use millstream::{Edit, Engine, Limits, Program, Request, Session, Severity};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Map, Value as Json, json};
+
+const TYPES: [&str; 5] = ["bool", "i32", "i64", "f32", "f64"];
+
+fn converts(from: &str, to: &str) -> bool {
+    match from {
+        "bool" => true,
+        "i32" => to != "bool",
+        "i64" => matches!(to, "i64" | "f64"),
+        _ => matches!(to, "f32" | "f64"),
+    }
+}
+
+/// A node on two earlier values; `None` stands for the literal 3.
+#[derive(Clone, Debug)]
+struct Op {
+    name: &'static str,
+    picks: [Option<usize>; 2],
+}
+
+fn ops(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Op>> {
+    let pick = || prop::option::weighted(0.9, 0_usize..64);
+    let op = (prop::sample::select(names), pick(), 0_usize..64)
+        .prop_map(|(name, a, b)| Op { name, picks: [a, Some(b)] });
+    vec(op, 1..16)
+}
+
+/// The document of the nodes, with an output for each of them, in which `inputs` have these defaults.
+fn document(format: u32, inputs: &[Json], ops: &[Op]) -> String {
+    let source = |pick: Option<usize>, n: usize| match pick.map(|pick| pick % n) {
+        None => json!(3),
+        Some(at) if at < TYPES.len() => json!({ "input": TYPES[at] }),
+        Some(at) => json!({ "from": format!("n{}.value", at - TYPES.len()) }),
+    };
+    let nodes = ops.iter().enumerate().map(|(i, op)| {
+        let [a, b] = op.picks.map(|pick| source(pick, TYPES.len() + i));
+        (format!("n{i}"), json!({ "type": op.name, "in": { "a": a, "b": b } }))
+    });
+    let nodes: Map<String, Json> = nodes.collect();
+    let outputs: Map<String, Json> = (nodes.keys())
+        .map(|name| {
+            (format!("{name}_out"), json!({ "type": "f64", "from": format!("{name}.value") }))
+        })
+        .collect();
+    let inputs: Map<String, Json> = TYPES
+        .iter()
+        .zip(inputs)
+        .map(|(ty, default)| ((*ty).to_owned(), json!({ "type": ty, "default": default })))
+        .collect();
+    json!({ "millstream": format, "inputs": inputs, "outputs": outputs, "nodes": nodes })
+        .to_string()
+}
+
+fn outputs(program: &Program, n: usize) -> Vec<Option<f64>> {
+    let answer = program.run(&Request::new()).expect("it runs");
+    (0..n).map(|i| answer.value::<f64>(&format!("n{i}_out"))).collect()
+}
+
+/// A number with its type, which is computed with as format 1 did.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Bool(bool),
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+}
+
+impl Number {
+    fn ty(self) -> &'static str {
+        match self {
+            Self::Bool(_) => "bool",
+            Self::I32(_) => "i32",
+            Self::I64(_) => "i64",
+            Self::F32(_) => "f32",
+            Self::F64(_) => "f64",
+        }
+    }
+
+    fn whole(self) -> i64 {
+        match self {
+            Self::Bool(x) => i64::from(x),
+            Self::I32(x) => i64::from(x),
+            Self::I64(x) => x,
+            Self::F32(_) | Self::F64(_) => panic!("no float converts to an integer"),
+        }
+    }
+
+    fn double(self) -> f64 {
+        match self {
+            Self::F32(x) => f64::from(x),
+            Self::F64(x) => x,
+            whole => whole.whole() as f64,
+        }
+    }
+
+    /// An operation, in the first of the types to which both sides convert.
+    fn combined(name: &str, a: Self, b: Self) -> Self {
+        let fits = |to: &&str| converts(a.ty(), to) && converts(b.ty(), to);
+        macro_rules! float {
+            ($a:expr, $b:expr) => {
+                match name {
+                    "math.add" => $a + $b,
+                    "math.subtract" => $a - $b,
+                    _ => $a * $b,
+                }
+            };
+        }
+        macro_rules! whole {
+            ($a:expr, $b:expr) => {
+                match name {
+                    "math.add" => $a.wrapping_add($b),
+                    "math.subtract" => $a.wrapping_sub($b),
+                    _ => $a.wrapping_mul($b),
+                }
+            };
+        }
+        let same = Some(a.ty()).filter(|ty| *ty == b.ty() && *ty != "bool");
+        match same.or_else(|| TYPES[1..].iter().copied().find(fits)) {
+            Some("i32") => Self::I32(whole!(a.whole() as i32, b.whole() as i32)),
+            Some("i64") => Self::I64(whole!(a.whole(), b.whole())),
+            Some("f32") => Self::F32(float!(a.double() as f32, b.double() as f32)),
+            _ => Self::F64(float!(a.double(), b.double())),
+        }
+    }
+}
+
+/// The type of the literal 3 beside `other`, which it adapts to.
+fn three(other: Number) -> Number {
+    match other {
+        Number::Bool(_) | Number::I32(_) => Number::I32(3),
+        Number::I64(_) => Number::I64(3),
+        Number::F32(_) => Number::F32(3.0),
+        Number::F64(_) => Number::F64(3.0),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// `math.minimum` and `math.maximum` give one of their values, so exact numbers tell whether any value
+    /// was narrowed. Numbers lie where the least type that holds the socket's links is exact.
+    #[test]
+    fn no_generic_socket_narrows(
+        ops in ops(&["math.minimum", "math.maximum"]),
+        (yes, small) in (any::<bool>(), -(1_i64 << 24)..1 << 24),
+        large in vec(-(1_i64 << 53)..1 << 53, 2),
+        single in -(1_i64 << 24)..1 << 24,
+    ) {
+        let inputs = [json!(yes), json!(small), json!(large[0]), json!(single), json!(large[1])];
+        let program = Engine::new().load(document(2, &inputs, &ops).as_bytes());
+        let program = program.map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let mut values = vec![i64::from(yes), small, large[0], single, large[1]];
+        for op in &ops {
+            let [a, b] = op.picks.map(|pick| pick.map_or(3, |pick| values[pick % values.len()]));
+            values.push(if op.name == "math.minimum" { a.min(b) } else { a.max(b) });
+        }
+        let expected: Vec<_> = values[TYPES.len()..].iter().map(|x| Some(*x as f64)).collect();
+        prop_assert_eq!(outputs(&program, ops.len()), expected);
+        let n_notes = program.warnings().iter().filter(|it| it.severity == Severity::Note).count();
+        prop_assert_eq!(n_notes, 0, "{}", program.warnings());
+    }
+
+    #[test]
+    fn documents_of_format_1_keep_their_bits(
+        ops in ops(&["math.add", "math.subtract", "math.multiply"]),
+        (yes, small) in (any::<bool>(), any::<i32>()),
+        large in any::<i64>(),
+        single in prop::num::f32::NORMAL,
+        double in prop::num::f64::NORMAL,
+    ) {
+        let inputs = [json!(yes), json!(small), json!(large), json!(single), json!(double)];
+        let text = document(1, &inputs, &ops);
+        let mut values = vec![
+            Number::Bool(yes),
+            Number::I32(small),
+            Number::I64(large),
+            Number::F32(single),
+            Number::F64(double),
+        ];
+        for op in &ops {
+            let [a, b] = op.picks.map(|pick| pick.map(|pick| values[pick % values.len()]));
+            let b = b.expect("the second is no literal");
+            values.push(Number::combined(op.name, a.unwrap_or_else(|| three(b)), b));
+        }
+        let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+        let expected: Vec<_> = values[TYPES.len()..].iter().map(|x| bits(x.double())).collect();
+        let found = |program: &Program| -> Vec<u64> {
+            outputs(program, ops.len()).into_iter().map(|x| bits(x.expect("it is there"))).collect()
+        };
+        let engine = Engine::new();
+        let upgraded = engine.load(text.as_bytes()).expect("it loads");
+        prop_assert_eq!(&found(&upgraded), &expected, "{}", save(upgraded.document()));
+        prop_assert!(save(upgraded.document()).contains("\"millstream\": 2"));
+        let again = engine.load(save(upgraded.document()).as_bytes()).expect("it loads");
+        prop_assert_eq!(&found(&again), &expected);
+        let (plain, _) = load(text.as_bytes(), &Limits::default());
+        let plain = engine.compile(plain.expect("it loads")).expect("it compiles");
+        prop_assert_eq!(&found(&plain), &expected, "as it is");
+        let mut session = Session::open(&engine, text.as_bytes()).expect("it opens");
+        for (i, expected) in expected.iter().enumerate() {
+            let value = session.value::<f64>(&format!("n{i}_out")).expect("it runs");
+            prop_assert_eq!(value.map(bits), Some(*expected));
+        }
+        prop_assert_eq!(session.document(), upgraded.document());
+    }
+}
+
+#[test]
+fn the_time_stays_wide_through_a_chain() {
+    let text = r#"{ "millstream": 2,
+        "inputs": { "speed": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f64", "from": "later.value" } },
+        "nodes": {
+            "time": { "type": "context.time" },
+            "moved": { "type": "math.multiply", "in": { "a": { "from": "time.value" }, "b": { "input": "speed" } } },
+            "later": { "type": "math.add", "in": { "a": { "input": "speed" }, "b": { "from": "moved.value" } } } } }"#;
+    let program = Engine::new().load(text.as_bytes()).expect("it loads");
+    let answer = program.run(&Request::new().time(16_777_216.0)).expect("it runs");
+    assert_eq!(answer.value::<f64>("y"), Some(16_777_217.0));
+}
+
+#[test]
+fn a_wider_link_widens_all_nodes_after_it_in_a_session() {
+    let text = r#"{ "millstream": 2,
+        "inputs": { "one": { "type": "f32", "default": 1 }, "wide": { "type": "f64", "default": 16777216 } },
+        "outputs": { "y": { "type": "f64", "from": "c.value" } },
+        "nodes": {
+            "a": { "type": "math.add", "in": { "a": { "input": "one" }, "b": { "input": "one" } } },
+            "b": { "type": "math.add", "in": { "a": { "from": "a.value" }, "b": { "input": "one" } } },
+            "c": { "type": "math.add", "in": { "a": { "from": "b.value" }, "b": 1 } } } }"#;
+    let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    assert_eq!(session.value::<f64>("y").expect("it runs"), Some(4.0));
+    let to = json!({ "edit": "set_input", "node": "a", "input": "a", "to": { "input": "wide" } });
+    let widen: Edit = serde_json::from_value(to).expect("an edit");
+    session.edit(&widen).expect("it fits");
+    assert_eq!(session.value::<f64>("y").expect("it runs"), Some(16_777_219.0));
+    session.settle();
+    assert_eq!(session.value::<f64>("y").expect("it runs"), Some(16_777_219.0));
+    session.set("wide", 0.5).expect("it fits");
+    assert_eq!(session.value::<f64>("y").expect("it runs"), Some(3.5));
+    assert!(session.undo());
+    assert_eq!(session.value::<f64>("y").expect("it runs"), Some(4.0));
+}
