@@ -15,12 +15,12 @@ use super::links::{Given, Linker, Links, Names, socket_at};
 use super::literals::Literals;
 use super::mismatch::mismatch;
 use super::names::{BodyNames, ByAddress};
-use super::order::sorted;
 use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::model::{Document, InputValue, OutputFrom};
+use crate::order::sorted;
 use crate::problems::Problems;
 
 /// Checks the bodies of a document; what they share is kept.
@@ -267,5 +267,6 @@ fn finished(
         literals: typing.literals.into_values(),
         order,
         is_wrong: false,
+        file: def.file.cloned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Type, Value, literal};
+use millstream_base::{Type, UsedFile, Value, literal};
 use millstream_node::Registry;
 use rustc_hash::FxHashMap;
 
@@ -23,6 +23,8 @@ pub(super) struct BodyDef<'d> {
     pub(super) outputs: &'d Named<OutputDef>,
     pub(super) nodes: &'d Named<Node>,
     pub(super) spot: Spot,
+    /// The used document that the group is from.
+    pub(super) file: Option<&'d Arc<UsedFile>>,
 }
 
 /// What a body looks like from outside; `None` where that could not be found out.
@@ -41,6 +43,7 @@ impl<'d> BodyDef<'d> {
             outputs: &document.outputs,
             nodes: &document.nodes,
             spot: Spot::default(),
+            file: None,
         }
     }
 
@@ -52,6 +55,7 @@ impl<'d> BodyDef<'d> {
             outputs: &group.outputs,
             nodes: &group.nodes,
             spot: group.spot,
+            file: group.file.as_ref(),
         }
     }
 

@@ -6,9 +6,9 @@ use rustc_hash::FxHashSet;
 
 use super::error::CheckError;
 use super::face::BodyDef;
-use super::order::sorted;
 use crate::at::{At, Part};
 use crate::model::Document;
+use crate::order::sorted;
 use crate::problems::Problems;
 
 /// Names shown of a long path.

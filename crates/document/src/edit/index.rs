@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::Name;
 use super::order::Order;
-use crate::check::sorted;
 use crate::model::{Document, GroupDef, InputDef, Named, Node, NodeKind, OutputDef};
+use crate::order::sorted;
 use crate::references::{Reference, reference_of, references};
 
 /// The highest id of a node, which a program that has only floats can represent exactly.

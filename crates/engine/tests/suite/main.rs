@@ -11,4 +11,5 @@ mod session_states;
 mod stateful;
 mod stateful_scopes;
 mod untouched;
+mod used;
 mod wrong_parts;
