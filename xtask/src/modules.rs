@@ -68,8 +68,8 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "document",
-        "at checked cursor fields free_name layout named spot view model wrong builder \
-         problems range references order grain save upgrade load check edit",
+        "at checked cursor fields free_name layout library named order spot view model wrong \
+         builder problems range references grain save upgrade load uses check edit",
     ),
     (
         "ir",
@@ -90,7 +90,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "engine",
-        "diagnostics document error live prepared register run_log sound values program engine \
+        "diagnostics folder document error live prepared run_log sound values program program_node register engine \
          interface deploy evaluate explain session twice",
     ),
 ];

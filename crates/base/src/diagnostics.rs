@@ -4,6 +4,7 @@
 //! a [`Diagnostics`] list whose entries carry the place and the texts of the errors.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::path::Place;
 
@@ -53,6 +54,13 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.place.file {
+            write!(f, "{}:", file.name)?;
+            if let Some(span) = self.place.span {
+                write!(f, "{}:", file.line_of(span.start))?;
+            }
+            f.write_str(" ")?;
+        }
         if !self.place.path.as_str().is_empty() {
             write!(f, "{}: ", self.place.path)?;
         }
@@ -111,9 +119,12 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Sorts by place in the text, keeping the order of those without one.
+    /// Sorts by place in the text, keeping the order of those without one; the document comes before
+    /// the files that it uses.
     pub fn sort_by_place(&mut self) {
-        self.0.sort_by_key(|d| d.place.span.map_or(u32::MAX, |span| span.start));
+        let start = |d: &Diagnostic| d.place.span.map_or(u32::MAX, |span| span.start);
+        let file = |d: &Diagnostic| d.place.file.as_ref().map(|file| Arc::clone(&file.name));
+        self.0.sort_by(|a, b| file(a).cmp(&file(b)).then(start(a).cmp(&start(b))));
     }
 }
 

@@ -33,7 +33,7 @@ pub use lane::Lane;
 pub use limits::{Limit, Limits};
 pub use mask::Mask;
 pub use panic::catch_panic;
-pub use path::{NodePath, Place, Span};
+pub use path::{NodePath, Place, Span, UsedFile};
 pub use value::column::Column;
 pub use value::table::Table;
 pub use value::types::{Type, ValueType};

@@ -66,6 +66,9 @@ limits! {
     EXPANDED_NODES expanded_nodes: 16_000_000, "nodes",
         "Nodes after all groups are expanded",
         "use the groups less often";
+    USED_DOCUMENTS used_documents: 1000, "documents",
+        "Documents that a document uses, directly or through others",
+        "join documents";
     LIST_LENGTH list_length: 1 << 28, "elements",
         "Elements of one list, rows of one file, and cells of one column",
         "ask for fewer elements";

@@ -1,4 +1,6 @@
 //! Places in a document: the path of a node, and a byte range of the text.
+//!
+//! A place may be in a document that the checked one uses; then it names that file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +76,31 @@ impl From<&str> for NodePath {
     }
 }
 
+/// A document that another one uses, with its text, for the places in it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UsedFile {
+    /// Its name in messages.
+    pub name: Arc<str>,
+    /// The files from the outermost document to this one: `a.mill.json uses lib/b.mill.json`.
+    pub road: Arc<str>,
+    /// Its text.
+    pub text: Arc<[u8]>,
+}
+
+impl UsedFile {
+    /// The line of a byte, from 1.
+    pub fn line_of(&self, byte: u32) -> usize {
+        let before = &self.text[..self.text.len().min(byte as usize)];
+        before.split(|byte| *byte == b'\n').count()
+    }
+}
+
+impl fmt::Debug for UsedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.name)
+    }
+}
+
 /// A place in a document: a node, and the bytes if there is a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -81,16 +108,24 @@ pub struct Place {
     pub path: NodePath,
     /// The byte range, if the document came from text.
     pub span: Option<Span>,
+    /// The file of the byte range; the checked document itself if there is none.
+    pub file: Option<Arc<UsedFile>>,
 }
 
 impl Place {
     /// The place with this path and no text.
     pub fn at(path: impl Into<NodePath>) -> Self {
-        Self { path: path.into(), span: None }
+        Self { path: path.into(), span: None, file: None }
     }
 
     /// The place with this path and these bytes; an empty span counts as none.
     pub fn with_span(path: impl Into<NodePath>, span: Span) -> Self {
-        Self { path: path.into(), span: (!span.is_empty()).then_some(span) }
+        Self { path: path.into(), span: (!span.is_empty()).then_some(span), file: None }
+    }
+
+    /// The place in this file; in one without text it has no bytes.
+    pub fn in_file(self, file: Option<Arc<UsedFile>>) -> Self {
+        let has_text = file.as_ref().is_none_or(|file| !file.text.is_empty());
+        Self { span: self.span.filter(|_| has_text), file, ..self }
     }
 }

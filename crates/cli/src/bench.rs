@@ -23,7 +23,7 @@ use crate::edits;
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, given};
-use crate::library::engine;
+use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
@@ -108,6 +108,8 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
+    #[command(flatten)]
+    library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -126,12 +128,12 @@ pub(crate) struct Args {
 /// Times and shows.
 pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = engine(limits.clone());
+    // Clap requires a graph, except with the flags that are handled first.
+    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
+    let engine = args.library.with_documents(engine(limits.clone()), graph)?;
     if args.edits {
         return play(args, &engine, &limits);
     }
-    // Clap requires a graph, except with the flags that were handled above.
-    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
     let text = read(graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
     if program.outputs().is_empty() {

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use millstream::deploy::is_binary;
 use millstream::twice::{Twice, twice};
 use millstream::values::to_json;
 use millstream::{Diagnostics, Engine, Error, Place, Program, Severity};
@@ -12,11 +13,13 @@ use serde_json::{Value as Json, json};
 
 use crate::document::{Text, load, read, shown};
 use crate::format::Format;
-use crate::library::engine;
+use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
+use crate::piped;
 use crate::problems::{self, Lines};
 use crate::request::{Files, RequestArgs, refused};
+use crate::save::write_complete;
 use crate::terminal::{self, Style, visible};
 
 const EXAMPLES: &str = "\
@@ -24,6 +27,7 @@ Examples:
   millstream check my.mill.json
   millstream check examples/*.mill.json
   millstream check my.mill.json --format json
+  millstream check my.mill.json --update-lock
   millstream check my.mill.json --twice
   millstream check my.mill.json --twice --in x=@data.csv --frame 12
 
@@ -43,8 +47,13 @@ pub(crate) struct Args {
     /// although their type is annotated static or contextual
     #[arg(long)]
     twice: bool,
+    /// First write into each document the hashes of the documents that it uses, as they are now
+    #[arg(long)]
+    update_lock: bool,
     #[command(flatten)]
     given: RequestArgs,
+    #[command(flatten)]
+    library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -69,7 +78,9 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     let mut exit = Exit::Done;
     let mut list = Vec::new();
     for path in &args.files {
-        let text = match read(path, limits.document_bytes) {
+        let engine = args.library.with_documents(engine.clone(), path)?;
+        let text = read(path, limits.document_bytes);
+        let text = match text.and_then(|text| updated(args, &engine, path, text)) {
             Ok(text) => text,
             Err(stop) => {
                 exit = report(&stop);
@@ -119,6 +130,22 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
         writeln!(out)?;
     }
     Ok(exit)
+}
+
+/// The text, after its lock section was brought up to date if the flags say so.
+fn updated(args: &Args, engine: &Engine, path: &Path, text: Text) -> Result<Text, Stop> {
+    if !args.update_lock || is_binary(&text.bytes) {
+        return Ok(text);
+    }
+    if piped::is_piped(path) {
+        let help = Some("give a file".to_owned());
+        return Err(Stop::new(Exit::Usage, "--update-lock changes a file, not a stream", help));
+    }
+    let locked = engine.locked(&text.bytes).map_err(|error| shown(&text, error))?.into_bytes();
+    if locked != text.bytes {
+        write_complete(path, &locked)?;
+    }
+    Ok(Text { bytes: locked, ..text })
 }
 
 /// Runs every node twice on the data that the flags give.

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::document::{compile, read, shown};
 use crate::format::Format;
 use crate::given::{assignment, given};
-use crate::library::engine;
+use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::number;
 use crate::outcome::{Exit, Stop};
@@ -53,6 +53,8 @@ pub(crate) struct Args {
     /// Write the compact form, as for a FILE that ends in .bin
     #[arg(long)]
     binary: bool,
+    #[command(flatten)]
+    library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -64,7 +66,7 @@ pub(crate) struct Args {
 /// Deploys and reports.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = engine(limits.clone());
+    let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
     let text = read(&args.graph, limits.document_bytes)?;
     let program = compile(&engine, &text)?;
     let same =

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::document::{compile, read, shown};
 use crate::evaluators::EvaluatorName;
-use crate::library::engine;
+use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
 use crate::request::{Files, RequestArgs, refused};
@@ -56,6 +56,8 @@ pub(crate) struct Args {
     /// With --run: the evaluator; all give the same bits [default: lazy]
     #[arg(long, value_enum, requires = "run", value_name = "NAME")]
     evaluator: Option<EvaluatorName>,
+    #[command(flatten)]
+    library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -97,7 +99,7 @@ fn phase(name: &str) -> Result<Phase, String> {
 /// Explains and shows.
 pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
-    let engine = engine(limits.clone());
+    let engine = args.library.with_documents(engine(limits.clone()), &args.file)?;
     let source = read(&args.file, limits.document_bytes)?;
     let program = compile(&engine, &source)?;
     if !args.run {

@@ -1,6 +1,40 @@
-//! The node library of the command line: Millstream's own node types and those of the features.
+//! The node library of the command line: Millstream's own node types and those of the features; and
+//! the documents that a document uses, below its directory and those of `--lib`.
 
+use std::path::{Path, PathBuf};
+
+use millstream::document::Folder;
 use millstream::{Engine, Limits};
+
+use crate::outcome::{Exit, Stop};
+use crate::piped;
+
+/// The flags for documents that others use.
+#[derive(clap::Args)]
+pub(crate) struct LibraryArgs {
+    /// Read used documents from this directory too, besides that of the document
+    #[arg(long = "lib", value_name = "DIR")]
+    directories: Vec<PathBuf>,
+}
+
+impl LibraryArgs {
+    /// The engine with the documents that the document at this path may use.
+    pub(crate) fn with_documents(&self, engine: Engine, document: &Path) -> Result<Engine, Stop> {
+        let own = if piped::is_piped(document) {
+            Folder::named(piped::name_of(document))
+        } else {
+            Folder::of(document)
+        };
+        let folder = self.directories.iter().try_fold(own, |folder, directory| {
+            if !directory.is_dir() {
+                let text = format!("`--lib {}` is no directory", directory.display());
+                return Err(Stop::new(Exit::Usage, text, Some("give a directory".into())));
+            }
+            Ok(folder.allow(directory))
+        })?;
+        Ok(engine.with_documents(folder))
+    }
+}
 
 /// An engine with the whole library.
 pub(crate) fn engine(limits: Limits) -> Engine {

@@ -1,6 +1,9 @@
 //! `millstream nodes`: the node library and its manual.
 
+mod from;
+
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use millstream::Limits;
@@ -22,7 +25,9 @@ Examples:
   millstream nodes
   millstream nodes math
   millstream nodes math.sqrt
-  millstream nodes --format json";
+  millstream nodes --format json
+  millstream nodes --from examples/lib
+  millstream nodes --from examples/lib water/ring";
 
 /// List the node types, or show the manual entry of one
 #[derive(clap::Args)]
@@ -30,6 +35,9 @@ Examples:
 pub(crate) struct Args {
     /// A node type, or a family of them
     name: Option<String>,
+    /// List the groups of the documents in a folder instead, which documents may use
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
     /// The format of results
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
@@ -37,6 +45,9 @@ pub(crate) struct Args {
 
 /// Lists node types, or shows one.
 pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
+    if let Some(folder) = &args.from {
+        return from::from(folder, args.name.as_deref(), args.format);
+    }
     let engine = engine(Limits::default());
     let registry = engine.registry();
     let mut out = std::io::stdout().lock();

@@ -143,7 +143,8 @@ impl From<serde_json::Error> for Stop {
 
 /// A hint of the library, in terms of the command line.
 pub(crate) fn in_flags(help: &str) -> String {
-    help.replace(" in the limits", " with --limit")
+    let help = help.replace(" in the limits", " with --limit");
+    help.replace("allow the directory that holds it", "give its directory with --lib")
 }
 
 /// Tells the user why a verb ended.

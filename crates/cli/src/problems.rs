@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
-use millstream::{Diagnostic, Diagnostics, Severity};
+use millstream::{Diagnostic, Diagnostics, Severity, UsedFile};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::in_flags;
@@ -52,35 +52,67 @@ impl<'a> Lines<'a> {
 
 /// All problems as text.
 pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Style) -> String {
-    let lines = Lines::of(source);
-    // Source with control characters is not shown on a terminal.
-    let is_harmless = |text: &&str| {
-        let plain = text.replace("\r\n", "\n").replace('\t', " ");
-        matches!(visible_lines(&plain), Cow::Borrowed(_))
-    };
-    let valid = std::str::from_utf8(source).ok().filter(|_| style.is_terminal).filter(is_harmless);
-    let handler = valid.map(|text| Handler {
-        source: NamedSource::new(file, text.to_owned()).with_language("JSON"),
-        handler: GraphicalReportHandler::new_themed(if style.color {
-            GraphicalTheme::unicode()
-        } else {
-            GraphicalTheme::unicode_nocolor()
-        }),
-    });
+    let own = Shown::of(file, source, style);
+    let mut used: Option<(&UsedFile, Shown<'_>)> = None;
     let mut out = String::new();
     for problem in problems {
-        let fits = problem.place.span.is_some_and(|span| {
-            lines.length_of_line(lines.at(span.start as usize).line) <= MAX_LINE
-        });
-        match &handler {
-            Some(handler) if fits => {
-                handler.write(problem, &mut out);
-                out.push('\n');
-            }
-            Some(_) | None => out.push_str(&line(file, &lines, problem)),
-        }
+        let Some(file) = problem.place.file.as_deref() else {
+            own.write(problem, &mut out);
+            continue;
+        };
+        // The problems of a file stand together.
+        let shown = match used.take() {
+            Some((known, shown)) if known.name == file.name => shown,
+            _ => Shown::of(&file.name, &file.text, style),
+        };
+        shown.write(problem, &mut out);
+        used = Some((file, shown));
     }
     out
+}
+
+/// A text whose problems are shown.
+struct Shown<'a> {
+    file: &'a str,
+    lines: Lines<'a>,
+    handler: Option<Handler>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(file: &'a str, source: &'a [u8], style: Style) -> Self {
+        // Source with control characters is not shown on a terminal.
+        let is_harmless = |text: &&str| {
+            let plain = text.replace("\r\n", "\n").replace('\t', " ");
+            matches!(visible_lines(&plain), Cow::Borrowed(_))
+        };
+        let valid = std::str::from_utf8(source).ok();
+        let valid = valid.filter(|_| style.is_terminal).filter(is_harmless);
+        let handler = valid.map(|text| Handler {
+            source: NamedSource::new(file, text.to_owned()).with_language("JSON"),
+            handler: GraphicalReportHandler::new_themed(if style.color {
+                GraphicalTheme::unicode()
+            } else {
+                GraphicalTheme::unicode_nocolor()
+            }),
+        });
+        Self { file, lines: Lines::of(source), handler }
+    }
+
+    fn write(&self, problem: &Diagnostic, out: &mut String) {
+        let fits = problem.place.span.is_some_and(|span| {
+            self.lines.length_of_line(self.lines.at(span.start as usize).line) <= MAX_LINE
+        });
+        match &self.handler {
+            Some(handler) if fits => {
+                handler.write(problem, out);
+                out.push('\n');
+            }
+            Some(_) | None => out.push_str(&line(self.file, &self.lines, problem)),
+        }
+        if let Some(file) = &problem.place.file {
+            out.push_str(&format!("  note: {}\n", visible(&file.road)));
+        }
+    }
 }
 
 /// One problem on a line of its own, its help on another.
@@ -105,18 +137,26 @@ fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
 
 /// A problem for other programs.
 pub(crate) fn json(lines: &Lines<'_>, problem: &Diagnostic) -> Json {
+    let used = problem.place.file.as_deref();
+    let of_used = used.map(|file| Lines::of(&file.text));
+    let lines = of_used.as_ref().unwrap_or(lines);
     let span = problem.place.span.map(|span| {
         let LineColumn { line, column } = lines.at(span.start as usize);
         json!({ "start": span.start, "end": span.end, "line": line, "column": column })
     });
-    json!({
+    let mut json = json!({
         "severity": severity(problem.severity),
         "code": problem.code,
         "path": problem.place.path.as_str(),
         "message": problem.message,
         "help": problem.help.as_deref().map(in_flags),
         "span": span,
-    })
+    });
+    if let Some(file) = used {
+        json["file"] = (&*file.name).into();
+        json["road"] = (&*file.road).into();
+    }
+    json
 }
 
 fn severity(severity: Severity) -> &'static str {

@@ -14,7 +14,7 @@ use crate::document::{compile_for, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
-use crate::library::engine;
+use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
 use crate::place::Target;
@@ -80,6 +80,8 @@ pub(crate) struct Args {
     /// Show which nodes ran, how often, on how many elements, and why
     #[arg(long)]
     stats: bool,
+    #[command(flatten)]
+    library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -101,7 +103,7 @@ fn deadline(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let started = Instant::now();
     let limits = limits(&args.limits)?;
-    let engine = engine(limits.clone());
+    let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
     // While only a document is read or compiled, Ctrl-C ends the program at once.
     let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;

@@ -7,7 +7,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
 use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
-use millstream_document::{BodyId, Checked};
+use millstream_document::{BodyId, Checked, CheckedNode};
 
 /// What one use of a body becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,6 +153,10 @@ fn excess(size: Size, limits: &Limits) -> Option<ExpansionError> {
 
 /// The refusal, at the innermost group that exceeds the limits on its own.
 fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -> Diagnostics {
+    let place_of = |outer: Place, body: BodyId, node: &CheckedNode| {
+        let file = checked.bodies[body].file.clone();
+        Place::with_span(outer.path.child(&node.name), node.span).in_file(file)
+    };
     let mut place = Place::at(NodePath::root());
     let mut body = checked.root;
     loop {
@@ -161,7 +165,7 @@ fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -
             excess(sizes[inner], limits).is_some().then_some((node, inner))
         });
         let Some((node, inner)) = larger else { break };
-        place = Place::with_span(place.path.child(&node.name), node.span);
+        place = place_of(place, body, node);
         body = inner;
     }
     if body == checked.root {
@@ -169,7 +173,7 @@ fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -
         let uses = checked.bodies[body].nodes.iter();
         let uses = uses.filter_map(|node| Some((sizes[node.kind.body()?].nodes, node)));
         if let Some((_, node)) = uses.max_by_key(|(size, _)| *size) {
-            place = Place::with_span(place.path.child(&node.name), node.span);
+            place = place_of(place, body, node);
         }
     }
     let mut problems = Diagnostics::new();

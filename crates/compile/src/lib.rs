@@ -14,7 +14,7 @@
 //!     "outputs": { "y": { "type": "f32", "from": "sum.value" } },
 //!     "nodes": { "sum": { "type": "math.add", "in": { "a": 1, "b": 2 } } } }"#;
 //! let (opened, problems) =
-//!     millstream_document::open(text.as_bytes(), &registry, &[], &Limits::default());
+//!     millstream_document::open(text.as_bytes(), &registry, None, &[], &Limits::default());
 //! let (_, checked) = opened.ok_or(problems)?;
 //! let plan = compile(&checked, &registry, &Options::default())?;
 //! assert_eq!(plan.steps.len(), 1, "all is known now: one constant is left");

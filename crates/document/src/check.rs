@@ -22,6 +22,7 @@ mod repeat;
 mod shapes;
 mod single;
 mod types;
+mod used;
 mod wrong;
 
 use std::sync::Arc;
@@ -36,11 +37,13 @@ pub use single::{NodeChecker, SingleNode, SingleSource};
 
 use crate::at::{At, Part};
 use crate::checked::Checked;
+use crate::library::Library;
 use crate::load::{Loaded, load_to_check, name_problem};
 use crate::model::{Document, FORMAT_VERSION};
 use crate::problems::{Problems, shortened};
 use crate::spot::Spot;
 use crate::upgrade::{Conversion, NodeUpgrade, insert_conversions, upgrade_nodes};
+use crate::uses::read_used;
 use body::Checker;
 use face::{BodyDef, Faces};
 use features::check_features;
@@ -58,7 +61,8 @@ pub fn check(
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
     let (checked, problems) = check_partly(document, registry, limits);
-    (checked.filter(|checked| !checked.is_partial), problems)
+    // A used document may be wrong though nothing needs the wrong part.
+    (checked.filter(|checked| !checked.is_partial && !problems.has_errors()), problems)
 }
 
 /// As [`check`]; where there are errors the result has the parts with errors marked. There is none if
@@ -73,14 +77,15 @@ pub fn check_partly(
     (checked, problems.finish())
 }
 
-/// Loads, upgrades and checks a document: all problems of all phases at once.
+/// Loads, upgrades and checks a document and those that it uses: all problems of all phases at once.
 pub fn open(
     text: &[u8],
     registry: &Registry,
+    library: Option<&dyn Library>,
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
-    let (opened, found) = open_partly(text, registry, upgrades, limits);
+    let (opened, found) = open_partly(text, registry, library, upgrades, limits);
     (opened.filter(|(_, checked)| !checked.is_partial && !found.has_errors()), found)
 }
 
@@ -89,12 +94,14 @@ pub fn open(
 pub fn open_partly(
     text: &[u8],
     registry: &Registry,
+    library: Option<&dyn Library>,
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
     let Loaded { document, problems: mut found, .. } = load_to_check(text, limits);
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
+    read_used(&mut document, registry, library, upgrades, limits);
     let mut problems = Problems::default();
     let (mut checked, conversions) =
         check_readable(&document, registry, limits, false, &mut problems);
@@ -133,7 +140,11 @@ pub fn upgrade_widths(document: &mut Document, registry: &Registry) -> usize {
 
 /// Groups in order, the root last.
 fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
-    let groups = document.groups.iter().map(|(name, group)| BodyDef::group(name, group));
+    let groups = document.groups.iter().map(|(name, group)| {
+        let mut def = BodyDef::group(name, group);
+        def.is_of_format_1 |= document.format == 1 && group.file.is_none();
+        def
+    });
     groups.chain([BodyDef::root(document)]).collect()
 }
 
@@ -157,6 +168,7 @@ fn check_readable(
         let error = CheckError::BadFps { fps: document.fps.to_string() };
         problems.report(At::ROOT, Span::default(), &error);
     }
+    used::report(document, registry, problems);
     let bodies = bodies_of(document);
     let mut all_readable = true;
     for body in &bodies {
@@ -169,9 +181,11 @@ fn check_readable(
     checker.all_readable = all_readable;
     let checked: Arena<_, _> = (0..bodies.len()).map(|body| checker.body(body)).collect();
     let conversions = checker.conversions;
-    if all_readable {
+    // The groups of a document without anything else are for others.
+    let is_library = document.nodes.is_empty() && document.outputs.is_empty();
+    if all_readable && !is_library {
         for ((name, group), used) in document.groups.iter().zip(used) {
-            if !used {
+            if !used && group.file.is_none() {
                 let warning = CheckError::UnusedGroup { name: name.to_string() };
                 problems.report(At::group(name), group.spot.span(), &warning);
             }
@@ -204,11 +218,17 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
     let mut all_readable = true;
     let mut check = |what: &'static str, name: &str, spot: Spot, at: At<'_>| {
         all_readable &= !spot.is_unreadable();
-        if reports_wrong && spot.is_wrong() {
-            let error = CheckError::Unreadable { what: at.whole() };
-            problems.report(at, spot.span(), &error);
+        if spot.is_wrong() {
+            if body.file.is_some() {
+                // What loading found is reported with the group.
+                problems.note_wrong(at);
+            } else if reports_wrong {
+                let error = CheckError::Unreadable { what: at.whole() };
+                problems.report(at, spot.span(), &error);
+            }
         }
         if spot.span().is_empty()
+            && body.file.is_none()
             && let Some(reason) = name_problem(name)
         {
             let error = CheckError::BadName { what, name: shortened(name), reason };

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use millstream_base::id::Arena;
-use millstream_base::{Span, Type, Value, define_id};
+use millstream_base::{Span, Type, UsedFile, Value, define_id};
 use millstream_node::Instance;
 
 define_id!(BodyId, "b", "One body of a checked document, the root or a group; prints as `b7`.");
@@ -52,6 +52,8 @@ pub struct Body {
     pub order: Vec<u32>,
     /// Whether the group as a whole is wrong, and with it every use.
     pub is_wrong: bool,
+    /// The used document that the group is from.
+    pub file: Option<Arc<UsedFile>>,
 }
 
 /// An input of a body.

@@ -45,6 +45,7 @@ mod properties;
 mod tests;
 mod types;
 mod ungroup;
+mod used;
 mod whole;
 
 use std::sync::Arc;

@@ -106,7 +106,7 @@ fn role_of(parent: Option<&Open>, key: &str) -> Role {
     match parent.map(|parent| parent.role) {
         None | Some(Role::Groups) => Role::Body,
         Some(Role::Body) => match key {
-            "\"inputs\"" | "\"outputs\"" | "\"nodes\"" => Role::Names,
+            "\"inputs\"" | "\"outputs\"" | "\"nodes\"" | "\"use\"" | "\"lock\"" => Role::Names,
             "\"groups\"" => Role::Groups,
             _ => Role::Other,
         },

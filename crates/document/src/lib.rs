@@ -12,6 +12,7 @@ pub mod fields;
 mod free_name;
 mod grain;
 mod layout;
+pub mod library;
 pub mod load;
 pub mod model;
 mod named;
@@ -26,6 +27,7 @@ pub mod spot;
 #[cfg(test)]
 mod test_registry;
 pub mod upgrade;
+pub mod uses;
 pub mod view;
 mod wrong;
 
@@ -37,12 +39,14 @@ pub use checked::{
 pub use edit::{Edit, EditKind, Editor};
 pub use fields::Fields;
 pub use free_name::{FreeNames, free_name};
+pub use library::{Library, LibraryError};
 pub use load::{LoadError, load};
 pub use model::{
-    Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Setting,
+    Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
+    OutputFrom, Setting, UseDef, node_body,
 };
 pub use save::save;
 pub use spot::Spot;
 pub use upgrade::{NodeUpgrade, upgrade_nodes};
+pub use uses::{UseError, read_used};
 pub use view::View;

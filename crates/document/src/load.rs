@@ -46,7 +46,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// assert_eq!(first.as_deref(), Some(expected));
 /// ```
 pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
-    let Loaded { document, is_wrong, problems } = load_to_check(text, limits);
+    let Loaded { document, is_wrong, problems, .. } = load_to_check(text, limits);
     (document.filter(|_| !is_wrong), problems)
 }
 
@@ -55,12 +55,14 @@ pub(crate) struct Loaded {
     pub(crate) document: Option<Document>,
     /// Whether the document itself has an error; then it serves only to find further errors.
     pub(crate) is_wrong: bool,
+    /// The version of the format that the text states.
+    pub(crate) format: u32,
     pub(crate) problems: Diagnostics,
 }
 
 impl Loaded {
     fn nothing(problems: Problems) -> Self {
-        Self { document: None, is_wrong: true, problems: problems.finish() }
+        Self { document: None, is_wrong: true, format: 0, problems: problems.finish() }
     }
 }
 
@@ -82,6 +84,7 @@ pub(crate) fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     if let Some(document) = &mut loaded.document {
         document.format = version.max(NEWEST_TEXT);
     }
+    loaded.format = version;
     loaded
 }
 
@@ -180,6 +183,7 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
     Loaded {
         document: (!reader.parts_lost).then_some(document),
         is_wrong: reader.is_wrong,
+        format: FORMAT_VERSION,
         problems: reader.problems.finish(),
     }
 }

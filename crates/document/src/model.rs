@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use millstream_base::UsedFile;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -15,6 +16,10 @@ use crate::view::View;
 
 #[cfg(test)]
 mod schema;
+mod used;
+
+pub(crate) use used::{Find, UsedDocument, UsedDocuments};
+pub use used::{Used, node_body};
 
 /// The newest format version.
 pub const FORMAT_VERSION: u32 = 2;
@@ -52,12 +57,44 @@ pub struct Document {
     /// The nodes outside of groups.
     #[cfg_attr(test, schemars(default))]
     pub nodes: Named<Node>,
-    /// The groups that nodes may use, including those that only other groups use.
+    /// The groups that nodes may use, including those that only other groups use. Groups of used
+    /// documents are among them, with names that hold a `/`; they are not saved.
     #[cfg_attr(test, schemars(default))]
     pub groups: Named<GroupDef>,
+    /// The documents whose groups nodes may use as `name/group`, and whole, as `name`.
+    #[cfg_attr(test, schemars(default, rename = "use"))]
+    pub uses: Named<UseDef>,
+    /// The content that the used documents must have.
+    #[cfg_attr(test, schemars(default))]
+    pub lock: Named<Lock>,
     /// The view data of editors.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub view: View,
+    /// The used documents, once they are read.
+    #[cfg_attr(test, schemars(skip))]
+    pub used: Used,
+}
+
+/// A document that is used, by its path relative to the document that uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UseDef {
+    /// The path, with `/` between its parts.
+    pub path: Arc<str>,
+    /// The place of the use in the text.
+    pub spot: Spot,
+}
+
+/// The content that a used document must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Lock {
+    /// Version of the format of the used document.
+    pub format: u32,
+    /// Hash of its content and of the documents that it uses, without layout and view data.
+    pub hash: Arc<str>,
+    /// The place of the lock in the text.
+    #[serde(skip)]
+    pub spot: Spot,
 }
 
 /// A group: a graph that nodes of type `group` use by name.
@@ -79,6 +116,13 @@ pub struct GroupDef {
     /// The place of the group in the text.
     #[serde(skip)]
     pub spot: Spot,
+    /// The used document that the group is from; edits leave such a group as it is.
+    #[serde(skip)]
+    pub file: Option<Arc<UsedFile>>,
+    /// Whether that document is of format 1, so that generics in the group may narrow what is
+    /// linked to them.
+    #[serde(skip)]
+    pub is_of_format_1: bool,
 }
 
 /// An input of a document or a group.
@@ -259,13 +303,23 @@ impl Document {
             outputs: Named::new(),
             nodes: Named::new(),
             groups: Named::new(),
+            uses: Named::new(),
+            lock: Named::new(),
             view: View::default(),
+            used: Used::default(),
         }
     }
 
     /// Number of nodes in the document, including those of its groups.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len() + self.groups.values().map(|group| group.nodes.len()).sum::<usize>()
+    }
+}
+
+impl UseDef {
+    /// The use of the document at this path.
+    pub fn new(path: impl Into<Arc<str>>) -> Self {
+        Self { path: path.into(), spot: Spot::default() }
     }
 }
 
@@ -284,6 +338,11 @@ impl OutputDef {
 }
 
 impl Node {
+    /// The group that the node uses, if any.
+    pub(crate) fn group(&self) -> Option<&Arc<str>> {
+        self.kind.group()
+    }
+
     /// A node without inputs and settings.
     pub fn new(kind: NodeKind) -> Self {
         Self {

@@ -1,5 +1,9 @@
 //! Collects the problems of one phase, up to a number that people can read.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::UsedFile;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use millstream_base::path::{Place, Span};
 
@@ -48,6 +52,8 @@ pub(crate) struct Problems {
     /// The parts with errors, in the order in which these were found.
     wrong: Vec<WrongPart>,
     is_silent: bool,
+    /// The files of groups of used documents.
+    files: HashMap<Arc<str>, Arc<UsedFile>>,
 }
 
 impl Problems {
@@ -80,12 +86,32 @@ impl Problems {
         if self.is_silent {
             return;
         }
-        self.n_errors += usize::from(is_error);
+        if self.kept.len() >= MAX_KEPT {
+            self.n_errors += usize::from(is_error);
+            self.n_dropped += 1;
+            return;
+        }
+        let file = self.files.get(at.group).map(Arc::clone);
+        let place = Place::with_span(at.path().as_str(), span).in_file(file);
+        self.add(Diagnostic::new(place, error));
+    }
+
+    /// Notes the file of a group.
+    pub(crate) fn know_file(&mut self, group: &Arc<str>, file: Option<&Arc<UsedFile>>) {
+        self.files.extend(file.map(|file| (Arc::clone(group), Arc::clone(file))));
+    }
+
+    /// Adds a problem that was found elsewhere.
+    pub(crate) fn add(&mut self, problem: Diagnostic) {
+        if self.is_silent {
+            return;
+        }
+        self.n_errors += usize::from(problem.severity == Severity::Error);
         if self.kept.len() >= MAX_KEPT {
             self.n_dropped += 1;
             return;
         }
-        self.kept.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), error));
+        self.kept.push(problem);
     }
 
     /// Whether another note is stored; counts it if not.

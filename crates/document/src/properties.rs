@@ -271,7 +271,7 @@ proptest! {
         edits in vec(edit(), 1..6),
     ) {
         let text = edits.iter().fold(start.as_bytes().to_vec(), edited);
-        let (opened, problems) = open(&text, &registry(), &[], &Limits::default());
+        let (opened, problems) = open(&text, &registry(), None, &[], &Limits::default());
         prop_assert_eq!(opened.is_some(), !problems.has_errors());
         for problem in &problems {
             if let Some(span) = problem.place.span {
@@ -283,7 +283,7 @@ proptest! {
     #[test]
     fn noise_is_refused(text in vec(any::<u8>(), 0..200), start in "(\\{\"millstream\":2,)?") {
         let text = [start.as_bytes(), &text].concat();
-        let (opened, problems) = open(&text, &registry(), &[], &Limits::default());
+        let (opened, problems) = open(&text, &registry(), None, &[], &Limits::default());
         prop_assert_eq!(opened.is_some(), !problems.has_errors());
     }
 }
@@ -291,7 +291,7 @@ proptest! {
 #[test]
 fn the_documents_to_edit_are_valid() {
     for text in [HERON, FORMAT_0, MANY_PARTS] {
-        let (opened, problems) = open(text.as_bytes(), &registry(), &[], &Limits::default());
+        let (opened, problems) = open(text.as_bytes(), &registry(), None, &[], &Limits::default());
         assert!(opened.is_some(), "{problems}");
     }
 }

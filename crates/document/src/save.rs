@@ -6,7 +6,9 @@ use serde_json::value::RawValue;
 
 use crate::fields::Fields;
 use crate::layout::laid_out;
-use crate::model::{Document, Input, InputValue, Link, NodeKind, OutputFrom, Setting};
+use crate::model::{
+    Document, GroupDef, Input, InputValue, Link, Named, NodeKind, OutputFrom, Setting, UseDef,
+};
 use crate::view::View;
 
 /// The text of a document, laid out so that a changed node is a changed line.
@@ -50,8 +52,14 @@ impl Serialize for Document {
         if !self.nodes.is_empty() {
             map.serialize_entry("nodes", &self.nodes)?;
         }
-        if !self.groups.is_empty() {
-            map.serialize_entry("groups", &self.groups)?;
+        if self.groups.values().any(|group| group.file.is_none()) {
+            map.serialize_entry("groups", &OwnGroups(&self.groups))?;
+        }
+        if !self.uses.is_empty() {
+            map.serialize_entry("use", &self.uses)?;
+        }
+        if !self.lock.is_empty() {
+            map.serialize_entry("lock", &self.lock)?;
         }
         if !self.view.is_empty() {
             map.serialize_entry("view", &self.view)?;
@@ -60,11 +68,30 @@ impl Serialize for Document {
     }
 }
 
+/// The groups without those of used documents.
+struct OwnGroups<'a>(&'a Named<GroupDef>);
+
+impl Serialize for OwnGroups<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter(|(_, group)| group.file.is_none()))
+    }
+}
+
+impl Serialize for UseDef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.path.serialize(serializer)
+    }
+}
+
 impl Serialize for NodeKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self {
             Self::Type(name) => map.serialize_entry("type", name)?,
+            // A document stands for the nodes of this type.
+            Self::Group(name) if name.contains('.') && !name.contains('/') => {
+                map.serialize_entry("type", name)?;
+            }
             Self::Group(name) => {
                 map.serialize_entry("type", "group")?;
                 map.serialize_entry("group", name)?;

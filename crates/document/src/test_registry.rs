@@ -139,7 +139,7 @@ fn expression() -> NodeDef {
 
 /// Loads and checks a text with the registry of the tests.
 pub(crate) fn opened(text: &str) -> (Option<(Document, Checked)>, Diagnostics) {
-    open(text.as_bytes(), &registry(), &[], &Limits::default())
+    open(text.as_bytes(), &registry(), None, &[], &Limits::default())
 }
 
 /// The problems, one per line: severity, the bytes that they mark, path, message, hint.

@@ -25,7 +25,7 @@ fn validator() -> Validator {
 fn every_document_of_the_repository_is_valid() {
     let validator = validator();
     let mut n_documents = 0;
-    for directory in ["examples", "crates/document/tests/fixtures"] {
+    for directory in ["examples", "examples/lib", "crates/document/tests/fixtures"] {
         for entry in std::fs::read_dir(root().join(directory)).expect("the directory exists") {
             let path = entry.expect("the entry can be read").path();
             let is_document = path.to_string_lossy().ends_with(".mill.json");
@@ -63,6 +63,8 @@ fn document() -> Json {
                 "nodes": { "m": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } }
             }
         },
+        "use": { "noise": "lib/noise.mill.json" },
+        "lock": { "noise": { "format": 1, "hash": "sha256:0" } },
         "view": { "nodes": { "n": { "at": [1, 2] } }, "anything": null }
     })
 }
@@ -102,6 +104,10 @@ fn mistakes_are_refused() {
         ("/nodes/", json!({ "type": "math.add" })),
         ("/groups/half/nodes/m", json!("math.multiply")),
         ("/groups/half/groups", json!({})),
+        ("/use/noise", json!("/lib/noise.mill.json")),
+        ("/use/noise", json!({ "path": "lib/noise.mill.json" })),
+        ("/use/a.b", json!("lib/noise.mill.json")),
+        ("/lock/noise", json!("sha256:0")),
     ];
     for (place, value) in mistakes {
         let mut broken = document();

@@ -15,4 +15,4 @@
 //! ```
 
 pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_mean};
-pub use millstream_base::{NodePath, Place, Span};
+pub use millstream_base::{NodePath, Place, Span, UsedFile};

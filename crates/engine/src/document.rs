@@ -10,6 +10,10 @@
 //! applied is refused and leaves the document as it was. A [`Session`](crate::session::Session)
 //! holds an editor of its own and evaluates while the document is edited.
 //!
+//! A document may use the groups of others: `"use": { "noise": "lib/noise.mill.json" }` makes them
+//! available as `noise/NAME`, and the document as a whole as `noise`. The engine reads them from a
+//! [`Library`], such as a [`Folder`].
+//!
 //! ```
 //! use millstream::document::{Builder, Edit, In, load, save};
 //! use millstream::{Engine, Limits, Request, Session};
@@ -38,6 +42,9 @@ pub use millstream_document::builder::{
 };
 pub use millstream_document::edit::NewNode;
 pub use millstream_document::{
-    Document, Edit, EditKind, Editor, GroupDef, Input, InputDef, InputValue, Link, LoadError, Node,
-    NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, View, load, save,
+    Document, Edit, EditKind, Editor, GroupDef, Input, InputDef, InputValue, Library, LibraryError,
+    Link, LoadError, Lock, Node, NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, UseDef,
+    UseError, View, load, save,
 };
+
+pub use crate::folder::Folder;

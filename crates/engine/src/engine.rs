@@ -1,12 +1,14 @@
 //! The engine: node types and limits, and the programs made with them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
 use millstream_document::check::open_partly;
-use millstream_document::{Checked, Document, NodeUpgrade, check, open};
+use millstream_document::uses::locked;
+use millstream_document::{Checked, Document, Library, NodeUpgrade, check, load, open, read_used};
 use millstream_node::{NodeDef, Registry};
 
 use crate::error::Error;
@@ -19,6 +21,17 @@ pub struct Engine {
     registry: Arc<Registry>,
     upgrades: Vec<NodeUpgrade>,
     limits: Limits,
+    documents: Documents,
+}
+
+/// The library of documents that others use.
+#[derive(Clone, Default)]
+struct Documents(Option<Arc<dyn Library>>);
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map(|library| library.top()).fmt(f)
+    }
 }
 
 impl Default for Engine {
@@ -35,12 +48,45 @@ impl Engine {
 
     /// An engine with these node types only.
     pub fn with_registry(registry: Registry) -> Self {
-        Self { registry: Arc::new(registry), upgrades: Vec::new(), limits: Limits::default() }
+        Self {
+            registry: Arc::new(registry),
+            upgrades: Vec::new(),
+            limits: Limits::default(),
+            documents: Documents::default(),
+        }
     }
 
     /// Replaces the limits for loading and compiling.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Reads the documents that others use from here: a [`Folder`](crate::document::Folder) of files,
+    /// or a closure that gives the text of a document by its path.
+    ///
+    /// ```
+    /// use millstream::{Engine, Request};
+    ///
+    /// let library = |path: &str| match path {
+    ///     "half.mill.json" => Ok(br#"{ "millstream": 1, "groups": { "half": {
+    ///         "inputs": { "x": { "type": "f32" } },
+    ///         "outputs": { "value": { "type": "f32", "from": "n.value" } },
+    ///         "nodes": { "n": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } }
+    ///     } } }"#.to_vec()),
+    ///     _ => Err("there is no such document"),
+    /// };
+    /// let program = Engine::new().with_documents(library).load(
+    ///     br#"{ "millstream": 1, "use": { "lib": "half.mill.json" },
+    ///         "inputs": { "x": { "type": "f32" } },
+    ///         "outputs": { "y": { "type": "f32", "from": "n.value" } },
+    ///         "nodes": { "n": { "type": "group", "group": "lib/half", "in": { "x": { "input": "x" } } } } }"#,
+    /// )?;
+    /// assert_eq!(program.run(&Request::new().set("x", 3.0_f32))?.value::<f32>("y"), Some(1.5));
+    /// # Ok::<(), millstream::Error>(())
+    /// ```
+    pub fn with_documents(mut self, library: impl Library + 'static) -> Self {
+        self.documents = Documents(Some(Arc::new(library)));
         self
     }
 
@@ -93,7 +139,8 @@ impl Engine {
     /// # Errors
     /// Everything that is wrong with the document, each problem with its place.
     pub fn load(&self, text: &[u8]) -> Result<Program, Error> {
-        let (opened, problems) = open(text, &self.registry, &self.upgrades, &self.limits);
+        let library = self.documents.0.as_deref();
+        let (opened, problems) = open(text, &self.registry, library, &self.upgrades, &self.limits);
         match opened {
             Some((document, checked)) if !problems.has_errors() => {
                 self.compile_checked(document, &checked, problems)
@@ -105,8 +152,9 @@ impl Engine {
     /// As [`load`](Self::load); if there are errors, the program of what does not depend on them. It
     /// has the outputs that have values. There is none if nothing could be made of the text.
     pub fn load_partly(&self, text: &[u8]) -> (Option<Program>, Diagnostics) {
+        let library = self.documents.0.as_deref();
         let (opened, mut problems) =
-            open_partly(text, &self.registry, &self.upgrades, &self.limits);
+            open_partly(text, &self.registry, library, &self.upgrades, &self.limits);
         let Some((document, checked)) = opened else { return (None, problems) };
         let options = Options { limits: self.limits.clone(), ..Options::default() };
         let plan = |checked: &Checked| compile(checked, &self.registry, &options);
@@ -120,11 +168,33 @@ impl Engine {
     /// # Errors
     /// Everything that is wrong with the document.
     pub fn compile(&self, document: Document) -> Result<Program, Error> {
+        let document = self.with_used(document);
         let (checked, problems) = check(&document, &self.registry, &self.limits);
         match checked {
             Some(checked) => self.compile_checked(document, &checked, problems),
             None => Err(Error::Document(problems)),
         }
+    }
+
+    /// The document with the groups that it needs from other documents.
+    pub(crate) fn with_used(&self, mut document: Document) -> Document {
+        let library = self.documents.0.as_deref();
+        read_used(&mut document, &self.registry, library, &self.upgrades, &self.limits);
+        document
+    }
+
+    /// The text of a document with a lock of each document that it uses, as these are now; the rest
+    /// of the text stays as it is.
+    ///
+    /// # Errors
+    /// If the text is no document, or a used document cannot be read.
+    pub fn locked(&self, text: &[u8]) -> Result<String, Error> {
+        let (document, problems) = load(text, &self.limits);
+        let (Some(document), Ok(text)) = (document, std::str::from_utf8(text)) else {
+            return Err(Error::Document(problems));
+        };
+        let library = self.documents.0.as_deref();
+        locked(text, &document, library, &self.limits).map_err(Error::Document)
     }
 
     fn compile_checked(

@@ -1,6 +1,6 @@
 //! Node types of a program's own.
 //!
-//! There are three ways to define a node type, from the shortest to the most general:
+//! There are three ways to define a node type in Rust, from the shortest to the most general:
 //!
 //! - A Rust closure over single values: [`NodeDef::from_closure`]. Its sockets follow from its
 //!   parameter types.
@@ -8,6 +8,9 @@
 //!   [`Val`], which compiles to SIMD loops, fuses with other nodes and runs in live graphs.
 //! - A function over columns: [`NodeDef::function`] gets a [`Call`] with columns and a mask, which
 //!   suits text, lists and anything that keeps its own buffers.
+//!
+//! A document is a function as well: [`NodeDef::from_program`](FromProgram::from_program) makes a
+//! node type of a compiled one.
 //!
 //! A node type states its [`Class`]: whether its result depends on its inputs alone, on the
 //! context, on state, or on the outside world. Kernels must not panic, but a panic fails only the
@@ -57,3 +60,5 @@ pub use millstream_node::{
     SettingKind, SettingValue, Settings, Signature, SocketType, StateSpec,
 };
 pub use millstream_nodes::manual;
+
+pub use crate::program_node::FromProgram;

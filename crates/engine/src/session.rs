@@ -203,7 +203,7 @@ impl Session {
     }
 
     fn made(engine: &Engine, document: Document, live: Box<dyn Live>, is_mirrored: bool) -> Self {
-        let editor = Editor::new(document, engine.shared_registry());
+        let editor = Editor::new(engine.with_used(document), engine.shared_registry());
         let mut session = Self {
             plans: Plans::new(engine),
             engine: engine.clone(),
@@ -573,7 +573,7 @@ impl Session {
 /// Problems without places in a text, which an edited document has no more: by their paths.
 fn in_order(problems: Diagnostics) -> Diagnostics {
     let mut all: Vec<Diagnostic> = problems.into_iter().collect();
-    for problem in &mut all {
+    for problem in all.iter_mut().filter(|problem| problem.place.file.is_none()) {
         problem.place.span = None;
     }
     let key = |it: &Diagnostic| {

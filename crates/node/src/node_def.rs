@@ -44,9 +44,14 @@ pub struct NodeDef {
     pub laws: Vec<Law>,
     /// The manual entry.
     pub manual: Manual,
+    /// The document that stands for each node, as the crate of documents made it.
+    pub body: Option<Body>,
     sockets: Sockets,
     kernel: Maker,
 }
+
+/// A document, of which this crate knows nothing.
+pub type Body = Arc<dyn std::any::Any + Send + Sync>;
 
 /// The manual entry of a node type; sockets and settings carry their own lines.
 #[derive(Clone, Debug, std::default::Default)]
@@ -122,6 +127,7 @@ impl NodeDef {
             state: None,
             converts: false,
             laws: Vec::new(),
+            body: None,
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),
             kernel: Maker(None),

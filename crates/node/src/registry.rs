@@ -1,6 +1,7 @@
 //! The registry: node types and value types by name.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use millstream_base::Type;
@@ -25,6 +26,7 @@ pub struct Registry {
     capture: Arc<NodeDef>,
     /// Node types whose nodes only the compiler makes.
     hidden: BTreeMap<String, Arc<NodeDef>>,
+    with_bodies: BTreeSet<Cow<'static, str>>,
 }
 
 impl Default for Registry {
@@ -50,6 +52,7 @@ impl Registry {
             pick,
             element_state,
             capture,
+            with_bodies: BTreeSet::new(),
         }
     }
 
@@ -58,6 +61,11 @@ impl Registry {
         let def = Arc::new(def);
         if let Some(StateSpec::Values(_, work)) = &def.state {
             self.hidden.insert(work.name.to_string(), Arc::clone(work));
+        }
+        if def.body.is_some() {
+            self.with_bodies.insert(def.name.clone());
+        } else {
+            self.with_bodies.remove(&def.name);
         }
         self.defs.insert(def.name.to_string(), Arc::clone(&def));
         def
@@ -73,6 +81,11 @@ impl Registry {
     /// Adds a value type under its name.
     pub fn register_type(&mut self, ty: Type) {
         self.types.insert(ty.name(), ty);
+    }
+
+    /// The names of the node types for whose nodes documents stand.
+    pub fn with_bodies(&self) -> &BTreeSet<Cow<'static, str>> {
+        &self.with_bodies
     }
 
     /// The node type called `name`, including those whose nodes only the compiler makes.

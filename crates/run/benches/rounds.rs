@@ -61,7 +61,8 @@ fn main() {
 
 fn plan(text: &str) -> Plan {
     let (registry, limits) = (millstream_nodes::registry(), Limits::default());
-    let (opened, problems) = millstream_document::open(text.as_bytes(), &registry, &[], &limits);
+    let (opened, problems) =
+        millstream_document::open(text.as_bytes(), &registry, None, &[], &limits);
     let (_, checked) = opened.unwrap_or_else(|| panic!("{problems}"));
     compile(&checked, &registry, &Options::default()).expect("the document is valid")
 }

@@ -12,6 +12,7 @@ mod save;
 mod stream;
 #[cfg(unix)]
 mod until;
+mod used;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

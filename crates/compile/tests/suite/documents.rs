@@ -15,7 +15,7 @@ pub(super) fn registry() -> Registry {
 /// The checked document; checking refuses no expansion, so that lowering has to.
 pub(super) fn checked(json: &str) -> Checked {
     let limits = Limits { expanded_nodes: usize::MAX, ..Limits::default() };
-    let (document, problems) = open(json.as_bytes(), &registry(), &[], &limits);
+    let (document, problems) = open(json.as_bytes(), &registry(), None, &[], &limits);
     match document {
         Some((_, checked)) => checked,
         None => panic!("the fixture is sound: {problems}"),

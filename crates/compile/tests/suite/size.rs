@@ -39,7 +39,8 @@ fn a_socket_with_very_many_sources_is_refused_or_compiles() {
                 }} }}"#,
             vec!["1"; n].join(", ")
         );
-        let (opened, problems) = open(document.as_bytes(), &registry(), &[], &Limits::default());
+        let (opened, problems) =
+            open(document.as_bytes(), &registry(), None, &[], &Limits::default());
         match opened {
             Some((_, checked)) => {
                 compile(&checked, &registry(), &Options::default()).expect("compiles");

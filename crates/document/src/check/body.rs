@@ -6,7 +6,6 @@ use std::sync::Arc;
 use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
 use millstream_node::convert::{convertible, narrows};
-use millstream_node::signature::Widths;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -36,7 +35,6 @@ pub(super) struct Checker<'d, 'c> {
     problems: &'c mut Problems,
     /// Whether loading could read everything, so that it is known what is not used.
     pub(super) all_readable: bool,
-    widths: Widths,
     /// The sources that need a conversion in a newer format, body by body.
     pub(super) conversions: Vec<Conversion>,
 }
@@ -57,7 +55,6 @@ impl<'d, 'c> Checker<'d, 'c> {
             grain: Grain::new(document, registry),
             problems,
             all_readable: true,
-            widths: if document.format == 1 { Widths::First } else { Widths::Kept },
             conversions: Vec::new(),
         }
     }
@@ -101,7 +98,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             literals: Literals::default(),
             sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
-            widths: self.widths,
+            widths: def.widths(),
             conversions: &mut self.conversions,
         };
         typing.visit(&order);
@@ -288,5 +285,6 @@ fn finished(
         literals: typing.literals.into_values(),
         order,
         is_wrong: false,
+        file: def.file.cloned(),
     }
 }

@@ -45,6 +45,16 @@ pub enum CheckError {
         /// The nearest name, or all.
         hint: String,
     },
+    /// The documents that the document uses were not read.
+    #[error("the document used as `{name}` was not read")]
+    #[diagnostic(
+        code(check::use_not_read),
+        help("compile the document with an engine, or call `read_used` before checking it")
+    )]
+    UseNotRead {
+        /// The name of the use.
+        name: String,
+    },
     /// No type has the name.
     #[error("{what} has the unknown type `{name}`")]
     #[diagnostic(code(check::unknown_type), help("{hint}"))]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Type, Value, literal};
+use millstream_base::{Type, UsedFile, Value, literal};
 use millstream_node::Registry;
+use millstream_node::signature::Widths;
 use rustc_hash::FxHashMap;
 
 use super::error::CheckError;
@@ -23,6 +24,10 @@ pub(super) struct BodyDef<'d> {
     pub(super) outputs: &'d Named<OutputDef>,
     pub(super) nodes: &'d Named<Node>,
     pub(super) spot: Spot,
+    /// The used document that the group is from.
+    pub(super) file: Option<&'d Arc<UsedFile>>,
+    /// Whether generics may narrow what is linked to them.
+    pub(super) is_of_format_1: bool,
 }
 
 /// What a body looks like from outside; `None` where that could not be found out.
@@ -41,6 +46,8 @@ impl<'d> BodyDef<'d> {
             outputs: &document.outputs,
             nodes: &document.nodes,
             spot: Spot::default(),
+            file: None,
+            is_of_format_1: document.format == 1,
         }
     }
 
@@ -52,7 +59,14 @@ impl<'d> BodyDef<'d> {
             outputs: &group.outputs,
             nodes: &group.nodes,
             spot: group.spot,
+            file: group.file.as_ref(),
+            is_of_format_1: group.is_of_format_1,
         }
+    }
+
+    /// How generics in the body take their types.
+    pub(super) fn widths(&self) -> Widths {
+        if self.is_of_format_1 { Widths::First } else { Widths::Kept }
     }
 
     pub(super) fn at(&self) -> At<'d> {

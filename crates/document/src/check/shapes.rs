@@ -16,8 +16,12 @@ use super::error::CheckError;
 use super::face::BodyDef;
 use crate::at::At;
 use crate::fields::Fields;
-use crate::model::{Document, InputDef, Named, Node, NodeKind, OutputDef, Setting};
+use crate::model::{Document, Find, InputDef, Named, Node, NodeKind, OutputDef, Setting};
 use crate::problems::{Problems, listed, shortened};
+
+/// The next step for a name with `/` that leads to no used document.
+const UNKNOWN_USE: &str =
+    "name the document that holds it: \"use\": { \"noise\": \"lib/noise.mill.json\" }";
 
 /// A node type with settings.
 pub(super) struct Shape {
@@ -180,8 +184,16 @@ impl<'d> Shapes<'d> {
         match self.document.groups.get_index_of(name) {
             Some(group) => Some(group as u32),
             None => {
-                let groups = self.document.groups.keys().map(|name| &**name);
-                let none = || match self.document.groups.len() {
+                let elsewhere = self.document.elsewhere(self.registry);
+                if matches!(elsewhere.find(name), Find::Unusable) {
+                    // The document that holds it was reported.
+                    problems.note_wrong(at);
+                    return None;
+                }
+                let groups = self.document.group_names(name, self.registry);
+                let groups = groups.iter().map(|name| &**name);
+                let none = || match groups.len() {
+                    0 if name.contains('/') => UNKNOWN_USE.into(),
                     0 => "the document has no groups".into(),
                     _ => format!("groups: {}", listed(groups.clone())),
                 };

@@ -66,7 +66,7 @@ impl NodeChecker {
         &mut self,
         registry: &Registry,
         document: &'n Document,
-        node: &'n Node,
+        (node, widths): (&'n Node, Widths),
         find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
     ) -> Option<SingleNode<P>> {
         if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
@@ -76,7 +76,7 @@ impl NodeChecker {
             *self = Self::default();
         }
         let mut shapes = Shapes::new(document, registry, std::mem::take(&mut self.shapes));
-        let checked = single(&mut shapes, &mut self.instances, document, node, find);
+        let checked = single(&mut shapes, &mut self.instances, document, (node, widths), find);
         self.shapes = shapes.into_known();
         checked
     }
@@ -86,7 +86,7 @@ fn single<'n, P: Clone>(
     shapes: &mut Shapes<'_>,
     instances: &mut Instances,
     document: &'n Document,
-    node: &'n Node,
+    (node, widths): (&'n Node, Widths),
     find: impl Fn(Reference<'n>) -> Option<(Type, P)>,
 ) -> Option<SingleNode<P>> {
     let mut problems = Problems::silent();
@@ -143,7 +143,7 @@ fn single<'n, P: Clone>(
         literals: Literals::default(),
         sources: vec![Source::Wrong; links.slots.len()],
         muted_groups: HashMap::new(),
-        widths: Widths::Kept,
+        widths,
         conversions: &mut Vec::new(),
     };
     typing.visit(&[0]);
@@ -232,7 +232,8 @@ mod tests {
     /// The literal that goes into the second slot, in words that tell apart all bits.
     fn second(checker: &mut NodeChecker, node: &Node, ty: Type) -> Option<String> {
         let document = Document::default();
-        let checked = checker.check(&registry(), &document, node, |_| Some((ty, ())))?;
+        let checked =
+            checker.check(&registry(), &document, (node, Widths::Kept), |_| Some((ty, ())))?;
         match &checked.sources[1] {
             SingleSource::Literal(value) => Some(format!("{value:?}")),
             SingleSource::Read(_) | SingleSource::Wrong => panic!("it is a literal"),
@@ -244,7 +245,8 @@ mod tests {
         let (registry, document) = (registry(), Document::default());
         let mut checker = NodeChecker::default();
         let mut instance = |node: &Node, ty: Type| {
-            let checked = checker.check(&registry, &document, node, |_| Some((ty, ())));
+            let checked =
+                checker.check(&registry, &document, (node, Widths::Kept), |_| Some((ty, ())));
             match checked.expect("it is right").kind {
                 CheckedKind::Call(instance) => instance,
                 kind => panic!("it is a call, not {kind:?}"),
@@ -257,7 +259,8 @@ mod tests {
         assert!(!wider.does_same(&first));
         let mut muted = node("math.add", link("x"), link("y"));
         muted.muted = true;
-        let muted = checker.check(&registry, &document, &muted, |_| Some((Type::F32, ())));
+        let muted =
+            checker.check(&registry, &document, (&muted, Widths::Kept), |_| Some((Type::F32, ())));
         assert!(matches!(muted.expect("it is right").kind, CheckedKind::Muted(_)));
     }
 
@@ -284,10 +287,20 @@ mod tests {
         let mut add = node("math.add", link("x"), link("y"));
         add.inputs.insert("c", link("z").into());
         for _ in 0..2 {
-            assert!(checker.check(&registry, &document, &add, |_| Some((Type::F32, ()))).is_none());
+            assert!(
+                checker
+                    .check(&registry, &document, (&add, Widths::Kept), |_| Some((Type::F32, ())))
+                    .is_none()
+            );
         }
         add.inputs.remove("c");
-        assert!(checker.check::<()>(&registry, &document, &add, |_| None).is_none());
-        assert!(checker.check(&registry, &document, &add, |_| Some((Type::F32, ()))).is_some());
+        assert!(
+            checker.check::<()>(&registry, &document, (&add, Widths::Kept), |_| None).is_none()
+        );
+        assert!(
+            checker
+                .check(&registry, &document, (&add, Widths::Kept), |_| Some((Type::F32, ())))
+                .is_some()
+        );
     }
 }

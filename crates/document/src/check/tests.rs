@@ -380,7 +380,7 @@ fn an_entry_too_many_hides_no_other_problem() {
         }"#,
         &expect![[r#"
             error load::unknown_key at "remark"
-                the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `view`)
+                the document has no entry called `remark` (entries: `$schema`, `millstream`, `name`, `fps`, `start_frame`, `inputs`, `outputs`, `nodes`, `groups`, `use`, `lock`, `view`)
             error check::wrong_default at "x": { "type": "f32", "colour": 1, "default": "blue" }
                 the default of input `x`: "blue" is not an f32 (an f32 is written as a number)
             error load::unknown_key at "colour"

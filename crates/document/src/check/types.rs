@@ -246,7 +246,11 @@ impl<'d> Typing<'d, '_> {
         pattern: &mut Pattern,
     ) -> bool {
         pattern.clear();
-        pattern.push(shape_id);
+        // The instances of both rules differ.
+        pattern.push(match self.widths {
+            Widths::Kept => shape_id,
+            Widths::First => shape_id | 1 << 31,
+        });
         if shape.signature.inputs.iter().any(|socket| socket.multiple) {
             pattern.extend(self.arities(node, shape).iter().map(|arity| u32::from(*arity)));
         }

@@ -22,7 +22,7 @@ fn a_document_of_format_1_gets_the_conversions_that_it_had() {
     assert_eq!(upgrade_widths(&mut document, &registry()), 5);
     expect_file!["../../tests/fixtures/format_1_upgraded.mill.json"].assert_eq(&save(&document));
     assert_eq!(upgrade_widths(&mut document, &registry()), 0);
-    let (opened, problems) = open(FORMAT_1.as_bytes(), &registry(), &[], &Limits::default());
+    let (opened, problems) = open(FORMAT_1.as_bytes(), &registry(), None, &[], &Limits::default());
     assert_eq!(opened.expect("it is right").0, document, "{problems}");
 }
 
@@ -32,7 +32,7 @@ fn a_link_to_nothing_finds_no_new_node() {
         "nodes": {
             "n": { "type": "math.add", "in": { "a": { "input": "a" }, "b": { "input": "b" } } },
             "m": { "type": "math.sqrt", "in": { "x": { "from": "a_f32.value" } } } } }"#;
-    let (opened, problems) = open(text.as_bytes(), &registry(), &[], &Limits::default());
+    let (opened, problems) = open(text.as_bytes(), &registry(), None, &[], &Limits::default());
     assert!(opened.is_none());
     assert_eq!(
         problems.iter().next().map(ToString::to_string).as_deref(),
@@ -124,7 +124,7 @@ proptest! {
     fn upgraded_documents_have_the_types_of_the_old_rule(sums in sums()) {
         let (json, expected) = document(&sums);
         let (registry, limits) = (registry(), Limits::default());
-        let (opened, problems) = open(json.to_string().as_bytes(), &registry, &[], &limits);
+        let (opened, problems) = open(json.to_string().as_bytes(), &registry, None, &[], &limits);
         prop_assert!(opened.is_some(), "{}\n{}", problems, json);
         let (document, checked) = opened.expect("it is");
         let found = types(&checked);
@@ -141,7 +141,7 @@ proptest! {
         let found: Vec<_> = found.iter().map(|(name, of)| (name.clone(), of[0].name())).collect();
         prop_assert_eq!(found, wanted);
         // The saved upgrade is of the newest format and has the same meaning.
-        let (again, _) = open(save(&document).as_bytes(), &registry, &[], &limits);
+        let (again, _) = open(save(&document).as_bytes(), &registry, None, &[], &limits);
         prop_assert_eq!(again.expect("it is right").0, document);
     }
 }

@@ -36,6 +36,8 @@ pub struct Editor {
     pub(super) looped: BTreeMap<BodyKey, Looped>,
     pub(super) next_id: u64,
     pub(super) n_nodes: usize,
+    /// Groups of used documents that lost their last use in the current edit.
+    pub(super) idle: Vec<Name>,
 }
 
 /// The ids of an editor's nodes.
@@ -170,6 +172,7 @@ impl Editor {
             by_id: ById::default(),
             looped: BTreeMap::new(),
             next_id: 1,
+            idle: Vec::new(),
         };
         let mut looped = BTreeSet::new();
         let (root, cycle) = BodyView::root(&document).index(&editor.registry);
@@ -271,8 +274,12 @@ impl Editor {
         let next_id = self.next_id;
         // Users that follow the changes identify groups by slot.
         self.document.groups.defer_reuse();
-        let result = self.run(edit, &mut done, 0);
-        let result = result.and_then(|()| if trusted { Ok(()) } else { self.check_whole(&done) });
+        self.idle.clear();
+        let mut result = self.run(edit, &mut done, 0);
+        if !trusted {
+            result = result.and_then(|()| self.drop_idle(&mut done));
+            result = result.and_then(|()| self.check_whole(&done));
+        }
         let result = result.and_then(|()| self.check_cycles(&done));
         let applied = match result {
             Ok(()) => {
@@ -309,7 +316,13 @@ impl Editor {
 
     fn run(&mut self, edit: &Edit, done: &mut Done, depth: usize) -> Result<(), Refusal> {
         let body = self.body(edit.within.as_ref())?;
-        match &edit.change {
+        let mut change = std::borrow::Cow::Borrowed(&edit.change);
+        if !done.trusted {
+            self.refuse_used(edit.within.as_ref())?;
+            self.use_bodies(&mut change);
+            self.take_used(&change, done)?;
+        }
+        match &*change {
             EditKind::AddNodes { nodes } => {
                 nodes.iter().try_for_each(|node| self.insert_node(body, node, done))
             }
@@ -475,6 +488,9 @@ impl Editor {
                 }
                 if uses.is_empty() {
                     self.uses.remove(&group);
+                    if self.file_of(&group).is_some() {
+                        self.idle.push(group);
+                    }
                 }
             }
         }

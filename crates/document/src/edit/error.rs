@@ -124,6 +124,18 @@ pub enum EditError {
         /// The limit.
         limit: usize,
     },
+    /// A change of a group of a used document.
+    #[error("group `{group}` is part of `{file}`, which the document uses")]
+    #[diagnostic(
+        code(edit::of_used_document),
+        help("change that file, or ungroup the node to have a copy of the group's nodes")
+    )]
+    OfUsedDocument {
+        /// The group.
+        group: String,
+        /// The file.
+        file: String,
+    },
     /// A change of the document as a whole, inside of a group.
     #[error("groups, the view and the head are of the document, and not of a group")]
     #[diagnostic(

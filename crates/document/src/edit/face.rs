@@ -315,8 +315,9 @@ impl Editor {
     ) -> Result<(), Refusal> {
         let at = || name.to_string();
         let groups = &self.document.groups;
-        if !done.trusted {
-            check_name(at, "a group", name, |name| groups.contains_key(name))?;
+        if !done.trusted && def.file.is_none() {
+            let is_taken = |name: &str| groups.contains_key(name) || self.is_name_of_use(name);
+            check_name(at, "a group", name, is_taken)?;
             check_content(name, def)?;
         }
         let n = self.n_nodes + def.nodes.len();
@@ -417,7 +418,9 @@ impl Editor {
             return Ok(());
         }
         let groups = &self.document.groups;
-        let is_taken = |name: &str| groups.contains_key(name) || self.uses.contains_key(name);
+        let is_taken = |name: &str| {
+            groups.contains_key(name) || self.uses.contains_key(name) || self.is_name_of_use(name)
+        };
         check_name(|| from.to_string(), "a group", to, is_taken)?;
         self.document.groups.rename(from, Arc::clone(to));
         if let Some(uses) = self.uses.remove(from) {

@@ -4,6 +4,7 @@
 //! Nodes and groups are identified by *slots* here: small numbers that do not change as long as the
 //! node or group exists, whatever its name.
 
+use millstream_node::signature::Widths;
 use smallvec::SmallVec;
 
 use super::Editor;
@@ -79,6 +80,15 @@ impl Editor {
     /// The body of a group, if there is one of this name.
     pub fn body_of(&self, group: &str) -> Option<BodyKey> {
         self.document.groups.slot_of(group)
+    }
+
+    /// How generics in a body take their types.
+    pub fn widths_in_body(&self, body: BodyKey) -> Widths {
+        let group = self.document.groups.at(body);
+        match group.is_some_and(|(_, group)| group.is_of_format_1) {
+            true => Widths::First,
+            false => Widths::Kept,
+        }
     }
 
     /// The id of the node in a slot.

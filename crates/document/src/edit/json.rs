@@ -203,7 +203,7 @@ struct GroupText {
 impl<'de> Deserialize<'de> for GroupDef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let GroupText { inputs, outputs, nodes, about } = GroupText::deserialize(deserializer)?;
-        Ok(Self { inputs, outputs, nodes, about, spot: Spot::default() })
+        Ok(Self { inputs, outputs, nodes, about, ..Self::default() })
     }
 }
 

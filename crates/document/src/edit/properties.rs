@@ -348,7 +348,7 @@ proptest! {
         start in select(vec![HERON, FORMAT_0, MANY_PARTS]),
         script in vec(sketch(), 1..14),
     ) {
-        let (opened, _) = open(start.as_bytes(), &registry(), &[], &Limits::default());
+        let (opened, _) = open(start.as_bytes(), &registry(), None, &[], &Limits::default());
         play(opened.expect("the document is good").0, &script);
     }
 
@@ -360,7 +360,7 @@ proptest! {
     /// A document without cycles gets none.
     #[test]
     fn no_script_closes_a_cycle(script in vec(sketch(), 1..20)) {
-        let (opened, _) = open(HERON.as_bytes(), &registry(), &[], &Limits::default());
+        let (opened, _) = open(HERON.as_bytes(), &registry(), None, &[], &Limits::default());
         let mut editor = Editor::new(opened.expect("the document is good").0, Arc::new(registry()));
         for sketch in script {
             // Refused edits do not matter here.

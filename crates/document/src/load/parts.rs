@@ -10,8 +10,8 @@ use crate::at::{At, Part};
 use crate::cursor::JsonKind;
 use crate::fields::Fields;
 use crate::model::{
-    Document, GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Setting,
+    Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
+    OutputFrom, Setting, UseDef,
 };
 use crate::problems::shortened;
 use crate::references::relink;
@@ -26,7 +26,7 @@ const MAX_WALKED: usize = 16;
 impl<'t> Reader<'t> {
     /// Reads the document, whose root is an object.
     pub(super) fn document(&mut self) -> Document {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 12] = [
             "$schema",
             "millstream",
             "name",
@@ -36,6 +36,8 @@ impl<'t> Reader<'t> {
             "outputs",
             "nodes",
             "groups",
+            "use",
+            "lock",
             "view",
         ];
         let at = At::ROOT;
@@ -59,6 +61,8 @@ impl<'t> Reader<'t> {
                 "outputs" => document.outputs = self.outputs(at),
                 "nodes" => document.nodes = self.nodes(at),
                 "groups" => document.groups = self.groups(at),
+                "use" => document.uses = self.named(at, key, "a used document", Self::use_def),
+                "lock" => document.lock = self.named(at, key, "a used document", Self::lock),
                 "view" => {
                     let range = self.cursor.skip();
                     document.view = View::from_valid_text(&self.text[range]);
@@ -74,6 +78,30 @@ impl<'t> Reader<'t> {
 
     fn groups(&mut self, at: At<'_>) -> Named<GroupDef> {
         self.named(at, "groups", "a group", Self::group)
+    }
+
+    fn use_def(&mut self, name: &str) -> UseDef {
+        let path = self.text(At::ROOT, name);
+        UseDef::new(path.map_or(Cow::Borrowed(""), |(path, _)| path))
+    }
+
+    fn lock(&mut self, name: &str) -> Lock {
+        let at = At::ROOT;
+        let mut lock = Lock::default();
+        let mut seen = Seen::default();
+        if !self.object(at, || at.entry(name)) {
+            return lock;
+        }
+        while let Some(key) = self.field(at, &["format", "hash"], &mut seen) {
+            match key {
+                "format" => {
+                    let format = self.number(at, key, "a whole number", |_: &u32| true);
+                    lock.format = format.unwrap_or(0);
+                }
+                _ => lock.hash = self.shared_text(at, key).unwrap_or_default(),
+            }
+        }
+        lock
     }
 
     fn group(&mut self, name: &str) -> GroupDef {
@@ -500,4 +528,4 @@ macro_rules! placed {
         }
     )*};
 }
-placed!(GroupDef, InputDef, OutputDef, Node);
+placed!(GroupDef, InputDef, OutputDef, Node, UseDef, Lock);

@@ -11,7 +11,9 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::fields::Fields;
-use crate::model::{Document, FORMAT_VERSION, Input, Link, Named, NodeKind, OutputFrom, Setting};
+use crate::model::{
+    Document, FORMAT_VERSION, Input, Link, Named, NodeKind, OutputFrom, Setting, UseDef,
+};
 
 /// Names that links can mention.
 const NAME: &str = r"^[^./\u0000-\u001f\u007f-\u009f]{1,200}$";
@@ -36,7 +38,7 @@ pub(super) fn with_format_version(schema: &mut Schema) {
             "const": FORMAT_VERSION,
         });
         properties.insert("millstream".into(), version);
-        for things in ["inputs", "outputs", "nodes", "groups"] {
+        for things in ["inputs", "outputs", "nodes", "groups", "use", "lock"] {
             if let Some(map) = properties.get_mut(things).and_then(|map| map.as_object_mut()) {
                 map.insert("propertyNames".into(), serde_json::json!({ "pattern": NAME }));
             }
@@ -54,6 +56,22 @@ impl JsonSchema for Link {
             "description": "An output of a node, `node.output`.",
             "type": "string",
             "pattern": LINK,
+        })
+    }
+}
+
+impl JsonSchema for UseDef {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "UseDef".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Path of a document, relative to this one.",
+            "type": "string",
+            "pattern": r"^[^/\\][^\\]*$",
         })
     }
 }
@@ -118,7 +136,7 @@ impl JsonSchema for NodeKind {
             "type": "object",
             "properties": {
                 "type": { "description": "Name of a node type, or `group`, or `repeat`.", "type": "string" },
-                "group": { "description": "Name of the group, for nodes of type `group` or `repeat`.", "type": "string" },
+                "group": { "description": "Name of the group, for nodes of type `group` or `repeat`; a group of a used document is `name/group`, a whole one `name`.", "type": "string" },
             },
             "required": ["type"],
             "if": { "properties": { "type": { "enum": ["group", "repeat"] } } },

@@ -30,14 +30,22 @@ pub(crate) struct Conversion {
 /// Makes conversions explicit, which are ordered by group, and raises the format.
 pub(crate) fn insert_conversions(document: &mut Document, conversions: &[Conversion]) -> usize {
     document.format = FORMAT_VERSION;
+    let mut n_inserted = 0;
     for of_body in conversions.chunk_by(|a, b| a.group == b.group) {
         let nodes = match &*of_body[0].group {
             "" => Some(&mut document.nodes),
-            group => document.groups.get_mut(group).map(|group| &mut group.nodes),
+            // Groups of used documents stay as they are, and keep the rule of their format.
+            group => {
+                let group = document.groups.get_mut(group);
+                group.filter(|group| group.file.is_none()).map(|group| &mut group.nodes)
+            }
         };
-        insert_in(nodes.expect("the body was checked"), of_body);
+        if let Some(nodes) = nodes {
+            insert_in(nodes, of_body);
+            n_inserted += of_body.len();
+        }
     }
-    conversions.len()
+    n_inserted
 }
 
 fn insert_in(nodes: &mut Named<Node>, conversions: &[Conversion]) {

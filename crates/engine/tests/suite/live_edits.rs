@@ -67,7 +67,12 @@ fn ends(call: &mut Call<'_>) -> Result<(), Failure> {
 }
 
 fn engine() -> Engine {
-    let mut engine = Engine::new();
+    let library = |path: &str| match path {
+        "lib.mill.json" => Ok(worlds::LIBRARY.into()),
+        "lib/deep.mill.json" => Ok(worlds::DEEP.into()),
+        _ => Err("there is no such file"),
+    };
+    let mut engine = Engine::new().with_documents(library);
     engine.register(
         NodeDef::new("test.picky", "Takes little")
             .input("x", Type::F32, "")
@@ -123,6 +128,9 @@ impl Sketch {
         let output = self.output_of(&document.nodes[other.as_str()].kind);
         let link = json!({ "from": format!("{other}.{output}") });
         let fresh = format!("n{}", self.number.rem_euclid(4));
+        if let Some(json) = self.of_used(world, node, &fresh, &link) {
+            return serde_json::from_value(json).expect("an edit");
+        }
         let json: Json = match self.kind {
             0..=4 => json!({ "edit": "set_input", "node": node, "input": socket, "to": link }),
             5..=7 => json!({ "edit": "set_input", "node": node, "input": socket, "to": literal }),
@@ -172,6 +180,21 @@ impl Sketch {
                 "def": { "type": "f32", "from": format!("{fresh}.value") } }),
         };
         serde_json::from_value(json).expect("an edit")
+    }
+
+    /// An edit that brings a group of a used document in.
+    fn of_used(&self, world: &World, node: &str, fresh: &str, link: &Json) -> Option<Json> {
+        let group = world.used.get(self.picks[2].index(world.used.len().max(1)))?;
+        match self.kind {
+            11 | 20 => {
+                let of = if self.number % 3 == 0 { "repeat" } else { "group" };
+                Some(json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
+                    "node": { "type": of, "group": group, "in": { "x": link } } }] }))
+            }
+            14 if self.number % 2 == 0 => Some(json!({ "edit": "replace_type", "node": node,
+                "kind": { "type": "group", "group": group } })),
+            _ => None,
+        }
     }
 
     /// An output that nodes of this kind have.
@@ -301,6 +324,13 @@ fn a_session_has_the_values_of_a_fresh_compile() {
 #[test]
 fn so_has_one_with_faults_injected_into_nodes() {
     let world = World::of_numbers("test.picky");
+    play_many(&scripts(), |(script, faults, keeps)| play_faulty(&world, &script, faults, keeps));
+}
+
+#[test]
+fn so_has_one_that_uses_groups_of_other_documents() {
+    let world = World::of_used();
+    play_many(&scripts(), |(script, settle, keeps)| play(&world, &script, settle, keeps));
     play_many(&scripts(), |(script, faults, keeps)| play_faulty(&world, &script, faults, keeps));
 }
 

@@ -12,5 +12,6 @@ mod session_states;
 mod stateful;
 mod stateful_scopes;
 mod untouched;
+mod used;
 mod widths;
 mod wrong_parts;

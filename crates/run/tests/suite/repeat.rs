@@ -29,7 +29,8 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
 fn try_plan(document: &Json, after: Option<Phase>) -> Result<Plan, String> {
     let limits = Limits::default();
     let text = document.to_string();
-    let (opened, problems) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+    let (opened, problems) =
+        millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &limits);
     let (_, checked) = opened.ok_or_else(|| problems.to_string())?;
     let options = Options { after, ..Options::default() };
     compile(&checked, &REGISTRY, &options).map_err(|problems| problems.to_string())

@@ -64,7 +64,7 @@ const STEPS: usize = 16;
 /// The plans of a document before and after all passes; none if it has problems.
 fn plans(text: &str) -> Vec<Plan> {
     let (opened, _) =
-        millstream_document::open(text.as_bytes(), &REGISTRY, &[], &Limits::default());
+        millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &Limits::default());
     let Some((_, checked)) = opened else { return Vec::new() };
     let plan = |after| {
         let options = Options { after, ..Options::default() };

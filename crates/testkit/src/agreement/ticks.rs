@@ -200,7 +200,7 @@ fn played(
 ) -> Result<Option<bool>, String> {
     let limits = Limits::default();
     let text = document.to_string();
-    let (opened, _) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+    let (opened, _) = millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &limits);
     let Some((_, checked)) = opened else { return Ok(None) };
     let mut keeps = false;
     for after in [Some(Phase::Conversions), None] {
@@ -248,7 +248,7 @@ fn played(
 pub fn ticking_plans(seed: u64) -> Vec<Plan> {
     let text = document(&mut Dice::new(seed)).to_string();
     let (opened, _) =
-        millstream_document::open(text.as_bytes(), &REGISTRY, &[], &Limits::default());
+        millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &Limits::default());
     let Some((_, checked)) = opened else { return Vec::new() };
     let plans = [Some(Phase::Conversions), None].map(|after| {
         let options = Options { after, ..Options::default() };

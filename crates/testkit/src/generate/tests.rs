@@ -125,7 +125,7 @@ fn graphs_of_documents_read_back_after_every_phase() {
     let limits = Limits::default();
     for (name, text) in documents {
         let (opened, problems) =
-            millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+            millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &limits);
         let (_, checked) = opened.unwrap_or_else(|| panic!("{name}: {problems}"));
         for phase in millstream_compile::Phase::ALL {
             let options = millstream_compile::Options { after: Some(phase), ..Default::default() };
@@ -140,7 +140,8 @@ fn graphs_of_documents_read_back_after_every_phase() {
 fn plans_of(document: &serde_json::Value) -> Result<[Plan; 2], String> {
     let limits = Limits::default();
     let text = document.to_string();
-    let (opened, problems) = millstream_document::open(text.as_bytes(), &REGISTRY, &[], &limits);
+    let (opened, problems) =
+        millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &limits);
     let (_, checked) = opened.ok_or_else(|| format!("{problems:?}"))?;
     let compile = |after| {
         let options = millstream_compile::Options { after, ..Default::default() };

@@ -29,6 +29,7 @@ impl Mirror {
     ) -> Option<SingleNode<Read<'e>>> {
         let mut checker = std::mem::take(&mut self.checker);
         let find = |reference: Reference<'e>| self.find(editor, body, reference);
+        let node = (node, editor.widths_in_body(body));
         let checked = checker.check(&self.registry, editor.document(), node, find);
         self.checker = checker;
         checked

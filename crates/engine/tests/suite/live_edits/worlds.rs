@@ -17,6 +17,8 @@ pub(super) struct World {
     pub(super) inputs: fn(usize, i16) -> (&'static str, Json),
     /// Whether the group that comes with it can also be run round by round.
     pub(super) has_rounds: bool,
+    /// Groups of used documents that take `x` and give `v`.
+    pub(super) used: &'static [&'static str],
 }
 
 impl World {
@@ -53,6 +55,7 @@ impl World {
                 ty => (ty, json!(number)),
             },
             has_rounds: false,
+            used: &[],
         }
     }
 
@@ -115,6 +118,19 @@ impl World {
         }
     }
 
+    /// A document of numbers that uses groups of other documents, of which one is wrong.
+    pub(super) fn of_used() -> Self {
+        let picky = r#""group", "group": "lib/picky""#;
+        let start = NUMBERS.replace(r#""test.picky""#, picky);
+        let start = start.replace(r#""picky.value""#, r#""picky.v""#);
+        let uses = r#""use": { "lib": "lib.mill.json", "deep": "lib/deep.mill.json" }, "groups""#;
+        Self {
+            start: start.replace(r#""groups""#, uses),
+            used: &["lib/picky", "lib/square", "deep/half", "lib", "lib/wrong", "lib/none"],
+            ..Self::of_numbers("test.picky")
+        }
+    }
+
     /// A document of vectors, texts and lists, of which some nodes may fail and some give several
     /// outputs.
     pub(super) fn of_values() -> Self {
@@ -172,6 +188,7 @@ impl World {
                 ty => (ty, json!(number)),
             },
             has_rounds: false,
+            used: &[],
         }
     }
 }
@@ -396,6 +413,33 @@ const MOMENTS: &str = r#"{ "millstream": 2,
             "p": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "t.value" } } },
             "sooner": { "type": "time.shift", "in": { "value": { "from": "p.value" }, "by": -1.5 } },
             "s": { "type": "math.add", "in": { "a": { "from": "sooner.value" }, "b": { "input": "x" } } } } } } }"#;
+
+/// A document that `World::of_used` uses; it uses `DEEP`.
+pub(super) const LIBRARY: &str = r#"{ "millstream": 1, "use": { "deep": "lib/deep.mill.json" },
+    "inputs": { "x": { "type": "f32", "default": 1 } },
+    "outputs": { "v": { "type": "f32", "from": "n.value" } },
+    "nodes": { "n": { "type": "math.negate", "in": { "x": { "input": "x" } } } },
+    "groups": {
+        "picky": {
+            "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "p.value" } },
+            "nodes": { "p": { "type": "test.picky", "in": { "x": { "from": "h.v" } } },
+                "h": { "type": "group", "group": "deep/half", "in": { "x": { "input": "x" } } } } },
+        "square": {
+            "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "from": "h.v" } } },
+                "h": { "type": "group", "group": "picky", "in": { "x": { "input": "x" } } } } },
+        "wrong": {
+            "inputs": { "x": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "test.none", "in": { "x": { "input": "x" } } } } } } }"#;
+
+/// A document that `LIBRARY` uses.
+pub(super) const DEEP: &str = r#"{ "millstream": 1, "groups": { "half": {
+    "inputs": { "x": { "type": "f32" } },
+    "outputs": { "v": { "type": "f32", "from": "s.value" } },
+    "nodes": { "s": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } } } } }"#;
 
 const NUMBERS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },

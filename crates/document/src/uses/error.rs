@@ -1,0 +1,144 @@
+//! Errors in the use of other documents.
+
+/// Why a used document is not available, or not the one that was meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum UseError {
+    /// Nothing says where used documents are.
+    #[error(
+        "`{path}`, used as `{name}`, cannot be read: the documents that this one uses have no place"
+    )]
+    #[diagnostic(
+        code(used::no_library),
+        help(
+            "open the document by its path; a program gives its engine a library with \
+             `with_documents`"
+        )
+    )]
+    NoLibrary {
+        /// The name of the use.
+        name: String,
+        /// The path.
+        path: String,
+    },
+    /// A path that no document may have.
+    #[error("the path `{path}` {reason}")]
+    #[diagnostic(code(used::bad_path), help("{hint}"))]
+    BadPath {
+        /// The path.
+        path: String,
+        /// The reason.
+        reason: &'static str,
+        /// The next step for the author.
+        hint: &'static str,
+    },
+    /// The document is not there, or not allowed.
+    #[error("`{path}` {message}")]
+    #[diagnostic(code(used::missing), help("{hint}"))]
+    Missing {
+        /// The path.
+        path: String,
+        /// The reason.
+        message: String,
+        /// The next step for the author.
+        hint: String,
+    },
+    /// The name of a use is that of a group.
+    #[error("the use `{name}` has the name of a group")]
+    #[diagnostic(code(used::name_taken), help("give the use or the group another name"))]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// Documents use each other.
+    #[error("documents use each other in a cycle: {road}")]
+    #[diagnostic(
+        code(used::cycle),
+        help("remove one of these uses, or move what both need into a third document")
+    )]
+    Cycle {
+        /// The files of the cycle.
+        road: String,
+    },
+    /// Documents use documents beyond the limit.
+    #[error("the document uses more than {limit} documents, directly or through others")]
+    #[diagnostic(
+        code(used::too_many),
+        help("join documents, or raise `used_documents` in the limits if this is meant")
+    )]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// The texts of used documents are longer than the limit together.
+    #[error("the documents used have more than {limit} bytes")]
+    #[diagnostic(
+        code(used::too_large),
+        help("raise `document_bytes` in the limits if this is meant")
+    )]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// Documents use documents too deeply.
+    #[error("documents use each other more than {limit} deep: {road}")]
+    #[diagnostic(
+        code(used::too_deep),
+        help("use the last one directly, or raise `group_depth` in the limits if this is meant")
+    )]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+        /// The files on the way.
+        road: String,
+    },
+    /// A used document is not the one that was locked.
+    #[error("`{file}`{or_inner} has changed since it was locked as `{name}`{format}")]
+    #[diagnostic(
+        code(used::changed),
+        help(
+            "look at the change; `millstream check --update-lock {user}` locks the document as it \
+             is now"
+        )
+    )]
+    Changed {
+        /// The name of the use.
+        name: String,
+        /// The used file.
+        file: String,
+        /// The possible other cause.
+        or_inner: &'static str,
+        /// The change of the format, if it has changed.
+        format: String,
+        /// The file with the lock.
+        user: String,
+    },
+    /// A document is not locked.
+    #[error("`{file}`, used as `{name}`, is not locked: a change of it goes unnoticed")]
+    #[diagnostic(
+        severity(Advice),
+        code(used::not_locked),
+        help("`millstream check --update-lock {user}` locks it")
+    )]
+    NotLocked {
+        /// The name of the use.
+        name: String,
+        /// The used file.
+        file: String,
+        /// The file that uses it.
+        user: String,
+    },
+    /// A lock of something that is not used.
+    #[error("the lock of `{name}` is of no document that is used")]
+    #[diagnostic(
+        severity(Warning),
+        code(used::unused_lock),
+        help("remove it; `millstream check --update-lock {user}` does")
+    )]
+    UnusedLock {
+        /// The name.
+        name: String,
+        /// The file with the lock.
+        user: String,
+    },
+}
