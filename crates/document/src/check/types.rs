@@ -266,8 +266,8 @@ impl<'d> Typing<'d, '_> {
         let slots = self.links.of_node(node);
         let arities = self.arities(node, shape);
         let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());
-        let mut unknown: SmallVec<[u8; 4]> = SmallVec::new();
-        let mut linked: SmallVec<[u8; 4]> = SmallVec::new();
+        let mut unknown: SmallVec<[u16; 4]> = SmallVec::new();
+        let mut linked = vec![false; shape.signature.generics.len()];
         let sockets = arities
             .iter()
             .enumerate()
@@ -275,7 +275,7 @@ impl<'d> Typing<'d, '_> {
         for (slot, socket) in slots.clone().zip(sockets) {
             let given = self.links.slots[slot];
             let generic = match shape.signature.inputs[socket].ty {
-                SocketType::Exact(_) => None,
+                SocketType::Exact(_) | SocketType::Made => None,
                 SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
             };
             if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
@@ -285,7 +285,9 @@ impl<'d> Typing<'d, '_> {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
                     facts.push((socket, InputFact::Linked(ty)));
-                    linked.extend(generic);
+                    if let Some(g) = generic {
+                        linked[g as usize] = true;
+                    }
                 }
                 (Given::Default, None) => {}
                 (Given::Input(_) | Given::Node { .. } | Given::Broken, None) => {
@@ -311,7 +313,7 @@ impl<'d> Typing<'d, '_> {
         if !all_fit || has_unknown {
             return Err(self.partly(node, shape, &generics, &unknown));
         }
-        let by_links = (0..shape.signature.generics.len()).all(|g| linked.contains(&(g as u8)));
+        let by_links = linked.iter().all(|is_linked| *is_linked);
         let made = self.instances.make(shape_id, shape, generics, &arities);
         made.map(|entry| (entry, by_links)).map_err(|error| {
             match &error {
@@ -357,9 +359,10 @@ impl<'d> Typing<'d, '_> {
     }
 
     /// The types of outputs that do not depend on unknown generics.
-    fn partly(&mut self, node: u32, shape: &Shape, generics: &[Type], unknown: &[u8]) -> Typed {
+    fn partly(&mut self, node: u32, shape: &Shape, generics: &[Type], unknown: &[u16]) -> Typed {
         let ty = |socket: SocketType| match socket {
             SocketType::Exact(ty) => Some(ty),
+            SocketType::Made => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => {
                 let known = (g as usize) < generics.len() && !unknown.contains(&g);
                 known.then(|| socket.resolve(generics).ok()).flatten()
@@ -377,13 +380,13 @@ impl<'d> Typing<'d, '_> {
         shape: &Shape,
         generics: &[Type],
         arities: &[u16],
-        unknown: &[u8],
+        unknown: &[u16],
     ) -> bool {
         let mut all_fit = true;
         let mut slot = self.links.of_node(node).start;
         for (socket, arity) in shape.signature.inputs.iter().zip(arities) {
             let open = match socket.ty {
-                SocketType::Exact(_) => false,
+                SocketType::Exact(_) | SocketType::Made => false,
                 SocketType::Generic(g) | SocketType::ListOf(g) => unknown.contains(&g),
             };
             let to = socket.ty.resolve(generics).ok().filter(|_| !open);
