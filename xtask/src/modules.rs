@@ -58,7 +58,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "form",
-        "table truncate lane_value op inst storage arithmetic verify meaning text \
+        "table truncate lane_value op inst symmetry storage arithmetic verify meaning text \
          interpret build columns operators simplify scalar",
     ),
     (

@@ -170,7 +170,7 @@ fn types(signature: &Signature) -> Json {
     let types = signature.generics.iter().map(|generic| {
         let among = match generic.among {
             Among::These(types) => types.iter().map(|ty| ty.name()).collect::<Vec<_>>().into(),
-            Among::Any | Among::AnyOr(_) => Json::from("any"),
+            Among::Any | Among::AnyOr(_) | Among::Own => Json::from("any"),
         };
         (generic.name.to_string(), among)
     });
@@ -178,10 +178,11 @@ fn types(signature: &Signature) -> Json {
 }
 
 fn type_name(signature: &Signature, ty: SocketType) -> String {
-    let generic = |g: u8| signature.generics[g as usize].name;
+    let generic = |g: u16| signature.generics[g as usize].name;
     match ty {
         SocketType::Exact(ty) => ty.to_string(),
         SocketType::Generic(g) => generic(g).to_string(),
         SocketType::ListOf(g) => format!("list<{}>", generic(g)),
+        SocketType::Made => "made".into(),
     }
 }

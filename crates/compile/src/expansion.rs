@@ -7,7 +7,7 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
 use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
-use millstream_document::{BodyId, Checked, CheckedNode};
+use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode};
 
 /// What one use of a body becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +109,12 @@ fn all_sizes(checked: &Checked) -> Result<Expansion, Diagnostics> {
         let (id, body) = (*id, &checked.bodies[*id]);
         while let Some(node) = body.nodes.get(*at) {
             let mut size = Size { nodes: 1, links: body.sources_of(node).len() as u64 };
+            if let CheckedKind::Call(instance) = &node.kind
+                && let Some(network) = &instance.network
+            {
+                let (nodes, links) = (network.parts.len() as u64, network.n_links() as u64);
+                size = size.plus(Size { nodes, links });
+            }
             if let Some(inner) = node.kind.body() {
                 match marks[inner] {
                     Mark::Done => size = size.plus(sizes[inner]),

@@ -11,6 +11,7 @@
 //! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
 //! group: one id without a node stands for all that has no value.
 
+mod networks;
 pub mod repeats;
 mod stateful;
 mod wrong;
@@ -218,6 +219,10 @@ impl<'a> Lowering<'a> {
                         State::Whole => self.leave_whole(frame, node, instance),
                     };
                     frame.became[position as usize] = Became(made.index() as u32);
+                    frame.at += 1;
+                }
+                CheckedKind::Call(instance) if instance.network.is_some() => {
+                    frame.became[position as usize] = self.splice(frame, node, instance);
                     frame.at += 1;
                 }
                 CheckedKind::Call(instance) => {

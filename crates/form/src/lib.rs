@@ -19,6 +19,7 @@ mod operators;
 mod scalar;
 mod simplify;
 mod storage;
+mod symmetry;
 mod table;
 mod text;
 mod truncate;

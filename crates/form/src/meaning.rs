@@ -192,7 +192,7 @@ macro_rules! define_meanings {
         arithmetic {$(
             $(#[$doc:meta])*
             $variant:ident $name:ident $args:tt -> $gives:ident
-            $(cost $cost:literal)? $(function $function:literal)?
+            $(cost $cost:literal)? $(commutes $commuting:tt)?
             { $(bool $bool:tt)? $(integer $integer:tt)? $(float $float:tt)? }
         )*}
         elementary {$(

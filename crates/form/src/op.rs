@@ -58,16 +58,6 @@ macro_rules! cost {
     };
 }
 
-/// The function in expressions that a row names.
-macro_rules! function {
-    () => {
-        None
-    };
-    ($name:literal) => {
-        Some($name)
-    };
-}
-
 /// Whether there is something.
 macro_rules! has {
     () => {
@@ -83,7 +73,7 @@ macro_rules! define_op {
         arithmetic {$(
             $(#[$doc:meta])*
             $variant:ident $name:ident $args:tt -> $gives:ident
-            $(cost $cost:literal)? $(function $function:literal)?
+            $(cost $cost:literal)? $(commutes $commuting:tt)?
             { $(bool $bool:tt)? $(integer $integer:tt)? $(float $float:tt)? }
         )*}
         elementary {$(
@@ -151,12 +141,11 @@ macro_rules! define_op {
                 }
             }
 
-            /// The name of the function in expressions that is this operation.
-            pub const fn function(self) -> Option<&'static str> {
+            /// Whether exchanging the first two operands changes no bit of the result.
+            pub const fn commutes(self) -> bool {
                 match self {
-                    $(Self::$variant => function!($($function)?),)*
-                    $(Self::$e_variant => Some(stringify!($e_name)),)*
-                    _ => None,
+                    $(Self::$variant => has!($($commuting)?),)*
+                    _ => false,
                 }
             }
 

@@ -97,7 +97,7 @@ macro_rules! define_methods {
         arithmetic {$(
             $(#[$doc:meta])*
             $variant:ident $name:ident $args:tt -> $gives:ident
-            $(cost $cost:literal)? $(function $function:literal)? { $($meanings:tt)* }
+            $(cost $cost:literal)? $(commutes $commuting:tt)? { $($meanings:tt)* }
         )*}
         elementary {$(
             $(#[$e_doc:meta])*

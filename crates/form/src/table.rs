@@ -2,7 +2,7 @@
 //!
 //! `operations!` hands the rows to another macro. From them follow the enum [`Op`](crate::Op) with
 //! names, operands, lanes, costs and accuracies (`op`), the functions that every execution calls
-//! (`meaning`), the methods of values (`operators`), and the functions of `math.expression`.
+//! (`meaning`), and the methods of values (`operators`).
 //!
 //! # How to add an operation
 //!
@@ -15,8 +15,8 @@
 //!    Erf erf(a) accuracy "0.5001" "1.2" { num::erf(a) }
 //!    ```
 //!
-//!    The first word is the variant, the second the word in the text form, the method of
-//!    [`Val`](crate::Val) and, for elementary functions, the function in expressions.
+//!    The first word is the variant, the second the word in the text form and the method of
+//!    [`Val`](crate::Val).
 //! 3. If it is to be a node of its own, define that in the crate `nodes`, and generate the manual.
 //!
 //! Nothing else names all operations. A test computes every row on every lane as single operation,
@@ -24,7 +24,7 @@
 //!
 //! # The rows
 //!
-//! *Arithmetic* rows read `Variant word(operands) -> gives cost N function "name" { meanings }`,
+//! *Arithmetic* rows read `Variant word(operands) -> gives cost N { meanings }`,
 //! where cost and function may be missing. `Same` gives the lane of the operands, `Bool` a truth
 //! value, `Cast` the other lane of that width. The cost is explained at
 //! [`Op::cost`](crate::Op::cost). The lanes that an operation takes are those with a meaning:
@@ -42,11 +42,11 @@ macro_rules! operations {
         $use! {
             arithmetic {
                 /// `a + b`.
-                Add add(a, b) -> Same { integer { T::add(a, b) } float { a + b } }
+                Add add(a, b) -> Same commutes(a, b) { integer { T::add(a, b) } float { a + b } }
                 /// `a - b`.
                 Sub sub(a, b) -> Same { integer { T::sub(a, b) } float { a - b } }
                 /// `a * b`.
-                Mul mul(a, b) -> Same { integer { T::mul(a, b) } float { a * b } }
+                Mul mul(a, b) -> Same commutes(a, b) { integer { T::mul(a, b) } float { a * b } }
                 /// `a / b`; integers truncate towards zero, an integer by zero gives 0, `MIN / -1`
                 /// gives `MIN`.
                 Div div(a, b) -> Same cost 8 { integer { T::div(a, b) } float { a / b } }
@@ -69,60 +69,60 @@ macro_rules! operations {
                 /// `-a`; flips the sign of a float, leaves `MIN` as it is.
                 Neg neg(a) -> Same { integer { T::neg(a) } float { -a } }
                 /// `a` without its sign; `MIN` stays `MIN`.
-                Abs abs(a) -> Same function "abs" { integer { T::abs(a) } float { num::abs(a) } }
+                Abs abs(a) -> Same { integer { T::abs(a) } float { num::abs(a) } }
                 /// -1, 0 or 1; a float zero and NaN stay as they are.
-                Sign sign(a) -> Same function "sign" {
+                Sign sign(a) -> Same {
                     integer { T::sign(a) }
                     float { num::sign(a) }
                 }
                 /// The lesser; of a NaN and a number the number, -0 is less than +0
                 /// (`minimumNumber`).
-                Min min(a, b) -> Same {
+                Min min(a, b) -> Same commutes(a, b) {
                     integer { a.min(b) }
                     float { num::min(a, b), single if b < a { b } else { a }, unless is_tie(a, b) }
                 }
                 /// The greater; of a NaN and a number the number, +0 is greater than -0
                 /// (`maximumNumber`).
-                Max max(a, b) -> Same {
+                Max max(a, b) -> Same commutes(a, b) {
                     integer { a.max(b) }
                     float { num::max(a, b), single if b > a { b } else { a }, unless is_tie(a, b) }
                 }
                 /// Square root, correctly rounded.
-                Sqrt sqrt(a) -> Same cost 8 function "sqrt" { float { num::sqrt(a) } }
+                Sqrt sqrt(a) -> Same cost 8 { float { num::sqrt(a) } }
                 /// Largest integer not above `a`.
-                Floor floor(a) -> Same function "floor" {
+                Floor floor(a) -> Same {
                     float { num::floor(a), native T::native_floor(a) }
                 }
                 /// Smallest integer not below `a`.
-                Ceil ceil(a) -> Same function "ceil" {
+                Ceil ceil(a) -> Same {
                     float { num::ceil(a), native T::native_ceil(a) }
                 }
                 /// Nearest integer not further from zero than `a`.
-                Trunc trunc(a) -> Same function "trunc" {
+                Trunc trunc(a) -> Same {
                     float { num::trunc(a), native T::native_trunc(a) }
                 }
                 /// Nearest integer, halves away from zero.
-                Round round(a) -> Same function "round" { float { num::round(a) } }
+                Round round(a) -> Same { float { num::round(a) } }
                 /// Nearest integer, halves to the even one.
-                RoundEven round_even(a) -> Same function "round_even" {
+                RoundEven round_even(a) -> Same {
                     float { num::round_even(a), native T::native_round_even(a) }
                 }
                 /// `a - floor(a)`.
-                Fract fract(a) -> Same function "fract" {
+                Fract fract(a) -> Same {
                     float { num::fract(a), native a - T::native_floor(a) }
                 }
                 /// `a * b + c` with one rounding.
-                Fma fma(a, b, c) -> Same cost 35 function "fma" { float { num::fma(a, b, c) } }
+                Fma fma(a, b, c) -> Same cost 35 commutes(a, b) { float { num::fma(a, b, c) } }
                 /// The magnitude of `a` with the sign of `b`; a NaN in `b` counts as positive.
-                Copysign copysign(a, b) -> Same function "copysign" {
+                Copysign copysign(a, b) -> Same {
                     float { num::copysign(a, T::canonical(b)) }
                 }
                 /// Bitwise or logical and.
-                And and(a, b) -> Same { bool { a & b } integer { T::and(a, b) } }
+                And and(a, b) -> Same commutes(a, b) { bool { a & b } integer { T::and(a, b) } }
                 /// Bitwise or logical inclusive or.
-                Or or(a, b) -> Same { bool { a | b } integer { T::or(a, b) } }
+                Or or(a, b) -> Same commutes(a, b) { bool { a | b } integer { T::or(a, b) } }
                 /// Bitwise or logical exclusive or.
-                Xor xor(a, b) -> Same { bool { a ^ b } integer { T::xor(a, b) } }
+                Xor xor(a, b) -> Same commutes(a, b) { bool { a ^ b } integer { T::xor(a, b) } }
                 /// Bitwise or logical complement.
                 Not not(a) -> Same { bool { !a } integer { T::not(a) } }
                 /// Shift left by `b` modulo the width.
@@ -138,9 +138,9 @@ macro_rules! operations {
                 /// Number of zero bits below the lowest one bit; the width for 0.
                 TrailingZeros trailing_zeros(a) -> Same { integer { T::trailing(a) } }
                 /// Whether `a` equals `b`; NaN equals nothing, -0 equals +0.
-                Eq eq(a, b) -> Bool { bool { !(a ^ b) } integer { a == b } float { a == b } }
+                Eq eq(a, b) -> Bool commutes(a, b) { bool { !(a ^ b) } integer { a == b } float { a == b } }
                 /// Whether `a` differs from `b`; the opposite of [`Op::Eq`].
-                Ne ne(a, b) -> Bool { bool { a ^ b } integer { a != b } float { a != b } }
+                Ne ne(a, b) -> Bool commutes(a, b) { bool { a ^ b } integer { a != b } float { a != b } }
                 /// Whether `a < b`; false with a NaN.
                 Lt lt(a, b) -> Bool { integer { a < b } float { a < b } }
                 /// Whether `a <= b`; false with a NaN.
@@ -150,9 +150,9 @@ macro_rules! operations {
                 /// Whether `a >= b`; false with a NaN.
                 Ge ge(a, b) -> Bool { integer { a >= b } float { a >= b } }
                 /// Whether `a` is NaN.
-                IsNan is_nan(a) -> Bool function "is_nan" { float { T::nan(a) } }
+                IsNan is_nan(a) -> Bool { float { T::nan(a) } }
                 /// Whether `a` is neither infinite nor NaN.
-                IsFinite is_finite(a) -> Bool function "is_finite" { float { T::finite(a) } }
+                IsFinite is_finite(a) -> Bool { float { T::finite(a) } }
                 /// The same bits read as the float or integer lane of that width.
                 Bitcast bitcast(a) -> Cast {
                     integer { <T as IntegerLane>::cast(a) }

@@ -5,7 +5,7 @@
 //! n0 = input a: vec3 = [0.0, 0.0, 0.0]
 //! n1 = const 2.0
 //! n3 = math.add n0 n1  # group/node
-//! n4 = math.expression{"text": "x + y"} n1 n3
+//! n4 = math.wave{"shape": "sawtooth"} n3
 //! n7 = list.of [n1 n1]
 //! output area n4
 //! ```

@@ -80,6 +80,7 @@ pub fn instance(
         outputs,
         output_names,
         kernel: Kernel::ReadState(needs.into()),
+        network: None,
         class: Class::Stateful,
     }
 }

@@ -20,6 +20,7 @@ pub mod signature;
 pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function};
 pub use node_def::instance::{Instance, Kernel};
+pub use node_def::network::{Network, NetworkParts, Part, PartSource};
 pub use node_def::state::StateSpec;
 pub use node_def::{Law, NodeDef, instance, state};
 pub use pace::Pace;

@@ -11,6 +11,7 @@ use millstream_base::Type;
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
+use crate::node_def::network::Network;
 use crate::node_def::state::StateSpec;
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
@@ -19,6 +20,7 @@ use crate::signature::{
 };
 
 pub mod instance;
+pub mod network;
 pub mod state;
 use millstream_form::{FormBuilder, Val};
 
@@ -99,8 +101,14 @@ pub struct KernelSpec<'a> {
 type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync;
 type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
 type MakeKernel = dyn Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync;
+type MakeNetwork = dyn Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync;
 
-struct Maker(Option<Arc<MakeKernel>>);
+enum Maker {
+    /// To be set before the node type is registered.
+    Missing,
+    Kernel(Arc<MakeKernel>),
+    Network(Arc<MakeNetwork>),
+}
 
 /// Why a node type has no instance for some settings and inputs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -130,7 +138,7 @@ impl NodeDef {
             body: None,
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),
-            kernel: Maker(None),
+            kernel: Maker::Missing,
         }
     }
 
@@ -156,10 +164,7 @@ impl NodeDef {
     pub fn state(mut self, state: StateSpec) -> Self {
         self.class = Class::Stateful;
         self.state = Some(state);
-        // Lowering replaces such nodes.
-        self.function(|_: &mut crate::function::Call<'_>| {
-            Err(crate::function::Failure::whole("a stateful node was not replaced by lowering"))
-        })
+        self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
     /// Declares that the value of this socket is used in later ticks only.
@@ -338,7 +343,17 @@ impl NodeDef {
         mut self,
         make: impl Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static,
     ) -> Self {
-        self.kernel = Maker(Some(Arc::new(make)));
+        self.kernel = Maker::Kernel(Arc::new(make));
+        self
+    }
+
+    /// Sets a constructor that makes the network of each instance: the nodes that stand for a node
+    /// of this type. Outputs of the type [`SocketType::Made`] get the types that the network gives.
+    pub fn network(
+        mut self,
+        make: impl Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        self.kernel = Maker::Network(Arc::new(make));
         self
     }
 
@@ -410,17 +425,32 @@ impl NodeDef {
         }
         let mut outputs = Vec::with_capacity(signature.outputs.len());
         for socket in &signature.outputs {
-            outputs.push(OutputSlot { ty: socket.ty.resolve(&generics)? });
+            let ty = match socket.ty {
+                // The network tells.
+                SocketType::Made => Type::BOOL,
+                ty => ty.resolve(&generics)?,
+            };
+            outputs.push(OutputSlot { ty });
         }
         let output_names = signature.outputs.iter().map(|socket| (&*socket.name).into()).collect();
-        let make = self.kernel.0.as_ref().expect("a node type is registered with a kernel");
         let parts = KernelSpec {
             settings: &settings,
             generics: &generics,
             inputs: &inputs,
             outputs: &outputs,
         };
-        let kernel = make(&parts)?;
+        let (kernel, network) = match &self.kernel {
+            Maker::Missing => panic!("a node type is registered with a kernel"),
+            Maker::Kernel(make) => (make(&parts)?, None),
+            Maker::Network(make) => (replaced_by_lowering(), Some(Arc::new(make(&parts)?.flat()))),
+        };
+        if let Some(network) = &network {
+            for (k, socket) in signature.outputs.iter().enumerate() {
+                if socket.ty == SocketType::Made {
+                    outputs[k].ty = network.type_of(network.outputs[k], &inputs);
+                }
+            }
+        }
         drop(signature);
         Ok(Instance {
             def: Arc::clone(self),
@@ -431,8 +461,16 @@ impl NodeDef {
             outputs,
             output_names,
             kernel,
+            network,
         })
     }
+}
+
+/// The kernel of nodes in whose place lowering puts others.
+fn replaced_by_lowering() -> Kernel {
+    Kernel::Function(Arc::new(|_: &mut crate::function::Call<'_>| {
+        Err(crate::function::Failure::whole("lowering puts other nodes in the place of this one"))
+    }))
 }
 
 /// The rule with positions of sockets replaced by those of their first slots.

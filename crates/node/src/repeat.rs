@@ -132,6 +132,7 @@ pub fn instance(parts: RepeatSpec<'_>, function: SharedFunction) -> Instance {
         outputs: parts.outputs.iter().map(|(_, ty)| OutputSlot { ty: *ty }).collect(),
         output_names: parts.outputs.iter().map(|(name, _)| Arc::clone(name)).collect(),
         kernel: Kernel::Function(function),
+        network: None,
         class: Class::Static,
         def: Arc::new(def),
     }
@@ -182,6 +183,7 @@ pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
         outputs: vec![OutputSlot { ty: type_of(need) }],
         output_names: vec!["value".into()],
         kernel: kernel_of(need.clone()),
+        network: None,
         class,
     }
 }

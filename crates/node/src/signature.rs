@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use millstream_base::types::Kind;
-use millstream_base::{Color, Type, Value, Vec2, Vec3, Vec4, literal};
+use millstream_base::{Color, Lane, Type, Value, Vec2, Vec3, Vec4, literal};
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 
 use crate::implicit::{convertible, narrows};
 use crate::scope::ScopeRule;
@@ -38,6 +39,9 @@ pub enum Among {
     Any,
     /// As [`Any`](Self::Any), but this type if there are only literals.
     AnyOr(Type),
+    /// Any type. Where nothing is linked, a number is of the type that holds the numbers which are
+    /// linked to the other inputs of the node.
+    Own,
 }
 
 /// How a generic gets its type from linked inputs of several types.
@@ -56,9 +60,11 @@ pub enum SocketType {
     /// This type.
     Exact(Type),
     /// The generic at this position of the signature.
-    Generic(u8),
+    Generic(u16),
     /// Lists of the generic at this position.
-    ListOf(u8),
+    ListOf(u16),
+    /// Of an output: the type that the network gives.
+    Made,
 }
 
 /// The value of an input that is neither linked nor written.
@@ -124,6 +130,10 @@ pub enum TypeError {
         help("lists may be nested {} deep", Type::MAX_LIST_DEPTH)
     )]
     ListDepth,
+    /// The type of an output follows from the network.
+    #[error("the type of the output follows from those of the inputs")]
+    #[diagnostic(code(types::made))]
+    Made,
 }
 
 /// The knowledge about an input before types are resolved.
@@ -139,12 +149,13 @@ impl SocketType {
     /// The concrete type for these types of the generics.
     ///
     /// # Errors
-    /// If a list type would be nested too deeply.
+    /// If a list type would be nested too deeply, or if the network tells the type.
     pub fn resolve(self, generics: &[Type]) -> Result<Type, TypeError> {
         match self {
             Self::Exact(ty) => Ok(ty),
             Self::Generic(g) => Ok(generics[g as usize]),
             Self::ListOf(g) => generics[g as usize].list().ok_or(TypeError::ListDepth),
+            Self::Made => Err(TypeError::Made),
         }
     }
 }
@@ -154,14 +165,14 @@ impl Among {
     pub fn candidates(self) -> &'static [Type] {
         match self {
             Self::These(types) => types,
-            Self::Any | Self::AnyOr(_) => &Type::NUMERIC,
+            Self::Any | Self::AnyOr(_) | Self::Own => &Type::NUMERIC,
         }
     }
 
     fn allows(self, ty: Type) -> bool {
         match self {
             Self::These(types) => types.contains(&ty),
-            Self::Any | Self::AnyOr(_) => true,
+            Self::Any | Self::AnyOr(_) | Self::Own => true,
         }
     }
 
@@ -171,7 +182,7 @@ impl Among {
                 let names: Vec<&str> = types.iter().map(|ty| ty.name()).collect();
                 format!("one of {}", names.join(", "))
             }
-            Self::Any | Self::AnyOr(_) => "one type".into(),
+            Self::Any | Self::AnyOr(_) | Self::Own => "one type".into(),
         }
     }
 }
@@ -223,7 +234,6 @@ fn zero(ty: Type) -> Value {
 
 /// The number in every lane of the type; `None` for types without lanes.
 fn repeated(ty: Type, x: f64) -> Option<Value> {
-    use millstream_base::Lane;
     let (lane, n) = ty.lanes()?;
     let bits = match lane {
         Lane::Bool => u64::from(x != 0.0),
@@ -248,12 +258,13 @@ impl Signature {
 
     /// The types that a socket takes, in order of preference; `None` if it takes any type.
     pub fn taken_by(&self, socket: &Socket) -> Option<Vec<Type>> {
-        let among = |g: u8| match self.generics[usize::from(g)].among {
+        let among = |g: u16| match self.generics[usize::from(g)].among {
             Among::These(types) => Some(types),
-            Among::Any | Among::AnyOr(_) => None,
+            Among::Any | Among::AnyOr(_) | Among::Own => None,
         };
         match socket.ty {
             SocketType::Exact(ty) => Some(vec![ty]),
+            SocketType::Made => None,
             SocketType::Generic(g) => among(g).map(<[Type]>::to_vec),
             SocketType::ListOf(g) => {
                 among(g).map(|types| types.iter().filter_map(|ty| ty.list()).collect())
@@ -284,10 +295,33 @@ impl Signature {
         widths: Widths,
         facts: &[(usize, InputFact<'_>)],
     ) -> Result<Vec<Type>, Vec<TypeError>> {
+        let mut given: Vec<Given<'_>> = vec![Given::default(); self.generics.len()];
+        for (input, fact) in facts {
+            let (g, is_list) = match self.inputs[*input].ty {
+                SocketType::Exact(_) | SocketType::Made => continue,
+                SocketType::Generic(g) => (g, false),
+                SocketType::ListOf(g) => (g, true),
+            };
+            let given = &mut given[g as usize];
+            match fact {
+                InputFact::Linked(ty) if is_list => {
+                    given.linked.push((*input, ty.element().unwrap_or(*ty)));
+                }
+                InputFact::Linked(ty) => given.linked.push((*input, *ty)),
+                InputFact::Literal(Json::Array(items)) if is_list => {
+                    given.literals.extend(items.first());
+                }
+                InputFact::Literal(json) => given.literals.push(*json),
+            }
+        }
+        // The type that holds the numbers of all linked inputs.
+        let linked = given.iter().flat_map(|of_generic| &of_generic.linked);
+        let beside = linked.filter_map(|(_, ty)| number_in(*ty)).reduce(wider);
+        let beside = beside.filter(|_| widths == Widths::Kept);
         let mut types = Vec::with_capacity(self.generics.len());
         let mut errors = Vec::new();
-        for g in 0..self.generics.len() {
-            match self.resolve_one(g, widths, facts) {
+        for (generic, of_generic) in self.generics.iter().zip(&given) {
+            match self.resolve_one((generic.among, widths), of_generic, beside) {
                 Ok(ty) => types.push(ty),
                 Err(error) => errors.push(error),
             }
@@ -297,37 +331,23 @@ impl Signature {
 
     fn resolve_one(
         &self,
-        g: usize,
-        widths: Widths,
-        facts: &[(usize, InputFact<'_>)],
+        (among, widths): (Among, Widths),
+        given: &Given<'_>,
+        beside: Option<Type>,
     ) -> Result<Type, TypeError> {
-        let among = self.generics[g].among;
-        let mut linked: Vec<(usize, Type)> = Vec::new();
-        let mut literals = Vec::new();
-        for (input, fact) in facts {
-            let list = match self.inputs[*input].ty {
-                SocketType::Exact(_) => continue,
-                SocketType::Generic(other) if other as usize == g => false,
-                SocketType::ListOf(other) if other as usize == g => true,
-                SocketType::Generic(_) | SocketType::ListOf(_) => continue,
-            };
-            match fact {
-                InputFact::Linked(ty) if list => linked.push((*input, ty.element().unwrap_or(*ty))),
-                InputFact::Linked(ty) => linked.push((*input, *ty)),
-                InputFact::Literal(Json::Array(items)) if list => literals.extend(items.first()),
-                InputFact::Literal(json) => literals.push(*json),
-            }
+        if given.linked.is_empty() {
+            return Ok(match among {
+                Among::Own => number_beside(&given.literals, beside),
+                Among::These(_) | Among::Any | Among::AnyOr(_) => suggested(among, &given.literals),
+            });
         }
-        if linked.is_empty() {
-            return Ok(suggested(among, &literals));
-        }
-        common(among, widths, &linked).ok_or_else(|| TypeError::NoCommonType {
-            inputs: linked
-                .iter()
+        let linked = &given.linked;
+        common(among, widths, linked).ok_or_else(|| TypeError::NoCommonType {
+            inputs: (linked.iter())
                 .map(|(input, ty)| format!("`{}` ({ty})", self.inputs[*input].name))
                 .collect::<Vec<_>>()
                 .join(", "),
-            allowed: allowed(among, &linked),
+            allowed: allowed(among, linked),
         })
     }
 }
@@ -342,8 +362,56 @@ fn allowed(among: Among, linked: &[(usize, Type)]) -> String {
     text
 }
 
+/// What is known of the inputs of one generic.
+#[derive(Clone, Debug, Default)]
+struct Given<'a> {
+    /// Positions of inputs, with the types of what is linked to them.
+    linked: SmallVec<[(usize, Type); 2]>,
+    literals: SmallVec<[&'a Json; 2]>,
+}
+
+/// The type of a literal: if it is a number, that of the numbers beside it.
+fn number_beside(literals: &[&Json], beside: Option<Type>) -> Type {
+    let is_number = |json: &&Json| json.is_number();
+    match beside {
+        Some(ty)
+            if literals.iter().all(is_number)
+                && literals.iter().all(|json| literal::from_json(ty, json).is_ok()) =>
+        {
+            ty
+        }
+        Some(_) | None => suggested(Among::Any, literals),
+    }
+}
+
+/// The type of single numbers in values of a type.
+fn number_in(ty: Type) -> Option<Type> {
+    let (lane, _) = ty.lanes().filter(|_| Type::NUMERIC.contains(&ty))?;
+    Some(match lane {
+        Lane::Bool | Lane::I32 => Type::I32,
+        Lane::I64 => Type::I64,
+        Lane::F32 => Type::F32,
+        Lane::F64 => Type::F64,
+    })
+}
+
+/// The narrowest type that holds the numbers of both.
+fn wider(a: Type, b: Type) -> Type {
+    if a == b || b == Type::I32 {
+        a
+    } else if a == Type::I32 {
+        b
+    } else {
+        Type::F64
+    }
+}
+
 /// The first candidate that holds all these types, by the rule.
 fn common(among: Among, widths: Widths, linked: &[(usize, Type)]) -> Option<Type> {
+    let are_numbers = || linked.iter().all(|(_, ty)| convertible(*ty, Type::F32));
+    if among == Among::Own && widths == Widths::First && are_numbers() {
+        return Some(Type::F32);
+    }
     let first = linked[0].1;
     if among.allows(first) && linked.iter().all(|(_, ty)| *ty == first) {
         return Some(first);
@@ -352,7 +420,9 @@ fn common(among: Among, widths: Widths, linked: &[(usize, Type)]) -> Option<Type
         let holds = |to: &Type| linked.iter().all(|(_, from)| fits(*from, *to));
         among.candidates().iter().copied().find(holds).or_else(|| match among {
             Among::These(_) => None,
-            Among::Any | Among::AnyOr(_) => linked.iter().map(|(_, ty)| *ty).find(holds),
+            Among::Any | Among::AnyOr(_) | Among::Own => {
+                linked.iter().map(|(_, ty)| *ty).find(holds)
+            }
         })
     };
     let kept = match widths {

@@ -1,79 +1,84 @@
 //! `math.expression`: a formula as text, whose free names are the inputs of the node.
 //!
-//! [`parse`] turns the text into terms in postfix order. These determine the sockets and types of
-//! the node, and one kernel form.
+//! [`parse`] turns the text into terms in postfix order. These determine the sockets; with the types
+//! of the inputs they determine the network of nodes that stands for the node in graphs.
 
 mod functions;
-mod lower;
+mod islands;
+mod library;
+mod network;
 mod parse;
 #[cfg(test)]
 mod tests;
 mod token;
+#[cfg(test)]
+mod tree_tests;
+mod typing;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_form::{FormBuilder, Val};
 use millstream_node::settings::SettingError;
-use millstream_node::{Kernel, NodeDef, Registry, SettingKind, Signature};
+use millstream_node::{Among, NodeDef, Registry, SettingKind, Signature, SocketType};
 
-use crate::shape::{T, sockets_of};
-use functions::{CONSTANTS, Kind};
+use crate::shape::sockets_of;
+use functions::CONSTANTS;
+use library::Library;
 use token::Number;
 
-/// Adds the node type.
+/// Adds the node type. Expressions call the node types that the registry has so far.
 pub fn register(registry: &mut Registry) {
+    let library = Library::new(registry);
     registry.register(
         NodeDef::new("math.expression", "Evaluates a formula written as text")
             .details(details())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
-            .sockets_by_settings(|settings| Ok(signature(&checked(settings.text(TEXT))?)))
-            .kernel(|parts| {
-                let expression = checked(parts.settings.text(TEXT))?;
-                let (lane, _) = parts.generics[0].lanes().expect("the inputs are numbers");
-                if lane.is_integer() && expression.n_computed_powers() > MAX_INTEGER_POWERS {
-                    return Err(too_many_powers());
-                }
-                let b = FormBuilder::new();
-                let inputs: Vec<Val<'_>> =
-                    expression.inputs.iter().map(|_| b.param(lane)).collect();
-                let result = expression.lower(&b, lane, &inputs);
-                let result = match expression.kind() {
-                    Kind::Number => result.convert(lane),
-                    Kind::Truth => result,
-                };
-                Ok(Kernel::Form(Arc::new(b.finish(&[result]).simplify())))
+            .sockets_by_settings(|settings| {
+                Ok(signature(&parse(settings.text(TEXT)).map_err(refused)?))
+            })
+            .network(move |parts| {
+                let expression = parse(parts.settings.text(TEXT)).map_err(refused)?;
+                network::network(&expression, parts.generics, &library).map_err(refused)
             }),
     );
 }
 
 const TEXT: &str = "text";
 
-/// The largest number of integer powers with a computed exponent in one expression.
-const MAX_INTEGER_POWERS: usize = 200;
-
-fn too_many_powers() -> SettingError {
-    SettingError::Refused {
-        name: TEXT.into(),
-        message: format!("more than {MAX_INTEGER_POWERS} integer powers with computed exponents"),
-        range: None,
-        hint: Some("split the formula into several nodes, or compute with floats".into()),
-    }
-}
-
 /// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     /// Each term after its operands; the last one is the whole formula.
     terms: Vec<Term>,
+    /// The byte range of each term in the text.
+    ranges: Vec<Range<usize>>,
     inputs: Vec<Arc<str>>,
+    /// The names of the node types that are called.
+    nodes: Vec<Arc<str>>,
 }
 
 impl Expression {
     /// The names of the inputs, in order of first appearance.
     pub fn inputs(&self) -> &[Arc<str>] {
         &self.inputs
+    }
+
+    /// Whether the value is true or false, whatever the types of the inputs are.
+    fn is_truth(&self) -> bool {
+        match self.terms.last().expect("an expression has a term") {
+            Term::Truth(_) | Term::Unary(Unary::Not, _) => true,
+            Term::Binary(binary, ..) => {
+                binary.is_comparison() || matches!(binary, Binary::And | Binary::Or)
+            }
+            Term::Number(_)
+            | Term::Input(_)
+            | Term::Unary(Unary::Negate, _)
+            | Term::Choose(..)
+            | Term::Call(..)
+            | Term::Node(..)
+            | Term::Member(..) => false,
+        }
     }
 }
 
@@ -108,8 +113,11 @@ pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
     parse::parse(text)
 }
 
+/// An argument of a call, which may be that of an input of this name.
+type Argument = (Option<Arc<str>>, TermId);
+
 /// The position of a term among the terms of its expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TermId(u32);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +131,11 @@ enum Term {
     Choose(TermId, TermId, TermId),
     /// A function of the table with its arguments.
     Call(u16, Vec<TermId>),
+    /// A node type that is called by its name, with arguments for the inputs in their order or by
+    /// name.
+    Node(u32, Vec<Argument>),
+    /// Components of a vector, or an output of a node.
+    Member(TermId, Arc<str>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,23 +162,47 @@ enum Binary {
     Power,
 }
 
-fn checked(text: &str) -> Result<Expression, SettingError> {
-    parse(text).map_err(|error| SettingError::Refused {
+impl Binary {
+    fn is_comparison(self) -> bool {
+        match self {
+            Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual
+            | Self::Greater
+            | Self::GreaterEqual => true,
+            Self::Or
+            | Self::And
+            | Self::Add
+            | Self::Subtract
+            | Self::Multiply
+            | Self::Divide
+            | Self::Modulo
+            | Self::Power => false,
+        }
+    }
+
+    fn is_equality(self) -> bool {
+        matches!(self, Self::Equal | Self::NotEqual)
+    }
+}
+
+fn refused(error: SyntaxError) -> SettingError {
+    SettingError::Refused {
         name: TEXT.into(),
         message: error.message,
         range: Some((error.range.start, error.range.end)),
         hint: error.hint,
-    })
+    }
 }
 
+/// Each input has a type of its own; that of the value follows.
 fn signature(expression: &Expression) -> Signature {
-    let ty = match expression.kind() {
-        Kind::Number => T,
-        Kind::Truth => Type::BOOL.into(),
-    };
-    let sockets = NodeDef::new("", "").generic("T", expression.among());
-    let sockets =
-        expression.inputs.iter().fold(sockets, |def, name| def.input(name.to_string(), T, ""));
+    let ty = if expression.is_truth() { Type::BOOL.into() } else { SocketType::Made };
+    let sockets = expression.inputs.iter().zip(0..).fold(NodeDef::new("", ""), |def, (name, g)| {
+        let def = def.generic("T", Among::Own);
+        def.input(name.to_string(), SocketType::Generic(g), "")
+    });
     sockets_of(&sockets.output("value", ty, ""))
 }
 
@@ -174,20 +211,34 @@ fn details() -> String {
     let mut functions: Vec<&str> = functions::names().collect();
     functions.sort_unstable();
     format!(
-        "Free names in the text are inputs, in order of first appearance; names of functions and \
-         constants cannot be inputs.\n\n\
+        "Free names in the text are inputs, in order of first appearance; names of constants and of \
+         functions of numbers cannot be inputs. The formula becomes nodes in the place of the node, \
+         one for each operator and function: `e/1`, `e/2` and so on for a node `e`, in the order in \
+         which they are computed. What occurs twice is computed once, and of `c ? a : b` only the \
+         value that is chosen; both sides of `&&` and `||` are computed.\n\n\
          Operators, from weakest to strongest: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` \
          `>=`; `+` `-`; `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which is \
          right-associative and binds more strongly than a minus before it: -x^2 is -(x^2). \
-         Comparisons cannot be chained. Conditions are truth values, or numbers, which are true if \
-         they are not 0; truth values count as 0 or 1 in arithmetic. Both sides of `&&`, `||` and \
-         `?:` are computed.\n\n\
-         All inputs have one type, which is also the type of the result, except that a formula \
-         whose value is true or false gives a `bool`. With integers, `/` truncates, and so does a \
-         power with a negative exponent. A number with a point or exponent, or a function that \
-         needs floats, makes the whole formula compute with floats. `%` has the sign of the first \
-         operand, as `fmod` does; `mod` has the sign of the second. `x ^ 2`, `x ^ 3` and `x ^ 4` \
-         are products. `log` of one argument is the natural logarithm. Angles are in radians.\n\n\
+         Comparisons cannot be chained, and give truth values. Conditions are truth values, or \
+         numbers, which are true if they are not 0; truth values count as 0 or 1 in arithmetic. \
+         `%` has the sign of the first operand, as `fmod` does; `mod` has the sign of the second. \
+         `x ^ 2`, `x ^ 3` and `x ^ 4` are products. `log` of one argument is the natural \
+         logarithm. Angles are in radians.\n\n\
+         Each input is of the type that is linked to it. Numbers that are combined with each other \
+         are of one type, the narrowest that holds the inputs among them: `i32`, `i64` (with \
+         floats `f64`), `f32`, `f64`. Integers stay integers: `/` truncates, and so does a power \
+         with a negative exponent. They become floats if they are combined with a number that is \
+         written with a point or exponent, or stand in a function that needs floats. What is \
+         compared may be of another type than the result.\n\n\
+         Vectors are combined component by component, and a number is repeated: `2 * v + w`, \
+         `max(v, 0)`, `c ? v : w`. `==` holds if all components are equal. `v.x` is a component, \
+         `v.zyx` and `v.xy` are vectors of components, with the letters x, y, z, w or r, g, b, a; \
+         `vec3(a, b, c)` and `vec3(v.xy, c)` have these components, `vec3(a)` repeats one. A color \
+         counts as the `vec3` of its channels; `c.a` is its alpha, and `color(r, g, b, a)` a color.\
+         \n\n\
+         A node type is called by its name, with its default settings and its inputs in their order or \
+         by name: `noise.perlin(p, seed: 3)`; an output of several is chosen after a point: \
+         `vector.to_polar(v).angle`.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",
         constants.join(", "),

@@ -51,7 +51,6 @@ use millstream_node::Registry;
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
     math::register(&mut registry);
-    expression::register(&mut registry);
     integer::register(&mut registry);
     boolean::register(&mut registry);
     compare::register(&mut registry);
@@ -71,5 +70,7 @@ pub fn registry() -> Registry {
     string::register(&mut registry);
     table::register(&mut registry);
     vector::register(&mut registry);
+    // Last: it calls the others.
+    expression::register(&mut registry);
     registry
 }

@@ -183,13 +183,14 @@ fn type_text(signature: &Signature, ty: SocketType) -> String {
         SocketType::Exact(ty) => ty.to_string(),
         SocketType::Generic(g) => signature.generics[g as usize].name.to_string(),
         SocketType::ListOf(g) => format!("list<{}>", signature.generics[g as usize].name),
+        SocketType::Made => "as computed".to_string(),
     }
 }
 
 fn among_text(among: Among) -> String {
     match among {
         Among::These(types) => types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", "),
-        Among::Any | Among::AnyOr(_) => "any type".to_string(),
+        Among::Any | Among::AnyOr(_) | Among::Own => "any type".to_string(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Arithmetic and elementary functions on numbers and vectors, lane by lane.
 //!
 //! Sockets are generic: `f32`, `f64` and vectors everywhere, `i32` and `i64` where integers make
-//! sense. Functions that are shared with other families and with `math.expression` are defined here
-//! too.
+//! sense.
 
 mod arithmetic;
 mod powers;
@@ -16,8 +15,6 @@ use millstream_node::Registry;
 
 pub(crate) use arithmetic::floored_modulo;
 pub use arithmetic::safe_divide;
-pub(crate) use ranges::{ping_pong, smooth_maximum, smooth_minimum, snap, step, wrap};
-pub(crate) use trigonometry::{degrees, radians};
 
 /// Adds the family.
 pub fn register(registry: &mut Registry) {

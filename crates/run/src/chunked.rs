@@ -253,7 +253,8 @@ fn by_regions(
 /// The time that it takes: regions are looked for again in each evaluation, forms are made once.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, threads| {
-        let fused = columns(cells) * size.instructions * 0.15 / threads;
+        let instructions = size.instructions + 2.0 * size.choices;
+        let fused = columns(cells) * instructions * 0.15 / threads;
         300.0 + size.calls * 50.0 + fused + size.functions(cells)
     },
     make: |size| 5_000.0 + size.instructions * 400.0,

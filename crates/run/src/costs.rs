@@ -82,7 +82,9 @@ pub(crate) struct Size {
     pub(crate) calls: f64,
     /// The instructions of all forms.
     pub(crate) instructions: f64,
-    /// The number of calls that are no forms.
+    /// The number of choices among lanes.
+    pub(crate) choices: f64,
+    /// The number of other calls.
     pub(crate) others: f64,
 }
 
@@ -93,12 +95,14 @@ impl Size {
     }
 
     fn new(plan: &Plan) -> Self {
-        let mut size = Self { calls: 0.0, instructions: 0.0, others: 0.0 };
+        let mut size = Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0 };
         for step in plan.steps.as_slice() {
             let StepOp::Call(id) = step.op else { continue };
             size.calls += 1.0;
-            match &plan.instances[id].kernel {
+            let instance = &plan.instances[id];
+            match &instance.kernel {
                 Kernel::Form(form) => size.instructions += form.insts.len() as f64,
+                Kernel::Choose if instance.is_lane_choice() => size.choices += 1.0,
                 Kernel::Function(_)
                 | Kernel::Read { .. }
                 | Kernel::Pass
@@ -119,7 +123,9 @@ impl Size {
     /// Nanoseconds of an evaluation step by step: a time for each call, and one for each element of
     /// each column.
     pub(crate) fn step_by_step(self, cells: f64) -> f64 {
-        let apart = columns(cells) * (self.calls - self.others) * 0.6;
+        let forms = self.calls - self.others - self.choices;
+        // The cells of each arm are told apart and gathered.
+        let apart = columns(cells) * (forms * 0.6 + self.choices * 25.0);
         self.calls * 35.0 + apart + self.functions(cells)
     }
 

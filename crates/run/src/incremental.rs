@@ -139,7 +139,7 @@ impl Incremental {
 
     /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still
     /// there.
-    pub fn rename_paths<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
+    pub fn rename_paths(&mut self, renamed: impl Fn(&str) -> Option<String>) {
         let memo = self.plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
         if let Some(memo) = memo {
             memo.rename(renamed);

@@ -1,11 +1,12 @@
 //! Graphs built in code from nodes of a registry, with conversions inserted.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use millstream_base::{Type, Value};
 use millstream_ir::{Graph, GraphInput, GraphOutput, PathId, Paths, Source};
 use millstream_node::signature::InputFact;
-use millstream_node::{Instance, NodeDef, Registry, Settings, convert};
+use millstream_node::{Instance, NetworkParts, NodeDef, Part, Registry, Settings, convert};
 use serde_json::Value as Json;
 
 /// A graph under construction. All links have equal types at both ends.
@@ -17,6 +18,29 @@ pub struct Sketch<'r> {
     n_calls: usize,
     /// The enclosing groups of new nodes.
     parents: Vec<PathId>,
+}
+
+impl NetworkParts for Sketch<'_> {
+    type Value = Source;
+    type Error = Infallible;
+
+    fn constant(&mut self, value: &Value) -> Source {
+        Source::first(self.graph.add_const(value.clone()))
+    }
+
+    fn call(&mut self, part: &Part, inputs: &[Source]) -> Result<Source, Infallible> {
+        let slots = part.instance.inputs.iter();
+        let links: Vec<Source> = inputs
+            .iter()
+            .zip(slots)
+            .map(|(source, slot)| self.converted(*source, slot.ty))
+            .collect();
+        Ok(self.call_instance(&part.instance, &links)[0])
+    }
+
+    fn output(&mut self, call: &Source, _: &Part, output: usize) -> Source {
+        Source { node: call.node, output: output as u32 }
+    }
 }
 
 impl<'r> Sketch<'r> {
@@ -148,7 +172,15 @@ impl<'r> Sketch<'r> {
             .zip(&instance.inputs)
             .map(|(source, slot)| self.converted(*source, slot.ty))
             .collect();
-        Ok(self.call_instance(&Arc::new(instance), &links))
+        let Some(network) = instance.network.clone() else {
+            return Ok(self.call_instance(&Arc::new(instance), &links));
+        };
+        self.enter_group(&instance.name().replace('.', "_"));
+        let Ok(outputs) = network.make(&links, self);
+        let outputs = outputs.into_iter().zip(&instance.outputs);
+        let outputs = outputs.map(|(source, slot)| self.converted(source, slot.ty)).collect();
+        self.leave_group();
+        Ok(outputs)
     }
 
     /// Adds a call of an instance whose inputs have the types of the links; returns all outputs.

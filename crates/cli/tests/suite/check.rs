@@ -39,11 +39,11 @@ fn the_interface_is_shown() {
     expect_seen(
         &["check", "examples/echo.mill.json"],
         expect![[r#"
-            examples/echo.mill.json: ok, 6 nodes, 10 steps in the plan
+            examples/echo.mill.json: ok, 6 nodes, 34 steps in the plan
               input delay: f64 = 0.6, from 0  (from each echo to the next, in s)
               input decay: f64 = 0.6  (how much weaker each echo is)
               output heard: f64
-              needs time for output heard: heard <- pulse <- time
+              needs time for output heard: heard/4 <- pulse/8 <- pulse/1 <- time
         "#]],
     );
 }

@@ -106,20 +106,20 @@ fn a_missing_feature_is_told_with_its_flag() {
     expect_seen(
         &["run", ECHO],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: output `heard` needs time, which the request does not provide (read by heard <- pulse <- time)
-          help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
-    "#]],
+            exit code 2
+            stderr:
+            error: output `heard` needs time, which the request does not provide (read by heard/4 <- pulse/8 <- pulse/1 <- time)
+              help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
+        "#]],
     );
     expect_seen(
         &["run", "examples/tone_curve.mill.json"],
         expect![[r#"
             exit code 2
             stderr:
-            error: output `linear` needs index, which the request does not provide (read by linear <- index)
+            error: output `linear` needs index, which the request does not provide (read by linear/3 <- linear/2 <- index)
               help: give a number of elements, --count 100, or a column, --in NAME=@FILE
-            error: output `srgb` needs index, which the request does not provide (read by curve <- is_dark <- linear <- index)
+            error: output `srgb` needs index, which the request does not provide (read by curve <- is_dark <- linear/3 <- linear/2 <- index)
               help: give a number of elements, --count 100, or a column, --in NAME=@FILE
         "#]],
     );

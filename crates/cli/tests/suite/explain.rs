@@ -19,25 +19,55 @@ fn each_node_is_explained() {
             time = context.time()
                 contextual, along time, needs time
                 runs once per moment; again when time changes
-            pulse = math.expression{text: "t < 0 ? 0 : exp(-6 * t) * sin(8 * tau * t)"}(t: time)
+            pulse/1 = compare.less(a: time, b: 0.0)
                 contextual, along time, needs time
                 runs once per moment; again when time changes; in region r0
-            back = math.expression{text: "-delay"}(delay: input delay)
+            pulse/2 = math.multiply(a: -6.0, b: time)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            pulse/3 = math.exp(x: pulse/2)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            pulse/4 = math.multiply(a: 8.0, b: 6.283185307179586)
+                static
+                is the constant 50.26548245743669
+            pulse/5 = math.multiply(a: pulse/4, b: time)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            pulse/6 = math.sin(x: pulse/5)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            pulse/7 = math.multiply(a: pulse/3, b: pulse/6)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0
+            pulse/8 = control.switch(condition: pulse/1, false: pulse/7, true: 0.0)
+                contextual, along time, needs time
+                runs once per moment; again when time changes; in region r0, selecting where elements differ
+            back/1 = math.negate(x: input delay)
                 user-input
                 runs once; again when `delay` changes; in region r0
-            echo = time.shift(value: pulse [changes time], by: back)
+            echo = time.shift(value: pulse/8 [changes time], by: back/1)
                 contextual, along time, needs time
-                is replaced by a copy of pulse with the provided value
-            echo_of_echo = time.shift(value: echo [changes time], by: back)
+                is replaced by a copy of pulse/8 with the provided value
+            echo_of_echo = time.shift(value: echo [changes time], by: back/1)
                 contextual, along time, needs time
-                is replaced by a copy of pulse with the provided value
-            heard = math.expression{text: "pulse + decay * (echo + decay * again)"}(pulse: pulse, decay: input decay, echo: echo, again: echo_of_echo)
+                is replaced by a copy of pulse/8 with the provided value
+            heard/1 = math.multiply(a: input decay, b: echo_of_echo)
+                contextual, along time, needs time
+                runs once per moment; again when `delay`, `decay` or time changes; in region r0
+            heard/2 = math.add(a: echo, b: heard/1)
+                contextual, along time, needs time
+                runs once per moment; again when `delay`, `decay` or time changes; in region r0
+            heard/3 = math.multiply(a: input decay, b: heard/2)
+                contextual, along time, needs time
+                runs once per moment; again when `delay`, `decay` or time changes; in region r0
+            heard/4 = math.add(a: pulse/8, b: heard/3)
                 contextual, along time, needs time
                 runs once per moment; again when `delay`, `decay` or time changes; in region r0
 
-            output heard: f64 = heard
-            region r0 runs as one: pulse, back, heard; leaving it: heard
-            6 nodes: 4 in the plan, 2 simplified away
+            output heard: f64 = heard/4
+            region r0 runs as one: pulse/1, pulse/2, pulse/3, pulse/5, pulse/6, pulse/7, pulse/8, back/1, heard/1, heard/2, heard/3, heard/4; leaving it: heard/4
+            16 nodes: 13 in the plan, 1 constant, 2 simplified away
         "#]],
     );
 }
@@ -105,17 +135,31 @@ fn pictures_are_whole() {
     assert!(dot.starts_with("digraph {") && dot.ends_with("}\n"));
     assert!(dot.contains("subgraph \"cluster/r0./area2\""), "{dot}");
     assert!(dot.contains("label=\"region r0\""), "{dot}");
-    assert_eq!(svg.matches("<title>region r0: 6 nodes run as one</title>").count(), 1, "{svg}");
+    assert_eq!(svg.matches("<title>region r0: 13 nodes run as one</title>").count(), 1, "{svg}");
 }
 
 #[test]
 fn regions_are_told_with_what_leaves_them() {
     let text = seen(&["explain", TRIANGLE]);
-    let line = "region r0 runs as one: ab, ac, bc, s, area2/p, root; leaving it: root\n";
-    assert!(text.contains(line), "{text}");
+    let nodes = [
+        "ab",
+        "ac",
+        "bc",
+        "s/1",
+        "s/2",
+        "s/3",
+        "area2/p/1",
+        "area2/p/2",
+        "area2/p/3",
+        "area2/p/4",
+        "area2/p/5",
+        "area2/p/6",
+        "root",
+    ];
+    let line = format!("region r0 runs as one: {}; leaving it: root\n", nodes.join(", "));
+    assert!(text.contains(&line), "{text}");
     assert!(text.contains("; in region r0\n"), "{text}");
     let json = json(&["explain", TRIANGLE, "--format", "json"]);
-    let nodes = ["ab", "ac", "bc", "s", "area2/p", "root"];
     let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "leaves": ["root"] }]);
     assert_eq!(json["regions"], expected);
     let root = json["nodes"].as_array().and_then(|nodes| nodes.last()).expect("nodes");
@@ -158,11 +202,11 @@ fn flags_of_a_run_need_one() {
     expect_seen(
         &["explain", "examples/echo.mill.json", "--run"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: output `heard` needs time, which the request does not provide (read by heard <- pulse <- time)
-          help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
-    "#]],
+            exit code 2
+            stderr:
+            error: output `heard` needs time, which the request does not provide (read by heard/4 <- pulse/8 <- pulse/1 <- time)
+              help: give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12
+        "#]],
     );
 }
 

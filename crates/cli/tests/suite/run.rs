@@ -268,12 +268,12 @@ fn stats_tell_what_ran() {
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     // One element of 256 is dark: 0.
-    assert_eq!(row("dark ")[1..4], ["math.expression", "1", "1"]);
-    assert_eq!(row("bright ")[1..4], ["math.expression", "1", "255"]);
+    assert_eq!(row("dark/1 ")[1..4], ["math.multiply", "1", "1"]);
+    assert_eq!(row("bright/2 ")[1..4], ["math.power", "1", "255"]);
     assert!(log.contains("first time"));
     assert!(log.lines().last().is_some_and(|line| line.contains("nodes ran")));
     let json = json(&["run", TRIANGLE, "--stats", "--format", "json"]);
-    assert_eq!(json["log"].as_array().map(Vec::len), Some(6));
+    assert_eq!(json["log"].as_array().map(Vec::len), Some(13));
     assert_eq!(json["log"][0]["runs"], 1);
 }
 

@@ -10,21 +10,18 @@ use millstream_ir::graph::InstanceId;
 use millstream_node::{Instance, SettingValue};
 use rustc_hash::FxHasher;
 
-/// The first equal instance of each instance.
-pub(super) struct Canonical(Vec<InstanceId>);
+/// The first equal instance of each instance, and whether it commutes.
+pub(super) struct Canonical(Vec<(InstanceId, bool)>);
 
 impl Canonical {
     pub(super) fn new(instances: &Arena<InstanceId, Arc<Instance>>) -> Self {
-        let mut known: HashTable<InstanceId> = HashTable::with_capacity(instances.len());
-        let hash = |id: &InstanceId| hash_of(&instances[*id]);
+        let mut known: HashTable<(InstanceId, bool)> = HashTable::with_capacity(instances.len());
+        let hash = |(id, _): &(InstanceId, bool)| hash_of(&instances[*id]);
         let first = |(id, instance): (InstanceId, &Arc<Instance>)| {
-            let equal = |other: &InstanceId| instances[*other].does_same(instance);
-            match known.entry(hash(&id), equal, hash) {
+            let equal = |(other, _): &(InstanceId, bool)| instances[*other].does_same(instance);
+            match known.entry(hash_of(instance), equal, hash) {
                 Entry::Occupied(entry) => *entry.get(),
-                Entry::Vacant(room) => {
-                    room.insert(id);
-                    id
-                }
+                Entry::Vacant(room) => *room.insert((id, instance.commutes())).get(),
             }
         };
         Self(instances.iter().map(first).collect())
@@ -32,7 +29,13 @@ impl Canonical {
 
     #[inline]
     pub(super) fn of(&self, id: InstanceId) -> InstanceId {
-        self.0[id.index()]
+        self.0[id.index()].0
+    }
+
+    /// Whether exchanging the first two inputs of a node of the instance changes nothing.
+    #[inline]
+    pub(super) fn commutes(&self, id: InstanceId) -> bool {
+        self.0[id.index()].1
     }
 }
 

@@ -1,7 +1,8 @@
 //! Merge nodes with the same operation and inputs, also across expanded groups.
 //!
 //! Requires: nothing. Establishes: among the nodes that outputs read, no two static or contextual
-//! nodes have equal instances and equal inputs, and no two constants are equal. Stateful and device
+//! nodes have equal instances and equal inputs (in any order, if the instance commutes bit for
+//! bit), and no two constants are equal. Stateful and device
 //! nodes are not merged. The remaining node has the path of the first one. Cost: one sweep with a
 //! hash table.
 
@@ -10,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use millstream_base::diagnostics::Diagnostics;
-use millstream_ir::{Graph, NodeId, Op};
+use millstream_ir::{Graph, NodeId, Op, Source};
 use millstream_node::Class;
 use rustc_hash::FxHasher;
 
@@ -73,7 +74,10 @@ fn op(graph: &Graph, canonical: &Canonical, id: NodeId) -> Op {
 fn hash_of(graph: &Graph, canonical: &Canonical, id: NodeId) -> u64 {
     let mut state = FxHasher::default();
     op(graph, canonical, id).hash(&mut state);
-    for link in graph.inputs_of(id) {
+    let links = graph.inputs_of(id);
+    let (first, others) = in_order(graph, canonical, id, links);
+    first.hash(&mut state);
+    for link in others {
         link.hash(&mut state);
     }
     state.finish()
@@ -81,5 +85,23 @@ fn hash_of(graph: &Graph, canonical: &Canonical, id: NodeId) -> u64 {
 
 #[inline]
 fn is_equal(graph: &Graph, canonical: &Canonical, a: NodeId, b: NodeId) -> bool {
-    op(graph, canonical, a) == op(graph, canonical, b) && graph.inputs_of(a) == graph.inputs_of(b)
+    let inputs_of = |id| in_order(graph, canonical, id, graph.inputs_of(id));
+    op(graph, canonical, a) == op(graph, canonical, b) && inputs_of(a) == inputs_of(b)
+}
+
+/// The first two inputs, in the same order if exchanging them changes nothing, and the others.
+#[inline]
+fn in_order<'l>(
+    graph: &Graph,
+    canonical: &Canonical,
+    id: NodeId,
+    links: &'l [Source],
+) -> (Option<[Source; 2]>, &'l [Source]) {
+    match (graph.op(id), links) {
+        (Op::Call(instance), [a, b, others @ ..]) if b < a && canonical.commutes(instance) => {
+            (Some([*b, *a]), others)
+        }
+        (_, [a, b, others @ ..]) => (Some([*a, *b]), others),
+        (_, others) => (None, others),
+    }
 }

@@ -146,23 +146,53 @@ fn nodes_that_read_the_context_or_fail_do_not_fold() {
 }
 
 #[test]
+fn exchanged_inputs_merge_where_that_changes_no_bit() {
+    check(
+        merge_duplicates,
+        "n0 = input x: f32 = 0.0
+         n1 = input y: f32 = 0.0
+         n2 = math.add n0 n1 # sum
+         n3 = math.add n1 n0 # sum again
+         n4 = math.subtract n0 n1
+         n5 = math.subtract n1 n0
+         n6 = math.minimum n2 n4
+         n7 = math.minimum n4 n3
+         n8 = math.multiply_add n6 n5 n7
+         n9 = math.multiply_add n5 n7 n6
+         n10 = compare.equal n8 n9
+         output n10",
+        &expect![[r#"
+            n0 = input x: f32 = 0.0
+            n1 = input y: f32 = 0.0
+            n2 = math.add n0 n1  # sum
+            n4 = math.subtract n0 n1
+            n5 = math.subtract n1 n0
+            n6 = math.minimum n2 n4
+            n8 = math.multiply_add n6 n5 n6
+            n10 = compare.equal n8 n8
+            output n10
+        "#]],
+    );
+}
+
+#[test]
 fn equal_nodes_merge_also_after_their_inputs_merged() {
     check(
         merge_duplicates,
         r#"n0 = input x: f32 = 0.0
          n1 = math.sin n0 # a
          n2 = math.sin n0 # group/a
-         n3 = math.expression{"text": "x + 1"} n1
-         n4 = math.expression{"text": "x + 1"} n2
-         n5 = math.expression{"text": "x + 2"} n2
+         n3 = math.wave{"shape": "sawtooth"} n1
+         n4 = math.wave{"shape": "sawtooth"} n2
+         n5 = math.wave n2
          n6 = math.add n3 n4
          n7 = math.add n6 n5
          output n7"#,
         &expect![[r#"
             n0 = input x: f32 = 0.0
             n1 = math.sin n0  # a
-            n3 = math.expression{"text": "x + 1"} n1
-            n5 = math.expression{"text": "x + 2"} n1
+            n3 = math.wave{"shape": "sawtooth"} n1
+            n5 = math.wave n1
             n6 = math.add n3 n3
             n7 = math.add n6 n5
             output n7

@@ -16,10 +16,18 @@ fn groups_are_expanded_and_keep_their_paths() {
         n3 = vector.distance n0 n1  # ab
         n4 = vector.distance n0 n2  # ac
         n5 = vector.distance n1 n2  # bc
-        n6 = math.expression{"text": "(x + y + z) / 2"} n3 n4 n5  # s
-        n7 = math.expression{"text": "s * (s - x) * (s - y) * (s - z)"} n6 n3 n4 n5  # area2/p
-        n8 = math.sqrt n7  # root
-        output area n8
+        n6 = const 2.0
+        n7 = math.add n3 n4  # s/1
+        n8 = math.add n7 n5  # s/2
+        n9 = math.divide n8 n6  # s/3
+        n10 = math.subtract n9 n3  # area2/p/1
+        n11 = math.multiply n9 n10  # area2/p/2
+        n12 = math.subtract n9 n4  # area2/p/3
+        n13 = math.multiply n11 n12  # area2/p/4
+        n14 = math.subtract n9 n5  # area2/p/5
+        n15 = math.multiply n13 n14  # area2/p/6
+        n16 = math.sqrt n15  # root
+        output area n16
     "#]]
     .assert_eq(&after(Phase::Lower, HERON));
 }

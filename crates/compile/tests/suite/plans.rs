@@ -37,17 +37,25 @@ fn shown(plan: &Plan) -> String {
 
 #[test]
 fn a_plan_knows_class_depth_and_users_of_each_step() {
-    expect![[r"
+    expect![[r#"
         s0 = a [] user-input, needs [], depth 0, 2 users
         s1 = b [] user-input, needs [], depth 0, 2 users
         s2 = c [] user-input, needs [], depth 0, 2 users
         s3 = vector.distance [s0 s1] user-input, needs [], depth 1, 2 users, local
         s4 = vector.distance [s0 s2] user-input, needs [], depth 1, 2 users, local
         s5 = vector.distance [s1 s2] user-input, needs [], depth 1, 2 users, local
-        s6 = math.expression [s3 s4 s5] user-input, needs [], depth 2, 1 users, local
-        s7 = math.expression [s6 s3 s4 s5] user-input, needs [], depth 3, 1 users, local
-        s8 = math.sqrt [s7] user-input, needs [], depth 4, 1 users
-    "]]
+        s6 = 2.0 [] static, needs [], depth 0, 1 users
+        s7 = math.add [s3 s4] user-input, needs [], depth 2, 1 users, local
+        s8 = math.add [s7 s5] user-input, needs [], depth 3, 1 users, local
+        s9 = math.divide [s8 s6] user-input, needs [], depth 4, 4 users, local
+        s10 = math.subtract [s9 s3] user-input, needs [], depth 5, 1 users, local
+        s11 = math.multiply [s9 s10] user-input, needs [], depth 6, 1 users, local
+        s12 = math.subtract [s9 s4] user-input, needs [], depth 5, 1 users, local
+        s13 = math.multiply [s11 s12] user-input, needs [], depth 7, 1 users, local
+        s14 = math.subtract [s9 s5] user-input, needs [], depth 5, 1 users, local
+        s15 = math.multiply [s13 s14] user-input, needs [], depth 8, 1 users, local
+        s16 = math.sqrt [s15] user-input, needs [], depth 9, 1 users
+    "#]]
     .assert_eq(&shown(&plan(HERON)));
 }
 

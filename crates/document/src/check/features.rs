@@ -23,7 +23,9 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
         for node in &body.nodes {
             let CheckedKind::Call(instance) = &node.kind else { continue };
             let at = At::group(&body.name).part(Part::Node(&node.name));
-            for (is_argument, name, ty) in named_features(instance) {
+            let parts = instance.network.iter().flat_map(|network| &network.parts);
+            let all = parts.map(|part| &part.instance).chain([instance]);
+            for (is_argument, name, ty) in all.flat_map(|instance| named_features(instance)) {
                 let first = firsts
                     .entry((is_argument, name))
                     .or_insert_with(|| First { ty, path: at.path() });

@@ -307,7 +307,7 @@ pub(super) fn socket_at<'n>(at: At<'n>, socket: &'n str) -> At<'n> {
 fn form_of_socket(socket: &Socket) -> String {
     match socket.ty {
         SocketType::Exact(ty) => form_of(ty),
-        SocketType::Generic(_) => form_of(Type::F32),
+        SocketType::Generic(_) | SocketType::Made => form_of(Type::F32),
         SocketType::ListOf(_) => "a list".into(),
     }
 }

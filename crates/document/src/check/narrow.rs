@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::convert::{convertible, narrows};
-use millstream_node::{signature::SocketType, signature::Widths};
+use millstream_node::signature::{Among, SocketType, Widths};
 
 use super::error::CheckError;
 use super::links::socket_at;
@@ -38,6 +38,12 @@ impl Typing<'_, '_> {
         }
     }
 
+    /// Whether the newest format takes any type in a socket for which format 1 makes it `f32`.
+    pub(super) fn is_made_new(&self, shape: &Shape, socket: SocketType) -> bool {
+        let SocketType::Generic(g) = socket else { return false };
+        self.widths == Widths::First && shape.signature.generics[usize::from(g)].among == Among::Own
+    }
+
     /// Tells of the links of a call that narrow, and finds those that the newest format would not.
     pub(super) fn narrowed(&mut self, node: u32, shape: &Shape, entry: u32) {
         let instance = Arc::clone(&self.instances.entry(entry).instance);
@@ -56,15 +62,17 @@ impl Typing<'_, '_> {
             socket_before = Some(input.socket);
             let from = self.given_type(self.links.slots[slot]);
             let Some(from) = from.filter(|_| !self.links.is_delayed(slot)) else { continue };
-            if !narrows(from, input.ty) {
+            let socket = &shape.signature.inputs[input.socket as usize];
+            let is_new = self.is_made_new(shape, socket.ty) && from != input.ty;
+            if !narrows(from, input.ty) && !is_new {
                 continue;
             }
-            let socket = &shape.signature.inputs[input.socket as usize];
             let is_old = match (socket.ty, &newest) {
                 (SocketType::Generic(g), Some(newest)) => {
                     newest[usize::from(g)] != instance.generics[usize::from(g)]
                 }
-                (SocketType::Exact(_) | SocketType::ListOf(_), _) | (_, None) => false,
+                (SocketType::Exact(_) | SocketType::ListOf(_) | SocketType::Made, _)
+                | (_, None) => false,
             };
             if is_old {
                 self.conversions.push(Conversion {

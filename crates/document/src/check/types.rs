@@ -65,11 +65,12 @@ impl<'d> NodeDefs<'d> {
 }
 
 /// What is known of the inputs of a node before its types are found, and the generics of inputs
-/// that are linked, and of those whose type is unknown.
+/// whose type is unknown.
 pub(super) struct Facts<'d> {
     pub(super) facts: Vec<(usize, InputFact<'d>)>,
-    linked: SmallVec<[u8; 4]>,
-    unknown: SmallVec<[u8; 4]>,
+    /// For each generic whether something is linked to it.
+    linked: Vec<bool>,
+    unknown: SmallVec<[u16; 4]>,
 }
 
 /// The types that a socket takes, and what messages call it.
@@ -296,8 +297,8 @@ impl<'d> Typing<'d, '_> {
     pub(super) fn facts(&self, node: u32, shape: &Shape, arities: &[u16]) -> Facts<'d> {
         let slots = self.links.of_node(node);
         let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());
-        let mut unknown: SmallVec<[u8; 4]> = SmallVec::new();
-        let mut linked: SmallVec<[u8; 4]> = SmallVec::new();
+        let mut unknown: SmallVec<[u16; 4]> = SmallVec::new();
+        let mut linked = vec![false; shape.signature.generics.len()];
         let sockets = arities
             .iter()
             .enumerate()
@@ -305,7 +306,7 @@ impl<'d> Typing<'d, '_> {
         for (slot, socket) in slots.zip(sockets) {
             let given = self.links.slots[slot];
             let generic = match shape.signature.inputs[socket].ty {
-                SocketType::Exact(_) => None,
+                SocketType::Exact(_) | SocketType::Made => None,
                 SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
             };
             if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
@@ -315,7 +316,9 @@ impl<'d> Typing<'d, '_> {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
                     facts.push((socket, InputFact::Linked(ty)));
-                    linked.extend(generic);
+                    if let Some(g) = generic {
+                        linked[g as usize] = true;
+                    }
                 }
                 (Given::Default, None) => {}
                 (Given::Input(_) | Given::Node { .. } | Given::Broken, None) => {
@@ -356,11 +359,12 @@ impl<'d> Typing<'d, '_> {
         if !all_fit || has_unknown {
             return Err(self.partly(node, shape, &generics, &unknown));
         }
-        let by_links = (0..shape.signature.generics.len()).all(|g| linked.contains(&(g as u8)));
+        let by_links = linked.iter().all(|is_linked| *is_linked);
         let narrows = facts.iter().any(|(socket, fact)| match fact {
             InputFact::Linked(from) => {
-                let to = shape.signature.inputs[*socket].ty.resolve(&generics);
-                to.is_ok_and(|to| narrows(*from, to))
+                let ty = shape.signature.inputs[*socket].ty;
+                let is_new = self.is_made_new(shape, ty);
+                ty.resolve(&generics).is_ok_and(|to| narrows(*from, to) || is_new && *from != to)
             }
             InputFact::Literal(_) => false,
         });
@@ -409,9 +413,10 @@ impl<'d> Typing<'d, '_> {
     }
 
     /// The types of outputs that do not depend on unknown generics.
-    fn partly(&mut self, node: u32, shape: &Shape, generics: &[Type], unknown: &[u8]) -> Typed {
+    fn partly(&mut self, node: u32, shape: &Shape, generics: &[Type], unknown: &[u16]) -> Typed {
         let ty = |socket: SocketType| match socket {
             SocketType::Exact(ty) => Some(ty),
+            SocketType::Made => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => {
                 let known = (g as usize) < generics.len() && !unknown.contains(&g);
                 known.then(|| socket.resolve(generics).ok()).flatten()
@@ -429,13 +434,13 @@ impl<'d> Typing<'d, '_> {
         shape: &Shape,
         generics: &[Type],
         arities: &[u16],
-        unknown: &[u8],
+        unknown: &[u16],
     ) -> bool {
         let mut all_fit = true;
         let mut slot = self.links.of_node(node).start;
         for (socket, arity) in shape.signature.inputs.iter().zip(arities) {
             let open = match socket.ty {
-                SocketType::Exact(_) => false,
+                SocketType::Exact(_) | SocketType::Made => false,
                 SocketType::Generic(g) | SocketType::ListOf(g) => unknown.contains(&g),
             };
             let to = socket.ty.resolve(generics).ok().filter(|_| !open);

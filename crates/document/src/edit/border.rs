@@ -175,7 +175,7 @@ impl Editor {
         if signature.resolve(&after).ok().as_ref() != Some(&generics) {
             let is_exact = |at: usize| match signature.inputs[before[at].0].ty {
                 SocketType::Exact(_) => true,
-                SocketType::Generic(_) | SocketType::ListOf(_) => false,
+                SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made => false,
             };
             literals.retain(|(at, ..)| is_exact(*at));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::repeat::COUNT;
-use millstream_node::{Settings, Signature};
+use millstream_node::{NodeDef, Settings, Signature};
 use millstream_node::{signature::InputFact, signature::SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,12 +20,17 @@ pub(super) type Known = FxHashMap<u32, Vec<Option<Type>>>;
 impl Editor {
     /// The sockets of a node, if its type is known and its settings are valid.
     pub(super) fn signature(&self, node: &Node) -> Option<Signature> {
+        let (def, settings) = self.settings(node)?;
+        def.signature(&settings).ok().map(std::borrow::Cow::into_owned)
+    }
+
+    /// The node type of a node, with its settings.
+    fn settings(&self, node: &Node) -> Option<(&Arc<NodeDef>, Settings)> {
         let NodeKind::Type(ty) = &node.kind else { return None };
         let def = self.registry.get(ty)?;
         let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
         let type_named = |name: &str| self.registry.type_named(name);
-        let settings = Settings::read(&def.settings, given, &type_named).ok()?;
-        def.signature(&settings).ok().map(std::borrow::Cow::into_owned)
+        Some((def, Settings::read(&def.settings, given, &type_named).ok()?))
     }
 
     /// The names of a node's inputs, if they are known.
@@ -143,7 +148,7 @@ impl Editor {
                 let signature = self.signature(node)?;
                 let exact = signature.outputs.iter().map(|output| match output.ty {
                     SocketType::Exact(ty) => Some(ty),
-                    SocketType::Generic(_) | SocketType::ListOf(_) => None,
+                    SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made => None,
                 });
                 let exact: Vec<Option<Type>> = exact.collect();
                 exact.iter().all(Option::is_some).then_some(exact)
@@ -181,6 +186,12 @@ impl Editor {
             }
         }
         let Ok(generics) = signature.resolve(&facts) else { return unknown };
+        if signature.outputs.iter().any(|output| output.ty == SocketType::Made) {
+            let Some((def, settings)) = self.settings(node) else { return unknown };
+            let made = def.instantiate(settings, generics, &vec![1; signature.inputs.len()]);
+            let Ok(made) = made else { return unknown };
+            return made.outputs.iter().map(|output| Some(output.ty)).collect();
+        }
         signature.outputs.iter().map(|output| output.ty.resolve(&generics).ok()).collect()
     }
 }
@@ -188,6 +199,6 @@ impl Editor {
 fn is_exact(ty: SocketType) -> bool {
     match ty {
         SocketType::Exact(_) => true,
-        SocketType::Generic(_) | SocketType::ListOf(_) => false,
+        SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made => false,
     }
 }

@@ -401,7 +401,7 @@ impl WrittenInstance {
         let fits = generics.len() == signature.generics.len()
             && generics.iter().zip(&signature.generics).all(|(ty, generic)| match generic.among {
                 Among::These(types) => types.contains(ty),
-                Among::Any | Among::AnyOr(_) => true,
+                Among::Any | Among::AnyOr(_) | Among::Own => true,
             });
         if !fits {
             return Err(BinaryError::damaged(format!("types of `{name}`")));

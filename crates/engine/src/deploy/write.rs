@@ -243,11 +243,11 @@ impl<'a, 'g> Writer<'a, 'g> {
             }
         }
         let generic = |i: usize| match signature.inputs[instance.inputs[i].socket as usize].ty {
-            SocketType::Exact(_) => None,
+            SocketType::Exact(_) | SocketType::Made => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
         };
         // Generics that a link decides.
-        let mut decided: Vec<u8> = Vec::new();
+        let mut decided: Vec<u16> = Vec::new();
         for (i, link) in links.iter().enumerate() {
             if self.graph.constant_of(link.node).is_none() {
                 decided.extend(generic(i));

@@ -66,7 +66,13 @@ impl Live for Cached {
     }
 
     fn moved(&mut self, moves: &Moves) {
-        self.0.rename_paths(|path| moves.get(path).map(String::as_str));
+        self.0.rename_paths(|path| {
+            let is_moved = moves.get(path).cloned();
+            // The parts of a network move with their node.
+            let (node, part) = path.rsplit_once('/').unwrap_or((path, ""));
+            let is_part = part.starts_with(|c: char| c.is_ascii_digit());
+            is_moved.or_else(|| Some(format!("{}/{part}", moves.get(node).filter(|_| is_part)?)))
+        });
     }
 
     fn returned(&mut self, plan: &Arc<Plan>) {

@@ -17,6 +17,7 @@ mod carried;
 mod follow;
 mod look;
 mod moved;
+mod networks;
 mod parts;
 mod queue;
 mod renew;
@@ -44,6 +45,7 @@ use millstream_run::live::{LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use networks::LiveNetwork;
 use rounds::Way;
 use scoped::Scoped;
 use stateful::StatefulNode;
@@ -66,6 +68,8 @@ pub(super) struct Mirror {
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
     /// Nodes with state, by the use of the body and the slot.
     stateful: FxHashMap<(u32, u32), StatefulNode>,
+    /// Nodes whose types are networks, by the use of the body and the slot.
+    networks: FxHashMap<(u32, u32), LiveNetwork>,
     /// Places of nodes with state that are wrong because their delayed input is, which may depend
     /// on them: uses of bodies and slots.
     unfed: FxHashSet<(u32, u32)>,
@@ -86,8 +90,8 @@ pub(super) struct Mirror {
     relinked: Vec<NodeNumber>,
     /// How many nodes are copies.
     n_copies: usize,
-    /// The places of calls that may fail: the use of the body, and the slot.
-    places: FxHashMap<NodeNumber, (u32, u32)>,
+    /// The places of calls that may fail.
+    places: FxHashMap<NodeNumber, PartPlace>,
     checker: NodeChecker,
     /// Literals, defaults and conversions that one call reads and nobody else.
     args: Bits,
@@ -190,6 +194,9 @@ struct RootOutput {
     /// `None` if something it depends on is wrong.
     node: Option<NodeNumber>,
 }
+
+/// The use of a body, the slot there, and the name of the part if the node is a network.
+type PartPlace = ((u32, u32), Option<Arc<str>>);
 
 /// A place that passes values on.
 type Port = (u32, Side);

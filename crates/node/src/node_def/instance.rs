@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use crate::class::Class;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
+use crate::node_def::network::Network;
 use crate::scope::ScopeRule;
 use crate::settings::{SettingValue, Settings};
 use millstream_form::Form;
@@ -97,6 +98,8 @@ pub struct Instance {
     pub output_names: Vec<Arc<str>>,
     /// The kernel.
     pub kernel: Kernel,
+    /// The nodes that lowering puts in the place of each node of the instance, if it is a network.
+    pub network: Option<Arc<Network>>,
     /// The class of the node type itself.
     pub class: Class,
 }
@@ -138,6 +141,16 @@ impl Instance {
             | Kernel::Pass
             | Kernel::Choose
             | Kernel::ReadState(_) => None,
+        }
+    }
+
+    /// Whether exchanging the first two inputs changes no bit of the outputs.
+    pub fn commutes(&self) -> bool {
+        match (self.plain_form(), &self.inputs[..]) {
+            (Some(form), [a, b, ..]) if a.ty == b.ty => {
+                a.ty.lanes().is_some_and(|(_, n)| form.commutes(n as usize))
+            }
+            _ => false,
         }
     }
 

@@ -79,14 +79,16 @@ impl Draws {
         let any = [Type::I32, Type::F32, Type::VEC3, Type::STRING, Type::MAT4, lists];
         let generics = signature.generics.iter().map(|generic| match generic.among {
             Among::These(types) => self.of(types),
-            Among::Any | Among::AnyOr(_) => self.of(&any),
+            Among::Any | Among::AnyOr(_) | Among::Own => self.of(&any),
         });
         let generics = generics.collect();
         let arities: Vec<u16> = (signature.inputs.iter())
             .map(|socket| if socket.multiple { self.below(4) as u16 } else { 1 })
             .collect();
         let instance = def.instantiate(settings, generics, &arities).ok()?;
-        let is_meant = matches!(instance.kernel, Kernel::Function(_)) && def.state.is_none();
+        let is_meant = matches!(instance.kernel, Kernel::Function(_))
+            && def.state.is_none()
+            && instance.network.is_none();
         is_meant.then_some(instance)
     }
 

@@ -1,46 +1,35 @@
-//! The functions and constants of expressions.
+//! The functions and constants of expressions, with the node types that compute them.
 
-use std::sync::LazyLock;
-
-use millstream_base::Lane;
-use millstream_form::{Op, Val};
-
-use crate::{math, mix};
+use millstream_base::Type;
 
 /// A function that can be called in an expression.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) name: &'static str,
+    /// The node type that computes it.
+    pub(super) node: &'static str,
     /// Smallest and largest number of arguments.
     pub(super) arity: (usize, usize),
-    /// The type of its arguments.
-    pub(super) takes: Takes,
-    /// The type of its result.
-    pub(super) gives: Kind,
-    /// The definition.
-    apply: Apply,
+    pub(super) typing: Typing,
 }
 
-/// What a function computes.
-#[derive(Clone, Copy)]
-enum Apply {
-    /// An operation on the arguments.
-    Operation(Op),
-    /// An expression in as many arguments as the arity allows.
-    Composed(for<'b> fn(&[Val<'b>]) -> Val<'b>),
-}
-
-impl Function {
-    /// The value for these arguments, all of one lane that the function takes.
-    pub(super) fn apply<'b>(&self, args: &[Val<'b>]) -> Val<'b> {
-        match self.apply {
-            Apply::Operation(op) => {
-                let to = op.result_lane(args[0].lane());
-                args[0].builder().emit(op, to.expect("the function takes the lane"), args)
-            }
-            Apply::Composed(apply) => apply(args),
-        }
-    }
+/// How the types of the arguments and of the result are related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Typing {
+    /// Arguments and result are of one type.
+    Alike(Takes),
+    /// As [`Alike`](Self::Alike) with all numbers, for any number of arguments: the node joins two.
+    Folded,
+    /// As [`Alike`](Self::Alike) with floats, but the last argument is a single number.
+    Mixed,
+    /// The arguments are floats or vectors, the result is a truth value.
+    Test,
+    /// The sockets of the node tell, in their order.
+    Sockets,
+    /// The argument as this type.
+    Conversion(Type),
+    /// A value of this type from its components: numbers, or vectors that hold several.
+    Components(Type),
 }
 
 /// The numbers that a function accepts.
@@ -48,121 +37,143 @@ impl Function {
 pub(super) enum Takes {
     /// Integers stay integers.
     Numbers,
-    /// The whole expression computes with floats.
+    /// Integers become floats.
     Floats,
 }
 
-/// The type of a term. Numbers and truth values are converted to each other where needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Number,
-    Truth,
+impl Function {
+    /// Whether an input may have the name of the function too.
+    pub(super) fn leaves_name(&self) -> bool {
+        match self.typing {
+            Typing::Alike(_) | Typing::Folded | Typing::Mixed | Typing::Test => false,
+            Typing::Sockets | Typing::Conversion(_) | Typing::Components(_) => true,
+        }
+    }
 }
 
 /// Any number of arguments that fits in the text.
 const MANY: usize = usize::MAX;
 
-const fn number(
+const fn row(
     name: &'static str,
+    node: &'static str,
     arity: (usize, usize),
-    apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
+    typing: Typing,
 ) -> Function {
-    Function {
-        name,
-        arity,
-        takes: Takes::Numbers,
-        gives: Kind::Number,
-        apply: Apply::Composed(apply),
-    }
+    Function { name, node, arity, typing }
 }
 
-const fn float(
-    name: &'static str,
-    n_args: usize,
-    apply: for<'b> fn(&[Val<'b>]) -> Val<'b>,
-) -> Function {
-    Function {
-        name,
-        arity: (n_args, n_args),
-        takes: Takes::Floats,
-        gives: Kind::Number,
-        apply: Apply::Composed(apply),
-    }
+const fn number(name: &'static str, node: &'static str, n_args: usize) -> Function {
+    row(name, node, (n_args, n_args), Typing::Alike(Takes::Numbers))
 }
 
-const fn test(name: &'static str, apply: for<'b> fn(&[Val<'b>]) -> Val<'b>) -> Function {
-    Function {
-        name,
-        arity: (1, 1),
-        takes: Takes::Floats,
-        gives: Kind::Truth,
-        apply: Apply::Composed(apply),
-    }
+const fn float(name: &'static str, node: &'static str, n_args: usize) -> Function {
+    row(name, node, (n_args, n_args), Typing::Alike(Takes::Floats))
 }
 
-fn fold<'b>(x: &[Val<'b>], join: fn(Val<'b>, Val<'b>) -> Val<'b>) -> Val<'b> {
-    x.iter().copied().reduce(join).expect("the function takes at least one argument")
+const fn test(name: &'static str, node: &'static str) -> Function {
+    row(name, node, (1, 1), Typing::Test)
 }
 
-/// Functions of more than one operation.
-const COMPOSED: &[Function] = &[
-    number("clamp", (3, 3), |x| mix::clamp(x[0], x[1], x[2])),
-    float("degrees", 1, |x| math::degrees(x[0])),
-    number("fmod", (2, 2), |x| x[0] % x[1]),
-    float("inverse_mix", 3, |x| mix::inverse_mix(x[0], x[1], x[2])),
-    float("inverse_sqrt", 1, |x| 1 / x[0].sqrt()),
-    test("is_infinite", |x| x[0].abs().eq(f64::INFINITY)),
-    float("lerp", 3, |x| mix::mix(x[0], x[1], x[2])),
-    Function {
-        name: "log",
-        arity: (1, 2),
-        takes: Takes::Floats,
-        gives: Kind::Number,
-        apply: Apply::Composed(|x| if x.len() == 1 { x[0].ln() } else { x[0].ln() / x[1].ln() }),
-    },
-    number("max", (2, MANY), |x| fold(x, |a, b| a.max(b))),
-    number("min", (2, MANY), |x| fold(x, |a, b| a.min(b))),
-    float("mix", 3, |x| mix::mix(x[0], x[1], x[2])),
-    number("mod", (2, 2), |x| math::floored_modulo(x[0], x[1])),
-    float("ping_pong", 2, |x| math::ping_pong(x[0], x[1])),
-    float("radians", 1, |x| math::radians(x[0])),
-    float("reciprocal", 1, |x| 1 / x[0]),
-    number("safe_divide", (2, 2), |x| math::safe_divide(x[0], x[1])),
-    float("smooth_max", 3, |x| math::smooth_maximum(x[0], x[1], x[2])),
-    float("smooth_min", 3, |x| math::smooth_minimum(x[0], x[1], x[2])),
-    float("smootherstep", 3, |x| mix::smootherstep(x[0], x[1], x[2])),
-    float("smoothstep", 3, |x| mix::smoothstep(x[0], x[1], x[2])),
-    float("snap", 2, |x| math::snap(x[0], x[1], x[0].like(0))),
-    number("square", (1, 1), |x| x[0] * x[0]),
-    number("step", (2, 2), |x| math::step(x[0], x[1])),
-    number("wrap", (3, 3), |x| math::wrap(x[0], x[1], x[2])),
-];
+const fn sockets(name: &'static str, node: &'static str, n_args: usize) -> Function {
+    row(name, node, (n_args, n_args), Typing::Sockets)
+}
 
-/// The functions that are one operation each, by the names in the table of operations.
-fn operations() -> impl Iterator<Item = Function> {
-    Op::COMPUTING.iter().filter_map(|op| {
-        let name =
-            op.function().filter(|name| SPECIAL.iter().all(|(special, _)| special != name))?;
-        let is_test = op.result_lane(Lane::F32) == Some(Lane::Bool);
-        Some(Function {
-            name,
-            arity: (op.arity(), op.arity()),
-            takes: if op.takes(Lane::I32) { Takes::Numbers } else { Takes::Floats },
-            gives: if is_test { Kind::Truth } else { Kind::Number },
-            apply: Apply::Operation(*op),
-        })
-    })
+const fn conversion(name: &'static str, node: &'static str, ty: Type) -> Function {
+    row(name, node, (1, 1), Typing::Conversion(ty))
+}
+
+const fn components(name: &'static str, node: &'static str, most: usize, ty: Type) -> Function {
+    row(name, node, (1, most), Typing::Components(ty))
 }
 
 /// All functions but those in [`SPECIAL`], sorted by name.
-pub(super) static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
-    let mut functions: Vec<Function> = COMPOSED.iter().copied().chain(operations()).collect();
-    functions.sort_unstable_by_key(|function| function.name);
-    functions
-});
+pub(super) const FUNCTIONS: &[Function] = &[
+    number("abs", "math.absolute", 1),
+    float("acos", "math.acos", 1),
+    float("acosh", "math.acosh", 1),
+    float("asin", "math.asin", 1),
+    float("asinh", "math.asinh", 1),
+    float("atan", "math.atan", 1),
+    float("atan2", "math.atan2", 2),
+    float("atanh", "math.atanh", 1),
+    conversion("bool", "convert.to_bool", Type::BOOL),
+    float("cbrt", "math.cbrt", 1),
+    float("ceil", "math.ceil", 1),
+    number("clamp", "mix.clamp", 3),
+    components("color", "color.combine", 4, Type::COLOR),
+    float("copysign", "math.copy_sign", 2),
+    float("cos", "math.cos", 1),
+    float("cosh", "math.cosh", 1),
+    sockets("cross", "vector.cross", 2),
+    float("degrees", "math.degrees", 1),
+    sockets("distance", "vector.distance", 2),
+    sockets("dot", "vector.dot", 2),
+    float("erf", "math.erf", 1),
+    float("erfc", "math.erfc", 1),
+    float("exp", "math.exp", 1),
+    float("exp2", "math.exp2", 1),
+    float("exp_m1", "math.exp_m1", 1),
+    conversion("f32", "convert.to_f32", Type::F32),
+    conversion("f64", "convert.to_f64", Type::F64),
+    float("floor", "math.floor", 1),
+    float("fma", "math.fma", 3),
+    number("fmod", "math.modulo", 2),
+    float("fract", "math.fraction", 1),
+    float("gamma", "math.gamma", 1),
+    float("hypot", "math.hypot", 2),
+    conversion("i32", "convert.to_i32", Type::I32),
+    conversion("i64", "convert.to_i64", Type::I64),
+    float("inverse_mix", "mix.inverse_mix", 3),
+    float("inverse_sqrt", "math.inverse_sqrt", 1),
+    test("is_finite", "compare.is_finite"),
+    test("is_infinite", "compare.is_infinite"),
+    test("is_nan", "compare.is_nan"),
+    sockets("length", "vector.length", 1),
+    row("lerp", "mix.mix", (3, 3), Typing::Mixed),
+    float("ln", "math.ln", 1),
+    float("ln_1p", "math.ln_1p", 1),
+    float("ln_gamma", "math.ln_gamma", 1),
+    // Of one argument it is the natural logarithm.
+    row("log", "math.log", (1, 2), Typing::Alike(Takes::Floats)),
+    float("log10", "math.log10", 1),
+    float("log2", "math.log2", 1),
+    sockets("luminance", "color.luminance", 1),
+    row("max", "math.maximum", (2, MANY), Typing::Folded),
+    row("min", "math.minimum", (2, MANY), Typing::Folded),
+    row("mix", "mix.mix", (3, 3), Typing::Mixed),
+    number("mod", "math.floored_modulo", 2),
+    sockets("normalize", "vector.normalize", 1),
+    float("ping_pong", "math.ping_pong", 2),
+    sockets("project", "vector.project", 2),
+    float("radians", "math.radians", 1),
+    float("reciprocal", "math.reciprocal", 1),
+    sockets("reflect", "vector.reflect", 2),
+    float("round", "math.round", 1),
+    float("round_even", "math.round_even", 1),
+    number("safe_divide", "math.safe_divide", 2),
+    number("sign", "math.sign", 1),
+    float("sin", "math.sin", 1),
+    float("sinh", "math.sinh", 1),
+    float("smooth_max", "math.smooth_maximum", 3),
+    float("smooth_min", "math.smooth_minimum", 3),
+    float("smootherstep", "mix.smootherstep", 3),
+    float("smoothstep", "mix.smoothstep", 3),
+    float("snap", "math.snap", 2),
+    float("sqrt", "math.sqrt", 1),
+    number("square", "math.square", 1),
+    number("step", "math.step", 2),
+    float("tan", "math.tan", 1),
+    float("tanh", "math.tanh", 1),
+    float("trunc", "math.truncate", 1),
+    components("vec2", "vector.combine_vec2", 2, Type::VEC2),
+    components("vec3", "vector.combine_vec3", 3, Type::VEC3),
+    components("vec4", "vector.combine_vec4", 4, Type::VEC4),
+    number("wrap", "math.wrap", 3),
+];
 
-/// Functions that are not in the table because they depend on the form of their arguments, with
-/// their numbers of arguments.
+/// Functions that are not in the table because they are written as operators too, with their
+/// numbers of arguments.
 pub(super) const SPECIAL: &[(&str, usize)] = &[("if", 3), ("pow", 2)];
 
 /// The position of a function in [`FUNCTIONS`].
@@ -173,6 +184,12 @@ pub(super) fn find(name: &str) -> Option<usize> {
 /// The names of all functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|f| f.name).chain(SPECIAL.iter().map(|(name, _)| *name))
+}
+
+/// Whether no input can have this name, because it is that of a function.
+pub(super) fn is_taken(name: &str) -> bool {
+    let taken = find(name).is_some_and(|function| !FUNCTIONS[function].leaves_name());
+    taken || SPECIAL.iter().any(|(special, _)| *special == name)
 }
 
 /// The named constants.

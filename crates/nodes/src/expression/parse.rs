@@ -4,13 +4,14 @@
 //! recursion. The parser itself recurses only where the text nests, at most [`MAX_NESTING`] deep.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::did_you_mean;
 
-use super::functions::{CONSTANTS, FUNCTIONS, SPECIAL, find, names};
+use super::functions::{CONSTANTS, FUNCTIONS, SPECIAL, find, is_taken, names};
 use super::token::{Lexer, Number, Symbol, Token, TokenKind};
-use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
+use super::{Argument, Binary, Expression, SyntaxError, Term, TermId, Unary};
 
 /// The limit on nested parentheses, prefixes and right-hand operands.
 const MAX_NESTING: usize = 200;
@@ -36,8 +37,10 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
         last: None,
         depth: 0,
         terms: Vec::new(),
+        ranges: Vec::new(),
         inputs: Vec::new(),
         known: BTreeMap::new(),
+        nodes: Vec::new(),
     };
     if token.kind == TokenKind::End {
         return Err(SyntaxError::new("the expression is empty", 0..text.len())
@@ -45,7 +48,10 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     }
     parser.expression(0)?;
     match parser.token.kind {
-        TokenKind::End => Ok(Expression { terms: parser.terms, inputs: parser.inputs }),
+        TokenKind::End => {
+            let Parser { terms, ranges, inputs, nodes, .. } = parser;
+            Ok(Expression { terms, ranges, inputs, nodes })
+        }
         TokenKind::Symbol(Symbol::Close) => Err(parser.here("this `)` has no matching `(`")),
         TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) => {
             Err(parser.unexpected())
@@ -62,13 +68,18 @@ struct Parser<'t> {
     last: Option<Token<'t>>,
     depth: usize,
     terms: Vec<Term>,
+    ranges: Vec<Range<usize>>,
     inputs: Vec<Arc<str>>,
     known: BTreeMap<&'t str, u32>,
+    nodes: Vec<Arc<str>>,
 }
 
 impl<'t> Parser<'t> {
-    fn push(&mut self, term: Term) -> TermId {
+    /// Adds a term that reaches from `start` to the last token.
+    fn push(&mut self, term: Term, start: usize) -> TermId {
+        let end = self.last.map_or(start, |last| last.end);
         self.terms.push(term);
+        self.ranges.push(start..end);
         TermId((self.terms.len() - 1) as u32)
     }
 
@@ -102,11 +113,15 @@ impl<'t> Parser<'t> {
                 .here(format!("the expression is nested deeper than {MAX_NESTING} levels"))
                 .hint("move the inner part to another node"));
         }
+        let start = self.token.start;
         let mut left = self.operand()?;
+        while self.takes(Symbol::Point)? {
+            left = self.member(left, start)?;
+        }
         let mut comparison = None;
         while let TokenKind::Symbol(symbol) = self.token.kind {
             if symbol == Symbol::Question && least <= CONDITIONAL {
-                left = self.choice(left)?;
+                left = self.choice(left, start)?;
                 continue;
             }
             let Some((binary, binds)) = binary(symbol).filter(|(_, binds)| *binds >= least) else {
@@ -121,14 +136,14 @@ impl<'t> Parser<'t> {
             self.advance()?;
             // Powers are right-associative, all other operators left-associative.
             let right = self.expression(if binds == POWER { POWER } else { binds + 1 })?;
-            left = self.push(Term::Binary(binary, left, right));
+            left = self.push(Term::Binary(binary, left, right), start);
         }
         self.depth -= 1;
         Ok(left)
     }
 
     /// The rest of `condition ? a : b`, from the question mark on.
-    fn choice(&mut self, condition: TermId) -> Result<TermId, SyntaxError> {
+    fn choice(&mut self, condition: TermId, start: usize) -> Result<TermId, SyntaxError> {
         let question = self.advance()?;
         let yes = self.expression(0)?;
         if !self.takes(Symbol::Colon)? {
@@ -136,18 +151,22 @@ impl<'t> Parser<'t> {
                 .hint("a choice is written `condition ? a : b`"));
         }
         let no = self.expression(CONDITIONAL)?;
-        Ok(self.push(Term::Choose(condition, yes, no)))
+        Ok(self.push(Term::Choose(condition, yes, no), start))
     }
 
     fn operand(&mut self) -> Result<TermId, SyntaxError> {
         match self.token.kind {
             TokenKind::Number(number) => {
-                self.advance()?;
-                Ok(self.push(Term::Number(number)))
+                let token = self.advance()?;
+                Ok(self.push(Term::Number(number), token.start))
             }
             TokenKind::Name(name) => {
                 let token = self.advance()?;
-                if self.token.kind == TokenKind::Symbol(Symbol::Open) {
+                let is_node =
+                    self.token.kind == TokenKind::Symbol(Symbol::Point) && self.lexer.calls_next();
+                if is_node {
+                    self.node(name, token)
+                } else if self.token.kind == TokenKind::Symbol(Symbol::Open) {
                     self.call(name, token)
                 } else {
                     self.name(name, token)
@@ -170,9 +189,30 @@ impl<'t> Parser<'t> {
     }
 
     fn prefixed(&mut self, unary: Unary) -> Result<TermId, SyntaxError> {
-        self.advance()?;
+        let start = self.advance()?.start;
         let operand = self.expression(PREFIX)?;
-        Ok(self.push(Term::Unary(unary, operand)))
+        Ok(self.push(Term::Unary(unary, operand), start))
+    }
+
+    /// The name of components or of an output, after the point.
+    fn member(&mut self, of: TermId, start: usize) -> Result<TermId, SyntaxError> {
+        let TokenKind::Name(name) = self.token.kind else {
+            let error = self.here("a name is missing after `.`");
+            return Err(error.hint("components of a vector are written `v.x` or `v.zyx`"));
+        };
+        self.advance()?;
+        Ok(self.push(Term::Member(of, name.into()), start))
+    }
+
+    /// A call of a node type, from the point in its name on.
+    fn node(&mut self, family: &str, token: Token<'_>) -> Result<TermId, SyntaxError> {
+        self.advance()?;
+        let name = self.advance()?;
+        let name = format!("{family}.{}", self.source(name));
+        let open = self.advance()?;
+        let args = self.arguments(open, true)?;
+        self.nodes.push(name.into());
+        Ok(self.push(Term::Node(self.nodes.len() as u32 - 1, args), token.start))
     }
 
     fn close(&mut self, open: Token<'_>) -> Result<(), SyntaxError> {
@@ -191,11 +231,12 @@ impl<'t> Parser<'t> {
     fn name(&mut self, name: &'t str, token: Token<'_>) -> Result<TermId, SyntaxError> {
         let range = token.start..token.end;
         if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-            return Ok(self.push(Term::Number(Number { value: *value, whole: None })));
+            let number = Number { value: *value, whole: None };
+            return Ok(self.push(Term::Number(number), token.start));
         }
         match name {
-            "true" => return Ok(self.push(Term::Truth(true))),
-            "false" => return Ok(self.push(Term::Truth(false))),
+            "true" => return Ok(self.push(Term::Truth(true), token.start)),
+            "false" => return Ok(self.push(Term::Truth(false), token.start)),
             "and" | "or" | "not" => {
                 let symbol = [("and", "&&"), ("or", "||"), ("not", "!")];
                 let symbol = symbol.iter().find(|(word, _)| *word == name).map_or("", |s| s.1);
@@ -204,7 +245,7 @@ impl<'t> Parser<'t> {
             }
             _ => {}
         }
-        if names().any(|function| function == name) {
+        if is_taken(name) {
             return Err(SyntaxError::new(format!("`{name}` is a function, not an input"), range)
                 .hint(format!(
                     "write its arguments: `{name}(...)`, or choose another name for the input"
@@ -215,7 +256,7 @@ impl<'t> Parser<'t> {
         if input == next {
             self.inputs.push(name.into());
         }
-        Ok(self.push(Term::Input(input)))
+        Ok(self.push(Term::Input(input), token.start))
     }
 
     /// A call, from the opening parenthesis on.
@@ -228,16 +269,8 @@ impl<'t> Parser<'t> {
             (None, None) => return Err(unknown_function(name, token)),
         };
         let open = self.advance()?;
-        let mut args = Vec::new();
-        if !self.takes(Symbol::Close)? {
-            loop {
-                args.push(self.expression(0)?);
-                if !self.takes(Symbol::Comma)? {
-                    break;
-                }
-            }
-            self.close(open)?;
-        }
+        let args = self.arguments(open, false)?;
+        let args: Vec<TermId> = args.into_iter().map(|(_, arg)| arg).collect();
         if args.len() < arity.0 || args.len() > arity.1 {
             let end = self.last.map_or(token.end, |last| last.end);
             return Err(wrong_arity(name, arity, args.len(), token.start..end));
@@ -247,7 +280,35 @@ impl<'t> Parser<'t> {
             None if name == "if" => Term::Choose(args[0], args[1], args[2]),
             None => Term::Binary(Binary::Power, args[0], args[1]),
         };
-        Ok(self.push(term))
+        Ok(self.push(term, token.start))
+    }
+
+    /// The arguments of a call, after the opening parenthesis; those of nodes may have names.
+    fn arguments(
+        &mut self,
+        open: Token<'_>,
+        may_have_names: bool,
+    ) -> Result<Vec<Argument>, SyntaxError> {
+        let mut args = Vec::new();
+        if self.takes(Symbol::Close)? {
+            return Ok(args);
+        }
+        loop {
+            let name = match self.token.kind {
+                TokenKind::Name(name) if may_have_names && self.lexer.names_next() => {
+                    self.advance()?;
+                    self.advance()?;
+                    Some(name.into())
+                }
+                _ => None,
+            };
+            args.push((name, self.expression(0)?));
+            if !self.takes(Symbol::Comma)? {
+                break;
+            }
+        }
+        self.close(open)?;
+        Ok(args)
     }
 
     fn missing_operand(&self) -> SyntaxError {
@@ -317,7 +378,7 @@ fn wrong_arity(
     name: &str,
     (least, most): (usize, usize),
     given: usize,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
 ) -> SyntaxError {
     let plural = |n: usize| if n == 1 { "argument" } else { "arguments" };
     let takes = if least == most {
@@ -352,6 +413,7 @@ fn binary(symbol: Symbol) -> Option<(Binary, u8)> {
         | Symbol::Colon
         | Symbol::Open
         | Symbol::Close
-        | Symbol::Comma => return None,
+        | Symbol::Comma
+        | Symbol::Point => return None,
     })
 }

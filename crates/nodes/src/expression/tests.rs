@@ -2,42 +2,80 @@
 
 use std::sync::Arc;
 
-use millstream_base::Type;
-use millstream_base::literal;
+use millstream_base::{Type, Value, literal};
+use millstream_node::convert::convert_value;
 use millstream_node::signature::InputFact;
-use millstream_node::{Kernel, Settings};
-use proptest::prelude::*;
+use millstream_node::{Instance, Kernel, PartSource, Settings};
 use serde_json::Value as Json;
 
 use super::*;
 
-/// The value of an expression as text; its inputs are all of one type.
-fn value_of(text: &str, ty: Type, inputs: &[&str]) -> String {
-    let mut registry = Registry::new();
-    register(&mut registry);
-    let def = Arc::clone(registry.get("math.expression").unwrap());
+/// The instance of an expression whose inputs have these types.
+pub(super) fn instance(text: &str, types: &[Type]) -> Result<Instance, String> {
+    static REGISTRY: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(crate::registry);
+    let def = REGISTRY.get("math.expression").unwrap();
     let json = Json::from(text);
     let settings = Settings::read(&def.settings, [("text", &json)], &|_| None).unwrap();
-    let signature = def.signature(&settings).unwrap();
-    let facts: Vec<_> = (0..inputs.len()).map(|i| (i, InputFact::Linked(ty))).collect();
+    let signature = def.signature(&settings).map_err(|error| error.to_string())?;
+    let facts: Vec<_> = types.iter().map(|ty| InputFact::Linked(*ty)).enumerate().collect();
     let generics = signature.resolve(&facts).unwrap();
     let arities = vec![1; signature.inputs.len()];
     drop(signature);
-    let instance = def.instantiate(settings, generics.clone(), &arities).unwrap();
-    let Kernel::Form(form) = &instance.kernel else { panic!("an expression is one form") };
-    form.verify().unwrap();
-    let read = |text: &&str| {
-        let value = literal::from_json(generics[0], &serde_json::from_str(text).unwrap());
-        value.unwrap().lane(0).unwrap()
-    };
-    let params: Vec<u64> = inputs.iter().map(read).collect();
-    let mut result = [0];
-    form.run_scalar(&params, &mut result, &mut Vec::new());
-    let value = millstream_base::Value::from_lanes(instance.outputs[0].ty, &result).unwrap();
-    format!("{} {value}", instance.outputs[0].ty)
+    def.instantiate(settings, generics, &arities).map_err(|error| error.to_string())
 }
 
-fn f32_of(text: &str, inputs: &[&str]) -> String {
+/// The value of an expression for these inputs.
+fn computed(text: &str, inputs: &[Value]) -> Value {
+    let types: Vec<Type> = inputs.iter().map(Value::ty).collect();
+    let instance = instance(text, &types).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let network = instance.network.as_ref().unwrap();
+    let mut made: Vec<Vec<Value>> = Vec::new();
+    let source = |made: &[Vec<Value>], source: &PartSource| match *source {
+        PartSource::Input(i) => inputs[i as usize].clone(),
+        PartSource::Constant(i) => network.constants[i as usize].clone(),
+        PartSource::Output { part, output } => made[part as usize][output as usize].clone(),
+    };
+    for part in &network.parts {
+        let args = part.sources.iter().zip(&part.instance.inputs);
+        let args: Vec<Value> =
+            args.map(|(it, slot)| convert_value(&source(&made, it), slot.ty).unwrap()).collect();
+        made.push(match &part.instance.kernel {
+            Kernel::Form(form) => {
+                form.verify().unwrap();
+                let lanes = |value: &Value| (0..).map_while(|i| value.lane(i)).collect::<Vec<_>>();
+                let params: Vec<u64> = args.iter().flat_map(lanes).collect();
+                let mut results = vec![0; form.results.len()];
+                form.run_scalar(&params, &mut results, &mut Vec::new());
+                let mut rest = &results[..];
+                let outputs = part.instance.outputs.iter().map(|output| {
+                    let (of_output, others) = rest.split_at(output.ty.lanes().unwrap().1 as usize);
+                    rest = others;
+                    Value::from_lanes(output.ty, of_output).unwrap()
+                });
+                outputs.collect()
+            }
+            Kernel::Choose => vec![args[1 + args[0].lane(0).unwrap() as usize].clone()],
+            other => panic!("{other:?} is no part of an expression"),
+        });
+    }
+    let value = source(&made, &network.outputs[0]);
+    assert_eq!(value.ty(), instance.outputs[0].ty, "{text}");
+    value
+}
+
+/// The value of an expression as text, with its type.
+fn shown(text: &str, inputs: &[Value]) -> String {
+    let value = computed(text, inputs);
+    format!("{} {value}", value.ty())
+}
+
+/// The value of an expression as text; its inputs are all of one type.
+fn value_of(text: &str, ty: Type, inputs: &[&str]) -> String {
+    let read = |text: &&str| literal::from_json(ty, &serde_json::from_str(text).unwrap()).unwrap();
+    shown(text, &inputs.iter().map(read).collect::<Vec<_>>())
+}
+
+pub(super) fn f32_of(text: &str, inputs: &[&str]) -> String {
     value_of(text, Type::F32, inputs)
 }
 
@@ -167,8 +205,12 @@ fn errors_say_where_they_are_and_what_to_do() {
     refused("x & y", "2..3: `&` has no meaning here (`&&` is true if both sides are)");
     refused("x # y", "2..3: `#` has no meaning here");
     refused(
-        "a.b",
-        "1..2: `.` has no meaning here (names contain no `.`, and a number has a digit next to it)",
+        "a.1.b",
+        "1..3: an operator is missing between `a` and `.1` (a product is written `a * .1`)",
+    );
+    refused(
+        "a.+",
+        "2..3: a name is missing after `.` (components of a vector are written `v.x` or `v.zyx`)",
     );
     refused("x \u{d7} y", "2..4: `\u{d7}` has no meaning here (write `*`)");
     refused("(1 + 2", "0..1: this `(` is not closed (add a `)`)");
@@ -199,7 +241,7 @@ fn errors_say_where_they_are_and_what_to_do() {
 
 #[test]
 fn an_error_refuses_the_setting() {
-    let error = checked("x = 1").unwrap_err();
+    let error = parse("x = 1").map_err(super::refused).unwrap_err();
     let SettingError::Refused { name, range, hint, .. } = error else { panic!("refused") };
     assert_eq!((name.as_str(), range), ("text", Some((2, 3))));
     assert!(hint.unwrap().contains("=="));
@@ -236,238 +278,146 @@ fn functions_are_sorted_and_named_once() {
     assert_eq!(names.len(), n_names);
 }
 
-/// A term with its operands, as generated by a property test.
-#[derive(Clone, Debug)]
-enum Tree {
-    Leaf(&'static str),
-    Prefix(&'static str, Box<Tree>),
-    Infix(&'static str, Box<[Tree; 2]>),
-    Choice(Box<[Tree; 3]>),
-    Call(&'static str, Vec<Tree>),
-}
-
-const INFIX: &[(&str, u8)] = &[
-    ("||", 2),
-    ("&&", 3),
-    ("==", 4),
-    ("!=", 4),
-    ("<", 5),
-    ("<=", 5),
-    (">", 5),
-    (">=", 5),
-    ("+", 6),
-    ("-", 6),
-    ("*", 7),
-    ("/", 7),
-    ("%", 7),
-    ("^", 9),
-];
-
-fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = prop::sample::select(vec!["1", "2.5", "1e-3", "x", "y", "pi", "true", ".5"]);
-    leaf.prop_map(Tree::Leaf).prop_recursive(7, 60, 4, |inner| {
-        let operators: Vec<&str> = INFIX.iter().map(|(text, _)| *text).collect();
-        let two = [inner.clone(), inner.clone()];
-        let three = [inner.clone(), inner.clone(), inner.clone()];
-        prop_oneof![
-            (prop::sample::select(vec!["-", "!"]), inner.clone())
-                .prop_map(|(op, x)| Tree::Prefix(op, Box::new(x))),
-            (prop::sample::select(operators), two)
-                .prop_map(|(op, xs)| Tree::Infix(op, Box::new(xs))),
-            three.prop_map(|xs| Tree::Choice(Box::new(xs))),
-            inner.clone().prop_map(|x| Tree::Call("sin", vec![x])),
-            prop::collection::vec(inner, 2..4).prop_map(|xs| Tree::Call("min", xs)),
-        ]
-    })
-}
-
-impl Tree {
-    fn binds(&self) -> u8 {
-        match self {
-            Self::Leaf(_) | Self::Call(..) => 10,
-            Self::Prefix(..) => 8,
-            Self::Infix(op, _) => INFIX.iter().find(|(text, _)| text == op).unwrap().1,
-            Self::Choice(_) => 1,
-        }
-    }
-
-    /// With parentheses only where the grammar needs them.
-    fn text(&self, least: u8) -> String {
-        let all = |xs: &[Self]| xs.iter().map(|x| x.text(0)).collect::<Vec<_>>().join(", ");
-        let text = match self {
-            Self::Leaf(text) => (*text).to_string(),
-            Self::Prefix(op, x) => format!("{op}{}", x.text(8)),
-            Self::Infix(op, xs) => {
-                let binds = self.binds();
-                // A prefix may start any right operand, but not the left operand of a power.
-                let left = match binds {
-                    4 | 5 | 9 => binds + 1,
-                    _ => binds,
-                };
-                let right = match (&xs[1], binds) {
-                    (Self::Prefix(..), _) => 0,
-                    (_, 9) => 9,
-                    _ => binds + 1,
-                };
-                format!("{} {op} {}", xs[0].text(left), xs[1].text(right))
+#[test]
+fn every_function_takes_every_type_that_it_should() {
+    use functions::{Takes, Typing};
+    let singles = [Type::I32, Type::I64, Type::F32, Type::F64];
+    for function in functions::FUNCTIONS {
+        let n_args = function.arity.0;
+        let args = ["x", "y", "z"][..n_args].join(", ");
+        let text = format!("{}({args})", function.name);
+        let types = match function.typing {
+            Typing::Sockets => {
+                vec![if function.node.starts_with("color") { Type::COLOR } else { Type::VEC3 }]
             }
-            Self::Choice(xs) => {
-                format!("{} ? {} : {}", xs[0].text(2), xs[1].text(0), xs[2].text(1))
+            Typing::Components(_) if function.name == "color" => vec![Type::VEC3],
+            Typing::Components(_) | Typing::Conversion(_) => [&singles[..], &[Type::BOOL]].concat(),
+            Typing::Mixed => singles.to_vec(),
+            Typing::Alike(_) | Typing::Folded | Typing::Test => {
+                [&singles[..], &[Type::BOOL, Type::VEC2, Type::VEC3, Type::VEC4, Type::COLOR]]
+                    .concat()
             }
-            Self::Call(name, xs) => format!("{name}({})", all(xs)),
         };
-        if self.binds() < least { format!("({text})") } else { text }
-    }
-
-    /// With parentheses around every term.
-    fn grouped(&self) -> String {
-        let all = |xs: &[Self]| xs.iter().map(Self::grouped).collect::<Vec<_>>().join(", ");
-        match self {
-            Self::Leaf(text) => (*text).to_string(),
-            Self::Prefix(op, x) => format!("({op}{})", x.grouped()),
-            Self::Infix(op, xs) => format!("({} {op} {})", xs[0].grouped(), xs[1].grouped()),
-            Self::Choice(xs) => {
-                format!("({} ? {} : {})", xs[0].grouped(), xs[1].grouped(), xs[2].grouped())
+        for ty in types {
+            let made = instance(&text, &vec![ty; n_args])
+                .unwrap_or_else(|error| panic!("{text} of {ty}: {error}"));
+            if let Typing::Alike(takes) = function.typing {
+                let wanted = match takes {
+                    Takes::Floats if ty == Type::I64 => Type::F64,
+                    Takes::Floats if ty == Type::I32 || ty == Type::BOOL => Type::F32,
+                    _ if ty == Type::BOOL => Type::I32,
+                    _ if ty == Type::COLOR => Type::VEC3,
+                    _ => ty,
+                };
+                assert_eq!(made.outputs[0].ty, wanted, "{text} of {ty}");
             }
-            Self::Call(name, xs) => format!("{name}({})", all(xs)),
-        }
-    }
-}
-
-/// The value of a tree, computed naively.
-#[derive(Clone, Copy)]
-enum Naive {
-    Number(f32),
-    Truth(bool),
-}
-
-impl Naive {
-    fn number(self) -> f32 {
-        match self {
-            Self::Number(x) => x,
-            Self::Truth(holds) => f32::from(u8::from(holds)),
-        }
-    }
-
-    fn holds(self) -> bool {
-        match self {
-            Self::Number(x) => x != 0.0,
-            Self::Truth(holds) => holds,
-        }
-    }
-}
-
-impl Tree {
-    fn naive(&self, x: f32, y: f32) -> Naive {
-        use Naive::{Number, Truth};
-        let of = |tree: &Self| tree.naive(x, y);
-        match self {
-            Self::Leaf("x") => Number(x),
-            Self::Leaf("y") => Number(y),
-            Self::Leaf("pi") => Number(std::f32::consts::PI),
-            Self::Leaf("true") => Truth(true),
-            Self::Leaf(number) => Number(number.parse().unwrap()),
-            Self::Prefix("-", inner) => Number(-of(inner).number()),
-            Self::Prefix(_, inner) => Truth(!of(inner).holds()),
-            Self::Infix(op, both) => {
-                let (p, q) = (of(&both[0]), of(&both[1]));
-                let (a, b) = (p.number(), q.number());
-                match *op {
-                    "||" => Truth(p.holds() || q.holds()),
-                    "&&" => Truth(p.holds() && q.holds()),
-                    "==" => Truth(a == b),
-                    "!=" => Truth(a != b),
-                    "<" => Truth(a < b),
-                    "<=" => Truth(a <= b),
-                    ">" => Truth(a > b),
-                    ">=" => Truth(a >= b),
-                    "+" => Number(a + b),
-                    "-" => Number(a - b),
-                    "*" => Number(a * b),
-                    "/" => Number(a / b),
-                    "%" => Number(a % b),
-                    _ => Number(millstream_base::num::pow(a, b)),
-                }
-            }
-            Self::Choice(three) => {
-                let [condition, yes, no] = [0, 1, 2].map(|i| of(&three[i]));
-                let chosen = if condition.holds() { yes } else { no };
-                match (yes, no) {
-                    (Truth(_), Truth(_)) => chosen,
-                    (Number(_), _) | (_, Number(_)) => Number(chosen.number()),
-                }
-            }
-            Self::Call("sin", args) => Number(millstream_base::num::sin(of(&args[0]).number())),
-            Self::Call(_, args) => {
-                let numbers = args.iter().map(|arg| of(arg).number());
-                Number(numbers.reduce(millstream_base::num::min).unwrap())
-            }
+            let zeros = vec![ty.default_value(); n_args];
+            computed(&text, &zeros);
         }
     }
 }
 
 #[test]
-fn integer_powers_in_one_formula_are_limited() {
-    let powers: Vec<String> = (0..300).map(|i| format!("x^y{i}")).collect();
-    let mut registry = Registry::new();
-    register(&mut registry);
-    let def = Arc::clone(registry.get("math.expression").unwrap());
-    let json = Json::from(powers.join("+"));
-    let make = |ty| {
-        let settings = Settings::read(&def.settings, [("text", &json)], &|_| None).unwrap();
-        def.instantiate(settings, vec![ty], &[1; 301]).map(drop)
-    };
-    assert!(make(Type::I64).unwrap_err().to_string().contains("more than 200 integer powers"));
-    assert!(make(Type::F32).is_ok());
+fn vectors_are_computed_by_component_and_numbers_are_repeated() {
+    let v = || Value::from(millstream_base::Vec3::from([1.0, 2.0, 4.0]));
+    let w = || Value::from(millstream_base::Vec3::from([3.0, 0.0, -1.0]));
+    for (text, value) in [
+        ("v + w", "vec3 [4.0, 2.0, 3.0]"),
+        ("2 * v - w / 2", "vec3 [0.5, 4.0, 8.5]"),
+        ("max(v, w, 1.5)", "vec3 [3.0, 2.0, 4.0]"),
+        ("v ^ 2", "vec3 [1.0, 4.0, 16.0]"),
+        ("-v", "vec3 [-1.0, -2.0, -4.0]"),
+        ("v.x + w.z", "f32 0.0"),
+        ("v.zyx * w", "vec3 [12.0, 0.0, -1.0]"),
+        ("v.xy", "vec2 [1.0, 2.0]"),
+        ("v.bgr", "vec3 [4.0, 2.0, 1.0]"),
+        ("vec3(v.xy, 7)", "vec3 [1.0, 2.0, 7.0]"),
+        ("vec2(3)", "vec2 [3.0, 3.0]"),
+        ("vec4(w, 1).wzyx", "vec4 [1.0, -1.0, 0.0, 3.0]"),
+        ("dot(v, w)", "f32 -1.0"),
+        ("dot(v, 2)", "f32 14.0"),
+        ("cross(v, w)", "vec3 [-2.0, 13.0, -6.0]"),
+        ("length(w.xy)", "f32 3.0"),
+        ("normalize(w.xy)", "vec2 [1.0, 0.0]"),
+        ("v == v.xyz && v != w", "bool true"),
+        ("v == 1", "bool false"),
+        ("v.x < v.y ? v : w", "vec3 [1.0, 2.0, 4.0]"),
+        ("v.x > v.y ? 0 : w", "vec3 [3.0, 0.0, -1.0]"),
+        ("mix(v, w, 0.5)", "vec3 [2.0, 1.0, 1.5]"),
+        ("(v.x < v.y) * v", "vec3 [1.0, 2.0, 4.0]"),
+        ("color(v, 0.5).a", "f32 0.5"),
+        ("color(v)", "color [1.0, 2.0, 4.0, 1.0]"),
+        ("color(v).rgb * 2", "vec3 [2.0, 4.0, 8.0]"),
+        ("vector.separate_vec3(v).y", "f32 2.0"),
+        ("vector.scale(v, factor: 2)", "vec3 [2.0, 4.0, 8.0]"),
+    ] {
+        // Both names occur, in this order, without an effect.
+        let text = format!("v.x < w.x && false ? ({text}) : ({text})");
+        assert_eq!(shown(&text, &[v(), w()]), value, "{text}");
+    }
 }
 
-proptest! {
-    #[test]
-    fn a_formula_computes_the_value_of_its_tree(tree in tree(), x in -3.0_f32..3.0, y: f32) {
-        let text = tree.text(0);
-        // Both names occur, in this order, without an effect.
-        let text = format!("false && (x < y) ? true : ({text})");
-        let wanted = match tree.naive(x, y) {
-            Naive::Number(number) => format!("f32 {}", millstream_base::Value::F32(number)),
-            Naive::Truth(holds) => format!("bool {holds}"),
-        };
-        let [x, y] = [x, y].map(|x| millstream_base::Value::F32(x).to_string());
-        prop_assert_eq!(f32_of(&text, &[&x, &y]), wanted, "{}", text);
+#[test]
+fn numbers_have_the_narrowest_type_that_holds_what_is_combined() {
+    let (i, n, x, d) = (Value::I32(7), Value::I64(7), Value::F32(7.0), Value::F64(7.0));
+    for (text, inputs, value) in [
+        ("i / 2", vec![&i], "i32 3"),
+        ("i / 2 + x", vec![&i, &x], "f32 10.5"),
+        ("n + x", vec![&n, &x], "f64 14.0"),
+        ("i + d", vec![&i, &d], "f64 14.0"),
+        ("x + d", vec![&x, &d], "f64 14.0"),
+        ("i % 2 == 1 ? x : 0", vec![&i, &x], "f32 7.0"),
+        ("sin(i / 10) == sin(0.7)", vec![&i], "bool true"),
+        ("(x > 1) + (x > 2)", vec![&x], "f32 2.0"),
+        ("((x > 1) + (x > 2)) / 4", vec![&x], "f32 0.5"),
+        ("i > 6", vec![&i], "bool true"),
+        ("f32(i) / 2", vec![&i], "f32 3.5"),
+        ("i32(x / 2)", vec![&x], "i32 3"),
+        ("f64(0.1)", vec![], "f64 0.1"),
+        ("1 / 2 * i", vec![&i], "i32 0"),
+        ("1 / 2 * x", vec![&x], "f32 3.5"),
+        ("vec2(i, i) / 2", vec![&i], "vec2 [3.5, 3.5]"),
+        ("vec2(d, n)", vec![&d, &n], "vec2 [7.0, 7.0]"),
+        ("vec2(1, 2) * d", vec![&d], "vec2 [7.0, 14.0]"),
+    ] {
+        let inputs: Vec<Value> = inputs.into_iter().cloned().collect();
+        assert_eq!(shown(text, &inputs), value, "{text}");
     }
+    let large = Value::I32(16_777_217);
+    assert_eq!(shown("i % 2 == 1 ? x : 0", &[large, x]), "f32 7.0");
+}
 
-    #[test]
-    fn redundant_parentheses_change_nothing(tree in tree()) {
-        let (few, all) = (tree.text(0), tree.grouped());
-        prop_assert_eq!(parse(&few), parse(&all), "{} / {}", few, all);
-        prop_assert!(parse(&few).is_ok(), "{}", few);
-    }
+#[test]
+fn a_condition_may_choose_values_of_any_type() {
+    let chosen = |condition| shown("c ? a : b", &[condition, Value::from("x"), Value::from("y")]);
+    assert_eq!(chosen(Value::Bool(false)), "string \"y\"");
+    assert_eq!(chosen(Value::F32(f32::NAN)), "string \"x\"");
+}
 
-    #[test]
-    fn no_text_makes_the_parser_panic(text in "\\PC*") {
-        if let Err(error) = parse(&text) {
-            prop_assert!(text.get(error.range).is_some());
-        }
-    }
-
-    #[test]
-    fn no_sequence_of_tokens_makes_the_parser_panic(
-        tokens in prop::collection::vec(
-            prop::sample::select(vec![
-                "1", ".5", "x", "sin", "min", "if", "pi", "(", ")", ",", "+", "-", "*", "/", "%",
-                "^", "!", "?", ":", "<", "<=", "==", "&&", "||", " ", "e", "=", "1e", "é",
-            ]),
-            0..40,
-        )
-    ) {
-        let text = tokens.concat();
-        match parse(&text) {
-            Ok(expression) => {
-                let b = FormBuilder::new();
-                let inputs: Vec<_> =
-                    expression.inputs.iter().map(|_| b.param(millstream_base::Lane::F32)).collect();
-                expression.lower(&b, millstream_base::Lane::F32, &inputs);
-            }
-            Err(error) => prop_assert!(text.get(error.range).is_some()),
-        }
+#[test]
+fn what_does_not_go_together_is_refused_where_it_stands() {
+    let refused = |text: &str, types: &[Type]| match instance(text, types) {
+        Ok(_) => panic!("{text} is refused"),
+        Err(error) => error,
+    };
+    let (v2, v3, f, s) = (Type::VEC2, Type::VEC3, Type::F32, Type::STRING);
+    for (text, types, message) in [
+        ("v + w", vec![v2, v3], "a vec2 and a vec3 do not go together"),
+        ("v < w", vec![v3, v3], "vectors have no order"),
+        ("v ? 1 : 2", vec![v3], "a condition is a truth value or a number"),
+        ("s + 1", vec![s], "a string is not a number or vector"),
+        ("x.y", vec![f], "a number has no component `y`"),
+        ("v.z", vec![v2], "a vec2 has no component `z`"),
+        ("v.q", vec![v2], "`q` names no components"),
+        ("vec3(v, w)", vec![v2, v2], "`vec3` takes 3 components, not 4"),
+        ("length(x)", vec![f], "`vector` of `vector.length` takes a vector, not an f32"),
+        ("noise.perlyn(x)", vec![f], "there is no node type `noise.perlyn`"),
+        ("vector.scale(v, by: 2)", vec![v3], "there is no input `by`"),
+        ("vector.scale(v, vector: v)", vec![v3], "the input `vector` is given twice"),
+        ("vector.separate_vec3(v) + 1", vec![v3], "the node has several outputs"),
+        ("state.hold(x)", vec![f], "`state.hold` keeps state"),
+    ] {
+        let error = refused(text, &types);
+        assert!(error.contains(message), "{text}: {error}");
     }
 }

@@ -46,10 +46,11 @@ macro_rules! symbols {
 symbols! {
     Equal "==", NotEqual "!=", LessEqual "<=", GreaterEqual ">=", And "&&", Or "||", Power "**",
     Less "<", Greater ">", Add "+", Subtract "-", Multiply "*", Divide "/", Modulo "%", Caret "^",
-    Not "!", Question "?", Colon ":", Open "(", Close ")", Comma ",",
+    Not "!", Question "?", Colon ":", Open "(", Close ")", Comma ",", Point ".",
 }
 
 /// Reads one token after another.
+#[derive(Clone)]
 pub(super) struct Lexer<'t> {
     text: &'t str,
     at: usize,
@@ -85,6 +86,19 @@ impl<'t> Lexer<'t> {
             },
         };
         Ok(Token { kind, start, end: self.at })
+    }
+
+    /// Whether a name and an opening parenthesis follow.
+    pub(super) fn calls_next(&self) -> bool {
+        let mut ahead = self.clone();
+        let is_name = matches!(ahead.next(), Ok(Token { kind: TokenKind::Name(_), .. }));
+        is_name && matches!(ahead.next(), Ok(Token { kind: TokenKind::Symbol(Symbol::Open), .. }))
+    }
+
+    /// Whether a colon follows.
+    pub(super) fn names_next(&self) -> bool {
+        let next = self.clone().next();
+        matches!(next, Ok(Token { kind: TokenKind::Symbol(Symbol::Colon), .. }))
     }
 
     fn rest(&self) -> &'t str {
@@ -150,7 +164,6 @@ fn stray(c: char, start: usize) -> SyntaxError {
         '\u{2265}' => Some("write `>=`"),
         '\u{2260}' => Some("write `!=`"),
         '[' | ']' | '{' | '}' => Some("use `(` and `)` for grouping"),
-        '.' => Some("names contain no `.`, and a number has a digit next to it"),
         _ => None,
     };
     let error = SyntaxError::new(

@@ -64,7 +64,7 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
         GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, WRITABLE));
     let def = def.input_or("format", Type::STRING, "{}", "text with placeholders");
     let def = settings.texts("names").iter().enumerate().fold(def, |def, (i, name)| {
-        let (ty, about) = (SocketType::Generic(i as u8), format!("called `{name}`"));
+        let (ty, about) = (SocketType::Generic(i as u16), format!("called `{name}`"));
         def.input_or(format!("value_{i}"), ty, Default::Zero, about)
     });
     Ok(sockets_of(&def.output("value", Type::STRING, "")))

@@ -61,7 +61,7 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
         GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, Among::Any));
     let def = names.iter().enumerate().fold(def, |def, (i, name)| {
         let about = format!("values of the column `{name}`");
-        def.input_or(format!("column_{i}"), SocketType::ListOf(i as u8), Default::Zero, about)
+        def.input_or(format!("column_{i}"), SocketType::ListOf(i as u16), Default::Zero, about)
     });
     Ok(sockets_of(&def.output("value", table(), "")))
 }

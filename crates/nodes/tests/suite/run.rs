@@ -44,7 +44,7 @@ fn sample(kind: &SettingKind) -> Json {
 pub(crate) fn choices(among: Among) -> Vec<Type> {
     match among {
         Among::These(types) => types.to_vec(),
-        Among::Any | Among::AnyOr(_) => {
+        Among::Any | Among::AnyOr(_) | Among::Own => {
             let list = Type::F32.list().unwrap();
             Type::BUILT_IN.into_iter().chain([list]).collect()
         }

@@ -304,7 +304,7 @@ impl Memo {
 
     /// Nodes have other paths from now on; a node that is gone keeps its path, under which nothing
     /// is found.
-    pub(super) fn rename<'p>(&mut self, renamed: impl Fn(&str) -> Option<&'p str>) {
+    pub(super) fn rename(&mut self, renamed: impl Fn(&str) -> Option<String>) {
         self.names = with_paths(std::mem::take(&mut self.names), &renamed);
         self.parked = with_paths(std::mem::take(&mut self.parked), &renamed);
     }

@@ -13,16 +13,16 @@ type PathName = String;
 type InstanceName = String;
 
 /// Entries by name, with other paths where they are `renamed`.
-pub(super) fn with_paths<'p, T>(
+pub(super) fn with_paths<T>(
     names: FxHashMap<StepName, T>,
-    renamed: &impl Fn(&str) -> Option<&'p str>,
+    renamed: &impl Fn(&str) -> Option<String>,
 ) -> FxHashMap<StepName, T> {
     let mut taken: FxHashMap<StepName, T> = FxHashMap::default();
     let mut others: Vec<(StepName, T)> = Vec::new();
     for (name, kept) in names {
         match renamed(&name.0) {
             Some(path) => {
-                taken.insert((path.to_owned(), name.1, name.2), kept);
+                taken.insert((path, name.1, name.2), kept);
             }
             None => others.push((name, kept)),
         }

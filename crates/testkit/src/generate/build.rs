@@ -254,6 +254,7 @@ impl Building<'_> {
     fn literal_type(signature: &Signature, i: usize, at: usize, facts: &[(usize, Type)]) -> Type {
         let candidates: Vec<Type> = match signature.inputs[i].ty {
             SocketType::Exact(ty) => return ty,
+            SocketType::Made => unreachable!("it is an output"),
             SocketType::Generic(g) => candidates(signature.generics[g as usize].among),
             SocketType::ListOf(g) => candidates(signature.generics[g as usize].among)
                 .into_iter()

@@ -75,8 +75,17 @@ pub fn input_types() -> Vec<Type> {
 }
 
 /// Formulas for `math.expression`.
-pub const FORMULAS: [&str; 5] =
-    ["x", "x + 1", "x * y - z", "x < y ? x : y", "max(x, y) / (1 + abs(z))"];
+pub const FORMULAS: [&str; 9] = [
+    "x",
+    "x + 1",
+    "x * y - z",
+    "x < y ? x : y",
+    "max(x, y) / (1 + abs(z))",
+    "x % 3 == 0 ? y : x + y",
+    "vec3(x, y, 2).zyx * y",
+    "dot(vec2(x, y), vec2(2, y)) > z ? 1 : z / 2",
+    "x == y || !(x < z)",
+];
 
 /// The names and types of features that the document declares.
 pub fn own_features() -> [(Arc<str>, Type); 2] {

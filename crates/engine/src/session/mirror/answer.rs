@@ -9,10 +9,11 @@ use millstream_document::{Editor, InputValue, Node};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
 use millstream_ir::request::Given;
 use millstream_ir::{EvalError, NodeFailure};
-use millstream_node::{Data, Kernel};
+use millstream_node::{Data, Instance, Kernel};
 use millstream_run::live::{NodeNumber, Within};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::networks::LiveNetwork;
 use super::{Kind, Mirror, Observed, Operand};
 use crate::run_log::NodeRun;
 use crate::session::settings::one;
@@ -134,7 +135,12 @@ impl Mirror {
 
     /// The path of a call that may fail.
     fn path_of(&self, editor: &Editor, node: NodeNumber) -> NodePath {
-        NodePath::from(&*self.path_at(editor, self.places.get(&node).copied()))
+        let Some((place, part)) = self.places.get(&node) else { return NodePath::root() };
+        let path = NodePath::from(&*self.path_at(editor, Some(*place)));
+        match part {
+            Some(part) => path.child(part),
+            None => path,
+        }
     }
 
     /// The path of a node in a use of its body.
@@ -249,7 +255,8 @@ impl Mirror {
             all.time += self.graph.time_of(*copy);
             all.demanded = all.demanded.or(demanded.contains(copy).then_some(*copy));
         }
-        let mut log = Vec::with_capacity(self.n_calls);
+        let mut calls_of_log: Vec<(NodeNumber, &Arc<Instance>, String)> =
+            Vec::with_capacity(self.n_calls);
         let slots = |body| {
             let slots: Vec<u32> =
                 editor.nodes_of_body(body).iter_slots().map(|(slot, ..)| slot).collect();
@@ -271,9 +278,18 @@ impl Mirror {
             }
             let kind = self.bodies[&it.body].kinds.get(slot as usize);
             let node = it.outs.get(slot as usize).copied().flatten();
-            let (Some(node), Some(instance)) = (node, kind.and_then(Kind::instance)) else {
+            if let Some(network) = self.networks.get(&(*use_id, slot)) {
+                for (node, part) in network.parts() {
+                    calls_of_log.push((node, &part.instance, format!("{path}/{}", part.name)));
+                }
                 continue;
-            };
+            }
+            if let (Some(node), Some(instance)) = (node, kind.and_then(Kind::instance)) {
+                calls_of_log.push((node, instance, path));
+            }
+        }
+        let mut log = Vec::with_capacity(calls_of_log.len());
+        for (node, instance, path) in calls_of_log {
             let copies = of_copies.remove(&node).unwrap_or_default();
             let mut n = runs.get(&node).copied().unwrap_or_default() + copies.runs;
             // A node that is demanded at another moment only has the fate of its copy.
@@ -301,7 +317,8 @@ impl Mirror {
 
     /// The node of each call in each use.
     fn calls(&self) -> impl Iterator<Item = NodeNumber> {
-        self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten()).copied()
+        let parts = self.networks.values().flat_map(LiveNetwork::parts).map(|(node, _)| node);
+        self.uses.iter().flatten().flat_map(|it| it.outs.iter().flatten()).copied().chain(parts)
     }
 
     /// The fate of a node; `seen` is the node itself or the copy that is demanded.

@@ -102,6 +102,7 @@ impl Mirror {
             edited: FxHashMap::default(),
             shown: Shown::default(),
             stateful: FxHashMap::default(),
+            networks: FxHashMap::default(),
             unfed: FxHashSet::default(),
             variables: Variables::default(),
             fps,

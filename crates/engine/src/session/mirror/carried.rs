@@ -113,6 +113,12 @@ impl Mirror {
             stack.extend(inputs.filter_map(pair));
             for (slot, many) in &old.many {
                 let Some(now) = new.many.get(slot) else { continue };
+                let networks = before.networks.get(&(old_id, *slot));
+                if let Some((a, b)) = networks.zip(self.networks.get(&(new_id, *slot)))
+                    && a.instance.does_same(&b.instance)
+                {
+                    stack.extend(a.nodes().zip(b.nodes()));
+                }
                 let outs = many.outs.iter().zip(&now.outs);
                 stack.extend(outs.filter_map(|(old, new)| Some(((*old)?, (*new)?))));
                 uses.extend(many.child.zip(now.child));

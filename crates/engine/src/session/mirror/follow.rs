@@ -200,6 +200,7 @@ impl Mirror {
         let it = self.use_mut(use_id);
         let out = it.outs.get_mut(slot as usize).and_then(Option::take);
         let many = it.many.remove(&slot);
+        self.clear_network((use_id, slot));
         if let Some(node) = out {
             self.doom_out((use_id, slot), node);
         }
@@ -226,6 +227,9 @@ impl Mirror {
                 if let Some(node) = node {
                     self.doom_out((child, slot), node);
                 }
+            }
+            for slot in gone.many.keys() {
+                self.clear_network((child, *slot));
             }
             let inner = gone.many.into_iter();
             stack.extend(inner.map(|(slot, many)| ((child, Side::Out(slot)), many)));

@@ -142,7 +142,7 @@ impl Mirror {
     pub(super) fn put(&mut self, node: NodeNumber, place: (u32, u32), instance: &Instance) {
         self.use_mut(place.0).outs[place.1 as usize] = Some(node);
         if let Kernel::Function(_) = instance.kernel {
-            self.places.insert(node, place);
+            self.places.insert(node, (place, None));
         }
     }
 

@@ -13,6 +13,7 @@ use millstream_document::edit::BodyKey;
 use millstream_node::Instance;
 use millstream_run::live::NodeNumber;
 
+use super::networks::LiveNetwork;
 use super::queue::Queue;
 use super::stateful::StatefulNode;
 use super::{Kind, Many, Mirror, NotLive, Owner, Port, Side};
@@ -21,6 +22,8 @@ use super::{Kind, Many, Mirror, NotLive, Owner, Port, Side};
 pub(super) enum Left {
     Call(Arc<Instance>, NodeNumber),
     Stateful(StatefulNode),
+    /// A network, with the port of its border.
+    Network(LiveNetwork, Port),
     /// A use of a group, with the port of its outputs.
     Group(BodyKey, Port, Many),
 }
@@ -36,6 +39,10 @@ impl Mirror {
     ) -> Result<(), NotLive> {
         let it = self.use_mut(use_id);
         match kind {
+            Kind::Call(instance) if instance.network.is_some() => {
+                it.many.remove(&slot);
+                self.put_down_network(queue, (use_id, slot), (use_id, id))
+            }
             Kind::Call(instance) => {
                 let out = it.outs.get_mut(slot as usize).and_then(Option::take);
                 if let Some(node) = out {
@@ -107,7 +114,9 @@ impl Mirror {
             for (slot, (kind, id)) in inner.into_iter().enumerate() {
                 let Some(many) = opened.many.remove(&(slot as u32)) else { continue };
                 let port = (child, Side::Out(slot as u32));
+                self.put_down_network(queue, (child, slot as u32), (anchor, id))?;
                 match kind {
+                    Kind::Call(instance) if instance.network.is_some() => {}
                     Kind::Group(group) => stack.push((port, group, id, many)),
                     Kind::None
                     | Kind::Wrong
@@ -120,6 +129,22 @@ impl Mirror {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the network in a place, if there is one.
+    fn put_down_network(
+        &mut self,
+        queue: &mut Queue<'_>,
+        place: (u32, u32),
+        anchor: (u32, u64),
+    ) -> Result<(), NotLive> {
+        match self.networks.remove(&place) {
+            Some(network) => {
+                let left = Left::Network(network, (place.0, Side::Out(place.1)));
+                self.put_down(queue, anchor, left)
+            }
+            None => Ok(()),
+        }
     }
 
     fn put_down(
@@ -174,7 +199,24 @@ impl Mirror {
         let fits = |left: &Left| matches!(left, Left::Call(known, _) if known.does_same(instance));
         match self.picked_up(queue, place, fits)? {
             Left::Call(_, node) => Some(node),
-            Left::Stateful(..) | Left::Group(..) => None,
+            Left::Stateful(..) | Left::Network(..) | Left::Group(..) => None,
+        }
+    }
+
+    /// The live nodes of a network that moved here.
+    pub(super) fn moved_network(
+        &mut self,
+        queue: &mut Queue<'_>,
+        place: (u32, u32),
+        instance: &Instance,
+    ) -> Option<LiveNetwork> {
+        let fits = |left: &Left| matches!(left, Left::Network(known, _) if known.instance.does_same(instance));
+        match self.picked_up(queue, place, fits)? {
+            Left::Network(network, before) => {
+                self.move_border(&network, before, (place.0, Side::Out(place.1)));
+                Some(network)
+            }
+            Left::Call(..) | Left::Stateful(..) | Left::Group(..) => None,
         }
     }
 
@@ -188,7 +230,7 @@ impl Mirror {
         let fits = |left: &Left| matches!(left, Left::Stateful(known) if known.is_of(of_type));
         match self.picked_up(queue, place, fits)? {
             Left::Stateful(stateful) => Some(stateful),
-            Left::Call(..) | Left::Group(..) => None,
+            Left::Call(..) | Left::Network(..) | Left::Group(..) => None,
         }
     }
 
@@ -226,6 +268,10 @@ impl Mirror {
             }
             Left::Stateful(stateful) => {
                 self.doom_stateful(&stateful);
+                Ok(())
+            }
+            Left::Network(network, port) => {
+                self.doom_network(&network, port);
                 Ok(())
             }
             Left::Group(_, port, many) => self.drop_many(port, many),

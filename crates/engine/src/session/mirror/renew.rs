@@ -116,6 +116,13 @@ impl Mirror {
 
     /// The kind of a node that calls a node type.
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
+        if let Some(network) = &instance.network {
+            let is_live = |part: &Instance| can_be_live(part) || is_scope(part);
+            let mut parts = network.parts.iter().map(|part| &part.instance);
+            // State is known by the path of a node of the document.
+            let are_live = parts.all(|part| part.def.state.is_none() && is_live(part));
+            return if are_live { Ok(Kind::Call(Arc::clone(instance))) } else { Err(NotLive) };
+        }
         if let Some(state) = &instance.def.state {
             // Other delayed inputs are not taken apart.
             let has_other_delay = instance.def.delayed.is_some() && !state.delays_first();
@@ -155,6 +162,10 @@ impl Mirror {
             }
             Kind::Call(instance) => {
                 let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
+                if instance.network.is_some() {
+                    let place = (use_id, slot);
+                    return self.renew_network(queue, place, instance, &operands, stays);
+                }
                 let had = it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
                 let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {
@@ -188,7 +199,7 @@ impl Mirror {
     }
 
     /// Whether a node, or the one before it in its place, has run.
-    fn had_run(&self, out: NodeNumber) -> bool {
+    pub(super) fn had_run(&self, out: NodeNumber) -> bool {
         !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
     }
 

@@ -393,6 +393,7 @@ fn like(instance: &Instance, inputs: Vec<InputSlot>, kernel: Kernel) -> Instance
         outputs: instance.outputs.clone(),
         output_names: instance.output_names.clone(),
         kernel,
+        network: None,
         class: instance.class,
     }
 }

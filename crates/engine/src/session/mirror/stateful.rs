@@ -138,7 +138,7 @@ impl Mirror {
     pub(super) fn put_stateful(&mut self, place: (u32, u32), stateful: StatefulNode) {
         self.use_mut(place.0).outs[place.1 as usize] = Some(stateful.out());
         if let Some(Kernel::Function(_)) = stateful.of_type.work().map(|work| &work.kernel) {
-            self.places.insert(stateful.out(), place);
+            self.places.insert(stateful.out(), (place, None));
         }
         self.stateful.insert(place, stateful);
         self.variables.changed(place);

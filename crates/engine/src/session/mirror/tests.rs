@@ -66,7 +66,15 @@ fn edits_run_what_they_touch() {
     let literal = json!({ "edit": "set_input", "node": "a", "input": "b", "to": 2 });
     assert_eq!(
         followed(s, literal),
-        ["a edited", "b input", "use/s input", "less input", "which input", "sum input"]
+        [
+            "a edited",
+            "b input",
+            "use/s input",
+            "less input",
+            "which input",
+            "sum/1 input",
+            "sum/2 input"
+        ]
     );
     // To what it was is told apart from no change at all.
     let same = json!({ "edit": "set_input", "node": "a", "input": "b", "to": 2.0 });
@@ -76,19 +84,19 @@ fn edits_run_what_they_touch() {
     let mute = json!({ "edit": "mute", "node": "sum", "muted": true });
     assert_eq!(followed(s, mute), Vec::<String>::new());
     assert!(s.undo());
-    assert_eq!(runs(s, "undo"), ["sum edited"]);
+    assert_eq!(runs(s, "undo"), ["sum/1 edited", "sum/2 edited"]);
     let rename = json!({ "edit": "rename_node", "node": "b", "to": "bb" });
     assert_eq!(followed(s, rename), Vec::<String>::new());
     let setting = json!({ "edit": "set_setting", "node": "sum", "setting": "text", "to": "p + q" });
-    assert_eq!(followed(s, setting), ["sum edited"]);
+    assert_eq!(followed(s, setting), ["sum/1 edited"]);
     let ty =
         json!({ "edit": "replace_type", "node": "less", "kind": { "type": "compare.greater" } });
-    assert_eq!(followed(s, ty), ["less edited", "which input", "sum input"]);
+    assert_eq!(followed(s, ty), ["less edited", "which input", "sum/1 input"]);
     let added = json!({ "edit": "add_nodes", "nodes": [{ "name": "new", "node":
         { "type": "math.multiply", "in": { "a": { "from": "bb.value" }, "b": { "input": "n" } } } }] });
     assert_eq!(followed(s, added), Vec::<String>::new());
     let used = json!({ "edit": "set_input", "node": "which", "input": "true", "to": { "from": "new.value" } });
-    assert_eq!(followed(s, used), ["which edited", "sum input", "new first"]);
+    assert_eq!(followed(s, used), ["which edited", "sum/1 input", "new first"]);
     let inside =
         json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": 1 });
     let ran = followed(s, inside);
@@ -270,7 +278,7 @@ fn a_mirror_that_is_made_anew_has_what_it_had() {
     let edited = |json: Json| move |s: &mut Session| s.edit(&edit(json.clone())).expect("it fits");
     let literal = |to: i32| json!({ "edit": "set_input", "node": "a", "input": "b", "to": to });
     assert_eq!(both(&|_| {}), 0);
-    assert_eq!(both(&edited(literal(2))), 6);
+    assert_eq!(both(&edited(literal(2))), 7);
     assert_eq!(both(&|_| {}), 0);
     // With the other arm, what is not demanded any more has what it read.
     assert!(both(&|s| s.set("n", -100).expect("it fits")) > 0);

@@ -4,7 +4,7 @@ use millstream::{Engine, Type};
 use millstream_document::check::check;
 use millstream_document::{Checked, CheckedKind, Document, InputDef, Named, Node, OutputDef};
 use millstream_node::{Default, SettingKind, Settings, SocketType, convert};
-use millstream_testkit::generate::values::{input_types, value};
+use millstream_testkit::generate::values::{FORMULAS, input_types, value};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value as Json, json};
@@ -238,7 +238,7 @@ impl<'a> Edited<'a> {
             SettingKind::Flag => json!(deed.is(2)),
             SettingKind::Type => deed.type_at(3).name().into(),
             SettingKind::Integer(min, max) => (min + i64::from(deed.number % 5)).min(*max).into(),
-            _ => json!("x + 1"),
+            _ => FORMULAS[deed.number() % FORMULAS.len()].into(),
         };
         Some(json!({ "edit": "set_setting", "node": node, "setting": setting.name, "to": to }))
     }
@@ -259,6 +259,9 @@ impl<'a> Edited<'a> {
             let json: Json = match &setting.kind {
                 SettingKind::Choice(choices) => choices[pick % choices.len()].0.into(),
                 SettingKind::Flag => (pick % 2 == 1).into(),
+                SettingKind::Text if *def.name == *"math.expression" => {
+                    FORMULAS[pick % FORMULAS.len()].into()
+                }
                 SettingKind::Text if setting.default.is_none() => "wind".into(),
                 _ => continue,
             };
@@ -273,7 +276,7 @@ impl<'a> Edited<'a> {
             let pick = deed.picks[1 + i % 3].index(997) + 31 * i + deed.number();
             let wanted = match socket.ty {
                 SocketType::Exact(ty) => Some(ty),
-                SocketType::Generic(_) | SocketType::ListOf(_) => None,
+                SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made => None,
             };
             let fits = |(_, ty): &&Linkable| match (*ty, wanted) {
                 (Some(ty), Some(wanted)) => convert::convertible(ty, wanted),

@@ -1,0 +1,101 @@
+//! Expressions: the nodes that stand for them, in plans and in sessions.
+
+use millstream::session::{Ask, Session};
+use millstream::{Edit, Engine, LogDetail, Request};
+use serde_json::{Value as Json, json};
+
+fn document(text: &str) -> String {
+    json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 2 }, "y": { "type": "f32", "default": 3 } },
+        "outputs": { "out": { "type": "f32", "from": "e.value" } },
+        "nodes": { "e": { "type": "math.expression", "set": { "text": text },
+            "in": { "x": { "input": "x" }, "y": { "input": "y" } } } } })
+    .to_string()
+}
+
+fn edit(json: Json) -> Edit {
+    serde_json::from_value(json).expect("an edit")
+}
+
+/// The nodes that run for all outputs.
+fn ran(session: &mut Session) -> Vec<String> {
+    let evaluated = session.eval(&Ask::all().with_log(LogDetail::Counts)).expect("it runs");
+    let runs = evaluated.runs().into_iter().filter(|run| run.entry.runs > 0);
+    runs.map(|run| run.path.to_string()).collect()
+}
+
+const CHOICE: &str = "x > 1 ? x * y + 1 : sin(x) + 0 * y";
+
+#[test]
+fn the_arm_that_is_not_taken_is_not_computed() {
+    let mut session = Session::open(&Engine::new(), document(CHOICE).as_bytes()).expect("it opens");
+    assert_eq!(ran(&mut session), ["e/1", "e/2", "e/3", "e/7"]);
+    session.set("x", 0.5_f32).expect("fits");
+    assert_eq!(ran(&mut session), ["e/1", "e/4", "e/5", "e/6", "e/7"]);
+    session.set("y", 4.0_f32).expect("fits");
+    assert_eq!(ran(&mut session), ["e/5"], "0 stays 0");
+    let program = Engine::new().load(document(CHOICE).as_bytes()).expect("it is right");
+    let answer = program.run(&Request::new().with_log(LogDetail::Counts)).expect("it runs");
+    let runs = program.runs(&answer).filter(|run| run.entry.runs > 0);
+    let paths: Vec<String> = runs.map(|run| run.path.to_string()).collect();
+    assert_eq!(paths, ["e/1", "e/2", "e/3", "e/7"]);
+}
+
+#[test]
+fn parts_of_expressions_merge_with_other_nodes() {
+    let text = json!({ "millstream": 1,
+        "inputs": { "x": { "type": "f32", "default": 2 }, "y": { "type": "f32", "default": 3 } },
+        "outputs": { "a": { "type": "f32", "from": "a.value" }, "b": { "type": "f32", "from": "b.value" },
+            "c": { "type": "f32", "from": "c.value" } },
+        "nodes": {
+            "c": { "type": "math.multiply", "in": { "a": { "input": "y" }, "b": { "input": "x" } } },
+            "a": { "type": "math.expression", "set": { "text": "x * y + (2 + 3)" },
+                "in": { "x": { "input": "x" }, "y": { "input": "y" } } },
+            "b": { "type": "math.expression", "set": { "text": "5 + y * x" },
+                "in": { "x": { "input": "x" }, "y": { "input": "y" } } } } });
+    let program = Engine::new().load(text.to_string().as_bytes()).expect("it is right");
+    let answer = program.run(&Request::new().with_log(LogDetail::Counts)).expect("it runs");
+    let types: Vec<String> = program.runs(&answer).map(|run| run.node_type).collect();
+    assert_eq!(types, ["math.multiply", "math.add"]);
+}
+
+#[test]
+fn sessions_follow_the_text_and_values_move_with_the_node() {
+    let mut session = Session::open(&Engine::new(), document(CHOICE).as_bytes()).expect("it opens");
+    let value = |session: &mut Session| session.value::<f32>("out").expect("it runs");
+    assert_eq!(value(&mut session), Some(7.0));
+    let text = |text: &str| {
+        edit(json!({ "edit": "set_setting", "node": "e", "setting": "text", "to": text }))
+    };
+    session.edit(&text("dot(vec2(x, y), vec2(y, x)) + 1")).expect("fits");
+    assert_eq!(value(&mut session), Some(13.0));
+    session.edit(&text("y - x")).expect("fits");
+    assert_eq!(value(&mut session), Some(1.0));
+    assert!(session.undo() && session.undo());
+    assert_eq!(value(&mut session), Some(7.0));
+    session.edit(&edit(json!({ "edit": "group", "nodes": ["e"], "name": "g" }))).expect("fits");
+    assert_eq!(ran(&mut session), [""; 0], "what moves does not run again");
+    session.edit(&edit(json!({ "edit": "ungroup", "node": "g" }))).expect("fits");
+    assert_eq!(ran(&mut session), [""; 0]);
+    let bad = text("vec2(x, y) + vec3(x, y, 1)");
+    session.edit(&bad).expect("it may be wrong");
+    let problems = session.problems().to_string();
+    assert!(problems.contains("a vec2 and a vec3 do not go together"), "{problems}");
+    assert!(session.undo());
+    assert_eq!(value(&mut session), Some(7.0));
+}
+
+#[test]
+fn texts_that_are_too_long_or_nested_too_deeply_have_a_place_and_a_hint() {
+    let nested = format!("{}x + y{}", "(".repeat(10_000), ")".repeat(10_000));
+    let long = format!("x + y{}", " + 1".repeat(25_000));
+    for (text, message, hint) in [
+        (nested, "nested deeper than 200 levels", "move the inner part to another node"),
+        (long, "the text has 100005 bytes, the limit is 65536", "split it into several nodes"),
+    ] {
+        let session = Session::open(&Engine::new(), document(&text).as_bytes());
+        let problems = session.expect("it opens").problems().to_string();
+        assert!(problems.starts_with("e: ") && problems.contains(message), "{problems}");
+        assert!(problems.contains(hint), "{problems}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether a form gives the same for exchanged arguments.
+
+use millstream_base::id::Id;
+
+use crate::inst::{Form, Inst, Reg};
+use crate::op::Op;
+
+/// Longer forms are not looked at.
+const MOST_INSTRUCTIONS: usize = 64;
+
+impl Form {
+    /// Whether exchanging the first `n` parameters for the next `n` changes no bit of a result, as
+    /// far as the operations that commute show it.
+    pub fn commutes(&self, n: usize) -> bool {
+        if self.insts.len() > MOST_INSTRUCTIONS {
+            return false;
+        }
+        // For each register the one that has its value when the parameters are exchanged.
+        let mut mirrors: Vec<Option<Reg>> = Vec::with_capacity(self.insts.len());
+        for (_, inst) in self.insts.iter() {
+            mirrors.push(self.mirror(*inst, n, &mirrors));
+        }
+        let mirror = |reg: Reg| mirrors[reg.index()];
+        self.results.iter().all(|result| mirror(*result) == Some(*result))
+    }
+
+    fn mirror(&self, mut inst: Inst, n: usize, mirrors: &[Option<Reg>]) -> Option<Reg> {
+        if let Op::Param(at) = inst.op {
+            let n = n as u32;
+            inst.op = Op::Param(match at {
+                _ if at < n => at + n,
+                _ if at < 2 * n => at - n,
+                _ => at,
+            });
+        }
+        for arg in inst.args_mut() {
+            *arg = mirrors[arg.index()]?;
+        }
+        let mut exchanged = inst;
+        if inst.op.commutes() {
+            exchanged.args_mut().swap(0, 1);
+        }
+        let same = |(_, other): &(Reg, &Inst)| **other == inst || **other == exchanged;
+        self.insts.iter().find(same).map(|(reg, _)| reg)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_base::Lane;
+
+    use super::*;
+    use crate::{FormBuilder, Val, canonical_bits, eval_op};
+
+    /// Numbers of a lane that tell apart what differs.
+    fn numbers(lane: Lane) -> Vec<u64> {
+        let whole = [0, 1, 2, 3, -1, -7, i64::MAX, i64::MIN, 1 << 31, 0x1234_5678];
+        let floats = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -1e-42, f64::INFINITY, -f64::INFINITY];
+        let floats = floats.into_iter().chain([f64::NAN, f64::MAX, 1e-310]);
+        match lane {
+            Lane::Bool => vec![0, 1],
+            Lane::I32 => whole.map(|x| u64::from(x as i32 as u32)).to_vec(),
+            Lane::I64 => whole.map(|x| x as u64).to_vec(),
+            Lane::F32 => floats.map(|x| u64::from((x as f32).to_bits())).collect(),
+            Lane::F64 => floats.map(f64::to_bits).collect(),
+        }
+    }
+
+    #[test]
+    fn operations_commute_bit_for_bit_if_the_table_says_so() {
+        for op in Op::COMPUTING.iter().copied().filter(|op| op.arity() >= 2) {
+            let lanes = [Lane::Bool, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
+            let mut agrees = op != Op::Select;
+            for of in lanes.into_iter().filter(|of| op.takes(*of)) {
+                let Some(to) = op.result_lane(of) else { continue };
+                let value = |a: u64, b: u64| {
+                    let all = [a, b, numbers(of)[2 % numbers(of).len()]];
+                    canonical_bits(to, eval_op(op, of, to, all))
+                };
+                let all = numbers(of);
+                agrees &= all.iter().all(|a| all.iter().all(|b| value(*a, *b) == value(*b, *a)));
+            }
+            // Of functions that are not written here nobody has shown it.
+            let is_known = op == Op::Hypot;
+            assert_eq!(op.commutes() || is_known, agrees, "{}", op.name());
+        }
+    }
+
+    #[test]
+    fn forms_commute_as_far_as_their_operations_do() {
+        let form = |write: &dyn for<'b> Fn(&[Val<'b>]) -> Vec<Val<'b>>| {
+            let b = FormBuilder::new();
+            let x: Vec<Val<'_>> = (0..4).map(|_| b.param(Lane::F32)).collect();
+            b.finish(&write(&x))
+        };
+        assert!(form(&|x| vec![x[0] + x[2], x[3].min(x[1])]).commutes(2));
+        assert!(form(&|x| vec![x[0] * x[2] + x[1] * x[3]]).commutes(2));
+        assert!(form(&|x| vec![x[0].fma(x[1], x[2])]).commutes(1));
+        assert!(!form(&|x| vec![x[0] - x[1]]).commutes(1));
+        assert!(!form(&|x| vec![x[0] + x[3]]).commutes(2));
+        assert!(!form(&|x| vec![x[0] + x[1] * x[2]]).commutes(1));
+    }
+}

@@ -1,0 +1,129 @@
+//! Sets of terms that compute with one type of numbers.
+//!
+//! Numbers that are added, multiplied, chosen from, and so on, are of one type: the narrowest that
+//! holds the inputs among them. Such terms form an *island*. It ends at comparisons, conditions,
+//! components, and functions that state the types of their arguments. So a formula whose inputs are
+//! of one type computes with that type throughout.
+
+use millstream_base::{Lane, Type};
+
+use super::TermId;
+use super::token::Number;
+
+/// What is known of the numbers of an island.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Demand {
+    /// The narrowest lane that holds what comes from outside.
+    pub(super) lane: Option<Lane>,
+    /// Some have fractions.
+    pub(super) is_fractional: bool,
+    /// A whole number beyond the range of `i32` is written.
+    is_long: bool,
+    /// A number beyond the range of `f32` is written.
+    is_wide: bool,
+}
+
+/// Sets of terms.
+pub(super) struct Islands {
+    parents: Vec<u32>,
+    demands: Vec<Demand>,
+    /// The lane of islands that nothing comes into from outside.
+    default: Lane,
+}
+
+impl Islands {
+    /// Each term is an island; the inputs of the expression have these types.
+    pub(super) fn new(n_terms: usize, inputs: &[Type]) -> Self {
+        Self {
+            parents: (0..n_terms as u32).collect(),
+            demands: vec![Demand::default(); n_terms],
+            default: default_lane(inputs),
+        }
+    }
+
+    /// A number is written.
+    pub(super) fn written(&mut self, term: TermId, number: Number) {
+        *self.demand(term) = demand_of(number);
+    }
+
+    fn root(&mut self, term: TermId) -> usize {
+        let mut at = term.0 as usize;
+        while self.parents[at] as usize != at {
+            self.parents[at] = self.parents[self.parents[at] as usize];
+            at = self.parents[at] as usize;
+        }
+        at
+    }
+
+    pub(super) fn demand(&mut self, term: TermId) -> &mut Demand {
+        let root = self.root(term);
+        &mut self.demands[root]
+    }
+
+    pub(super) fn comes_in(&mut self, term: TermId, lane: Lane) {
+        let demand = self.demand(term);
+        demand.lane = Some(demand.lane.map_or(lane, |known| joined(known, lane)));
+    }
+
+    pub(super) fn join(&mut self, a: TermId, b: TermId) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return;
+        }
+        // Terms stand after their operands, so the later root is the one with the longer chain.
+        let (low, high) = (a.min(b), a.max(b));
+        let other = self.demands[low];
+        self.parents[low] = high as u32;
+        let demand = &mut self.demands[high];
+        demand.lane = match (demand.lane, other.lane) {
+            (Some(a), Some(b)) => Some(joined(a, b)),
+            (a, b) => a.or(b),
+        };
+        demand.is_fractional |= other.is_fractional;
+        demand.is_long |= other.is_long;
+        demand.is_wide |= other.is_wide;
+    }
+
+    pub(super) fn lane(&mut self, term: TermId) -> Lane {
+        let demand = *self.demand(term);
+        match demand.lane.unwrap_or(self.default) {
+            Lane::Bool | Lane::I32 if demand.is_fractional && demand.is_wide => Lane::F64,
+            Lane::Bool | Lane::I32 if demand.is_fractional => Lane::F32,
+            Lane::Bool | Lane::I32 if demand.is_long => Lane::I64,
+            Lane::Bool | Lane::I32 => Lane::I32,
+            Lane::I64 if demand.is_fractional => Lane::F64,
+            Lane::F32 if demand.is_wide => Lane::F64,
+            lane @ (Lane::I64 | Lane::F32 | Lane::F64) => lane,
+        }
+    }
+}
+
+/// The narrowest lane that holds the numbers of both.
+fn joined(a: Lane, b: Lane) -> Lane {
+    match (a, b) {
+        (Lane::Bool, other) | (other, Lane::Bool) => other,
+        (Lane::F64, _) | (_, Lane::F64) => Lane::F64,
+        (Lane::I64, Lane::F32) | (Lane::F32, Lane::I64) => Lane::F64,
+        (Lane::I32, other) | (other, Lane::I32) => other,
+        (Lane::I64, Lane::I64) => Lane::I64,
+        (Lane::F32, Lane::F32) => Lane::F32,
+    }
+}
+
+/// The lane of formulas of numbers that come from nowhere: that of the inputs.
+fn default_lane(inputs: &[Type]) -> Lane {
+    let numbers = inputs.iter().filter(|ty| Type::NUMERIC.contains(ty));
+    let lanes = numbers.filter_map(|ty| Some(ty.lanes()?.0));
+    lanes.reduce(joined).unwrap_or(Lane::F32)
+}
+
+fn demand_of(number: Number) -> Demand {
+    Demand {
+        is_fractional: number.whole.is_none(),
+        is_long: number.whole.is_some_and(|whole| i32::try_from(whole).is_err()),
+        is_wide: number.whole.is_none()
+            && number.value.is_finite()
+            && !(number.value as f32).is_finite(),
+        ..Demand::default()
+    }
+}

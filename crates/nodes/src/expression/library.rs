@@ -1,0 +1,108 @@
+//! The node types that expressions consist of, with their instances.
+//!
+//! Instances are shared by all expressions that were made with one registry. The lock is held for
+//! one look-up; what it guards only saves time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use millstream_base::Type;
+use millstream_base::diagnostics::did_you_mean;
+use millstream_node::{Instance, NodeDef, Registry, Settings};
+use rustc_hash::FxHashMap;
+
+/// The most instances that are kept.
+const MOST_KEPT: usize = 1 << 12;
+
+/// The node types of a library.
+pub(super) struct Library {
+    registry: Registry,
+    /// By node type, types and the setting of `vector.swizzle`.
+    instances: Mutex<FxHashMap<Key, Arc<Instance>>>,
+}
+
+type Key = (usize, Vec<Type>, Box<str>);
+
+impl Library {
+    /// The node types of a registry as it is now.
+    pub(super) fn new(registry: &Registry) -> Self {
+        Self { registry: registry.clone(), instances: Mutex::default() }
+    }
+
+    /// A node type that expressions rely on.
+    ///
+    /// # Panics
+    /// If the registry lacks it.
+    pub(super) fn def(&self, name: &str) -> &Arc<NodeDef> {
+        self.registry.get(name).expect("the node types of expressions are registered before them")
+    }
+
+    /// The node type that a text calls by this name.
+    ///
+    /// # Errors
+    /// A message and a hint, if there is none that can be called.
+    pub(super) fn find(&self, name: &str) -> Result<&Arc<NodeDef>, (String, String)> {
+        match self.registry.get(name) {
+            Some(def) if def.state.is_some() || def.delayed.is_some() => {
+                let hint = "use a node of its own, and link it";
+                Err((format!("`{name}` keeps state"), hint.into()))
+            }
+            Some(def) => Ok(def),
+            None => {
+                let names = self.registry.iter().map(|def| &*def.name);
+                let hint = match did_you_mean(name, names) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "`millstream nodes` lists the node types".into(),
+                };
+                Err((format!("there is no node type `{name}`"), hint))
+            }
+        }
+    }
+
+    /// The instance of a node type that expressions rely on, with its default settings.
+    ///
+    /// # Panics
+    /// If there is none for these types.
+    pub(super) fn instance(&self, name: &str, generics: &[Type]) -> Arc<Instance> {
+        self.made(self.def(name), generics, "").expect("the node type takes these types")
+    }
+
+    /// The instance that gives some components of a vector of type `ty`.
+    pub(super) fn swizzle(&self, components: &str, ty: Type) -> Arc<Instance> {
+        let def = self.def("vector.swizzle");
+        self.made(def, &[ty], components).expect("the vector has these components")
+    }
+
+    /// The instance of a node type with one source for each socket; `None` if it has none for
+    /// these types.
+    pub(super) fn made(
+        &self,
+        def: &Arc<NodeDef>,
+        generics: &[Type],
+        components: &str,
+    ) -> Option<Arc<Instance>> {
+        let key = (Arc::as_ptr(def) as usize, generics.to_vec(), components.into());
+        let mut known = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(instance) = known.get(&key) {
+            return Some(Arc::clone(instance));
+        }
+        let mut settings = default_settings(def)?;
+        if !components.is_empty() {
+            let components = serde_json::Value::from(components);
+            let given = [("components", &components)];
+            settings = Settings::read(&def.settings, given, &|_| None).ok()?;
+        }
+        let n_sockets = def.signature(&settings).ok()?.inputs.len();
+        let made = def.instantiate(settings, generics.to_vec(), &vec![1; n_sockets]).ok()?;
+        let made = Arc::new(made);
+        if known.len() >= MOST_KEPT {
+            known.clear();
+        }
+        known.insert(key, Arc::clone(&made));
+        Some(made)
+    }
+}
+
+/// The settings of a node for which none are written; `None` if one has to be.
+pub(super) fn default_settings(def: &NodeDef) -> Option<Settings> {
+    Settings::read(&def.settings, [], &|_| None).ok()
+}

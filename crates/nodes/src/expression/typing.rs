@@ -1,0 +1,533 @@
+//! The types of the terms of an expression, which follow from those of its inputs.
+//!
+//! Numbers that are combined have one type, see `islands`.
+
+use std::sync::Arc;
+
+use millstream_base::{Lane, Type};
+use millstream_node::convert::convertible;
+use millstream_node::signature::InputFact;
+use millstream_node::{Among, Instance, NodeDef, Signature, SocketType};
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use super::functions::{FUNCTIONS, Function, Takes, Typing};
+use super::islands::Islands;
+use super::library::{Library, default_settings};
+use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
+
+/// What a term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Truth,
+    /// A number, or a vector of so many.
+    Number(u8),
+    Other(Type),
+    /// All outputs of a node, of which one is to be chosen.
+    Outputs,
+}
+
+/// The types of all terms.
+pub(super) struct Types {
+    kinds: Vec<Kind>,
+    lanes: Vec<Lane>,
+    /// The instances of functions that their sockets describe.
+    pub(super) instances: FxHashMap<TermId, Arc<Instance>>,
+}
+
+impl Types {
+    pub(super) fn of(&self, term: TermId) -> Type {
+        match self.kinds[term.0 as usize] {
+            Kind::Truth => Type::BOOL,
+            Kind::Number(n) => number_type(self.lane(term), n),
+            Kind::Other(ty) => ty,
+            Kind::Outputs => unreachable!("one of several outputs is chosen"),
+        }
+    }
+
+    /// The lane of the numbers of a term and of those it is computed with.
+    pub(super) fn lane(&self, term: TermId) -> Lane {
+        self.lanes[term.0 as usize]
+    }
+}
+
+/// The type of a number, or of a vector of `n` numbers.
+pub(super) fn number_type(lane: Lane, n: u8) -> Type {
+    match (n, lane) {
+        (2, _) => Type::VEC2,
+        (3, _) => Type::VEC3,
+        (4, _) => Type::VEC4,
+        (_, Lane::Bool) => Type::BOOL,
+        (_, Lane::I32) => Type::I32,
+        (_, Lane::I64) => Type::I64,
+        (_, Lane::F32) => Type::F32,
+        (_, Lane::F64) => Type::F64,
+    }
+}
+
+/// The kind of values of a type.
+fn kind_of(ty: Type) -> Kind {
+    match ty.lanes().filter(|_| Type::NUMERIC.contains(&ty)) {
+        Some((Lane::Bool, _)) => Kind::Truth,
+        Some((_, n)) => Kind::Number(n),
+        None => Kind::Other(ty),
+    }
+}
+
+/// Whether the type is that of vectors.
+pub(super) fn is_vector(ty: Type) -> bool {
+    matches!(kind_of(ty), Kind::Number(n) if n > 1)
+}
+
+/// The type that is computed with instead of a color.
+pub(super) fn vector(ty: Type) -> Type {
+    if ty == Type::COLOR { Type::VEC3 } else { ty }
+}
+
+/// Whether a value can be passed where a type is wanted: by a conversion, or repeated after one.
+pub(super) fn fits(from: Type, to: Type) -> bool {
+    convertible(from, to) || is_vector(to) && convertible(from, Type::F64)
+}
+
+/// The types of the terms of an expression.
+///
+/// # Errors
+/// The first term that cannot be computed with what it gets.
+pub(super) fn types_of(
+    expression: &Expression,
+    inputs: &[Type],
+    library: &Library,
+) -> Result<Types, SyntaxError> {
+    let n_terms = expression.terms.len();
+    let mut typer = Typer {
+        expression,
+        library,
+        kinds: Vec::with_capacity(n_terms),
+        islands: Islands::new(n_terms, inputs),
+        instances: FxHashMap::default(),
+    };
+    for (at, term) in expression.terms.iter().enumerate() {
+        let kind = typer.kind(TermId(at as u32), term, inputs)?;
+        typer.kinds.push(kind);
+    }
+    typer.value(TermId(n_terms as u32 - 1))?;
+    let Typer { kinds, mut islands, instances, .. } = typer;
+    let lanes = (0..n_terms as u32).map(|at| islands.lane(TermId(at))).collect();
+    Ok(Types { kinds, lanes, instances })
+}
+
+struct Typer<'e> {
+    expression: &'e Expression,
+    library: &'e Library,
+    kinds: Vec<Kind>,
+    islands: Islands,
+    instances: FxHashMap<TermId, Arc<Instance>>,
+}
+
+impl Typer<'_> {
+    fn kind(&mut self, at: TermId, term: &Term, inputs: &[Type]) -> Result<Kind, SyntaxError> {
+        match term {
+            Term::Number(number) => {
+                self.islands.written(at, *number);
+                Ok(Kind::Number(1))
+            }
+            Term::Truth(_) => Ok(Kind::Truth),
+            Term::Input(input) => Ok(self.comes_in(at, inputs[*input as usize])),
+            Term::Unary(Unary::Negate, x) => self.alike(at, &[*x]),
+            Term::Unary(Unary::Not, x) => self.condition(*x).map(|()| Kind::Truth),
+            Term::Binary(Binary::And | Binary::Or, x, y) => {
+                self.condition(*x)?;
+                self.condition(*y)?;
+                Ok(Kind::Truth)
+            }
+            Term::Binary(binary, x, y) if binary.is_comparison() => {
+                self.comparison(at, *binary, *x, *y)
+            }
+            Term::Binary(_, x, y) => self.alike(at, &[*x, *y]),
+            Term::Choose(condition, yes, no) => {
+                self.condition(*condition)?;
+                match (self.value(*yes)?, self.value(*no)?) {
+                    (Kind::Truth, Kind::Truth) => Ok(Kind::Truth),
+                    (Kind::Other(a), Kind::Other(b)) if a == b => Ok(Kind::Other(a)),
+                    _ => self.alike(at, &[*yes, *no]),
+                }
+            }
+            Term::Call(function, args) => self.function(at, &FUNCTIONS[*function as usize], args),
+            Term::Node(node, args) => self.node(at, *node, args),
+            Term::Member(x, name) => self.member(at, *x, name),
+        }
+    }
+
+    /// The kind of a term that gets its value from elsewhere.
+    fn comes_in(&mut self, at: TermId, ty: Type) -> Kind {
+        let kind = kind_of(ty);
+        if let (Kind::Number(_), Some((lane, _))) = (kind, ty.lanes()) {
+            self.islands.comes_in(at, lane);
+        }
+        kind
+    }
+
+    fn error(&self, term: TermId, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(message, self.expression.ranges[term.0 as usize].clone())
+    }
+
+    /// What a term is called in messages, with its article.
+    fn described(&mut self, term: TermId) -> String {
+        match self.kinds[term.0 as usize] {
+            Kind::Truth => "a truth value".into(),
+            Kind::Number(1) => "a number".into(),
+            Kind::Number(n) => number_type(Lane::F32, n).with_article(),
+            Kind::Other(ty) => ty.with_article(),
+            Kind::Outputs => "several values".into(),
+        }
+    }
+
+    /// The kind of a term that is one value.
+    fn value(&self, term: TermId) -> Result<Kind, SyntaxError> {
+        match self.kinds[term.0 as usize] {
+            Kind::Outputs => {
+                let outputs = self.instances[&term].output_names.join(", ");
+                let error = self.error(term, "the node has several outputs");
+                Err(error.hint(format!("choose one, with a point after the call: {outputs}")))
+            }
+            kind => Ok(kind),
+        }
+    }
+
+    /// How many numbers a term holds that is computed with; a truth value counts as one.
+    fn number(&mut self, term: TermId) -> Result<u8, SyntaxError> {
+        match self.value(term)? {
+            Kind::Truth => Ok(1),
+            Kind::Number(n) => Ok(n),
+            Kind::Other(ty) if ty == Type::COLOR => {
+                self.islands.comes_in(term, Lane::F32);
+                Ok(3)
+            }
+            Kind::Other(_) | Kind::Outputs => {
+                let message = format!("{} is not a number or vector", self.described(term));
+                Err(self.error(term, message))
+            }
+        }
+    }
+
+    fn condition(&self, term: TermId) -> Result<(), SyntaxError> {
+        match self.value(term)? {
+            Kind::Truth | Kind::Number(1) => Ok(()),
+            Kind::Number(_) | Kind::Other(_) | Kind::Outputs => Err(self
+                .error(term, "a condition is a truth value or a number")
+                .hint("compare it, such as `v == w` or `length(v) > 0`")),
+        }
+    }
+
+    /// A term that is of one type with its operands; numbers are repeated for vectors.
+    fn alike(&mut self, at: TermId, operands: &[TermId]) -> Result<Kind, SyntaxError> {
+        let mut most = 1;
+        for operand in operands {
+            let n = self.number(*operand)?;
+            if n != 1 && most != 1 && n != most {
+                let (a, b) = (number_type(Lane::F32, most), number_type(Lane::F32, n));
+                return Err(self
+                    .error(
+                        at,
+                        format!("{} and {} do not go together", a.with_article(), b.with_article()),
+                    )
+                    .hint("choose as many components of both, such as `v.xy`"));
+            }
+            most = most.max(n);
+            self.islands.join(at, *operand);
+        }
+        Ok(Kind::Number(most))
+    }
+
+    fn comparison(
+        &mut self,
+        at: TermId,
+        binary: Binary,
+        x: TermId,
+        y: TermId,
+    ) -> Result<Kind, SyntaxError> {
+        let both = (self.value(x)?, self.value(y)?);
+        match both {
+            (Kind::Truth, Kind::Truth) if binary.is_equality() => return Ok(Kind::Truth),
+            (Kind::Other(a), Kind::Other(b)) if binary.is_equality() && a == b => {
+                if [Type::COLOR, Type::QUAT, Type::MAT4].contains(&a) {
+                    return Ok(Kind::Truth);
+                }
+                return Err(self.error(at, format!("{} cannot be compared", a.with_article())));
+            }
+            _ => {}
+        }
+        // The numbers that are compared are of one type, but not of that of the result.
+        let (n, m) = (self.number(x)?, self.number(y)?);
+        if n.max(m) > 1 && !binary.is_equality() {
+            return Err(self
+                .error(at, "vectors have no order")
+                .hint("compare components or lengths: `v.x < w.x`, `length(v) < 1`"));
+        }
+        if n > 1 && m > 1 && n != m {
+            return Err(self.error(at, "vectors of different sizes cannot be compared"));
+        }
+        self.islands.join(x, y);
+        Ok(Kind::Truth)
+    }
+
+    fn function(
+        &mut self,
+        at: TermId,
+        function: &Function,
+        args: &[TermId],
+    ) -> Result<Kind, SyntaxError> {
+        match function.typing {
+            Typing::Alike(takes) => {
+                self.islands.demand(at).is_fractional |= takes == Takes::Floats;
+                self.alike(at, args)
+            }
+            Typing::Folded => self.alike(at, args),
+            Typing::Mixed => {
+                let factor = args[args.len() - 1];
+                if self.number(factor)? != 1 {
+                    let message = format!("the factor of `{}` is a single number", function.name);
+                    return Err(self.error(factor, message));
+                }
+                self.islands.demand(factor).is_fractional = true;
+                self.islands.demand(at).is_fractional = true;
+                self.alike(at, &args[..args.len() - 1])
+            }
+            Typing::Test => {
+                self.number(args[0])?;
+                self.islands.demand(args[0]).is_fractional = true;
+                Ok(Kind::Truth)
+            }
+            Typing::Conversion(ty) => {
+                if self.number(args[0])? != 1 {
+                    return Err(
+                        self.error(args[0], format!("`{}` takes a single number", function.name))
+                    );
+                }
+                Ok(self.comes_in(at, ty))
+            }
+            Typing::Components(ty) => self.components(at, function, ty, args),
+            Typing::Sockets => {
+                let def = Arc::clone(self.library.def(function.node));
+                let args: Vec<(Option<&str>, TermId)> =
+                    args.iter().map(|arg| (None, *arg)).collect();
+                self.call(at, &def, &args)
+            }
+        }
+    }
+
+    fn components(
+        &mut self,
+        at: TermId,
+        function: &Function,
+        ty: Type,
+        args: &[TermId],
+    ) -> Result<Kind, SyntaxError> {
+        let mut n_given = 0;
+        for arg in args {
+            n_given += self.number(*arg)?;
+            self.islands.demand(*arg).is_fractional = true;
+        }
+        let most = function.arity.1 as u8;
+        let is_repeated = n_given == 1 && ty != Type::COLOR;
+        let is_opaque = n_given == 3 && ty == Type::COLOR;
+        if n_given != most && !is_repeated && !is_opaque {
+            let takes = if ty == Type::COLOR { "3 or 4".into() } else { most.to_string() };
+            let message = format!("`{}` takes {takes} components, not {n_given}", function.name);
+            return Err(self.error(at, message));
+        }
+        Ok(self.comes_in(at, ty))
+    }
+
+    fn member(&mut self, at: TermId, x: TermId, name: &str) -> Result<Kind, SyntaxError> {
+        if let Kind::Outputs = self.kinds[x.0 as usize] {
+            let instance = Arc::clone(&self.instances[&x]);
+            let found = instance.output_names.iter().position(|output| **output == *name);
+            let Some(output) = found else {
+                let outputs = instance.output_names.join(", ");
+                let error = self.error(at, format!("the node has no output `{name}`"));
+                return Err(error.hint(format!("its outputs: {outputs}")));
+            };
+            return Ok(self.comes_in(at, instance.outputs[output].ty));
+        }
+        let n = match self.value(x)? {
+            Kind::Number(n) if n > 1 => n,
+            Kind::Other(ty) if ty == Type::COLOR => 4,
+            Kind::Number(_) | Kind::Truth | Kind::Other(_) | Kind::Outputs => {
+                let message = format!("{} has no component `{name}`", self.described(x));
+                return Err(self.error(at, message).hint("names contain no `.`"));
+            }
+        };
+        let Some(positions) = components_named(name) else {
+            let message = format!("`{name}` names no components");
+            return Err(self
+                .error(at, message)
+                .hint("write one to four of the letters x, y, z and w, or r, g, b and a"));
+        };
+        let is_color = matches!(self.kinds[x.0 as usize], Kind::Other(_));
+        if positions.iter().any(|at| *at >= usize::from(n)) {
+            let message = format!("{} has no component `{name}`", self.described(x));
+            return Err(self.error(at, message));
+        }
+        if is_color && positions.len() > 1 && positions.contains(&3) {
+            let error = self.error(at, "alpha is no part of a vector of channels");
+            return Err(error.hint("write `c.a` for alpha, `c.rgb` for the channels"));
+        }
+        let ty = number_type(Lane::F32, positions.len() as u8);
+        Ok(self.comes_in(at, ty))
+    }
+
+    fn node(
+        &mut self,
+        at: TermId,
+        node: u32,
+        args: &[(Option<Arc<str>>, TermId)],
+    ) -> Result<Kind, SyntaxError> {
+        let name = &self.expression.nodes[node as usize];
+        let def = match self.library.find(name) {
+            Ok(def) => Arc::clone(def),
+            Err((message, hint)) => return Err(self.error(at, message).hint(hint)),
+        };
+        let args: Vec<(Option<&str>, TermId)> =
+            args.iter().map(|(name, arg)| (name.as_deref(), *arg)).collect();
+        self.call(at, &def, &args)
+    }
+
+    /// A call of a node type, whose sockets state the types.
+    fn call(
+        &mut self,
+        at: TermId,
+        def: &Arc<NodeDef>,
+        args: &[(Option<&str>, TermId)],
+    ) -> Result<Kind, SyntaxError> {
+        let Some(settings) = default_settings(def) else {
+            let message = format!("`{}` has settings that must be written", def.name);
+            return Err(self.error(at, message).hint("use a node of its own, and link it"));
+        };
+        let signature =
+            def.signature(&settings).map_err(|error| self.error(at, error.to_string()))?;
+        let sockets = self.sockets(at, &signature, args)?;
+        let mut json: Vec<Option<Json>> = Vec::with_capacity(args.len());
+        let mut linked: Vec<Type> = Vec::with_capacity(args.len());
+        for (socket, (_, arg)) in sockets.iter().zip(args) {
+            let kind = self.value(*arg)?;
+            if let Kind::Number(_) = kind {
+                self.islands.demand(*arg).is_fractional |= takes_no_integers(&signature, *socket);
+            }
+            json.push(match &self.expression.terms[arg.0 as usize] {
+                Term::Number(number) => Some(Json::from(number.value)),
+                _ => None,
+            });
+            linked.push(match kind {
+                Kind::Truth => Type::BOOL,
+                Kind::Number(n) => number_type(self.islands.lane(*arg), n),
+                Kind::Other(ty) => ty,
+                Kind::Outputs => unreachable!("it is one value"),
+            });
+        }
+        let facts: Vec<(usize, InputFact<'_>)> = (sockets.iter().zip(&json).zip(&linked))
+            .map(|((socket, json), ty)| match json {
+                Some(json) => (*socket, InputFact::Literal(json)),
+                None => (*socket, InputFact::Linked(*ty)),
+            })
+            .collect();
+        let generics =
+            signature.resolve(&facts).map_err(|errors| self.error(at, errors[0].to_string()))?;
+        for (i, socket) in signature.inputs.iter().enumerate() {
+            let Ok(to) = socket.ty.resolve(&generics) else { continue };
+            let given = sockets.iter().position(|it| *it == i);
+            match given {
+                // No input that decides the type is a vector.
+                Some(k) if is_vector(to) && !linked.iter().any(|ty| is_vector(vector(*ty))) => {
+                    let (arg, from) = (args[k].1, linked[k].with_article());
+                    let of = format!("`{}` of `{}`", socket.name, def.name);
+                    return Err(self.error(arg, format!("{of} takes a vector, not {from}")));
+                }
+                Some(k) if !fits(linked[k], to) => {
+                    let (arg, from) = (args[k].1, linked[k].with_article());
+                    let message = format!(
+                        "`{}` of `{}` takes {}, not {from}",
+                        socket.name,
+                        def.name,
+                        to.with_article()
+                    );
+                    return Err(self.error(arg, message));
+                }
+                Some(_) => {}
+                None if socket.default.value(to).is_none() => {
+                    return Err(
+                        self.error(at, format!("`{}` of `{}` is missing", socket.name, def.name))
+                    );
+                }
+                None => {}
+            }
+        }
+        let Some(instance) = self.library.made(def, &generics, "") else {
+            return Err(self.error(at, format!("`{}` does not take these types", def.name)));
+        };
+        let kind = match &instance.outputs[..] {
+            [one] => self.comes_in(at, one.ty),
+            _ => Kind::Outputs,
+        };
+        self.instances.insert(at, instance);
+        Ok(kind)
+    }
+
+    /// The socket of each argument.
+    fn sockets(
+        &self,
+        at: TermId,
+        signature: &Signature,
+        args: &[(Option<&str>, TermId)],
+    ) -> Result<Vec<usize>, SyntaxError> {
+        let mut sockets: Vec<usize> = Vec::with_capacity(args.len());
+        let known = || {
+            let names: Vec<&str> = signature.inputs.iter().map(|socket| &*socket.name).collect();
+            if names.is_empty() {
+                "it has no inputs".into()
+            } else {
+                format!("its inputs: {}", names.join(", "))
+            }
+        };
+        for (i, (name, arg)) in args.iter().enumerate() {
+            let socket = match name {
+                Some(name) => signature.input(name).ok_or_else(|| {
+                    self.error(*arg, format!("there is no input `{name}`")).hint(known())
+                })?,
+                None if i < signature.inputs.len() => i,
+                None => {
+                    return Err(self
+                        .error(at, format!("{} arguments are too many", args.len()))
+                        .hint(known()));
+                }
+            };
+            if sockets.contains(&socket) {
+                let name = &signature.inputs[socket].name;
+                return Err(self.error(*arg, format!("the input `{name}` is given twice")));
+            }
+            sockets.push(socket);
+        }
+        Ok(sockets)
+    }
+}
+
+/// Whether a number for this socket has to have a fraction.
+fn takes_no_integers(signature: &Signature, socket: usize) -> bool {
+    match signature.inputs[socket].ty {
+        SocketType::Exact(ty) => [Type::F32, Type::F64].contains(&ty) || is_vector(ty),
+        SocketType::Generic(g) => match signature.generics[g as usize].among {
+            Among::These(types) => !types.contains(&Type::I32) && !types.contains(&Type::I64),
+            Among::Any | Among::AnyOr(_) | Among::Own => false,
+        },
+        SocketType::ListOf(_) | SocketType::Made => false,
+    }
+}
+
+/// The positions of components that a name lists: `zyx`, or `rgb`.
+pub(super) fn components_named(name: &str) -> Option<Vec<usize>> {
+    let all = |letters: &str| -> Option<Vec<usize>> {
+        name.chars().map(|letter| letters.find(letter)).collect()
+    };
+    let positions = all("xyzw").or_else(|| all("rgba"))?;
+    matches!(positions.len(), 1..=4).then_some(positions)
+}
