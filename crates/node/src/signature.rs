@@ -316,8 +316,15 @@ impl Signature {
         }
         // The type that holds the numbers of all linked inputs.
         let linked = given.iter().flat_map(|of_generic| &of_generic.linked);
-        let beside = linked.filter_map(|(_, ty)| number_in(*ty)).reduce(wider);
-        let beside = beside.filter(|_| widths == Widths::Kept);
+        let beside = match widths {
+            Widths::Kept => linked.filter_map(|(_, ty)| number_in(*ty)).reduce(wider),
+            // There all inputs were of one type.
+            Widths::First => {
+                let among = Among::These(&[Type::F32, Type::F64]);
+                let linked: Vec<(usize, Type)> = linked.copied().collect();
+                (!linked.is_empty()).then(|| common(among, widths, &linked)).flatten()
+            }
+        };
         let mut types = Vec::with_capacity(self.generics.len());
         let mut errors = Vec::new();
         for (generic, of_generic) in self.generics.iter().zip(&given) {
@@ -340,6 +347,9 @@ impl Signature {
                 Among::Own => number_beside(&given.literals, beside),
                 Among::These(_) | Among::Any | Among::AnyOr(_) => suggested(among, &given.literals),
             });
+        }
+        if let (Among::Own, Widths::First, Some(ty)) = (among, widths, beside) {
+            return Ok(ty);
         }
         let linked = &given.linked;
         common(among, widths, linked).ok_or_else(|| TypeError::NoCommonType {
@@ -408,10 +418,6 @@ fn wider(a: Type, b: Type) -> Type {
 
 /// The first candidate that holds all these types, by the rule.
 fn common(among: Among, widths: Widths, linked: &[(usize, Type)]) -> Option<Type> {
-    let are_numbers = || linked.iter().all(|(_, ty)| convertible(*ty, Type::F32));
-    if among == Among::Own && widths == Widths::First && are_numbers() {
-        return Some(Type::F32);
-    }
     let first = linked[0].1;
     if among.allows(first) && linked.iter().all(|(_, ty)| *ty == first) {
         return Some(first);

@@ -7,6 +7,7 @@ mod errors;
 mod explain;
 mod import;
 mod nodes;
+mod parts;
 mod run;
 mod save;
 mod stream;

@@ -9,7 +9,8 @@ const SUNSPOTS: &str = "examples/sunspots.mill.json";
 const ECHO: &str = "examples/echo.mill.json";
 const TONE: &str = "examples/tone_curve.mill.json";
 
-fn column(json: &serde_json::Value, output: &str) -> Vec<f64> {
+/// The numbers of an output.
+pub(crate) fn column(json: &serde_json::Value, output: &str) -> Vec<f64> {
     let values = json["outputs"][output]["values"].as_array().expect("a column");
     values.iter().map(|value| value.as_f64().expect("a number")).collect()
 }
@@ -593,80 +594,4 @@ fn a_view_is_asked_for_in_part() {
     assert!(text.starts_with("exit code 2") && text.contains("the width and the height"), "{text}");
     let text = seen(&["run", "examples/square_wave.mill.json", "--size", "6x4"]);
     assert!(text.starts_with("exit code 2") && text.contains("reads the footprint"), "{text}");
-}
-
-#[test]
-fn an_output_is_computed_whatever_is_wrong_elsewhere() {
-    let path = file(
-        "wrong_elsewhere.mill.json",
-        r#"{ "millstream": 1,
-            "outputs": { "ok": { "type": "f32", "from": "p.value" }, "bad": { "type": "f32", "from": "q.value" } },
-            "nodes": {
-                "p": { "type": "math.add", "in": { "a": 1, "b": 2 } },
-                "q": { "type": "math.nonsense", "in": { "a": 1 } },
-                "r": { "type": "math.add", "in": { "a": { "from": "s.value" } } },
-                "s": { "type": "math.add", "in": { "a": { "from": "r.value" } } } } }"#,
-    );
-    let ok = millstream(&["run", &path, "--out", "ok"]);
-    assert_eq!((ok.status.code(), &*ok.stdout), (Some(0), &b"ok = 3.0\n"[..]));
-    let told = String::from_utf8_lossy(&ok.stderr);
-    assert!(told.contains("math.nonsense") && told.contains("`ok` does not depend"), "{told}");
-    assert_eq!(code(&["run", &path, "--out", "bad"]), Some(1));
-    assert_eq!(code(&["run", &path, "--out", "nothing"]), Some(1));
-}
-
-#[test]
-fn some_elements_are_computed_alone() {
-    let path = file(
-        "some_elements.mill.json",
-        r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 2 } },
-            "outputs": { "y": { "type": "f32", "from": "m.value" } },
-            "nodes": { "i": { "type": "context.index" },
-                "m": { "type": "math.multiply", "in": { "a": { "from": "i.value" }, "b": { "input": "x" } } } } }"#,
-    );
-    let ran = json(&[
-        "run",
-        &path,
-        "--count",
-        "1000",
-        "--only",
-        "990..992,5,0,4..6",
-        "--stats",
-        "--format",
-        "json",
-    ]);
-    assert_eq!(column(&ran, "y"), [0.0, 8.0, 10.0, 12.0, 1980.0, 1982.0, 1984.0]);
-    let log = ran["log"].as_array().expect("a log");
-    let product = log.iter().find(|run| run["type"] == "math.multiply").expect("it ran");
-    assert_eq!(product["elements"], 7);
-    expect_seen(
-        &["run", &path, "--count", "3", "--only", "3"],
-        expect![[r#"
-        exit code 2
-        stderr:
-        error: element 3 is asked for, but there are 3, numbered from 0
-          help: ask for elements below 3
-    "#]],
-    );
-    expect_seen(
-        &["run", &path, "--only", "3"],
-        expect![[r#"
-        exit code 2
-        stderr:
-        error: output `y` needs index, which the request does not provide (read by m <- i)
-          help: give a number of elements, --count 100, or a column, --in NAME=@FILE
-        error: some elements are asked for, but nothing varies from element to element
-          help: give a count or a column, or ask for all
-    "#]],
-    );
-    expect_seen(
-        &["run", &path, "--count", "3", "--only", "2..x"],
-        expect![[r#"
-        exit code 2
-        stderr:
-        error: invalid value '2..x' for '--only <ELEMENTS>': `x` is not the number of an element, from 0 to 268435455
-
-        For more information, try '--help'.
-    "#]],
-    );
 }

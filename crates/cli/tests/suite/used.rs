@@ -115,9 +115,9 @@ fn a_document_that_changed_under_its_lock_is_refused_until_it_is_locked_again() 
         &at,
         &["check", &user],
         expect![[r#"
-            user.mill.json:2:12: warning[used::not_locked]: `lib/half.mill.json`, used as `lib`, is not locked: a change of it goes unnoticed
+            user.mill.json:2:12: note[used::not_locked]: `lib/half.mill.json`, used as `lib`, is not locked: a change of it goes unnoticed
               help: `millstream check --update-lock user.mill.json` locks it
-            user.mill.json: ok, 1 warning, 2 nodes, 3 steps in the plan
+            user.mill.json: ok, 1 note, 2 nodes, 3 steps in the plan
               input x: f32 = 3.0
               output y: f32
         "#]],
@@ -163,8 +163,6 @@ fn problems_in_used_documents_are_told_with_file_line_and_road() {
         expect![[r#"
             exit code 1
             stderr:
-            user.mill.json:2:12: warning[used::not_locked]: `lib/half.mill.json`, used as `lib`, is not locked: a change of it goes unnoticed
-              help: `millstream check --update-lock user.mill.json` locks it
             lib/half.mill.json:6:16: error[check::unknown_node_type]: lib/half/n: there is no node type called `math.multiplyy`
               help: did you mean `math.multiply`?
               note: user.mill.json uses lib/half.mill.json

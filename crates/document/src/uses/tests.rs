@@ -194,7 +194,7 @@ fn a_newer_format_is_told_with_the_file() {
         &using("lib/root", ""),
         &[("lib.json", &ROOTS.replace("\"millstream\": 1", "\n\"millstream\": 999"))],
         expect![[r#"
-            load::newer_version: lib.json:2: lib: the document has format 999; this build reads formats up to 1 (open it with a newer release of millstream)
+            load::newer_version: lib.json:2: lib: the document has format 999; this build reads formats up to 2 (open it with a newer release of millstream)
         "#]],
     );
 }

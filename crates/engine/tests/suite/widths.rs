@@ -248,3 +248,34 @@ fn a_wider_link_widens_all_nodes_after_it_in_a_session() {
     assert!(session.undo());
     assert_eq!(session.value::<f64>("y").expect("it runs"), Some(4.0));
 }
+
+#[test]
+fn expressions_of_format_1_compute_in_one_type() {
+    let value = |format: u32, text: &str| {
+        let document = json!({ "millstream": format,
+            "inputs": { "d": { "type": "f64", "default": 16_777_217 }, "s": { "type": "f32", "default": 2 },
+                "i": { "type": "i32", "default": 16_777_217 }, "t": { "type": "f64", "default": 0.1 } },
+            "outputs": { "y": { "type": "f64", "from": "e.value" } },
+            "nodes": { "e": { "type": "math.expression", "set": { "text": text }, "in": {} } } });
+        let mut document = document;
+        for name in ["d", "s", "i", "t"] {
+            if text.contains(name) {
+                document["nodes"]["e"]["in"][name] = json!({ "input": name });
+            }
+        }
+        let program = Engine::new().load(document.to_string().as_bytes()).expect("it compiles");
+        let saved = save(program.document());
+        let value = program.run(&Request::new()).expect("it runs").value::<f64>("y");
+        let again = Engine::new().load(saved.as_bytes()).expect("it compiles");
+        assert_eq!(
+            again.run(&Request::new()).expect("it runs").value::<f64>("y"),
+            value,
+            "{saved}"
+        );
+        value.expect("it has a value")
+    };
+    // f64 with f32 made f32, as did i32; f64 alone stayed.
+    assert_eq!((value(1, "d + s"), value(2, "d + s")), (16_777_218.0, 16_777_219.0));
+    assert_eq!((value(1, "i + i"), value(2, "i + i")), (33_554_432.0, 33_554_434.0));
+    assert_eq!((value(1, "d * t"), value(2, "d * t")), (16_777_217.0 * 0.1, 16_777_217.0 * 0.1));
+}

@@ -124,8 +124,9 @@ fn graphs_of_documents_read_back_after_every_phase() {
     assert!(documents.len() > 7, "{} documents", documents.len());
     let limits = Limits::default();
     for (name, text) in documents {
+        let library = |path: &str| std::fs::read(format!("{folder}/{path}"));
         let (opened, problems) =
-            millstream_document::open(text.as_bytes(), &REGISTRY, None, &[], &limits);
+            millstream_document::open(text.as_bytes(), &REGISTRY, Some(&library), &[], &limits);
         let (_, checked) = opened.unwrap_or_else(|| panic!("{name}: {problems}"));
         for phase in millstream_compile::Phase::ALL {
             let options = millstream_compile::Options { after: Some(phase), ..Default::default() };
