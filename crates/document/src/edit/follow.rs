@@ -85,10 +85,8 @@ impl Editor {
     /// How generics in a body take their types.
     pub fn widths_in_body(&self, body: BodyKey) -> Widths {
         let group = self.document.groups.at(body);
-        match group.is_some_and(|(_, group)| group.is_of_format_1) {
-            true => Widths::First,
-            false => Widths::Kept,
-        }
+        let is_old = group.is_some_and(|(_, group)| group.is_of_format_1);
+        if is_old { Widths::First } else { Widths::Kept }
     }
 
     /// The id of the node in a slot.

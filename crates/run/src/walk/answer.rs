@@ -159,14 +159,9 @@ impl<'a, M: Mode> Walk<'a, M> {
     }
 
     /// The demanded cells of data.
-    fn demanded(
-        &mut self,
-        data: Data,
-        shape: ShapeId,
-        demand: &Demand,
-    ) -> Result<Series, EvalError> {
+    fn demanded(&mut self, data: Data, shape: ShapeId, demand: &Demand) -> Series {
         let Demand::Part(cells) = demand else {
-            return Ok(Series { data, axes: self.axes(shape) });
+            return Series { data, axes: self.axes(shape) };
         };
         let Ok(map) = self.shapes.map(cells.shape, shape) else {
             unreachable!("a step has no more cells than its shape");
@@ -179,7 +174,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 column.gather(places.into_iter())
             }
         };
-        Ok(Series { data: Data::Many(column), axes: self.axes(cells.shape) })
+        Series { data: Data::Many(column), axes: self.axes(cells.shape) }
     }
 
     fn output(
@@ -222,7 +217,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         let (data, shape) = self.read(place);
         let data = data.clone();
         if demand.is_part() || matches!(place, Place::Input(_) | Place::Const(_)) {
-            return self.demanded(data, shape, &demand).map(Some);
+            return Ok(Some(self.demanded(data, shape, &demand)));
         }
         let shape = if matches!(data, Data::One(_)) { Shapes::scalar() } else { shape };
         let (data, shape) = self.along_all_axes(source.step, data, shape)?;
@@ -289,7 +284,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             return Some(Series { data, axes: Vec::new() });
         }
         let demand = self.demand(source, bound).ok()?;
-        self.demanded(data, shape, &demand).ok()
+        Some(self.demanded(data, shape, &demand))
     }
 
     fn axes(&self, shape: ShapeId) -> Vec<RequestAxis> {
