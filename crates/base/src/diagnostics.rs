@@ -11,7 +11,7 @@ use crate::path::Place;
 /// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The document does what it says; this is worth knowing.
+    /// The document is valid and means exactly this, but its author may not expect it.
     Note,
     /// The document works, but something in it is probably not intended.
     Warning,

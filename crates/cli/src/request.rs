@@ -54,30 +54,23 @@ pub(crate) fn size(text: &str) -> Result<Footprint, String> {
 
 /// Reads elements and ranges of them, `0,5,10..20`, in any order.
 fn elements(text: &str) -> Result<Mask, String> {
-    const MAX: u32 = 1 << 28;
+    const MAX: usize = 1 << 28;
     let number = |text: &str| {
-        let number = text.trim().parse::<u32>().ok().filter(|n| *n < MAX);
+        let number = text.trim().parse::<usize>().ok().filter(|n| *n < MAX);
         number.ok_or_else(|| {
             format!("`{text}` is not the number of an element, from 0 to {}", MAX - 1)
         })
     };
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    let mut all = Mask::empty();
     for part in text.split(',') {
         let (first, last) = part.split_once("..").unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
         if last < first {
             return Err(format!("the last element {last} is before the first element {first}"));
         }
-        ranges.push((first, last));
+        all = all.union(&Mask::range(first..last + 1));
     }
-    ranges.sort_unstable();
-    let mut next = 0;
-    let mut all = Vec::new();
-    for (first, last) in ranges {
-        all.extend(first.max(next)..=last);
-        next = next.max(last + 1);
-    }
-    Mask::from_indices(all).map_err(|error| error.to_string())
+    Ok(all)
 }
 
 /// The time at which the files of inputs are read.

@@ -5,8 +5,9 @@
 //! Where a value crosses the border of a group, or a muted node, that states another type, it is
 //! converted there: the border leaves no other trace. All other conversions are a pass.
 //!
-//! A group whose outputs are needed before all of its inputs are there is entered several times: each
-//! time the nodes are made that can be, and one id without a node stands for what is not there yet.
+//! If outputs of a group are needed before all of its inputs are available, the group is entered
+//! several times. Each time, the nodes are made whose inputs are available; until then, one id
+//! without a node is the placeholder for the others.
 //!
 //! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
 //! group: one id without a node stands for all that has no value.
@@ -137,8 +138,6 @@ struct Frame<'a> {
     body_id: BodyId,
     body: &'a Body,
     nowhere: Option<NodeId>,
-    /// Stands for nodes that are not made.
-    not_made: Option<NodeId>,
     path: PathId,
     /// Next position in the body's order.
     at: usize,
@@ -148,7 +147,7 @@ struct Frame<'a> {
     pool: Vec<Source>,
     /// Which of what is kept comes from sources that are not made yet.
     later: Vec<(u32, From)>,
-    /// The uses of groups some inputs of which are not there yet, by the position of the node.
+    /// The groups that were entered without all of their inputs, by the position of the node.
     open: FxHashMap<u32, Frame<'a>>,
 }
 
@@ -161,7 +160,7 @@ struct Lowering<'a> {
     captures: FxHashMap<Need, Arc<Instance>>,
     /// What stands for values that are wrong, in a partial document.
     nowhere: Option<NodeId>,
-    /// What stands for values that are not there yet, where groups are entered several times.
+    /// The placeholder for values that are not available yet, if groups are entered several times.
     pending: Option<NodeId>,
     graph: Graph,
     converter: Converter<'a>,
@@ -256,9 +255,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What stands for the outputs of a node that gives nothing in this use of its body: it is
-    /// wrong, or something that it reads is, or is not there yet. A node that stands for its group
-    /// may give something all the same.
+    /// The placeholder for a node that cannot be made in this use of its body, because the node or
+    /// one of its sources is wrong, or because a source is not available yet. A node that uses a
+    /// group is entered anyway.
     fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
         if self.nowhere.is_none() && self.pending.is_none() {
             return None;
@@ -282,7 +281,7 @@ impl<'a> Lowering<'a> {
         sources.find(|source| self.has_no_node(*source)).map(|source| source.node)
     }
 
-    /// Whether a source is wrong or not there yet.
+    /// Whether a source is wrong or not available yet.
     fn has_no_node(&self, source: Source) -> bool {
         let node = Some(source.node);
         node == self.nowhere || node == self.pending
@@ -300,7 +299,6 @@ impl<'a> Lowering<'a> {
             body_id: id,
             body,
             nowhere: self.nowhere,
-            not_made: self.pending.or(self.nowhere),
             path,
             at: 0,
             inputs: Vec::new(),
@@ -314,7 +312,7 @@ impl<'a> Lowering<'a> {
         frame.inputs.extend_from_slice(inputs);
         frame.became.clear();
         // Nodes of a cycle may be read before they are made.
-        let not_made = frame.not_made.map_or(POOLED, |id| id.index() as u32);
+        let not_made = self.pending.or(self.nowhere).map_or(POOLED, |id| id.index() as u32);
         frame.became.resize(body.nodes.len(), Became(not_made));
         frame.pool.clear();
         frame.later.clear();

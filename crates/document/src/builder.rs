@@ -378,7 +378,9 @@ mod tests {
         b.output("x", size);
         let document = b.finish();
         let (checked, problems) = check(&document, &registry(), &Limits::default());
+        // The sum is an f64, which `root` and `y` narrow.
         assert!(checked.is_some(), "{problems}");
+        assert!(problems.iter().all(|problem| problem.code == "check::narrowed"), "{problems}");
         let (again, _) = crate::load(crate::save(&document).as_bytes(), &Limits::default());
         assert_eq!(again, Some(document));
     }

@@ -142,7 +142,9 @@ pub fn upgrade_widths(document: &mut Document, registry: &Registry) -> usize {
 fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     let groups = document.groups.iter().map(|(name, group)| {
         let mut def = BodyDef::group(name, group);
-        def.is_of_format_1 |= document.format == 1 && group.file.is_none();
+        if group.file.is_none() {
+            def.widths = document.widths();
+        }
         def
     });
     groups.chain([BodyDef::root(document)]).collect()

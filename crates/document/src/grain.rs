@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 
 use millstream_node::Registry;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
 use crate::order::{Order, components, sorted};
@@ -20,7 +21,7 @@ pub(crate) struct FineOrder {
     /// something after it needs before its next place depend on earlier nodes only; at its last
     /// place all of its sources do.
     pub(crate) order: Vec<u32>,
-    /// The cycles of nodes, each of which reads the given link of the next one.
+    /// The cycles of nodes, each of which depends on the next one.
     pub(crate) cycles: Vec<Vec<u32>>,
 }
 
@@ -139,23 +140,13 @@ impl<'d> Grain<'d> {
         }
         parts.first.push(parts.node.len() as u32);
         for (at, node) in nodes.values().enumerate() {
-            let delayed = delayed(self.registry, node);
-            parts.first_dependency.push(parts.dependencies.len() as u32);
-            for (socket, input) in node.inputs.iter() {
-                if delayed != Some(&**socket) {
-                    self.add_dependencies(input, &mut parts);
-                }
-            }
-            if parts.first[at + 1] - parts.first[at] == 1 {
-                continue;
-            }
-            let Some((group, reach)) = self.reach_of(node) else { continue };
-            for output in 0..group.outputs.len() {
+            for part in 0..parts.first[at + 1] - parts.first[at] {
                 parts.first_dependency.push(parts.dependencies.len() as u32);
-                for input in bits(reach.row(output)) {
-                    let name = group.inputs.get_index(input).map(|(name, _)| name);
-                    if let Some(source) = name.and_then(|name| node.inputs.get(name)) {
-                        self.add_dependencies(source, &mut parts);
+                for reference in self.sources_of(node, part).into_iter().flat_map(references) {
+                    if let Reference::Link(link) = reference
+                        && let Some(source) = parts.source(self.document, link)
+                    {
+                        parts.dependencies.push(source);
                     }
                 }
             }
@@ -164,14 +155,17 @@ impl<'d> Grain<'d> {
         parts
     }
 
-    fn add_dependencies(&self, input: &Input, parts: &mut Parts<'_>) {
-        for reference in references(input) {
-            if let Reference::Link(link) = reference
-                && let Some(source) = parts.source(self.document, link)
-            {
-                parts.dependencies.push(source);
-            }
-        }
+    /// The sources that a part of a node depends on: for part 0 those of all sockets, for part k
+    /// those that lead to output k - 1.
+    fn sources_of<'n>(&self, node: &'n Node, part: u32) -> SmallVec<[&'n Input; 8]> {
+        let Some(output) = part.checked_sub(1) else {
+            let delayed = delayed(self.registry, node);
+            let now = node.inputs.iter().filter(|(name, _)| delayed != Some(&***name));
+            return now.map(|(_, input)| input).collect();
+        };
+        let Some((group, reach)) = self.reach_of(node) else { return SmallVec::new() };
+        let inputs = bits(reach.row(output as usize)).filter_map(|at| group.inputs.get_index(at));
+        inputs.filter_map(|(name, _)| node.inputs.get(name)).collect()
     }
 
     /// The group that a node stands for, and how its outputs depend on its inputs.
@@ -219,13 +213,6 @@ impl<'d> Grain<'d> {
         let parts = self.parts(&group.nodes, |_| true);
         let n_words = group.inputs.len().div_ceil(64);
         let mut of_parts = vec![0_u64; parts.node.len() * n_words];
-        let read = |row: &mut [u64], input: &Input| {
-            for reference in references(input) {
-                if let Reference::Input(name) = reference {
-                    set_input(row, &group.inputs, name);
-                }
-            }
-        };
         let mut row = vec![0_u64; n_words];
         for part in parts.sorted().order {
             row.fill(0);
@@ -235,20 +222,10 @@ impl<'d> Grain<'d> {
             }
             let at = parts.node[part as usize];
             let (_, node) = group.nodes.get_index(at as usize).expect("parts are of nodes");
-            match (part - parts.first[at as usize]).checked_sub(1) {
-                None => {
-                    let delayed = delayed(self.registry, node);
-                    let now = node.inputs.iter().filter(|(name, _)| delayed != Some(&***name));
-                    now.for_each(|(_, input)| read(&mut row, input));
-                }
-                Some(output) => {
-                    let Some((inner, reach)) = self.reach_of(node) else { continue };
-                    for input in bits(reach.row(output as usize)) {
-                        let name = inner.inputs.get_index(input).map(|(name, _)| name);
-                        if let Some(input) = name.and_then(|name| node.inputs.get(name)) {
-                            read(&mut row, input);
-                        }
-                    }
+            let sources = self.sources_of(node, part - parts.first[at as usize]);
+            for reference in sources.into_iter().flat_map(references) {
+                if let Reference::Input(name) = reference {
+                    set_input(&mut row, &group.inputs, name);
                 }
             }
             of_parts[part as usize * n_words..][..n_words].copy_from_slice(&row);

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use millstream_base::UsedFile;
+use millstream_node::signature::Widths;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -313,6 +314,20 @@ impl Document {
     /// Number of nodes in the document, including those of its groups.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len() + self.groups.values().map(|group| group.nodes.len()).sum::<usize>()
+    }
+}
+
+impl Document {
+    /// The rule by which generics outside of used documents get their types.
+    pub(crate) fn widths(&self) -> Widths {
+        if self.format == 1 { Widths::First } else { Widths::Kept }
+    }
+}
+
+impl GroupDef {
+    /// The rule by which generics in a group of a used document get their types.
+    pub(crate) fn widths(&self) -> Widths {
+        if self.is_of_format_1 { Widths::First } else { Widths::Kept }
     }
 }
 

@@ -64,6 +64,15 @@ pub(crate) fn sorted(
     found
 }
 
+/// The `n` things of an order in which they may occur several times, each at its last place.
+pub(crate) fn last_places(order: &[u32], n: usize) -> Vec<u32> {
+    let mut is_placed = vec![false; n];
+    let is_last = |thing: &u32| !std::mem::replace(&mut is_placed[*thing as usize], true);
+    let mut last: Vec<u32> = order.iter().rev().copied().filter(is_last).collect();
+    last.reverse();
+    last
+}
+
 /// For each thing a number that it shares with those that depend on it and on which it depends.
 /// `order` is that of [`sorted`].
 pub(crate) fn components<'d>(order: &[u32], dependencies: impl Fn(u32) -> &'d [u32]) -> Vec<u32> {

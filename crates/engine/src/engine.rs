@@ -9,6 +9,7 @@ use millstream_compile::{Options, compile};
 use millstream_document::check::open_partly;
 use millstream_document::uses::locked;
 use millstream_document::{Checked, Document, Library, NodeUpgrade, check, load, open, read_used};
+use millstream_ir::Plan;
 use millstream_node::{NodeDef, Registry};
 
 use crate::error::Error;
@@ -69,7 +70,7 @@ impl Engine {
     /// use millstream::{Engine, Request};
     ///
     /// let library = |path: &str| match path {
-    ///     "half.mill.json" => Ok(br#"{ "millstream": 1, "groups": { "half": {
+    ///     "half.mill.json" => Ok(br#"{ "millstream": 2, "groups": { "half": {
     ///         "inputs": { "x": { "type": "f32" } },
     ///         "outputs": { "value": { "type": "f32", "from": "n.value" } },
     ///         "nodes": { "n": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } }
@@ -77,7 +78,7 @@ impl Engine {
     ///     _ => Err("there is no such document"),
     /// };
     /// let program = Engine::new().with_documents(library).load(
-    ///     br#"{ "millstream": 1, "use": { "lib": "half.mill.json" },
+    ///     br#"{ "millstream": 2, "use": { "lib": "half.mill.json" },
     ///         "inputs": { "x": { "type": "f32" } },
     ///         "outputs": { "y": { "type": "f32", "from": "n.value" } },
     ///         "nodes": { "n": { "type": "group", "group": "lib/half", "in": { "x": { "input": "x" } } } } }"#,
@@ -156,9 +157,7 @@ impl Engine {
         let (opened, mut problems) =
             open_partly(text, &self.registry, library, &self.upgrades, &self.limits);
         let Some((document, checked)) = opened else { return (None, problems) };
-        let options = Options { limits: self.limits.clone(), ..Options::default() };
-        let plan = |checked: &Checked| compile(checked, &self.registry, &options);
-        let (made, found) = planned(Arc::new(checked), plan);
+        let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
         problems.append(found);
         (made.map(|(_, plan)| Program::new(document, plan, problems.clone())), problems)
     }
@@ -203,8 +202,12 @@ impl Engine {
         checked: &Checked,
         warnings: Diagnostics,
     ) -> Result<Program, Error> {
-        let options = Options { limits: self.limits.clone(), ..Options::default() };
-        let plan = compile(checked, &self.registry, &options).map_err(Error::Document)?;
+        let plan = self.plan(checked).map_err(Error::Document)?;
         Ok(Program::new(document, plan, warnings))
+    }
+
+    fn plan(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
+        let options = Options { limits: self.limits.clone(), ..Options::default() };
+        compile(checked, &self.registry, &options)
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use millstream_document::node_body;
 use millstream_node::signature::Default;
-use millstream_node::{Call, Class, Failure, NodeDef};
+use millstream_node::{Class, NodeDef};
 
 use crate::program::Program;
 
@@ -20,13 +20,13 @@ pub trait FromProgram {
     ///
     /// let mut engine = Engine::new();
     /// let double = engine.load(
-    ///     br#"{"millstream": 1, "inputs": {"x": {"type": "f32", "default": 1}},
+    ///     br#"{"millstream": 2, "inputs": {"x": {"type": "f32", "default": 1}},
     ///         "outputs": {"value": {"type": "f32", "from": "sum.value"}},
     ///         "nodes": {"sum": {"type": "math.add", "in": {"a": {"input": "x"}, "b": {"input": "x"}}}}}"#,
     /// )?;
     /// engine.register(NodeDef::from_program("my.double", &double));
     /// let program = engine.load(
-    ///     br#"{"millstream": 1, "outputs": {"y": {"type": "f32", "from": "twice.value"}},
+    ///     br#"{"millstream": 2, "outputs": {"y": {"type": "f32", "from": "twice.value"}},
     ///         "nodes": {"once": {"type": "my.double", "in": {"x": 3}},
     ///                   "twice": {"type": "my.double", "in": {"x": {"from": "once.value"}}}}}"#,
     /// )?;
@@ -60,9 +60,7 @@ impl FromProgram for NodeDef {
             let about = about.unwrap_or_default().to_string();
             def = def.output(output.name.to_string(), output.ty, about);
         }
-        def = def.function(|_: &mut Call<'_>| {
-            Err(Failure::whole("the document that stands for this node was not put in its place"))
-        });
+        def = def.body(body);
         def.class = if program.plan().has_states() {
             Class::Stateful
         } else if program.needs().next().is_some() {
@@ -70,7 +68,6 @@ impl FromProgram for NodeDef {
         } else {
             Class::Static
         };
-        def.body = Some(body);
         def
     }
 }

@@ -80,7 +80,7 @@ mod tests {
                 let all = numbers(of);
                 agrees &= all.iter().all(|a| all.iter().all(|b| value(*a, *b) == value(*b, *a)));
             }
-            // Of functions that are not written here nobody has shown it.
+            // It agrees on these numbers, which does not prove it for all.
             let is_known = op == Op::Hypot;
             assert_eq!(op.commutes() || is_known, agrees, "{}", op.name());
         }

@@ -24,8 +24,8 @@
 //!
 //! # The rows
 //!
-//! *Arithmetic* rows read `Variant word(operands) -> gives cost N { meanings }`,
-//! where cost and function may be missing. `Same` gives the lane of the operands, `Bool` a truth
+//! *Arithmetic* rows read `Variant word(operands) -> gives cost N commutes(a, b) { meanings }`, where
+//! `cost` may be missing, and `commutes` stands where exchanging `a` and `b` changes no bit. `Same` gives the lane of the operands, `Bool` a truth
 //! value, `Cast` the other lane of that width. The cost is explained at
 //! [`Op::cost`](crate::Op::cost). The lanes that an operation takes are those with a meaning:
 //! `bool`, `integer` (`i32`, `i64`) and `float` (`f32`, `f64`); `T` is the type of the lane.

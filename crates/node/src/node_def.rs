@@ -167,6 +167,12 @@ impl NodeDef {
         self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
+    /// Declares that a document stands for each node, which is expanded like a group.
+    pub fn body(mut self, body: Body) -> Self {
+        self.body = Some(body);
+        self.kernel(|_| Ok(replaced_by_lowering()))
+    }
+
     /// Declares that the value of this socket is used in later ticks only.
     pub fn delays(mut self, socket: &'static str) -> Self {
         self.delayed = Some(socket);

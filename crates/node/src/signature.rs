@@ -317,7 +317,9 @@ impl Signature {
         // The type that holds the numbers of all linked inputs.
         let linked = given.iter().flat_map(|of_generic| &of_generic.linked);
         let beside = match widths {
-            Widths::Kept => linked.filter_map(|(_, ty)| number_in(*ty)).reduce(wider),
+            Widths::Kept => {
+                linked.filter_map(|(_, ty)| lane_in(*ty)).reduce(wider_lane).map(number_of)
+            }
             // There all inputs were of one type.
             Widths::First => {
                 let among = Among::These(&[Type::F32, Type::F64]);
@@ -372,7 +374,7 @@ fn allowed(among: Among, linked: &[(usize, Type)]) -> String {
     text
 }
 
-/// What is known of the inputs of one generic.
+/// The types and literals of the inputs of one generic, as far as they are known.
 #[derive(Clone, Debug, Default)]
 struct Given<'a> {
     /// Positions of inputs, with the types of what is linked to them.
@@ -394,25 +396,30 @@ fn number_beside(literals: &[&Json], beside: Option<Type>) -> Type {
     }
 }
 
-/// The type of single numbers in values of a type.
-fn number_in(ty: Type) -> Option<Type> {
-    let (lane, _) = ty.lanes().filter(|_| Type::NUMERIC.contains(&ty))?;
-    Some(match lane {
+/// The lane of the numbers in values of a numeric type.
+fn lane_in(ty: Type) -> Option<Lane> {
+    ty.lanes().filter(|_| Type::NUMERIC.contains(&ty)).map(|(lane, _)| lane)
+}
+
+/// The type of single numbers of a lane; truth values count as integers.
+fn number_of(lane: Lane) -> Type {
+    match lane {
         Lane::Bool | Lane::I32 => Type::I32,
         Lane::I64 => Type::I64,
         Lane::F32 => Type::F32,
         Lane::F64 => Type::F64,
-    })
+    }
 }
 
-/// The narrowest type that holds the numbers of both.
-fn wider(a: Type, b: Type) -> Type {
-    if a == b || b == Type::I32 {
-        a
-    } else if a == Type::I32 {
-        b
-    } else {
-        Type::F64
+/// The narrowest lane that holds the numbers of both.
+pub fn wider_lane(a: Lane, b: Lane) -> Lane {
+    match (a, b) {
+        (Lane::Bool, other) | (other, Lane::Bool) => other,
+        (Lane::F64, _) | (_, Lane::F64) => Lane::F64,
+        (Lane::I64, Lane::F32) | (Lane::F32, Lane::I64) => Lane::F64,
+        (Lane::I32, other) | (other, Lane::I32) => other,
+        (Lane::I64, Lane::I64) => Lane::I64,
+        (Lane::F32, Lane::F32) => Lane::F32,
     }
 }
 

@@ -72,7 +72,7 @@ impl<'d, 'c> Checker<'d, 'c> {
         let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
         let (mut order, mut cycles) = (sorted.order, sorted.cycles);
         if !cycles.is_empty() {
-            // Groups are no atoms: these may be cycles of nodes that use groups, and of no others.
+            // The nodes inside of the groups on these cycles may form none.
             FineOrder { order, cycles } = self.grain.order(def.nodes);
         }
         for cycle in &cycles {
@@ -98,7 +98,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             literals: Literals::default(),
             sources: vec![Source::Wrong; links.slots.len()],
             muted_groups: HashMap::new(),
-            widths: def.widths(),
+            widths: def.widths,
             conversions: &mut self.conversions,
         };
         typing.visit(&order);

@@ -26,8 +26,8 @@ pub(super) struct BodyDef<'d> {
     pub(super) spot: Spot,
     /// The used document that the group is from.
     pub(super) file: Option<&'d Arc<UsedFile>>,
-    /// Whether generics may narrow what is linked to them.
-    pub(super) is_of_format_1: bool,
+    /// The rule by which generics in the body get their types.
+    pub(super) widths: Widths,
 }
 
 /// What a body looks like from outside; `None` where that could not be found out.
@@ -47,7 +47,7 @@ impl<'d> BodyDef<'d> {
             nodes: &document.nodes,
             spot: Spot::default(),
             file: None,
-            is_of_format_1: document.format == 1,
+            widths: document.widths(),
         }
     }
 
@@ -60,13 +60,8 @@ impl<'d> BodyDef<'d> {
             nodes: &group.nodes,
             spot: group.spot,
             file: group.file.as_ref(),
-            is_of_format_1: group.is_of_format_1,
+            widths: group.widths(),
         }
-    }
-
-    /// How generics in the body take their types.
-    pub(super) fn widths(&self) -> Widths {
-        if self.is_of_format_1 { Widths::First } else { Widths::Kept }
     }
 
     pub(super) fn at(&self) -> At<'d> {

@@ -3,6 +3,7 @@
 //! Nodes are visited after the nodes that they take values from. What is broken gives values of
 //! unknown type, about which nothing more is said.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
 use crate::model::{Input, InputValue, Named, Node};
+use crate::order::last_places;
 use crate::problems::Problems;
 use crate::spot::Spot;
 use crate::upgrade::Conversion;
@@ -64,12 +66,13 @@ impl<'d> NodeDefs<'d> {
     }
 }
 
-/// What is known of the inputs of a node before its types are found, and the generics of inputs
-/// whose type is unknown.
+/// The types and literals of a node's inputs, as far as they are known before its generics are
+/// resolved.
 pub(super) struct Facts<'d> {
     pub(super) facts: Vec<(usize, InputFact<'d>)>,
     /// For each generic whether something is linked to it.
     linked: Vec<bool>,
+    /// The generics of inputs whose type is unknown.
     unknown: SmallVec<[u16; 4]>,
 }
 
@@ -104,12 +107,9 @@ impl<'d> Typing<'d, '_> {
     /// Visits the nodes in this order. One that occurs several times is visited at the last place.
     pub(super) fn visit(&mut self, order: &[u32]) {
         let mut pattern = Pattern::new();
-        let mut n_left: Vec<u32> = Vec::new();
+        let mut order = Cow::Borrowed(order);
         if order.len() > self.nodes.len() {
-            n_left.resize(self.nodes.len(), 0);
-            for node in order {
-                n_left[*node as usize] += 1;
-            }
+            order = last_places(&order, self.nodes.len()).into();
             // The types of their outputs are known before those of their inputs.
             for (typed, shape) in self.nodes.iter_mut().zip(self.node_shapes) {
                 if let NodeShape::Group(group) = shape {
@@ -117,13 +117,7 @@ impl<'d> Typing<'d, '_> {
                 }
             }
         }
-        for node in order {
-            if let Some(n_left) = n_left.get_mut(*node as usize) {
-                *n_left -= 1;
-                if *n_left > 0 {
-                    continue;
-                }
-            }
+        for node in &*order {
             self.nodes[*node as usize] = match self.node_shapes[*node as usize] {
                 NodeShape::Def(shape) => self.call(*node, shape, &mut pattern),
                 NodeShape::Group(group) => {
@@ -293,7 +287,7 @@ impl<'d> Typing<'d, '_> {
         arities
     }
 
-    /// What is known of the inputs of a node.
+    /// Collects the types and literals of a node's inputs.
     pub(super) fn facts(&self, node: u32, shape: &Shape, arities: &[u16]) -> Facts<'d> {
         let slots = self.links.of_node(node);
         let mut facts: Vec<(usize, InputFact<'_>)> = Vec::with_capacity(slots.len());

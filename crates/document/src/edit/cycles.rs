@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
 use crate::grain::{FineOrder, Grain};
+use crate::order::last_places;
 
 /// The cycles of a body in which nodes form some if those that use groups are taken for atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +59,8 @@ impl Editor {
                 looped.insert(body, Looped::Finely);
             }
             // The last place of a node is after all of its sources.
-            let mut is_ranked = vec![false; slots.len()];
-            let is_last = |node: &&u32| !std::mem::replace(&mut is_ranked[**node as usize], true);
-            let mut ranked: Vec<u32> =
-                order.iter().rev().filter(is_last).map(|node| slots[*node as usize]).collect();
-            ranked.reverse();
-            orders.push((body, ranked));
+            let ranked = last_places(&order, slots.len()).into_iter();
+            orders.push((body, ranked.map(|node| slots[node as usize]).collect::<Vec<u32>>()));
         }
         for (body, order) in orders {
             self.index_mut(body).order.rank_all(&order);

@@ -82,11 +82,10 @@ impl Editor {
         self.document.groups.slot_of(group)
     }
 
-    /// How generics in a body take their types.
+    /// The rule by which generics in a body get their types.
     pub fn widths_in_body(&self, body: BodyKey) -> Widths {
         let group = self.document.groups.at(body);
-        let is_old = group.is_some_and(|(_, group)| group.is_of_format_1);
-        if is_old { Widths::First } else { Widths::Kept }
+        group.map_or(Widths::Kept, |(_, group)| group.widths())
     }
 
     /// The id of the node in a slot.

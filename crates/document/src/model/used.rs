@@ -1,9 +1,9 @@
 //! Groups from elsewhere: of the documents that a document uses, as they were read, and of the
 //! documents that stand for nodes of a type.
 //!
-//! Such a group is copied into the groups of the document when something uses it: a large library
-//! costs what is used of it. A document that is used over several roads has the name of the first
-//! one, so that its groups are copied once. The names hold a `/` or, of node types, a `.`, which no
+//! Such a group is copied into the groups of the document when something uses it, so most groups of
+//! a large library are never copied. A document that can be reached through several uses is named
+//! after the first of them, so each of its groups is copied once. The names hold a `/` or, of node types, a `.`, which no
 //! name of an author does.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Groups are no atoms: a node inside depends on what leads to it, whatever else goes into its group.
+//! The outputs of a group may feed its own inputs, as long as the nodes form no cycle.
 
 use millstream::session::{Ask, Session};
 use millstream::{Edit, Engine, Request};

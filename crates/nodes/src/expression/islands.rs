@@ -6,6 +6,7 @@
 //! of one type computes with that type throughout.
 
 use millstream_base::{Lane, Type};
+use millstream_node::signature::wider_lane;
 
 use super::TermId;
 use super::token::Number;
@@ -62,7 +63,7 @@ impl Islands {
 
     pub(super) fn comes_in(&mut self, term: TermId, lane: Lane) {
         let demand = self.demand(term);
-        demand.lane = Some(demand.lane.map_or(lane, |known| joined(known, lane)));
+        demand.lane = Some(demand.lane.map_or(lane, |known| wider_lane(known, lane)));
     }
 
     pub(super) fn join(&mut self, a: TermId, b: TermId) {
@@ -76,7 +77,7 @@ impl Islands {
         self.parents[low] = high as u32;
         let demand = &mut self.demands[high];
         demand.lane = match (demand.lane, other.lane) {
-            (Some(a), Some(b)) => Some(joined(a, b)),
+            (Some(a), Some(b)) => Some(wider_lane(a, b)),
             (a, b) => a.or(b),
         };
         demand.is_fractional |= other.is_fractional;
@@ -98,23 +99,11 @@ impl Islands {
     }
 }
 
-/// The narrowest lane that holds the numbers of both.
-fn joined(a: Lane, b: Lane) -> Lane {
-    match (a, b) {
-        (Lane::Bool, other) | (other, Lane::Bool) => other,
-        (Lane::F64, _) | (_, Lane::F64) => Lane::F64,
-        (Lane::I64, Lane::F32) | (Lane::F32, Lane::I64) => Lane::F64,
-        (Lane::I32, other) | (other, Lane::I32) => other,
-        (Lane::I64, Lane::I64) => Lane::I64,
-        (Lane::F32, Lane::F32) => Lane::F32,
-    }
-}
-
 /// The lane of formulas of numbers that come from nowhere: that of the inputs.
 fn default_lane(inputs: &[Type]) -> Lane {
     let numbers = inputs.iter().filter(|ty| Type::NUMERIC.contains(ty));
     let lanes = numbers.filter_map(|ty| Some(ty.lanes()?.0));
-    lanes.reduce(joined).unwrap_or(Lane::F32)
+    lanes.reduce(wider_lane).unwrap_or(Lane::F32)
 }
 
 fn demand_of(number: Number) -> Demand {

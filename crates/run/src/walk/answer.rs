@@ -138,17 +138,14 @@ impl<'a, M: Mode> Walk<'a, M> {
         let Some(elements) = &bound.elements else { return Ok(Demand::Full) };
         let is_index = |(_, name): &&(AxisId, &str)| *name == RequestAxis::Index.name();
         let index = self.request_axes.iter().find(is_index).expect("some elements are asked for").0;
-        let home = self.home(source.step, self.root);
         let shape = match self.plan.steps[source.step].op {
-            StepOp::Const(_) => Ok(Shapes::scalar()),
-            StepOp::Input(input) => Ok(self.inputs[input].1),
-            StepOp::Call(_) => self.shape_of(source.step, home),
-        };
-        let shape = match shape {
-            Ok(shape) => shape,
-            Err(Stop::All(error)) => return Err(error),
-            // Then the step fails.
-            Err(Stop::Cells | Stop::Endless) => return Ok(Demand::Full),
+            StepOp::Const(_) => Shapes::scalar(),
+            StepOp::Input(input) => self.inputs[input].1,
+            StepOp::Call(_) => match self.shape_in_root(source.step)? {
+                Some(shape) => shape,
+                // Then the step fails.
+                None => return Ok(Demand::Full),
+            },
         };
         if !self.shapes.axes_of(shape).contains(&index) {
             return Ok(Demand::Full);
@@ -156,6 +153,16 @@ impl<'a, M: Mode> Walk<'a, M> {
         let along = self.shapes.along(index);
         let mask = self.shapes.project(along, elements, shape);
         Ok(mask.map_or(Demand::Full, |mask| Demand::part(shape, mask)))
+    }
+
+    /// The shape of a step in the context of the request; `None` if it cannot be found.
+    fn shape_in_root(&mut self, step: StepId) -> Result<Option<ShapeId>, EvalError> {
+        let home = self.home(step, self.root);
+        match self.shape_of(step, home) {
+            Ok(shape) => Ok(Some(shape)),
+            Err(Stop::All(error)) => Err(error),
+            Err(Stop::Cells | Stop::Endless) => Ok(None),
+        }
     }
 
     /// The demanded cells of data.
@@ -188,14 +195,11 @@ impl<'a, M: Mode> Walk<'a, M> {
             (self.plan.steps[source.step].op, bound.times == Some(0) || bound.count == Some(0))
         {
             // Nothing runs for an output without cells.
-            let home = self.home(source.step, root);
-            match self.shape_of(source.step, home) {
-                Ok(shape) if self.shapes.n_cells(shape) == Ok(0) => {
-                    let axes = self.axes(shape);
-                    return Ok(Some(Series { data: Data::Many(Column::empty(ty)), axes }));
-                }
-                Ok(_) | Err(Stop::Cells | Stop::Endless) => {}
-                Err(Stop::All(error)) => return Err(error),
+            if let Some(shape) = self.shape_in_root(source.step)?
+                && self.shapes.n_cells(shape) == Ok(0)
+            {
+                let axes = self.axes(shape);
+                return Ok(Some(Series { data: Data::Many(Column::empty(ty)), axes }));
             }
         }
         let demand = self.demand(source, bound)?;
@@ -241,13 +245,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         if self.request_axes.is_empty() || !instances.any(|instance| may_narrow(instance)) {
             return Ok((data, shape));
         }
-        let home = self.home(step, self.root);
-        let whole = match self.shape_of(step, home) {
-            Ok(whole) => whole,
-            Err(Stop::All(error)) => return Err(error),
-            // Where that is not known, nothing else is either.
-            Err(Stop::Cells | Stop::Endless) => shape,
-        };
+        // If it is unknown, the shape that was found is the best there is.
+        let whole = self.shape_in_root(step)?.unwrap_or(shape);
         if whole == shape {
             return Ok((data, shape));
         }

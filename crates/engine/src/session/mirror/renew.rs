@@ -277,7 +277,7 @@ impl Mirror {
         }
         let outputs = editor.outputs_of_body(group).values();
         let outputs = outputs.map(|output| self.output_operand(editor, child, output)).collect();
-        // Nodes that read it may have been looked at before it moved here.
+        // If it moved here now, its readers may have been looked at before.
         Ok(self.pass_out((use_id, slot), outputs)? || !was_here)
     }
 
