@@ -8,6 +8,7 @@ mod changes;
 mod contender;
 mod played;
 mod still;
+mod study;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -44,6 +45,7 @@ Examples:
   millstream bench examples/square_wave.mill.json --one --changes=one --per-read 8
   millstream bench --edits --nodes 100000 --seconds 10
   millstream bench --edits examples/tone_curve.mill.json
+  millstream bench --study results examples/*.mill.json
 
 Inputs of numbers or booleans that are not given become columns of arbitrary values, the same every
 time: floats from 0 to 1, integers from 0 to 99. With --changes those that choose among arms have
@@ -61,8 +63,14 @@ const DEFAULT_NODES: usize = 100_000;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The document, - for the standard input; with --edits a random one by default
-    #[arg(required_unless_present = "edits")]
-    graph: Option<PathBuf>,
+    #[arg(value_name = "GRAPH", required_unless_present_any = ["edits", "study"])]
+    graphs: Vec<PathBuf>,
+    /// Compare strategies on families of graphs, and on all documents that are named; tables and
+    /// charts go to a directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["edits", "evaluators", "outputs", "time",
+          "frame", "one", "changes", "per_read", "inputs", "count", "size", "features", "nodes",
+          "threads", "format"])]
+    study: Option<PathBuf>,
     /// Play live editing: 60 frames a second, with and without a random edit in each
     #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
           "changes", "per_read"])]
@@ -76,7 +84,7 @@ pub(crate) struct Args {
           value_parser = number::positive, allow_negative_numbers = true)]
     per_read: NonZeroUsize,
     /// The number of nodes of the random graph that is edited [default: 100000]
-    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graph",
+    #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graphs",
           value_parser = number::positive, allow_negative_numbers = true)]
     nodes: Option<NonZeroUsize>,
     /// The value of an input, or a column of a file with a value per element
@@ -128,8 +136,20 @@ pub(crate) struct Args {
 /// Times and shows.
 pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
+    if let Some(dir) = &args.study {
+        return study(args, dir, &limits);
+    }
     // Clap requires a graph, except with the flags that are handled first.
-    let graph = args.graph.as_deref().unwrap_or(Path::new("-"));
+    let graph = match &args.graphs[..] {
+        [] => Path::new("-"),
+        [graph] => graph,
+        [_, other, ..] => {
+            let text =
+                format!("one document is timed at a time, and {} is a second one", other.display());
+            let help = "--study DIR takes many".to_owned();
+            return Err(Stop::new(Exit::Usage, text, Some(help)));
+        }
+    };
     let engine = args.library.with_documents(engine(limits.clone()), graph)?;
     if args.edits {
         return play(args, &engine, &limits);
@@ -154,11 +174,23 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     still::time(field, &play, threads, args.seconds, args.format)
 }
 
+/// Compares strategies.
+fn study(args: &Args, dir: &Path, limits: &Limits) -> Result<Exit, Stop> {
+    let mut documents = Vec::with_capacity(args.graphs.len());
+    for graph in &args.graphs {
+        let engine = args.library.with_documents(engine(limits.clone()), graph)?;
+        let name = graph.file_name().unwrap_or(graph.as_os_str()).to_string_lossy();
+        documents
+            .push((name.into_owned(), compile(&engine, &read(graph, limits.document_bytes)?)?));
+    }
+    study::study(&engine(limits.clone()), &documents, dir, args.seconds)
+}
+
 /// Plays live editing.
 fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
     let until = Budget::default();
     let mut count = args.count;
-    let mut session = match &args.graph {
+    let mut session = match args.graphs.first() {
         Some(graph) => {
             let text = read(graph, limits.document_bytes)?;
             let program = compile(engine, &text)?;

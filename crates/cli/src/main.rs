@@ -7,6 +7,7 @@
 #![deny(clippy::print_stdout, reason = "`terminal::print` minds readers that went away")]
 
 mod bench;
+mod chart;
 mod check;
 mod deploy;
 mod document;

@@ -111,6 +111,9 @@ impl LiveGraph {
 
     /// Brings the nodes that are pushed up to date, and sets other observed nodes aside.
     fn settle_pushed(&mut self) {
+        if self.pushed.subscriptions.is_empty() && self.pushed.nodes.is_empty() {
+            return;
+        }
         if !self.pushed.are_set_aside {
             let others =
                 self.pushed.others.take().unwrap_or_else(|| self.observed_but_not_pushed());

@@ -1,0 +1,114 @@
+//! Strategies that run a list of nodes, each after its inputs: nothing is kept between reads but
+//! the list.
+
+use super::graph::{Graph, Id, Op};
+use super::strategy::{Change, NoRead, Strategy, Values};
+
+/// What a list does about arms that are not taken. Selectors are sources here, so they are known
+/// when the list starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arms {
+    /// They run like everything else.
+    Run,
+    /// The list has a guard for each node: whether something that runs reads it.
+    Guarded,
+    /// The list holds only arms that are taken, and is written anew when a switch flips.
+    Rewritten,
+}
+
+/// A flat list.
+pub(super) struct List {
+    values: Values,
+    arms: Arms,
+    list: Vec<Id>,
+    /// Whether a node is needed, for guards.
+    needed: Vec<bool>,
+    is_stale: bool,
+    /// Lists are made for each read, as after an edit.
+    pub(super) is_made_each_time: bool,
+}
+
+impl List {
+    pub(super) fn new(graph: &Graph, arms: Arms) -> Self {
+        Self {
+            values: Values::of(graph),
+            arms,
+            list: Vec::new(),
+            needed: vec![false; graph.len()],
+            is_stale: true,
+            is_made_each_time: false,
+        }
+    }
+
+    /// Makes the list: depth first from the output, so that only what is reached is in it.
+    fn make(&mut self) {
+        let Self { values, list, needed, .. } = self;
+        list.clear();
+        needed.fill(false);
+        let inputs = |id: Id, position: usize| match self.arms {
+            Arms::Run | Arms::Guarded => values.graph.inputs(id).get(position).copied(),
+            Arms::Rewritten => values.needed(id, position),
+        };
+        let mut stack = vec![(values.graph.output(), 0)];
+        while let Some((id, position)) = stack.last_mut() {
+            if let Some(input) = inputs(*id, *position) {
+                *position += 1;
+                if !values.graph.is_source(input) && !needed[input as usize] {
+                    needed[input as usize] = true;
+                    stack.push((input, 0));
+                }
+                continue;
+            }
+            list.push(*id);
+            stack.pop();
+        }
+    }
+}
+
+impl Strategy for List {
+    fn name(&self) -> String {
+        let name = match self.arms {
+            Arms::Run => "list, no guards",
+            Arms::Guarded => "list with guards",
+            Arms::Rewritten => "list, rewritten",
+        };
+        if self.is_made_each_time { format!("{name}, made each time") } else { name.into() }
+    }
+
+    fn read(&mut self, changes: &[Change]) -> Result<f64, NoRead> {
+        self.values.start_reading();
+        for (source, value) in changes.iter().flatten() {
+            let is_changed = self.values.set(*source, *value);
+            let is_flip = is_changed && self.values.graph.op(*source) == Op::Selector;
+            self.is_stale |= is_flip && self.arms == Arms::Rewritten;
+        }
+        if self.is_stale || self.is_made_each_time {
+            self.make();
+            self.is_stale = false;
+        }
+        let Self { values, list, needed, .. } = self;
+        if self.arms == Arms::Guarded {
+            needed.fill(false);
+            needed[values.graph.output() as usize] = true;
+            for id in list.iter().rev() {
+                if needed[*id as usize] {
+                    let mut position = 0;
+                    while let Some(input) = values.needed(*id, position) {
+                        needed[input as usize] = true;
+                        position += 1;
+                    }
+                }
+            }
+        }
+        for id in list.iter() {
+            if self.arms != Arms::Guarded || needed[*id as usize] {
+                values.run(*id)?;
+            }
+        }
+        Ok(values.output())
+    }
+
+    fn runs(&self) -> Option<u64> {
+        Some(self.values.runs)
+    }
+}
