@@ -4,8 +4,8 @@
     python tools/blender_menus.py --out menus.json.gz --elements 24
 
 Needs Blender as a Python module (`pip install bpy`). Sockets that can be linked are inputs of the network; the other
-options are those of blender_export.py, and --textures, which makes only textures. The tests of the importer use a file
-made by this program.
+options are those of blender_export.py, and --textures and --alignments, which make nothing else. The tests of the
+importer use files made by this program.
 """
 
 import itertools
@@ -392,19 +392,34 @@ def make_muted():
         node.mute = True
 
 
+def make_alignments():
+    """Alignments of Euler angles about a fixed axis, of which one socket is linked: half turns and gimbal lock."""
+    for axis, pivot, linked in itertools.product("XYZ", "XYZ", ("Rotation", "Vector")):
+        if axis == pivot:
+            continue
+        tree = new_tree("Align %s about %s by %s" % (axis, pivot, linked))
+        node = tree.nodes.new("FunctionNodeAlignEulerToVector")
+        node.axis, node.pivot_axis = axis, pivot
+        open_inputs(tree, node)
+        for socket in node.inputs:
+            if socket.is_linked and socket.name != linked:
+                tree.links.remove(socket.links[0])
+
+
 if __name__ == "__main__":
-    TEXTURES_ONLY = "--textures" in sys.argv
-    sys.argv = [argument for argument in sys.argv if argument != "--textures"]
+    ONLY = {"--textures": make_textures, "--alignments": make_alignments}
+    ASKED = [argument for argument in sys.argv if argument in ONLY]
+    sys.argv = [argument for argument in sys.argv if argument not in ONLY]
     ARGS = exporter.arguments()
-    if TEXTURES_ONLY:
-        make_textures()
-    else:
+    for argument in ASKED:
+        ONLY[argument]()
+    if not ASKED:
         make_menus()
     if ARGS.extremes:
         # Only operations that are exact enough to agree at the ends of the range.
         for TREE in [t for t in bpy.data.node_groups if not t.name.startswith(FOR_EXTREMES)]:
             bpy.data.node_groups.remove(TREE)
-    elif not TEXTURES_ONLY:
+    elif not ASKED:
         make_ramps()
         make_curves()
         make_texts()

@@ -1,6 +1,6 @@
 //! Rotations turned so that an axis points along a vector.
 
-use millstream_base::{Type, Vec3};
+use millstream_base::{Lane, Type, Vec3};
 use millstream_form::{FormBuilder, Val};
 use millstream_node::{Default, NodeDef, Registry, SocketType};
 use millstream_nodes::kit::{cross, dot, form_by_settings, quat_product};
@@ -130,6 +130,8 @@ fn signed_angle<'b>(a: &[Val<'b>], b: &[Val<'b>], axis: &[Val<'b>]) -> Val<'b> {
     let size = angle(&a, &b);
     let turn = f64::from(std::f32::consts::TAU);
     let positive = dot(&cross(&b, &a), axis).lt(0.0).select(turn - size, size);
-    // Pi in single precision is above pi.
-    positive.ge(std::f32::consts::PI).select(positive - turn, positive)
+    // Pi in single precision is above pi. A turn is taken off in double precision: in single
+    // precision every angle above pi would be 1.7e-7 less, which shows near gimbal lock.
+    let less = (positive.convert(Lane::F64) - std::f64::consts::TAU).convert(Lane::F32);
+    positive.ge(std::f32::consts::PI).select(less, positive)
 }

@@ -65,12 +65,13 @@ fn textures_and_numbers_at_the_ends_of_the_range_agree() {
     // Edges: constants into sockets of other types, texts of which nothing is left, equal rotations,
     // curves with steep ends and tones, ramps out of order, colors of NaN, infinite scales.
     // Corners: angles near the upright, rotations close together, axes of any length, cells far out, items
-    // that were removed, muted links. The others are what older releases computed otherwise.
+    // that were removed, muted links. Alignments: half turns about a fixed axis. The others are what older releases computed otherwise.
     for (name, n) in [
         ("blender_extremes", 190),
         ("blender_textures", 130),
         ("blender_edges", 300),
         ("blender_corners", 90),
+        ("blender_alignments", 11),
         ("blender_4_2", 15),
         ("blender_4_4", 15),
         ("blender_4_5", 15),
