@@ -1,8 +1,8 @@
 //! Chooses instructions coarser than those of the form, where that pays.
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs no
-//! such chunk: a sum, difference or product that only one other such operation reads
-//! ([`Task::Pair`]), polynomials written as products and sums in turn ([`Task::Horner`]), a
+//! such chunk: a sum, difference, product or operation on bits that only one other such operation
+//! reads ([`Task::Pair`]), polynomials written as products and sums in turn ([`Task::Horner`]), a
 //! function of something scaled and shifted ([`Task::Affine`]), the length of a difference of
 //! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and
 //! blends that `shape` lists ([`Task::Coarse`]). Each operation rounds as it does alone.
@@ -14,6 +14,7 @@ use super::layout::{Home, Source};
 use super::recognize::{Found, recognize};
 use super::shape::Shape;
 use crate::inst::{Form, Reg};
+use crate::meaning::is_paired;
 use crate::op::Op;
 
 /// A step that runs for every chunk.
@@ -21,7 +22,7 @@ use crate::op::Op;
 pub(super) enum Task {
     /// Loads a parameter or runs an instruction as it stands.
     One(Reg),
-    /// Two float operations: that of `inner`, then that of `reg` on its result and the third
+    /// Two operations: that of `inner`, then that of `reg` on its result and the third
     /// operand.
     Pair {
         reg: Reg,
@@ -122,11 +123,9 @@ struct Finder<'f> {
 impl Finder<'_> {
     fn pair(&self, reg: Reg) -> Option<Task> {
         let inst = &self.form.insts[reg];
-        if !is_arithmetic(inst.op) || !inst.of.is_float() {
-            return None;
-        }
-        let [a, b] = [inst.args()[0], inst.args()[1]];
-        let absorbed = |reg: Reg| self.is_between(reg, 1) && is_arithmetic(self.op(reg));
+        let [a, b] = *inst.args() else { return None };
+        let absorbed =
+            |reg: Reg| self.is_between(reg, 1) && is_paired(self.op(reg), inst.op, inst.of);
         let (inner, other, second) = if absorbed(a) {
             (a, b, false)
         } else if absorbed(b) {
@@ -280,8 +279,4 @@ impl Finder<'_> {
 /// most often.
 pub(super) fn has_affine(op: Op, of: Lane) -> bool {
     of == Lane::F32 && matches!(op, Op::Sin | Op::Cos | Op::Exp | Op::Ln)
-}
-
-fn is_arithmetic(op: Op) -> bool {
-    matches!(op, Op::Add | Op::Sub | Op::Mul)
 }

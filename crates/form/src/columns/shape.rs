@@ -37,6 +37,8 @@ pub(super) trait Whole: Copy {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn shl(self, n: Self) -> Self;
     /// Shifted right, filled with zeros.
     fn ushr(self, n: Self) -> Self;
     /// See [`Op::Convert`].
@@ -72,6 +74,14 @@ impl Whole for i32 {
         IntegerLane::xor(self, other)
     }
     #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        IntegerLane::or(self, other)
+    }
+    #[inline(always)]
+    fn shl(self, n: Self) -> Self {
+        IntegerLane::shl(self, n)
+    }
+    #[inline(always)]
     fn ushr(self, n: Self) -> Self {
         IntegerLane::ushr(self, n)
     }
@@ -103,6 +113,12 @@ impl<'b> Whole for Val<'b> {
     }
     fn xor(self, other: Self) -> Self {
         self ^ other
+    }
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+    fn shl(self, n: Self) -> Self {
+        self.binary(Op::Shl, n)
     }
     fn ushr(self, n: Self) -> Self {
         self.binary(Op::Ushr, n)
@@ -173,6 +189,8 @@ macro_rules! coarse_operations {
             Lattice(x; ; ; k w) -> i32, sharing [Floor], |native| x.lower(native).whole().times(k).plus(w);
             /// The place within a cell.
             Rest(x; ; ; ) -> f32, sharing [Floor], |native| x - x.lower(native);
+            /// A word's bits moved to both sides, most often in a circle.
+            Rotated(; w; ; k r) -> i32, sharing [], |_native| w.shl(k).or(w.ushr(r));
             /// A word's bits mixed.
             Shuffled(; w; ; s k r) -> i32, sharing [], |_native|
                 {

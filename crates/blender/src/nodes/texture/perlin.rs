@@ -247,13 +247,15 @@ pub(super) fn random_offset(like: Val<'_>, seed: f32, n: usize) -> Vec<Val<'_>> 
     (0..n).map(coordinate).collect()
 }
 
-/// A position moved by noise.
+/// A position moved by noise; where the strength is zero the position stays, and where that is a
+/// constant no noise is computed.
 pub(super) fn distorted<'b>(position: &[Val<'b>], strength: Val<'b>) -> Vec<Val<'b>> {
     let n = position.len();
+    let moves = strength.ne(0.0);
     let moved = |i: usize| {
         let offset = random_offset(strength, i as f32, n);
         let there: Vec<Val<'b>> = position.iter().zip(offset).map(|(x, o)| *x + o).collect();
-        position[i] + signed(&there) * strength
+        moves.select(position[i] + signed(&there) * strength, position[i])
     };
     (0..n).map(moved).collect()
 }
