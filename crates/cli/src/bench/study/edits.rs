@@ -110,9 +110,9 @@ pub(super) fn edits(setting: &Setting<'_>) -> Result<Study, Stop> {
         };
         let session = Session::new(setting.engine, document.clone());
         let mut field = [
-            ("session: two evaluators", Way::Session(Box::new(session)), Vec::new()),
-            ("compiled after each edit, list", compiled(Box::new(List::new()))?, Vec::new()),
-            ("compiled after each edit, lazy", compiled(Box::new(Lazy))?, Vec::new()),
+            ("session", Way::Session(Box::new(session)), Vec::new()),
+            ("compile, list", compiled(Box::new(List::new()))?, Vec::new()),
+            ("compile, lazy", compiled(Box::new(Lazy))?, Vec::new()),
         ];
         let mut random = Random(19);
         let mut knob = 0.0;
@@ -152,7 +152,7 @@ pub(super) fn edits(setting: &Setting<'_>) -> Result<Study, Stop> {
             let mean = times.iter().sum::<f64>() / times.len() as f64;
             times.sort_by(f64::total_cmp);
             let worst = times[times.len() * 99 / 100];
-            for (what, seconds) in [("mean", mean), ("99 of 100 within", worst)] {
+            for (what, seconds) in [("mean", mean), ("99th percentile", worst)] {
                 rows.push(Row {
                     graph: format!("{NODES} nodes"),
                     x: f64::from(every as u32),

@@ -96,10 +96,10 @@ fn write_tables(text: &mut String, study: &Study) {
             row.strategy == strategy && row.graph == point.0 && row.x.to_bits() == point.1.to_bits()
         })
     };
-    let mut table = |title: &str, cell: &dyn Fn(&Row) -> Option<String>| {
+    let mut table = |title: &str, strategies: &[&str], cell: &dyn Fn(&Row) -> Option<String>| {
         let _ = writeln!(text, "{title}, by {}:\n\n| | {} |", study.x, head.join(" | "));
         let _ = writeln!(text, "|---|{}", "---:|".repeat(points.len()));
-        for strategy in &strategies {
+        for strategy in strategies {
             let cells: Vec<String> = points
                 .iter()
                 .map(|point| find(strategy, point).and_then(cell).unwrap_or_else(|| "-".into()))
@@ -108,14 +108,35 @@ fn write_tables(text: &mut String, study: &Study) {
         }
         text.push('\n');
     };
-    table("Time of a read", &|row| row.seconds.map(duration));
-    if study.rows.iter().any(|row| row.runs.is_some()) {
-        table("Nodes that ran", &|row| {
+    table("Time of a read", &strategies, &|row| row.seconds.map(duration));
+    // Strategies that run the same nodes need no table of them.
+    let differs = |point: &(&str, f64)| {
+        let mut runs = strategies.iter().filter_map(|strategy| find(strategy, point)?.runs);
+        let first = runs.next();
+        runs.any(|runs| Some(runs) != first)
+    };
+    if points.iter().any(differs) {
+        let counted: Vec<&str> = strategies
+            .iter()
+            .copied()
+            .filter(|name| {
+                let mut rows = study.rows.iter().filter(|row| row.strategy == *name);
+                rows.any(|row| row.gave_up || row.runs.is_some())
+            })
+            .collect();
+        table("Nodes that ran", &counted, &|row| {
             if row.gave_up { Some("gave up".into()) } else { row.runs.map(amount) }
         });
     }
-    if study.rows.iter().any(|row| row.glitches > 0.0) {
-        table("Wrong values passed on", &|row| Some(amount(row.glitches)));
+    let wrong: Vec<&str> = strategies
+        .iter()
+        .copied()
+        .filter(|name| study.rows.iter().any(|row| row.strategy == *name && row.glitches > 0.0))
+        .collect();
+    if !wrong.is_empty() {
+        table("Wrong values of the output before the right one", &wrong, &|row| {
+            if row.gave_up { Some("gave up".into()) } else { Some(amount(row.glitches)) }
+        });
     }
 }
 
