@@ -93,6 +93,8 @@ pub struct Socket {
     pub multiple: bool,
     /// Whether the kernel may overwrite the buffer and return it.
     pub mutable: bool,
+    /// Whether it is computed only where the callback of the node asks for it.
+    pub lazy: bool,
     /// The changes of the context for the source.
     pub scope: Vec<ScopeRule>,
     /// The line in the manual.
@@ -108,6 +110,31 @@ pub struct OutputSocket {
     pub ty: SocketType,
     /// The line in the manual.
     pub about: Cow<'static, str>,
+    /// The names of the inputs on which it depends, if not on all.
+    pub needs: Option<&'static [&'static str]>,
+}
+
+impl Socket {
+    /// An input socket that takes one source.
+    pub fn new(name: impl Into<Cow<'static, str>>, ty: SocketType, default: Default) -> Self {
+        Self {
+            name: name.into(),
+            ty,
+            default,
+            multiple: false,
+            mutable: false,
+            lazy: false,
+            scope: Vec::new(),
+            about: "".into(),
+        }
+    }
+}
+
+impl OutputSocket {
+    /// An output socket that depends on all inputs.
+    pub fn new(name: impl Into<Cow<'static, str>>, ty: SocketType) -> Self {
+        Self { name: name.into(), ty, about: "".into(), needs: None }
+    }
 }
 
 /// Why the generic types of a node cannot be resolved.
@@ -254,6 +281,20 @@ impl Signature {
     /// The position of the output called `name`.
     pub fn output(&self, name: &str) -> Option<usize> {
         self.outputs.iter().position(|socket| socket.name == name)
+    }
+
+    /// The positions of the inputs on which an output depends, ascending; those that the scopes of
+    /// such inputs take are among them.
+    pub fn needed_by(&self, output: usize) -> Vec<usize> {
+        let Some(names) = self.outputs[output].needs else {
+            return (0..self.inputs.len()).collect();
+        };
+        let mut needed: Vec<usize> = names.iter().filter_map(|name| self.input(name)).collect();
+        let scopes = needed.clone().into_iter().flat_map(|input| &self.inputs[input].scope);
+        needed.extend(scopes.flat_map(|rule| rule.uses(true)).map(|input| usize::from(*input)));
+        needed.sort_unstable();
+        needed.dedup();
+        needed
     }
 
     /// The types that a socket takes, in order of preference; `None` if it takes any type.
@@ -486,15 +527,7 @@ mod tests {
     use super::*;
 
     fn add() -> Signature {
-        let socket = |name: &'static str| Socket {
-            name: name.into(),
-            ty: SocketType::Generic(0),
-            default: Default::Zero,
-            multiple: false,
-            mutable: false,
-            scope: vec![],
-            about: "".into(),
-        };
+        let socket = |name| Socket::new(name, SocketType::Generic(0), Default::Zero);
         Signature {
             generics: vec![Generic {
                 name: "T",

@@ -20,12 +20,15 @@ pub struct Network {
     pub constants: Vec<Value>,
     /// The sources of the outputs, in order of the sockets.
     pub outputs: Vec<PartSource>,
+    /// Whether outputs have values as soon as the inputs that lead to them have.
+    pub is_divided: bool,
 }
 
 /// One node of a network.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The name within the node: the last part of its path.
+    /// The name within the node: the last part of its path. The part without a name, if there is one,
+    /// has the path of the node.
     pub name: Arc<str>,
     /// The node type with its settings and types.
     pub instance: Arc<Instance>,
@@ -120,7 +123,8 @@ impl Network {
         if self.parts.iter().all(|part| part.instance.network.is_none()) {
             return self;
         }
-        let mut flat = Self { constants: self.constants, ..Self::default() };
+        let mut flat =
+            Self { constants: self.constants, is_divided: self.is_divided, ..Self::default() };
         // What the outputs of each part became.
         let mut became: Vec<SmallVec<[PartSource; 1]>> = Vec::with_capacity(self.parts.len());
         let moved = |became: &[SmallVec<[PartSource; 1]>], source| match source {

@@ -130,7 +130,7 @@ pub(super) fn document(dice: &mut Dice) -> Json {
             2 => json!({ "from": "i.value" }),
             _ => json!({ "from": "some.value" }),
         };
-        let node = match dice.below(17) {
+        let node = match dice.below(20) {
             0 => json!({ "type": "context.index", "set": { "level": dice.below(2) } }),
             1 => json!({ "type": "context.time" }),
             2 | 3 => json!({ "type": "math.add", "in": { "a": a, "b": b } }),
@@ -158,6 +158,15 @@ pub(super) fn document(dice: &mut Dice) -> Json {
                 json!({ "type": "context.with_index", "in": { "value": a, "index": { "input": "k" } } })
             }
             15 => json!({ "type": "time.shift", "in": { "value": a, "by": -1 } }),
+            16 => json!({ "type": "custom.running", "in": { "value": a } }),
+            17 => json!({ "type": "custom.first_positive", "in": { "a": a, "b": b, "c": 1 } }),
+            18 => {
+                let list = format!("{name}l");
+                let lazy = json!({ "type": "custom.lazy_state",
+                    "in": { "value": a, "when": { "from": "few.value" } } });
+                nodes.insert(list.clone(), lazy);
+                json!({ "type": "list.sum", "in": { "list": { "from": format!("{list}.value") } } })
+            }
             _ => json!({ "type": "reduce.sum", "in": { "value": a } }),
         };
         let is_f32 = |ty: &str| !matches!(ty, "context.index" | "context.time");
