@@ -114,11 +114,9 @@ fn expression() -> NodeDef {
                 settings.text("text").chars().filter(char::is_ascii_lowercase).collect();
             letters.sort_unstable();
             letters.dedup();
-            let socket = |letter: char| {
-                Socket::new(letter.to_string(), Type::F32.into(), Default::Required)
-            };
-            let output =
-                millstream_node::signature::OutputSocket::new("value", Type::F32.into());
+            let socket =
+                |letter: char| Socket::new(letter.to_string(), Type::F32.into(), Default::Required);
+            let output = millstream_node::signature::OutputSocket::new("value", Type::F32.into());
             Ok(Signature {
                 generics: Vec::new(),
                 inputs: letters.into_iter().map(socket).collect(),

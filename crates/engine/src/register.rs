@@ -84,8 +84,9 @@ pub use millstream_document::NodeUpgrade;
 pub use millstream_form::{Form, FormBuilder, Val};
 pub use millstream_node::signature::Socket;
 pub use millstream_node::{
-    Among, Call, CallbackContext, Class, Data, Default, Failure, Function, Kernel, NodeDef, Registry, ScopeRule,
-    SettingKind, SettingValue, Settings, Signature, SocketType, StateSpec, Stop,
+    Among, Call, CallbackContext, Class, Data, Default, Failure, Function, Kernel, NodeDef,
+    Registry, ScopeRule, SettingKind, SettingValue, Settings, Signature, SocketType, StateSpec,
+    Stop,
 };
 pub use millstream_nodes::manual;
 

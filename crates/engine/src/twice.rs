@@ -91,8 +91,10 @@ pub struct Undeclared {
 #[diagnostic(
     severity(warning),
     code(twice::unread),
-    help("remove it from the node type, or give inputs with which `{path}` reads it: declaring \
-          too much computes nodes too often")
+    help(
+        "remove it from the node type, or give inputs with which `{path}` reads it: declaring \
+          too much computes nodes too often"
+    )
 )]
 pub struct Unread {
     /// The first node of the type.
@@ -202,7 +204,8 @@ fn unread(graph: &Graph) -> Vec<Unread> {
     for (path, function) in callbacks(graph) {
         for (need, is_read) in function.declared().into_iter().flatten() {
             let (node_type, need) = (function.node_type(), need.to_string());
-            let known = found.iter_mut().find(|(it, _)| it.node_type == node_type && it.need == need);
+            let known =
+                found.iter_mut().find(|(it, _)| it.node_type == node_type && it.need == need);
             match known {
                 Some((_, was_read)) => *was_read |= is_read,
                 None => {

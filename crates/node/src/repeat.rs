@@ -15,8 +15,8 @@ use crate::element_state::text_of;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
 pub use crate::node_def::instance::REPEAT;
-pub use crate::reading::{CAPTURE, capture, type_of};
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
+pub use crate::reading::{CAPTURE, capture, type_of};
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 

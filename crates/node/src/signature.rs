@@ -1,14 +1,15 @@
 //! Signatures: the sockets of a node type and how generic sockets get their types.
 
-use std::borrow::Cow;
-
 use millstream_base::types::Kind;
 use millstream_base::{Color, Lane, Type, Value, Vec2, Vec3, Vec4, literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
+mod socket;
+
+pub use socket::{OutputSocket, Socket};
+
 use crate::implicit::{convertible, narrows};
-use crate::scope::ScopeRule;
 
 /// The sockets of a node type for given settings.
 #[derive(Clone, Debug, Default)]
@@ -78,63 +79,6 @@ pub enum Default {
     Number(f64),
     /// This value; its type must be the socket's.
     Value(Value),
-}
-
-/// An input socket.
-#[derive(Clone, Debug)]
-pub struct Socket {
-    /// The key under `in`.
-    pub name: Cow<'static, str>,
-    /// The type of the values.
-    pub ty: SocketType,
-    /// The value if none is given.
-    pub default: Default,
-    /// Whether the socket takes any number of sources, in order.
-    pub multiple: bool,
-    /// Whether the kernel may overwrite the buffer and return it.
-    pub mutable: bool,
-    /// Whether it is computed only where the callback of the node asks for it.
-    pub lazy: bool,
-    /// The changes of the context for the source.
-    pub scope: Vec<ScopeRule>,
-    /// The line in the manual.
-    pub about: Cow<'static, str>,
-}
-
-/// An output socket.
-#[derive(Clone, Debug)]
-pub struct OutputSocket {
-    /// The name after the dot in a link.
-    pub name: Cow<'static, str>,
-    /// The type.
-    pub ty: SocketType,
-    /// The line in the manual.
-    pub about: Cow<'static, str>,
-    /// The names of the inputs on which it depends, if not on all.
-    pub needs: Option<&'static [&'static str]>,
-}
-
-impl Socket {
-    /// An input socket that takes one source.
-    pub fn new(name: impl Into<Cow<'static, str>>, ty: SocketType, default: Default) -> Self {
-        Self {
-            name: name.into(),
-            ty,
-            default,
-            multiple: false,
-            mutable: false,
-            lazy: false,
-            scope: Vec::new(),
-            about: "".into(),
-        }
-    }
-}
-
-impl OutputSocket {
-    /// An output socket that depends on all inputs.
-    pub fn new(name: impl Into<Cow<'static, str>>, ty: SocketType) -> Self {
-        Self { name: name.into(), ty, about: "".into(), needs: None }
-    }
 }
 
 /// Why the generic types of a node cannot be resolved.

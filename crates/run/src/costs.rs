@@ -102,7 +102,8 @@ impl Size {
     }
 
     fn new(plan: &Plan) -> Self {
-        let mut size = Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0, stated: 0.0 };
+        let mut size =
+            Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0, stated: 0.0 };
         for step in plan.steps.as_slice() {
             let StepOp::Call(id) = step.op else { continue };
             size.calls += 1.0;

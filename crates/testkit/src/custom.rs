@@ -275,7 +275,8 @@ fn any_of() -> NodeDef {
         .output("value", T, "one of them")
         .callback(|cx| {
             let n = cx.n_sources("sources")?;
-            let value = if n < 2 { cx.get_value("other")? } else { cx.nth_value("sources", n - 1)? };
+            let value =
+                if n < 2 { cx.get_value("other")? } else { cx.nth_value("sources", n - 1)? };
             cx.set_value("value", value)
         })
 }

@@ -213,7 +213,8 @@ impl StatefulParts for GraphParts<'_, '_> {
 
     fn started(&mut self) -> Source {
         let started = self.input(STARTED, Value::Bool(false));
-        let (name, source) = (format!("{}.{STARTED}", self.key), self.add_constant(Value::Bool(true)));
+        let (name, source) =
+            (format!("{}.{STARTED}", self.key), self.add_constant(Value::Bool(true)));
         let output = GraphOutput { name: name.into(), ty: Type::BOOL, source };
         self.lowering.kept_next.push(output);
         started

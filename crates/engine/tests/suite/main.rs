@@ -1,5 +1,6 @@
 //! The engine as programs that embed it use it.
 
+mod callback_outputs;
 mod callbacks;
 mod expressions;
 mod fine_grain;

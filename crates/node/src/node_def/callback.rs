@@ -14,6 +14,7 @@
 mod assemble;
 mod buffers;
 mod context;
+mod parts;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -209,11 +210,6 @@ impl CallbackFunction {
         cx.finish_element()
     }
 
-    /// The lazy inputs that were asked for once this run is over, as bits.
-    fn ask(&self, cx: &CallbackContext<'_>) -> i32 {
-        cx.known | if cx.pending.get() == 0 { IS_DONE } else { cx.pending.get() }
-    }
-
     /// The lazy inputs that are selected, as bits.
     fn selected(&self, cx: &mut CallbackContext<'_>) -> Result<i32, Failure> {
         let Some(select) = &self.spec.callback.select else { return Ok(0) };
@@ -241,7 +237,7 @@ impl CallbackFunction {
                     self.selected(cx).unwrap_or(HAS_FAILED) | IS_DONE
                 } else {
                     (self.spec.callback.run)(cx).ok();
-                    self.ask(cx)
+                    cx.known | if cx.pending.get() == 0 { IS_DONE } else { cx.pending.get() }
                 };
                 cx.buffers.asks[cx.at] = asked;
                 Ok(())

@@ -62,7 +62,7 @@ pub trait NetworkParts {
     /// A constant.
     fn constant(&mut self, value: &Value) -> Self::Value;
 
-    /// The node of a part, as its first output.
+    /// The node of a part, which is its output if it has only one.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -88,10 +88,12 @@ impl Network {
         let source = |parts: &mut P, calls: &[P::Value], source: PartSource| match source {
             PartSource::Input(i) => inputs[i as usize].clone(),
             PartSource::Constant(i) => constants[i as usize].clone(),
-            PartSource::Output { part, output: 0 } => calls[part as usize].clone(),
             PartSource::Output { part, output } => {
-                let of = &self.parts[part as usize];
-                parts.output(&calls[part as usize], of, output as usize)
+                let (of, call) = (&self.parts[part as usize], &calls[part as usize]);
+                match of.instance.outputs.len() {
+                    1 => call.clone(),
+                    _ => parts.output(call, of, output as usize),
+                }
             }
         };
         for part in &self.parts {

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_document::check::{SingleNode, SingleSource};
-use millstream_document::edit::{
-    BodyKey, Reference, divided_output, reference_of, references,
-};
+use millstream_document::edit::{BodyKey, Reference, divided_output, reference_of, references};
 use millstream_document::{Editor, Node, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};

@@ -1,4 +1,5 @@
-//! From a node type with a callback to the network that stands for its nodes.
+//! From a node type with a callback to the node types of the parts that stand for its nodes (see
+//! `parts`).
 //!
 //! A node type `my.node` has three hidden node types beside it, whose nodes only the compiler makes:
 //! `my.node_call` runs the callback, `my.node_ask` finds the lazy inputs that the callback asks for,
@@ -10,8 +11,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Feature, Need, Type, Value};
-use smallvec::SmallVec;
+use millstream_base::{Feature, Need, Type};
 
 use super::{
     Callback, CallbackFunction, MOST_LAZY, MOST_ROUNDS, Spec, SpecInput, SpecOutput, SpecState,
@@ -19,17 +19,16 @@ use super::{
 };
 use crate::class::Class;
 use crate::node_def::instance::{InputSlot, Instance, Kernel};
-use crate::node_def::network::{Network, Part, PartSource};
-use crate::node_def::state::{STARTED, StateSpec, pick_of};
+use crate::node_def::state::{STARTED, StateSpec};
 use crate::node_def::{KernelSpec, Maker, NodeDef, Sockets, replaced_by_lowering};
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
 use crate::signature::{Default, OutputSocket, Signature, Socket, SocketType};
 
 /// The setting of hidden node types with the outputs of a call; none stands for all.
-const OF_OUTPUTS: &str = "of outputs";
+pub(super) const OF_OUTPUTS: &str = "of outputs";
 /// The setting of hidden node types with the name of an input.
-const OF_INPUT: &str = "of input";
+pub(super) const OF_INPUT: &str = "of input";
 /// The socket with the lazy inputs that were asked for.
 const ASKED: &str = "asked for";
 
@@ -44,23 +43,23 @@ pub(crate) struct Shared {
 }
 
 /// The description of a node type from which all of its parts are made.
-struct Base {
+pub(super) struct Base {
     /// The name of the node type in messages.
     name: Arc<str>,
     sockets: Sockets,
-    reads: Vec<Need>,
+    pub(super) reads: Vec<Need>,
     /// The variables that it keeps. Their values are its last inputs and outputs.
     kept: Vec<&'static str>,
-    callback: Callback,
+    pub(super) callback: Callback,
 }
 
 /// A node type with a callback, ready to make instances.
 pub(crate) struct Assembly {
-    base: Arc<Base>,
-    call: Arc<NodeDef>,
-    ask: Arc<NodeDef>,
-    input: Arc<NodeDef>,
-    shared: Shared,
+    pub(super) base: Arc<Base>,
+    pub(super) call: Arc<NodeDef>,
+    pub(super) ask: Arc<NodeDef>,
+    pub(super) input: Arc<NodeDef>,
+    pub(super) shared: Shared,
 }
 
 /// Completes a node type with a callback; returns the hidden node types that it needs.
@@ -83,7 +82,8 @@ pub(crate) fn assemble(def: &mut NodeDef, shared: &Shared) -> Vec<Arc<NodeDef>> 
     let own_class = def.class;
     def.class = own_class.max(read_class);
     if let Sockets::Fixed(signature) = &def.sockets {
-        check(signature, !def.kept.is_empty()).unwrap_or_else(|why| panic!("`{}`: {why}", def.name));
+        check(signature, !def.kept.is_empty())
+            .unwrap_or_else(|why| panic!("`{}`: {why}", def.name));
     }
     if def.kept.is_empty() {
         return complete(def, callback, own_class, shared);
@@ -174,16 +174,14 @@ fn complete_as(
         .kernel(|_| Ok(Kernel::Pass));
     let [call, ask, input] = [call, ask, input].map(Arc::new);
     let all = vec![Arc::clone(&call), Arc::clone(&ask), Arc::clone(&input)];
-    def.kernel = Maker::Assembly(Arc::new(Assembly { base, call, ask, input, shared: shared.clone() }));
+    def.kernel =
+        Maker::Assembly(Arc::new(Assembly { base, call, ask, input, shared: shared.clone() }));
     all
 }
 
 /// The sockets of the work of a tick: those of the node, whether there is state, the seconds from
 /// tick to tick, and the state.
-fn with_state(
-    mut signature: Signature,
-    kept: &[(&'static str, SocketType)],
-) -> Signature {
+fn with_state(mut signature: Signature, kept: &[(&'static str, SocketType)]) -> Signature {
     let plain = |name: String, ty| Socket::new(name, ty, Default::Zero);
     signature.inputs.push(plain(STARTED.into(), Type::BOOL.into()));
     signature.inputs.push(plain("dt".into(), Type::F64.into()));
@@ -235,12 +233,12 @@ fn refused(why: String) -> SettingError {
 }
 
 /// Whether the source of a socket is evaluated in a changed context, by a node of its own.
-fn is_passed(socket: &Socket) -> bool {
+pub(super) fn is_passed(socket: &Socket) -> bool {
     !socket.scope.is_empty() && !socket.scope.iter().any(ScopeRule::gathers)
 }
 
 /// The inputs that the outputs at these positions need.
-fn needed_by(signature: &Signature, outputs: &[usize]) -> Vec<usize> {
+pub(super) fn needed_by(signature: &Signature, outputs: &[usize]) -> Vec<usize> {
     let mut needed: Vec<usize> =
         outputs.iter().flat_map(|output| signature.needed_by(*output)).collect();
     needed.sort_unstable();
@@ -249,7 +247,7 @@ fn needed_by(signature: &Signature, outputs: &[usize]) -> Vec<usize> {
 }
 
 /// The outputs that are computed together.
-fn calls(signature: &Signature) -> Vec<Vec<usize>> {
+pub(super) fn calls(signature: &Signature) -> Vec<Vec<usize>> {
     let mut calls: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for output in 0..signature.outputs.len() {
         let needed = signature.needed_by(output);
@@ -262,7 +260,7 @@ fn calls(signature: &Signature) -> Vec<Vec<usize>> {
 }
 
 impl Base {
-    fn signature(&self, settings: &Settings) -> Result<Signature, SettingError> {
+    pub(super) fn signature(&self, settings: &Settings) -> Result<Signature, SettingError> {
         let signature = match &self.sockets {
             Sockets::Fixed(signature) => signature.clone(),
             Sockets::BySettings(make) => {
@@ -321,7 +319,8 @@ impl Base {
             Task::Compute => outputs.iter().map(|k| of_node.outputs[*k].clone()).collect(),
             Task::Ask => {
                 let asked = OutputSocket::new(ASKED, Type::I32.into());
-                let each = lazy.map(|socket| OutputSocket::new(socket.name.clone(), Type::BOOL.into()));
+                let each =
+                    lazy.map(|socket| OutputSocket::new(socket.name.clone(), Type::BOOL.into()));
                 std::iter::once(asked).chain(each).collect()
             }
         };
@@ -358,7 +357,7 @@ impl Base {
     }
 
     /// The function for a task, in an instance of its hidden node type.
-    fn kernel(&self, task: Task, spec: &KernelSpec<'_>) -> Result<Kernel, SettingError> {
+    pub(super) fn kernel(&self, task: Task, spec: &KernelSpec<'_>) -> Result<Kernel, SettingError> {
         let of_node = self.signature(spec.settings)?;
         let outputs = Self::outputs(&of_node, spec.settings);
         let needed = needed_by(&of_node, &outputs);
@@ -422,7 +421,7 @@ impl Base {
 }
 
 /// The sockets whose values the scope of a socket takes.
-fn args_of(socket: &Socket) -> Vec<u16> {
+pub(super) fn args_of(socket: &Socket) -> Vec<u16> {
     let mut args: Vec<u16> = Vec::new();
     for arg in socket.scope.iter().flat_map(|rule| rule.uses(true)) {
         if !args.contains(arg) {
@@ -430,173 +429,4 @@ fn args_of(socket: &Socket) -> Vec<u16> {
         }
     }
     args
-}
-
-/// The parts of a network that is being made.
-struct Parts<'p> {
-    assembly: &'p Assembly,
-    spec: &'p KernelSpec<'p>,
-    of_node: &'p Signature,
-    network: Network,
-    /// The source of each slot of the node, in the context that its socket states.
-    slots: Vec<PartSource>,
-    reads: Vec<PartSource>,
-}
-
-impl Assembly {
-    /// The kernel of an instance, or the network that stands for its nodes.
-    pub(crate) fn make(
-        &self,
-        spec: &KernelSpec<'_>,
-    ) -> Result<(Kernel, Option<Network>), SettingError> {
-        let of_node = self.base.signature(spec.settings)?;
-        let is_plain = |socket: &Socket| !socket.lazy && !is_passed(socket);
-        let calls = calls(&of_node);
-        if self.base.reads.is_empty() && calls.len() < 2 && of_node.inputs.iter().all(is_plain) {
-            return Ok((self.base.kernel(Task::Compute, spec)?, None));
-        }
-        let mut parts = Parts {
-            assembly: self,
-            spec,
-            of_node: &of_node,
-            network: Network::default(),
-            slots: (0..spec.inputs.len() as u32).map(PartSource::Input).collect(),
-            reads: Vec::new(),
-        };
-        parts.evaluate_inputs();
-        parts.read_context();
-        let mut outputs = vec![PartSource::Input(0); of_node.outputs.len()];
-        for of_call in &calls {
-            let name = if calls.len() == 1 { "" } else { &of_node.outputs[of_call[0]].name };
-            let part = parts.call(name, of_call, calls.len() == 1);
-            for (output, k) in of_call.iter().enumerate() {
-                outputs[*k] = PartSource::Output { part, output: output as u32 };
-            }
-        }
-        parts.network.outputs = outputs;
-        parts.network.is_divided = calls.len() > 1;
-        Ok((replaced_by_lowering(), Some(parts.network)))
-    }
-}
-
-impl Parts<'_> {
-    fn part(
-        &mut self,
-        name: impl Into<Arc<str>>,
-        instance: Instance,
-        sources: impl IntoIterator<Item = PartSource>,
-    ) -> u32 {
-        let (name, sources) = (name.into(), sources.into_iter().collect());
-        self.network.parts.push(Part { name, instance: Arc::new(instance), sources });
-        self.network.parts.len() as u32 - 1
-    }
-
-    fn constant(&mut self, value: Value) -> PartSource {
-        self.network.constants.push(value);
-        PartSource::Constant(self.network.constants.len() as u32 - 1)
-    }
-
-    fn slots_of(&self, socket: usize) -> SmallVec<[usize; 1]> {
-        let slots = self.spec.inputs.iter().enumerate();
-        slots.filter(|(_, slot)| usize::from(slot.socket) == socket).map(|(i, _)| i).collect()
-    }
-
-    /// An instance of a hidden node type.
-    fn instance(&self, def: &Arc<NodeDef>, settings: Settings, arities: &[u16]) -> Instance {
-        let made = def.instantiate(settings, self.spec.generics.to_vec(), arities);
-        made.expect("the parts of a node have instances if the node has")
-    }
-
-    /// Evaluates the inputs whose scopes inject or modify features.
-    fn evaluate_inputs(&mut self) {
-        for (i, socket) in self.of_node.inputs.iter().enumerate().filter(|(_, it)| is_passed(it)) {
-            let args = args_of(socket);
-            let sources: Vec<PartSource> = args
-                .iter()
-                .map(|arg| PartSource::Input(self.slots_of(usize::from(*arg))[0] as u32))
-                .collect();
-            let of_input = SettingValue::Text((&*socket.name).into());
-            let settings = self.spec.settings.with(OF_INPUT, of_input);
-            for slot in self.slots_of(i) {
-                let arities = vec![1; 1 + args.len()];
-                let def = &self.assembly.input;
-                let instance = self.instance(def, settings.clone(), &arities);
-                let input = [PartSource::Input(slot as u32)];
-                let sources = input.into_iter().chain(sources.iter().copied());
-                let part = self.part(&*socket.name, instance, sources);
-                self.slots[slot] = PartSource::Output { part, output: 0 };
-            }
-        }
-    }
-
-    fn read_context(&mut self) {
-        for need in &self.assembly.base.reads {
-            let shared = &self.assembly.shared;
-            let instance = (shared.read)(&shared.reading, need);
-            let part = self.part(need.to_string(), instance, []);
-            self.reads.push(PartSource::Output { part, output: 0 });
-        }
-    }
-
-    /// The call that computes some outputs, after the lazy inputs that it asks for.
-    fn call(&mut self, name: &str, outputs: &[usize], is_only: bool) -> u32 {
-        let needed = needed_by(self.of_node, outputs);
-        let names = outputs.iter().map(|k| (&*self.of_node.outputs[*k].name).into());
-        let names = SettingValue::Texts(names.filter(|_| !is_only).collect());
-        let settings = self.spec.settings.with(OF_OUTPUTS, names);
-        let mut arities: Vec<u16> =
-            needed.iter().map(|socket| self.slots_of(*socket).len() as u16).collect();
-        arities.resize(needed.len() + self.reads.len(), 1);
-        let is_lazy = |socket: &&usize| self.of_node.inputs[**socket].lazy;
-        let lazy: Vec<usize> = needed.iter().filter(is_lazy).copied().collect();
-        let slots: Vec<usize> = needed.iter().flat_map(|socket| self.slots_of(*socket)).collect();
-        let mut sources: Vec<PartSource> = slots.iter().map(|slot| self.slots[*slot]).collect();
-        sources.extend_from_slice(&self.reads);
-        if !lazy.is_empty() {
-            arities.push(1);
-            self.ask(&settings, &arities, (&lazy, &slots), &mut sources);
-        }
-        let instance = self.instance(&self.assembly.call, settings, &arities);
-        self.part(name, instance, sources)
-    }
-
-    /// Replaces the sources of lazy inputs by their values where the callback asks for them, and by
-    /// defaults elsewhere; appends the source of what was asked for.
-    fn ask(
-        &mut self,
-        settings: &Settings,
-        arities: &[u16],
-        (lazy, slots): (&[usize], &[usize]),
-        sources: &mut Vec<PartSource>,
-    ) {
-        let all_lazy = self.of_node.inputs.iter().enumerate().filter(|(_, socket)| socket.lazy);
-        let bit_of: Vec<usize> = all_lazy.map(|(i, _)| i).collect();
-        let mut inputs = Vec::with_capacity(lazy.len());
-        for socket in lazy {
-            let slot = self.slots_of(*socket)[0];
-            let at = slots.iter().position(|known| *known == slot).expect("the input is needed");
-            let bit = bit_of.iter().position(|known| known == socket).expect("the input is lazy");
-            let ty = self.spec.inputs[slot].ty;
-            let nothing = self.constant(ty.default_value());
-            let value = std::mem::replace(&mut sources[at], nothing);
-            inputs.push((at, bit as u32, ty, value, nothing));
-        }
-        let mut asked = self.constant(Value::I32(0));
-        let has_selector = self.assembly.base.callback.select.is_some();
-        let n_rounds = if has_selector { 1 } else { lazy.len() };
-        for round in 1..=n_rounds {
-            let instance = self.instance(&self.assembly.ask, settings.clone(), arities);
-            let all = sources.iter().copied().chain([asked]);
-            let ask = self.part(format!("ask{round}"), instance, all);
-            asked = PartSource::Output { part: ask, output: 0 };
-            for (at, bit, ty, value, nothing) in &inputs {
-                let was_asked = PartSource::Output { part: ask, output: 1 + bit };
-                let pick = pick_of(&self.assembly.shared.pick, *ty);
-                let name = format!("{}{round}", self.of_node.inputs[bit_of[*bit as usize]].name);
-                let part = self.part(name, pick, [was_asked, *nothing, *value]);
-                sources[*at] = PartSource::Output { part, output: 0 };
-            }
-        }
-        sources.push(asked);
-    }
 }

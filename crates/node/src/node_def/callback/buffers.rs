@@ -79,13 +79,21 @@ impl Edited {
     pub(super) fn get(&self, at: usize) -> Value {
         match self {
             Self::Values(column) => column.get(at),
-            Self::Lists { offsets, items } => Value::List(items.slice(offsets[at]..offsets[at + 1])),
+            Self::Lists { offsets, items } => {
+                Value::List(items.slice(offsets[at]..offsets[at + 1]))
+            }
         }
     }
 }
 
 impl OutputBuffer {
-    fn new(call: &mut Call<'_>, k: usize, ty: Type, edits: Option<usize>, is_uniform: bool) -> Self {
+    fn new(
+        call: &mut Call<'_>,
+        k: usize,
+        ty: Type,
+        edits: Option<usize>,
+        is_uniform: bool,
+    ) -> Self {
         let entries = if !call.wants(k) {
             Entries::Ignored
         } else if let Some(slot) = edits {
@@ -224,7 +232,7 @@ impl Buffers {
                 }
                 Entries::Any(all) => {
                     let ty = call_type(&all);
-                    let fill = ty.map(|ty| ty.default_value());
+                    let fill = ty.map(Type::default_value);
                     let all = all.into_iter().map(|value| value.or_else(|| fill.clone()));
                     let values: Vec<Column> =
                         all.flatten().map(|value| Column::filled(&value, 1)).collect();
@@ -242,7 +250,8 @@ impl Buffers {
     }
 
     fn put_asks(self, call: &mut Call<'_>) {
-        let wanted: Vec<u32> = (0..self.n_lazy).filter(|bit| call.wants(1 + *bit as usize)).collect();
+        let wanted: Vec<u32> =
+            (0..self.n_lazy).filter(|bit| call.wants(1 + *bit as usize)).collect();
         for bit in wanted {
             let k = 1 + bit as usize;
             let was_asked = |asked: &i32| asked >> bit & 1 != 0;

@@ -152,7 +152,8 @@ impl<'c> CallbackContext<'c> {
         self.usage.note(1 << bit);
         let ty = self.arguments[*slot].data().ty();
         let name = need.to_string();
-        self.read(*slot).ok_or_else(|| self.wrong_type("reads the feature", &name, T::ty().name(), ty))
+        self.read(*slot)
+            .ok_or_else(|| self.wrong_type("reads the feature", &name, T::ty().name(), ty))
     }
 
     /// A setting of the node, and all others.
@@ -372,7 +373,8 @@ impl<'c> CallbackContext<'c> {
     pub(super) fn no_lazy_input(&self, name: &str) -> Failure {
         let lazy = self.spec.inputs.iter().filter(|input| input.lazy.is_some());
         let lazy: Vec<String> = lazy.map(|input| format!("`{}`", input.name)).collect();
-        let message = format!("the selector of {} names `{name}`, which is no lazy input", self.of_type());
+        let message =
+            format!("the selector of {} names `{name}`, which is no lazy input", self.of_type());
         Failure::at(self.element, message).with_help(format!("lazy inputs: {}", lazy.join(", ")))
     }
 
@@ -419,7 +421,8 @@ impl<'c> CallbackContext<'c> {
         let Some(bit) = input.lazy else { return Ok(()) };
         let (bit, name) = (1 << bit, &input.name);
         if self.is_selecting {
-            let message = format!("the selector of {} reads the lazy input `{name}`", self.of_type());
+            let message =
+                format!("the selector of {} reads the lazy input `{name}`", self.of_type());
             return Err(self.stop(message, "a selector reads inputs that are not lazy"));
         }
         if self.asked.replace(self.asked.get() | bit) & bit != 0 {
@@ -539,7 +542,8 @@ impl<'c> CallbackContext<'c> {
             let help = "declare it as `mutable`, and give the output that takes it over its name";
             self.stop(message, help)
         })?;
-        if matches!(self.buffers.outputs[k].entries, Entries::Ignored) && self.task == Task::Compute {
+        if matches!(self.buffers.outputs[k].entries, Entries::Ignored) && self.task == Task::Compute
+        {
             let message = format!("{} edits `{name}`, which nobody reads", self.of_type());
             return Err(self.stop(message, "ask `wants` first"));
         }
