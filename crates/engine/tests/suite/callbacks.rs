@@ -148,7 +148,9 @@ fn lazy_inputs_run_for_the_elements_that_ask_for_them() {
         let program = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         let mut found: Option<[u64; 3]> = None;
         for make in EVALUATORS.iter().flat_map(|row| row.settings) {
-            counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+            for count in &counts {
+                count.store(0, Ordering::Relaxed);
+            }
             let mut evaluator = make();
             let answer = program.run_with(&mut *evaluator, request).expect("it runs");
             assert!(answer.failures.is_empty(), "{:?}", answer.failures);
@@ -349,12 +351,13 @@ fn misuse_of_a_lazy_input_has_a_message() {
     );
 }
 
+type Run = fn(&mut CallbackContext<'_>) -> Result<(), Stop>;
+
 #[test]
 fn other_misuse_of_the_context_has_a_message() {
     let nodes = json!({ "n": { "type": "my.node", "in": { "x": { "input": "x" } } } });
     let text = document(&nodes, &[("y", "f32", "n.value")]);
     let def = || node("my.node").input("x", Type::F32, "");
-    type Run = fn(&mut CallbackContext<'_>) -> Result<(), Stop>;
     let cases: [(Run, &str); 10] = [
         (|cx| cx.get::<f32>("y").map(drop), "`my.node` has no input called `y` (inputs: x)"),
         (

@@ -281,7 +281,7 @@ impl Mirror {
             if let Some(network) = self.networks.get(&(*use_id, slot)) {
                 for (node, part) in network.parts() {
                     let path = match &*part.name {
-                        "" => path.to_string(),
+                        "" => path.clone(),
                         name => format!("{path}/{name}"),
                     };
                     calls_of_log.push((node, &part.instance, path));

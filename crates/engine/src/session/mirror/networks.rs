@@ -66,7 +66,9 @@ impl NetworkParts for LiveParts<'_> {
         let old = self.old.next().flatten();
         let operands: Option<SmallVec<[Operand; 4]>> = inputs.iter().cloned().collect();
         let Some(operands) = operands else {
-            old.into_iter().for_each(|old| self.mirror.doom_call(old));
+            if let Some(old) = old {
+                self.mirror.doom_call(old);
+            }
             self.made.push(None);
             return Ok(None);
         };
