@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Feature, Need, Type};
+use millstream_base::{Need, Type};
 use serde_json::json;
 
 use crate::class::Class;
@@ -54,17 +54,6 @@ fn kernel_of(Need { feature, level, aspect }: Need) -> Kernel {
 pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
     let text = json!(text_of(need));
     let settings = Settings::read(&def.settings, [("need", &text)], &|_| None);
-    let class = match need.feature {
-        Feature::RealTime => Class::Volatile,
-        Feature::Time
-        | Feature::Tick
-        | Feature::Footprint
-        | Feature::Index
-        | Feature::Position
-        | Feature::Iteration
-        | Feature::Vararg(..)
-        | Feature::Custom(..) => Class::Contextual,
-    };
     Instance {
         def: Arc::clone(def),
         settings: settings.expect("the settings are those of the node type"),
@@ -74,7 +63,7 @@ pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
         output_names: vec!["value".into()],
         kernel: kernel_of(need.clone()),
         network: None,
-        class,
+        class: Class::of_reading(&need.feature),
     }
 }
 

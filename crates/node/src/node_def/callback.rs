@@ -15,6 +15,8 @@ mod assemble;
 mod buffers;
 mod context;
 mod parts;
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Feature, Need, Type};
+use millstream_base::{Need, Type};
 
 use super::{
     Callback, CallbackFunction, MOST_LAZY, MOST_ROUNDS, Spec, SpecInput, SpecOutput, SpecState,
@@ -68,21 +68,21 @@ pub(crate) struct Assembly {
 /// If parts of the node type contradict each other.
 pub(crate) fn assemble(def: &mut NodeDef, shared: &Shared) -> Vec<Arc<NodeDef>> {
     let Maker::Callback(callback) = &def.kernel else {
+        let asks = |signature: &Signature| {
+            signature.inputs.iter().any(|input| input.lazy)
+                || signature.outputs.iter().any(|output| output.needs.is_some())
+        };
         let is_plain = def.reads.is_empty() && def.kept.is_empty() && def.select.is_none();
-        let only = "only node types with a callback declare reads, state and a selector";
-        assert!(is_plain, "`{}`: {only}", def.name);
+        let only = "only node types with a callback declare reads, state, lazy inputs and needs";
+        assert!(is_plain && !def.fixed_signature().is_some_and(asks), "`{}`: {only}", def.name);
         return Vec::new();
     };
     let callback = Callback { run: Arc::clone(callback), select: def.select.take() };
-    let class_of_reads = |need: &Need| match need.feature {
-        Feature::RealTime => Class::Volatile,
-        _ => Class::Contextual,
-    };
-    let read_class = def.reads.iter().map(class_of_reads).max().unwrap_or_default();
+    let class_of_reads = def.reads.iter().map(|need| Class::of_reading(&need.feature)).max();
     let own_class = def.class;
-    def.class = own_class.max(read_class);
+    def.class = own_class.max(class_of_reads.unwrap_or_default());
     if let Sockets::Fixed(signature) = &def.sockets {
-        check(signature, !def.kept.is_empty())
+        check(signature, &callback, !def.kept.is_empty())
             .unwrap_or_else(|why| panic!("`{}`: {why}", def.name));
     }
     if def.kept.is_empty() {
@@ -92,7 +92,7 @@ pub(crate) fn assemble(def: &mut NodeDef, shared: &Shared) -> Vec<Arc<NodeDef>> 
     let about = format!("One tick of `{}`", def.name);
     let mut tick = NodeDef::new(format!("{}_tick", def.name), about);
     tick.settings.clone_from(&def.settings);
-    tick.reads = std::mem::take(&mut def.reads);
+    tick.reads.clone_from(&def.reads);
     tick.cost = def.cost;
     tick.kept.clone_from(&kept);
     let variables = kept.clone();
@@ -100,11 +100,8 @@ pub(crate) fn assemble(def: &mut NodeDef, shared: &Shared) -> Vec<Arc<NodeDef>> 
         Sockets::Fixed(signature) => Sockets::Fixed(with_state(signature.clone(), &variables)),
         Sockets::BySettings(make) => {
             let make = Arc::clone(make);
-            let by_settings = move |settings: &Settings| {
-                let signature = make(settings)?;
-                check(&signature, true).map_err(refused)?;
-                Ok(with_state(signature, &variables))
-            };
+            let by_settings =
+                move |settings: &Settings| Ok(with_state(make(settings)?, &variables));
             Sockets::BySettings(Arc::new(by_settings))
         }
     };
@@ -194,7 +191,7 @@ fn with_state(mut signature: Signature, kept: &[(&'static str, SocketType)]) -> 
 }
 
 /// Tells what is wrong with the sockets of a node type with a callback.
-fn check(signature: &Signature, has_state: bool) -> Result<(), String> {
+fn check(signature: &Signature, callback: &Callback, has_state: bool) -> Result<(), String> {
     for output in &signature.outputs {
         let unknown = |name: &&&str| signature.input(name).is_none();
         if let Some(name) = output.needs.iter().copied().flatten().find(unknown) {
@@ -224,6 +221,13 @@ fn check(signature: &Signature, has_state: bool) -> Result<(), String> {
     }
     if lazy.len() > MOST_LAZY {
         return Err(format!("there are {} lazy inputs, at most {MOST_LAZY} can be", lazy.len()));
+    }
+    if lazy.len() > MOST_ROUNDS && callback.select.is_none() {
+        return Err(format!(
+            "there are {} lazy inputs, and a callback asks for at most {MOST_ROUNDS} one by one: \
+             declare a selector",
+            lazy.len()
+        ));
     }
     Ok(())
 }
@@ -261,22 +265,14 @@ pub(super) fn calls(signature: &Signature) -> Vec<Vec<usize>> {
 
 impl Base {
     pub(super) fn signature(&self, settings: &Settings) -> Result<Signature, SettingError> {
-        let signature = match &self.sockets {
-            Sockets::Fixed(signature) => signature.clone(),
+        match &self.sockets {
+            Sockets::Fixed(signature) => Ok(signature.clone()),
             Sockets::BySettings(make) => {
                 let signature = make(settings)?;
-                check(&signature, false).map_err(refused)?;
-                signature
+                check(&signature, &self.callback, !self.kept.is_empty()).map_err(refused)?;
+                Ok(signature)
             }
-        };
-        let n_lazy = signature.inputs.iter().filter(|socket| socket.lazy).count();
-        if n_lazy > MOST_ROUNDS && self.callback.select.is_none() {
-            return Err(refused(format!(
-                "a callback asks for at most {MOST_ROUNDS} lazy inputs one by one, and there are \
-                 {n_lazy}; declare a selector"
-            )));
         }
-        Ok(signature)
     }
 
     /// The positions of the outputs of a call.

@@ -292,10 +292,10 @@ impl<'c> CallbackContext<'c> {
     /// If the input is not mutable, is of another type, or nobody reads the output.
     pub fn edit<T: ValueType>(&mut self, name: &str) -> Result<&mut T, Stop> {
         let (k, at) = (self.editable(name)?, self.at);
-        let found = match &self.buffers.outputs[k].entries {
-            Entries::Edited(Edited::Values(column)) => column.as_slice::<T>().is_some(),
-            _ => false,
-        };
+        let found = matches!(
+            &self.buffers.outputs[k].entries,
+            Entries::Edited(Edited::Values(column)) if column.as_slice::<T>().is_some()
+        );
         if !found {
             let ty = self.spec.outputs[k].ty;
             return Err(self.wrong_type("edits input", name, T::ty().name(), ty));
@@ -312,10 +312,10 @@ impl<'c> CallbackContext<'c> {
     /// As [`edit`](Self::edit).
     pub fn edit_list<T: ValueType>(&mut self, name: &str) -> Result<&mut [T], Stop> {
         let (k, at) = (self.editable(name)?, self.at);
-        let found = match &self.buffers.outputs[k].entries {
-            Entries::Edited(Edited::Lists { items, .. }) => items.as_slice::<T>().is_some(),
-            _ => false,
-        };
+        let found = matches!(
+            &self.buffers.outputs[k].entries,
+            Entries::Edited(Edited::Lists { items, .. }) if items.as_slice::<T>().is_some()
+        );
         if !found {
             let ty = self.spec.outputs[k].ty;
             return Err(self.wrong_type("edits input", name, list_name::<T>(), ty));
