@@ -162,7 +162,7 @@ impl OutputBuffer {
         }
         self.set_at = Some(at);
         match &mut self.entries {
-            Entries::Values(column) => {
+            Entries::Values(column) | Entries::Edited(Edited::Values(column)) => {
                 let one = Mask::range(at..at + 1);
                 column.overwrite(&one, &Column::filled(&value, 1), |_| 0);
             }
@@ -176,9 +176,14 @@ impl OutputBuffer {
                 all[at] = Some(value);
                 self.entries = Entries::Any(all);
             }
-            Entries::Edited(_) | Entries::Ignored => return None,
+            Entries::Edited(Edited::Lists { .. }) | Entries::Ignored => return None,
         }
         Some(())
+    }
+
+    /// Whether it is lists that are edited in place, and not set.
+    pub(super) fn has_edited_lists(&self) -> bool {
+        matches!(self.entries, Entries::Edited(Edited::Lists { .. }))
     }
 }
 

@@ -249,7 +249,7 @@ impl<'c> CallbackContext<'c> {
         let (ty, given) = (self.spec.outputs[k].ty, value.ty());
         let (at, n) = (self.at, self.buffers.n_entries());
         let set = self.buffers.outputs[k].set_value(at, value, ty, n);
-        set.ok_or_else(|| self.wrong_type("gives output", output, given.name(), ty))
+        set.ok_or_else(|| self.not_set("gives output", (output, k), given.name()))
     }
 
     /// Sets an output that is a list.
@@ -277,7 +277,7 @@ impl<'c> CallbackContext<'c> {
         // One item more than allowed tells that there are too many.
         let items = items.into_iter().take(self.limits.list_length.saturating_add(1));
         let Some(n) = self.buffers.outputs[k].set_list(self.at, items) else {
-            return Err(self.wrong_type(does, name, list_name::<T>(), self.spec.outputs[k].ty));
+            return Err(self.not_set(does, (name, k), list_name::<T>()));
         };
         let total = match &self.buffers.outputs[k].entries {
             Entries::Lists { items, .. } => items.len(),
@@ -350,6 +350,15 @@ impl<'c> CallbackContext<'c> {
     fn wrong_type(&self, does: &str, name: &str, given: &str, ty: Type) -> Stop {
         let message = format!("{} {does} `{name}` as {given}, but it is {ty}", self.of_type());
         self.stop(message, "the type in Rust must be that of the socket")
+    }
+
+    /// Why an output or a variable cannot be set.
+    fn not_set(&self, does: &str, (name, k): (&str, usize), given: &str) -> Stop {
+        if self.buffers.outputs[k].has_edited_lists() {
+            let message = format!("{} sets `{name}`, a list that it edits", self.of_type());
+            return self.stop(message, "edit the items in place, or let the input not be mutable");
+        }
+        self.wrong_type(does, name, given, self.spec.outputs[k].ty)
     }
 
     /// The failure of the node for the end of a callback.

@@ -76,6 +76,12 @@ fn a_mutable_list_is_edited_where_it_lies() {
     assert_eq!(address(&found), before);
     assert_eq!(found.get(0).to_string(), "[1.0, 2.0]", "it is not asked for");
     assert_eq!(found.get(1).to_string(), "[6.0]");
+    let def = NodeDef::new("my.more", "").input("x", list(), "").mutable().output("x", list(), "");
+    let set = |cx: &mut CallbackContext<'_>| cx.set_list("x", [1.0_f32]);
+    let input = Data::One(Value::List(Column::from_vec(vec![1.0_f32, 2.0])));
+    let failure = ran(def, set, input, (&Mask::range(0..2), 2), &Limits::default());
+    let message = failure.expect_err("its length would change").message;
+    assert_eq!(message, "`my.more` sets `x`, a list that it edits");
 }
 
 #[test]
