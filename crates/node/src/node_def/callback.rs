@@ -139,6 +139,9 @@ struct Usage {
 
 const HAS_RUN: u64 = 1 << 63;
 
+/// The most declared parts of the context; no graph has more than 64.
+const MOST_READS: usize = 63;
+
 impl Usage {
     fn note(&self, bits: u64) {
         if self.read.load(Ordering::Relaxed) & bits != bits {

@@ -44,7 +44,10 @@ impl NodeDef {
     /// Declares that the callback reads a feature, such as `Feature::Time`, or another part of the
     /// context, such as `Need::extent(Feature::Index, 0)`.
     pub fn reads(mut self, need: impl Into<Need>) -> Self {
-        self.reads.push(need.into());
+        let need = need.into();
+        if !self.reads.contains(&need) {
+            self.reads.push(need);
+        }
         self
     }
 

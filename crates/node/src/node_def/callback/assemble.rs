@@ -14,8 +14,8 @@ use std::sync::Arc;
 use millstream_base::{Need, Type};
 
 use super::{
-    Callback, CallbackFunction, MOST_LAZY, MOST_ROUNDS, Spec, SpecInput, SpecOutput, SpecState,
-    Task, Usage,
+    Callback, CallbackFunction, MOST_LAZY, MOST_READS, MOST_ROUNDS, Spec, SpecInput, SpecOutput,
+    SpecState, Task, Usage,
 };
 use crate::class::Class;
 use crate::node_def::instance::{InputSlot, Instance, Kernel};
@@ -77,6 +77,8 @@ pub(crate) fn assemble(def: &mut NodeDef, shared: &Shared) -> Vec<Arc<NodeDef>> 
         assert!(is_plain && !def.fixed_signature().is_some_and(asks), "`{}`: {only}", def.name);
         return Vec::new();
     };
+    let n_reads = def.reads.len();
+    assert!(n_reads <= MOST_READS, "`{}`: it reads {n_reads} parts of the context", def.name);
     let callback = Callback { run: Arc::clone(callback), select: def.select.take() };
     let class_of_reads = def.reads.iter().map(|need| Class::of_reading(&need.feature)).max();
     let own_class = def.class;
