@@ -64,7 +64,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "node",
         "class failure implicit scope settings pace signature function node_def closure \
-         convert element_state repeat registry explicit",
+         convert element_state reading repeat registry explicit",
     ),
     (
         "document",

@@ -104,6 +104,33 @@ pub struct Need {
     pub aspect: Aspect,
 }
 
+impl Need {
+    /// The value of a feature at a level.
+    pub fn at(feature: Feature, level: u32) -> Self {
+        Self { feature, level, aspect: Aspect::Value }
+    }
+
+    /// The extent of the axis of a feature at a level, an `i32`.
+    pub fn extent(feature: Feature, level: u32) -> Self {
+        Self { feature, level, aspect: Aspect::Extent }
+    }
+
+    /// The type of what is needed.
+    pub fn ty(&self) -> Type {
+        match self.aspect {
+            Aspect::Value => self.feature.ty(),
+            Aspect::Extent => Type::I32,
+        }
+    }
+}
+
+/// The value of a feature at level 0.
+impl From<Feature> for Need {
+    fn from(feature: Feature) -> Self {
+        Self::at(feature, 0)
+    }
+}
+
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.aspect {

@@ -97,11 +97,19 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(program) => {
                 let mut problems = program.warnings().clone();
                 if args.twice {
-                    let Twice { liars, failed, not_run } =
+                    let Twice { liars, failed, not_run, undeclared, unread } =
                         run_twice(args, &engine, &text, &program)?;
-                    for liar in liars {
+                    if !liars.is_empty() || !undeclared.is_empty() {
                         exit = Exit::Wrong;
+                    }
+                    for liar in liars {
                         problems.report(Place::at(liar.path.clone()), &liar);
+                    }
+                    for undeclared in undeclared {
+                        problems.report(Place::at(undeclared.path.clone()), &undeclared);
+                    }
+                    for unread in unread {
+                        problems.report(Place::at(unread.path.clone()), &unread);
                     }
                     for failed in failed {
                         problems.report(Place::at(failed.path.clone()), &failed);

@@ -149,6 +149,8 @@ struct Frame<'a> {
     later: Vec<(u32, From)>,
     /// The groups that were entered without all of their inputs, by the position of the node.
     open: FxHashMap<u32, Frame<'a>>,
+    /// The parts of networks that were entered so, by the position of the node.
+    parts: FxHashMap<u32, Vec<Source>>,
 }
 
 struct Lowering<'a> {
@@ -221,7 +223,8 @@ impl<'a> Lowering<'a> {
                     frame.at += 1;
                 }
                 CheckedKind::Call(instance) if instance.network.is_some() => {
-                    frame.became[position as usize] = self.splice(frame, node, instance);
+                    frame.became[position as usize] =
+                        self.splice(frame, (position, node), instance);
                     frame.at += 1;
                 }
                 CheckedKind::Call(instance) => {
@@ -256,8 +259,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// The placeholder for a node that cannot be made in this use of its body, because the node or
-    /// one of its sources is wrong, or because a source is not available yet. A node that uses a
-    /// group is entered anyway.
+    /// one of its sources is wrong, or because a source is not available yet. A node whose outputs do not
+    /// need all of its inputs is entered anyway.
     fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
         if self.nowhere.is_none() && self.pending.is_none() {
             return None;
@@ -269,6 +272,11 @@ impl<'a> Lowering<'a> {
             }
             CheckedKind::Repeat(repeat) if self.repeats.of(repeat).is_none() => {
                 return self.nowhere;
+            }
+            CheckedKind::Call(instance)
+                if instance.network.as_ref().is_some_and(|network| network.is_divided) =>
+            {
+                return None;
             }
             CheckedKind::Call(instance) => {
                 let delays = instance.def.state.as_ref().is_some_and(StateSpec::delays_first);
@@ -306,6 +314,7 @@ impl<'a> Lowering<'a> {
             pool: Vec::new(),
             later: Vec::new(),
             open: FxHashMap::default(),
+            parts: FxHashMap::default(),
         });
         (frame.body_id, frame.body, frame.path, frame.at) = (id, body, path, 0);
         frame.inputs.clear();
@@ -317,6 +326,7 @@ impl<'a> Lowering<'a> {
         frame.pool.clear();
         frame.later.clear();
         frame.open.clear();
+        frame.parts.clear();
         frame
     }
 
@@ -449,7 +459,9 @@ impl Frame<'_> {
     fn is_done(&self, position: u32, pending: Option<NodeId>) -> bool {
         let Some(pending) = pending else { return false };
         let Became(at) = self.became[position as usize];
-        at != pending.index() as u32 && !self.open.contains_key(&position)
+        at != pending.index() as u32
+            && !self.open.contains_key(&position)
+            && !self.parts.contains_key(&position)
     }
 
     /// What a source of the body became.

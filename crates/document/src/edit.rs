@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::grain::delayed;
+pub use crate::grain::{delayed, divided_output};
 pub use crate::references::{Reference, reference_of, references};
 pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;

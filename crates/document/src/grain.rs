@@ -2,11 +2,14 @@
 //!
 //! A node that uses a group stands for the nodes in it: an output depends only on the inputs that
 //! lead to it, so a cycle through the node is one only if the nodes in the group take part in it.
+//! The same holds for a node whose type declares which output needs which input.
 //! Here such a node has several *parts*: one for each output, and one for all of it.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 
-use millstream_node::Registry;
+use millstream_base::Type;
+use millstream_node::{Registry, Settings, Signature, SocketType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -14,7 +17,7 @@ use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
 use crate::order::{Order, components, sorted};
 use crate::references::{Reference, reference_of, references};
 
-/// An order of the nodes of a body in which a node that uses a group may occur several times.
+/// An order of the nodes of a body in which a node with parts may occur several times.
 #[derive(Debug)]
 pub(crate) struct FineOrder {
     /// The positions of the nodes. At each place at which a node occurs, those of its outputs that
@@ -34,6 +37,81 @@ struct Reach {
 impl Reach {
     fn row(&self, at: usize) -> &[u64] {
         &self.bits[at * self.n_words..(at + 1) * self.n_words]
+    }
+}
+
+/// A node whose outputs depend on some of its inputs only.
+enum Divided<'g, 'd> {
+    /// It uses a group.
+    Group(&'d GroupDef, &'g Reach),
+    /// Its type declares which output needs which input.
+    Type(Cow<'d, Signature>),
+}
+
+impl Divided<'_, '_> {
+    fn n_outputs(&self) -> usize {
+        match self {
+            Self::Group(group, _) => group.outputs.len(),
+            Self::Type(signature) => signature.outputs.len(),
+        }
+    }
+
+    fn output(&self, name: &str) -> Option<usize> {
+        match self {
+            Self::Group(group, _) => group.outputs.get_index_of(name),
+            Self::Type(signature) => signature.output(name),
+        }
+    }
+
+    /// The sources of a node that lead to an output.
+    fn sources_of<'n>(&self, node: &'n Node, output: usize) -> SmallVec<[&'n Input; 8]> {
+        match self {
+            Self::Group(group, reach) => {
+                let inputs = bits(reach.row(output)).filter_map(|at| group.inputs.get_index(at));
+                inputs.filter_map(|(name, _)| node.inputs.get(name)).collect()
+            }
+            Self::Type(signature) => {
+                let needed = signature.needed_by(output).into_iter();
+                needed.filter_map(|at| node.inputs.get(&signature.inputs[at].name)).collect()
+            }
+        }
+    }
+}
+
+/// The sockets of a node whose type declares which output needs which input.
+fn declared<'r>(registry: &'r Registry, node: &Node) -> Option<Cow<'r, Signature>> {
+    let NodeKind::Type(ty) = &node.kind else { return None };
+    let def = registry.get(ty).filter(|def| !node.muted && def.has_callback())?;
+    let signature = match def.fixed_signature() {
+        Some(signature) => Cow::Borrowed(signature),
+        None => {
+            let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+            let type_named = |name: &str| registry.type_named(name);
+            let settings = Settings::read(&def.settings, given, &type_named).ok()?;
+            Cow::Owned(def.signature(&settings).ok()?.into_owned())
+        }
+    };
+    signature.outputs.iter().any(|output| output.needs.is_some()).then_some(signature)
+}
+
+/// The position and the type of an output that does not need all inputs of its node. They are known
+/// before the types of the inputs are.
+pub fn divided_output(registry: &Registry, node: &Node, name: &str) -> Option<(usize, Type)> {
+    let signature = declared(registry, node)?;
+    let at = signature.output(name)?;
+    let output = &signature.outputs[at];
+    match output.needs.map(|_| output.ty) {
+        Some(SocketType::Exact(ty)) => Some((at, ty)),
+        Some(SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made) | None => None,
+    }
+}
+
+/// Whether the outputs of a node may depend on some of its inputs only.
+pub(crate) fn may_be_divided(registry: &Registry, node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Group(_) => !node.muted,
+        NodeKind::Type(_) => declared(registry, node).is_some(),
+        NodeKind::Repeat(_) => false,
     }
 }
 
@@ -75,15 +153,14 @@ impl Parts<'_> {
     }
 
     /// The part that gives what a link reads.
-    fn source(&self, document: &Document, link: &Link) -> Option<u32> {
+    fn source(&self, grain: &Grain<'_>, link: &Link) -> Option<u32> {
         let at = self.nodes.get_index_of(&link.node)?;
         let (first, n_parts) = (self.first[at], self.first[at + 1] - self.first[at]);
         if n_parts == 1 {
             return Some(first);
         }
         let (_, node) = self.nodes.get_index(at)?;
-        let group = document.groups.get(node.kind.group()?)?;
-        Some(first + 1 + group.outputs.get_index_of(&link.output)? as u32)
+        Some(first + 1 + grain.divided(node)?.output(&link.output)? as u32)
     }
 }
 
@@ -97,7 +174,7 @@ impl<'d> Grain<'d> {
     pub(crate) fn order(&mut self, nodes: &'d Named<Node>) -> FineOrder {
         let whole = self.parts(nodes, |_| false);
         let order = whole.sorted();
-        let divided = groups_on_cycles(&whole, &order);
+        let divided = divided_on_cycles(&whole, &order, self.registry);
         if !divided.iter().any(|is_divided| *is_divided) {
             return FineOrder { order: order.order, cycles: order.cycles };
         }
@@ -134,8 +211,8 @@ impl<'d> Grain<'d> {
         };
         for (at, node) in nodes.values().enumerate() {
             parts.first.push(parts.node.len() as u32);
-            let reach = is_divided(at as u32).then(|| self.reach_of(node)).flatten();
-            let n_outputs = reach.map_or(0, |(group, _)| group.outputs.len());
+            let divided = is_divided(at as u32).then(|| self.divided(node)).flatten();
+            let n_outputs = divided.map_or(0, |divided| divided.n_outputs());
             parts.node.extend(std::iter::repeat_n(at as u32, n_outputs + 1));
         }
         parts.first.push(parts.node.len() as u32);
@@ -144,7 +221,7 @@ impl<'d> Grain<'d> {
                 parts.first_dependency.push(parts.dependencies.len() as u32);
                 for reference in self.sources_of(node, part).into_iter().flat_map(references) {
                     if let Reference::Link(link) = reference
-                        && let Some(source) = parts.source(self.document, link)
+                        && let Some(source) = parts.source(self, link)
                     {
                         parts.dependencies.push(source);
                     }
@@ -163,16 +240,17 @@ impl<'d> Grain<'d> {
             let now = node.inputs.iter().filter(|(name, _)| delayed != Some(&***name));
             return now.map(|(_, input)| input).collect();
         };
-        let Some((group, reach)) = self.reach_of(node) else { return SmallVec::new() };
-        let inputs = bits(reach.row(output as usize)).filter_map(|at| group.inputs.get_index(at));
-        inputs.filter_map(|(name, _)| node.inputs.get(name)).collect()
+        let divided = self.divided(node);
+        divided.map(|it| it.sources_of(node, output as usize)).unwrap_or_default()
     }
 
-    /// The group that a node stands for, and how its outputs depend on its inputs.
-    fn reach_of(&self, node: &Node) -> Option<(&'d GroupDef, &Reach)> {
-        let at = self.group_of(node)?;
-        let (_, group) = self.document.groups.get_index(at)?;
-        Some((group, self.reach.get(&at)?.as_ref()?))
+    /// How the outputs of a node depend on its inputs, if that differs from output to output.
+    fn divided(&self, node: &Node) -> Option<Divided<'_, 'd>> {
+        if let Some(at) = self.group_of(node) {
+            let (_, group) = self.document.groups.get_index(at)?;
+            return Some(Divided::Group(group, self.reach.get(&at)?.as_ref()?));
+        }
+        declared(self.registry, node).map(Divided::Type)
     }
 
     /// The position of the group that a node stands for.
@@ -236,7 +314,7 @@ impl<'d> Grain<'d> {
             match reference_of(output) {
                 Reference::Input(name) => set_input(row, &group.inputs, name),
                 Reference::Link(link) => {
-                    if let Some(part) = parts.source(self.document, link) {
+                    if let Some(part) = parts.source(self, link) {
                         row.copy_from_slice(&of_parts[part as usize * n_words..][..n_words]);
                     }
                 }
@@ -265,8 +343,8 @@ fn bits(row: &[u64]) -> impl Iterator<Item = usize> {
     (0..row.len() * 64).filter(|at| row[at / 64] >> (at % 64) & 1 != 0)
 }
 
-/// For each node whether it uses a group and lies on a cycle of nodes.
-fn groups_on_cycles(whole: &Parts<'_>, order: &Order) -> Vec<bool> {
+/// For each node whether it can be divided and lies on a cycle of nodes.
+fn divided_on_cycles(whole: &Parts<'_>, order: &Order, registry: &Registry) -> Vec<bool> {
     let mut divided = vec![false; whole.node.len()];
     if order.cycles.is_empty() {
         return divided;
@@ -278,8 +356,8 @@ fn groups_on_cycles(whole: &Parts<'_>, order: &Order) -> Vec<bool> {
     }
     for (at, node) in whole.nodes.values().enumerate() {
         let reads_itself = || whole.dependencies_of(at as u32).contains(&(at as u32));
-        let is_group = !node.muted && matches!(node.kind, NodeKind::Group(_));
-        divided[at] = is_group && (n_nodes[component[at] as usize] > 1 || reads_itself());
+        let is_on_cycle = n_nodes[component[at] as usize] > 1 || reads_itself();
+        divided[at] = is_on_cycle && may_be_divided(registry, node);
     }
     divided
 }

@@ -114,20 +114,9 @@ fn expression() -> NodeDef {
                 settings.text("text").chars().filter(char::is_ascii_lowercase).collect();
             letters.sort_unstable();
             letters.dedup();
-            let socket = |letter: char| Socket {
-                name: letter.to_string().into(),
-                ty: Type::F32.into(),
-                default: Default::Required,
-                multiple: false,
-                mutable: false,
-                scope: Vec::new(),
-                about: "".into(),
-            };
-            let output = millstream_node::signature::OutputSocket {
-                name: "value".into(),
-                ty: Type::F32.into(),
-                about: "".into(),
-            };
+            let socket =
+                |letter: char| Socket::new(letter.to_string(), Type::F32.into(), Default::Required);
+            let output = millstream_node::signature::OutputSocket::new("value", Type::F32.into());
             Ok(Signature {
                 generics: Vec::new(),
                 inputs: letters.into_iter().map(socket).collect(),

@@ -3,7 +3,8 @@
 //! A node type that is annotated static or contextual must give the same result for the same inputs
 //! in the same context. Two equal evaluations compute every node of the expanded document. A node
 //! whose results differ although its inputs were equal has a wrong annotation; nodes that depend on
-//! such a node are not reported.
+//! such a node are not reported. Callbacks are tested for the features that they read: each has to be
+//! declared by the node type, and each declared one read by some run.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
@@ -18,7 +19,7 @@ use millstream_ir::plan::{PlanOutput, Step};
 use millstream_ir::request::Given;
 use millstream_ir::trace::reads;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
-use millstream_node::{Class, Data};
+use millstream_node::{CallbackFunction, Class, Data};
 use millstream_run::Lazy;
 use rustc_hash::FxHashSet;
 
@@ -71,6 +72,39 @@ pub struct NotRun {
     pub need: String,
 }
 
+/// A node whose callback reads a feature that its type does not declare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` reads the feature `{need}`, which `{node_type}` does not declare")]
+#[diagnostic(code(twice::undeclared), help("declare it with `reads` in the node type"))]
+pub struct Undeclared {
+    /// The node.
+    pub path: NodePath,
+    /// Its type.
+    pub node_type: String,
+    /// The feature.
+    pub need: String,
+}
+
+/// A feature that a node type declares and that no callback of its nodes read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("no run of `{node_type}` read the feature `{need}`, which the type declares")]
+#[diagnostic(
+    severity(warning),
+    code(twice::unread),
+    help(
+        "remove it from the node type, or give inputs with which `{path}` reads it: declaring \
+          too much computes nodes too often"
+    )
+)]
+pub struct Unread {
+    /// The first node of the type.
+    pub path: NodePath,
+    /// The type.
+    pub node_type: String,
+    /// The feature.
+    pub need: String,
+}
+
 /// The result of running every node twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Twice {
@@ -80,6 +114,10 @@ pub struct Twice {
     pub failed: Vec<NotCompared>,
     /// The nodes that read context that no request provides, such as the index of an outer loop.
     pub not_run: Vec<NotRun>,
+    /// The nodes whose callbacks read features that their types do not declare.
+    pub undeclared: Vec<Undeclared>,
+    /// The features that node types declare and that none of their callbacks read.
+    pub unread: Vec<Unread>,
 }
 
 /// The number of elements for nodes that read the index.
@@ -129,11 +167,55 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
         }
     }
     let [answer, _] = answers;
+    let undeclared = undeclared(&graph);
     let failed = answer
         .failures
         .into_iter()
+        .filter(|failure| !undeclared.iter().any(|known| known.path == failure.path))
         .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
-    Ok(Twice { liars, failed: failed.collect(), not_run })
+    Ok(Twice { liars, failed: failed.collect(), not_run, undeclared, unread: unread(&graph) })
+}
+
+/// The nodes that run callbacks, with their paths.
+fn callbacks(graph: &Graph) -> impl Iterator<Item = (NodePath, &CallbackFunction)> {
+    graph.ids().filter_map(|id| {
+        let function = CallbackFunction::of(graph.instance_of(id)?)?;
+        Some((graph.paths.get(graph.node(id).path), function))
+    })
+}
+
+fn undeclared(graph: &Graph) -> Vec<Undeclared> {
+    let mut found: Vec<Undeclared> = Vec::new();
+    for (path, function) in callbacks(graph) {
+        for need in function.undeclared() {
+            let node_type = function.node_type().to_owned();
+            let undeclared = Undeclared { path: path.clone(), node_type, need: need.to_string() };
+            if !found.contains(&undeclared) {
+                found.push(undeclared);
+            }
+        }
+    }
+    found
+}
+
+/// Of each node type that ran the declared features that nobody read.
+fn unread(graph: &Graph) -> Vec<Unread> {
+    let mut found: Vec<(Unread, bool)> = Vec::new();
+    for (path, function) in callbacks(graph) {
+        for (need, is_read) in function.declared().into_iter().flatten() {
+            let (node_type, need) = (function.node_type(), need.to_string());
+            let known =
+                found.iter_mut().find(|(it, _)| it.node_type == node_type && it.need == need);
+            match known {
+                Some((_, was_read)) => *was_read |= is_read,
+                None => {
+                    let (path, node_type) = (path.clone(), node_type.to_owned());
+                    found.push((Unread { path, node_type, need }, is_read));
+                }
+            }
+        }
+    }
+    found.into_iter().filter(|(_, is_read)| !is_read).map(|(unread, _)| unread).collect()
 }
 
 /// A plan whose outputs are all outputs of all calls, and a list of those.

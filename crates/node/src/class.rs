@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use millstream_base::Feature;
+
 /// What a node's result depends on. The class of a combination is the later one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -19,6 +21,21 @@ pub enum Class {
 }
 
 impl Class {
+    /// The class of a node that reads a feature.
+    pub const fn of_reading(feature: &Feature) -> Self {
+        match feature {
+            Feature::RealTime => Self::Volatile,
+            Feature::Time
+            | Feature::Tick
+            | Feature::Footprint
+            | Feature::Index
+            | Feature::Position
+            | Feature::Iteration
+            | Feature::Vararg(..)
+            | Feature::Custom(..) => Self::Contextual,
+        }
+    }
+
     /// The name in `explain`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -41,18 +41,12 @@ pub fn node_type() -> NodeDef {
             Ok(Signature {
                 generics: vec![Generic { name: "T", among: Among::AnyOr(to) }],
                 inputs: vec![Socket {
-                    name: "x".into(),
-                    ty: SocketType::Generic(0),
-                    default: Default::Required,
-                    multiple: false,
-                    mutable: false,
-                    scope: Vec::new(),
                     about: "what to convert".into(),
+                    ..Socket::new("x", SocketType::Generic(0), Default::Required)
                 }],
                 outputs: vec![OutputSocket {
-                    name: "value".into(),
-                    ty: SocketType::Exact(to),
                     about: "the same as the other type".into(),
+                    ..OutputSocket::new("value", SocketType::Exact(to))
                 }],
             })
         })

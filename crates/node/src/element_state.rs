@@ -52,7 +52,7 @@ pub(crate) fn node_type() -> NodeDef {
 }
 
 fn socket(name: &str, ty: Type) -> OutputSocket {
-    OutputSocket { name: name.to_owned().into(), ty: ty.into(), about: "".into() }
+    OutputSocket::new(name.to_owned(), ty.into())
 }
 
 /// The instance that reads these values of the state of the node at a path. The types may be any,

@@ -137,6 +137,11 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
+    /// The lists of an argument.
+    pub fn of(argument: &'a Argument<'_>) -> Self {
+        Self { data: argument.data(), map: argument.map }
+    }
+
     /// Number of elements of the list of element `i`.
     pub fn n_items(&self, i: usize) -> usize {
         self.parts(i).1.len()
@@ -245,6 +250,12 @@ impl<'a> Call<'a> {
         self.inputs.len()
     }
 
+    /// Whether every input is one value for all elements.
+    pub fn is_uniform(&self) -> bool {
+        let is_one = |argument: &Argument<'_>| matches!(argument.data(), Data::One(_));
+        self.inputs.iter().all(|argument| is_one(argument) || argument.map == Map::Single)
+    }
+
     /// Input `i`.
     pub fn argument(&self, i: usize) -> &Argument<'a> {
         &self.inputs[i]
@@ -270,7 +281,7 @@ impl<'a> Call<'a> {
 
     /// Input `i` as a list per element.
     pub fn lists(&self, i: usize) -> Lists<'_> {
-        Lists { data: self.inputs[i].data(), map: self.inputs[i].map }
+        Lists::of(&self.inputs[i])
     }
 
     /// Takes input `i` for writing, without a copy if it is not used after this call.

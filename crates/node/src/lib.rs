@@ -11,6 +11,7 @@ pub mod function;
 mod implicit;
 pub mod node_def;
 pub mod pace;
+pub mod reading;
 pub mod registry;
 pub mod repeat;
 pub mod scope;
@@ -19,6 +20,7 @@ pub mod signature;
 
 pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function};
+pub use node_def::callback::{CallbackContext, CallbackFunction, Stop};
 pub use node_def::instance::{Instance, Kernel};
 pub use node_def::network::{Network, NetworkParts, Part, PartSource};
 pub use node_def::state::StateSpec;

@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use millstream_base::Type;
+use millstream_base::{Need, Type};
 
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
+use crate::node_def::callback::{Assembly, CallbackContext, Stop};
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::node_def::network::Network;
 use crate::node_def::state::StateSpec;
@@ -19,6 +21,8 @@ use crate::signature::{
     Among, Default, Generic, OutputSocket, Signature, Socket, SocketType, TypeError,
 };
 
+pub mod callback;
+mod declare;
 pub mod instance;
 pub mod network;
 pub mod state;
@@ -48,9 +52,21 @@ pub struct NodeDef {
     pub manual: Manual,
     /// The document that stands for each node, as the crate of documents made it.
     pub body: Option<Body>,
+    /// The context that its callback reads.
+    pub reads: Vec<Need>,
+    /// The time that one element of its function probably takes.
+    pub cost: Option<Duration>,
+    /// The variables that its callback keeps, before it is registered.
+    kept: Vec<(&'static str, SocketType)>,
+    /// Names the lazy inputs that its callback will read, before it is registered.
+    select: Option<Arc<Select>>,
     sockets: Sockets,
     kernel: Maker,
 }
+
+type Run = dyn Fn(&mut CallbackContext<'_>) -> Result<(), Stop> + Send + Sync;
+type Select =
+    dyn Fn(&mut CallbackContext<'_>) -> Result<&'static [&'static str], Stop> + Send + Sync;
 
 /// A document, of which this crate knows nothing.
 pub type Body = Arc<dyn std::any::Any + Send + Sync>;
@@ -81,6 +97,7 @@ pub enum Law {
     Projection,
 }
 
+#[derive(Clone)]
 enum Sockets {
     Fixed(Signature),
     BySettings(Arc<MakeSignature>),
@@ -108,6 +125,9 @@ enum Maker {
     Missing,
     Kernel(Arc<MakeKernel>),
     Network(Arc<MakeNetwork>),
+    /// A callback; registering the node type makes it an assembly.
+    Callback(Arc<Run>),
+    Assembly(Arc<Assembly>),
 }
 
 /// Why a node type has no instance for some settings and inputs.
@@ -136,6 +156,10 @@ impl NodeDef {
             converts: false,
             laws: Vec::new(),
             body: None,
+            reads: Vec::new(),
+            cost: None,
+            kept: Vec::new(),
+            select: None,
             manual: Manual { summary: summary.into(), ..Manual::default() },
             sockets: Sockets::Fixed(Signature::default()),
             kernel: Maker::Missing,
@@ -256,15 +280,8 @@ impl NodeDef {
         default: impl Into<Default>,
         about: impl Into<Cow<'static, str>>,
     ) -> Self {
-        self.fixed().inputs.push(Socket {
-            name: name.into(),
-            ty: ty.into(),
-            default: default.into(),
-            multiple: false,
-            mutable: false,
-            scope: Vec::new(),
-            about: about.into(),
-        });
+        let socket = Socket::new(name, ty.into(), default.into());
+        self.fixed().inputs.push(Socket { about: about.into(), ..socket });
         self
     }
 
@@ -293,8 +310,8 @@ impl NodeDef {
         ty: impl Into<SocketType>,
         about: impl Into<Cow<'static, str>>,
     ) -> Self {
-        let socket = OutputSocket { name: name.into(), ty: ty.into(), about: about.into() };
-        self.fixed().outputs.push(socket);
+        let socket = OutputSocket::new(name, ty.into());
+        self.fixed().outputs.push(OutputSocket { about: about.into(), ..socket });
         self
     }
 
@@ -374,6 +391,11 @@ impl NodeDef {
         self.fixed().inputs.last_mut().expect("an input was added before")
     }
 
+    /// Whether the kernel is a callback, so that outputs may need only some of the inputs.
+    pub fn has_callback(&self) -> bool {
+        matches!(self.kernel, Maker::Callback(_) | Maker::Assembly(_))
+    }
+
     /// The part of the name before the dot.
     pub fn family(&self) -> &str {
         self.name.split('.').next().unwrap_or_default()
@@ -422,7 +444,9 @@ impl NodeDef {
                 socket: i as u16,
                 ty: socket.ty.resolve(&generics)?,
                 mutable: socket.mutable,
-                scope: socket.scope.iter().map(|rule| at_slots(rule, &first_slot)).collect(),
+                scope: (socket.scope.iter())
+                    .map(|rule| rule.moved(|input| first_slot[input as usize]))
+                    .collect(),
             };
             if slot.gathers() && slot.ty.list().is_none() {
                 return Err(TypeError::ListDepth.into());
@@ -449,6 +473,11 @@ impl NodeDef {
             Maker::Missing => panic!("a node type is registered with a kernel"),
             Maker::Kernel(make) => (make(&parts)?, None),
             Maker::Network(make) => (replaced_by_lowering(), Some(Arc::new(make(&parts)?.flat()))),
+            Maker::Callback(_) => panic!("a node type with a callback is registered before use"),
+            Maker::Assembly(assembly) => {
+                let (kernel, network) = assembly.make(&parts)?;
+                (kernel, network.map(Arc::new))
+            }
         };
         if let Some(network) = &network {
             for (k, socket) in signature.outputs.iter().enumerate() {
@@ -477,26 +506,6 @@ fn replaced_by_lowering() -> Kernel {
     Kernel::Function(Arc::new(|_: &mut crate::function::Call<'_>| {
         Err(crate::function::Failure::whole("lowering puts other nodes in the place of this one"))
     }))
-}
-
-/// The rule with positions of sockets replaced by those of their first slots.
-fn at_slots(rule: &ScopeRule, first_slot: &[u16]) -> ScopeRule {
-    match rule {
-        ScopeRule::Inject { feature, value } => {
-            ScopeRule::Inject { feature: feature.clone(), value: first_slot[*value as usize] }
-        }
-        ScopeRule::Each { feature, count } => {
-            ScopeRule::Each { feature: feature.clone(), count: first_slot[*count as usize] }
-        }
-        ScopeRule::Modify { feature, form, args } => ScopeRule::Modify {
-            feature: feature.clone(),
-            form: Arc::clone(form),
-            args: args.iter().map(|arg| first_slot[*arg as usize]).collect(),
-        },
-        ScopeRule::Along { feature, level } => {
-            ScopeRule::Along { feature: feature.clone(), level: *level }
-        }
-    }
 }
 
 fn build_form(parts: &KernelSpec<'_>, form: &WriteForm<'_>) -> millstream_form::Form {

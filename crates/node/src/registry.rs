@@ -11,8 +11,10 @@ use rustc_hash::FxHashMap;
 use crate::convert;
 use crate::element_state;
 use crate::node_def::NodeDef;
+use crate::node_def::callback::{Shared, assemble};
 use crate::node_def::instance::Instance;
 use crate::node_def::state::{self, StateSpec};
+use crate::reading;
 use crate::repeat;
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
@@ -24,6 +26,8 @@ pub struct Registry {
     pick: Arc<NodeDef>,
     element_state: Arc<NodeDef>,
     capture: Arc<NodeDef>,
+    /// What node types with callbacks are made of.
+    of_callbacks: Shared,
     /// Node types whose nodes only the compiler makes.
     hidden: BTreeMap<String, Arc<NodeDef>>,
     with_bodies: BTreeSet<Cow<'static, str>>,
@@ -40,9 +44,14 @@ impl Registry {
     pub fn new() -> Self {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
         let (pick, element_state) = (Arc::new(state::pick()), Arc::new(element_state::node_type()));
-        let capture = Arc::new(repeat::capture_type());
+        let capture = Arc::new(reading::capture_type());
         let repeat = Arc::new(repeat::node_type());
-        let hidden = [&pick, &element_state, &capture, &repeat]
+        let of_callbacks = Shared {
+            pick: Arc::clone(&pick),
+            reading: Arc::new(reading::reading_type()),
+            read: reading::capture,
+        };
+        let hidden = [&pick, &element_state, &capture, &repeat, &of_callbacks.reading]
             .map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
@@ -52,12 +61,19 @@ impl Registry {
             pick,
             element_state,
             capture,
+            of_callbacks,
             with_bodies: BTreeSet::new(),
         }
     }
 
     /// Adds a node type, replacing one of the same name.
-    pub fn register(&mut self, def: NodeDef) -> Arc<NodeDef> {
+    ///
+    /// # Panics
+    /// If the node type has a callback, and its sockets or declarations contradict each other.
+    pub fn register(&mut self, mut def: NodeDef) -> Arc<NodeDef> {
+        for part in assemble(&mut def, &self.of_callbacks) {
+            self.hidden.insert(part.name.to_string(), part);
+        }
         let def = Arc::new(def);
         if let Some(StateSpec::Values(_, work)) = &def.state {
             self.hidden.insert(work.name.to_string(), Arc::clone(work));

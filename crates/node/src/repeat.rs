@@ -7,25 +7,21 @@
 
 use std::sync::Arc;
 
-use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Need, Type};
 use serde_json::{Value as Json, json};
 
 use crate::class::Class;
-use crate::element_state::{need_named, text_of};
+use crate::element_state::text_of;
 use crate::function::SharedFunction;
 use crate::node_def::NodeDef;
 pub use crate::node_def::instance::REPEAT;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
+pub use crate::reading::{CAPTURE, capture, type_of};
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
-use crate::signature::{OutputSocket, Signature};
 
 /// Name of the socket with the number of rounds.
 pub const COUNT: &str = "count";
-
-/// Name of the node type that captures the context for a repeat.
-pub const CAPTURE: &str = "repeat.capture";
 
 /// The settings of a repeat as documents write them.
 pub fn settings() -> Vec<Setting> {
@@ -138,56 +134,6 @@ pub fn instance(parts: RepeatSpec<'_>, function: SharedFunction) -> Instance {
     }
 }
 
-/// The node type that captures the context for a repeat.
-pub(crate) fn capture_type() -> NodeDef {
-    NodeDef::new(CAPTURE, "A part of the context, for a repeat")
-        .class(Class::Contextual)
-        .setting("need", SettingKind::Text, None, "the part of the context")
-        .sockets_by_settings(|settings| {
-            let ty = type_of(&need_in(settings)?);
-            let value = OutputSocket { name: "value".into(), ty: ty.into(), about: "".into() };
-            Ok(Signature { outputs: vec![value], ..Signature::default() })
-        })
-        .kernel(|parts| Ok(kernel_of(need_in(parts.settings)?)))
-}
-
-fn need_in(settings: &Settings) -> Result<Need, SettingError> {
-    let text = settings.text("need");
-    need_named(text).ok_or_else(|| SettingError::refused("need", format!("`{text}` is not a need")))
-}
-
-fn kernel_of(Need { feature, level, aspect }: Need) -> Kernel {
-    Kernel::Read { feature, level, aspect }
-}
-
-/// The instance that captures `need` for a repeat; `def` is the registry's.
-pub fn capture(def: &Arc<NodeDef>, need: &Need) -> Instance {
-    let text = json!(text_of(need));
-    let settings = Settings::read(&def.settings, [("need", &text)], &|_| None);
-    let class = match need.feature {
-        Feature::RealTime => Class::Volatile,
-        Feature::Time
-        | Feature::Tick
-        | Feature::Footprint
-        | Feature::Index
-        | Feature::Position
-        | Feature::Iteration
-        | Feature::Vararg(..)
-        | Feature::Custom(..) => Class::Contextual,
-    };
-    Instance {
-        def: Arc::clone(def),
-        settings: settings.expect("the settings are those of the node type"),
-        generics: Vec::new(),
-        inputs: Vec::new(),
-        outputs: vec![OutputSlot { ty: type_of(need) }],
-        output_names: vec!["value".into()],
-        kernel: kernel_of(need.clone()),
-        network: None,
-        class,
-    }
-}
-
 /// The instance that passes a value of this type on, evaluated with level 0 of a feature injected
 /// from its second input.
 pub fn provider(feature: &Feature, ty: Type) -> Instance {
@@ -200,12 +146,4 @@ pub fn provider(feature: &Feature, ty: Type) -> Instance {
         .kernel(|_| Ok(Kernel::Pass));
     let made = Arc::new(def).instantiate(Settings::default(), Vec::new(), &[1, 1]);
     made.expect("a node type without settings and generics has an instance")
-}
-
-/// The type of the captured value.
-pub fn type_of(need: &Need) -> Type {
-    match need.aspect {
-        Aspect::Value => need.feature.ty(),
-        Aspect::Extent => Type::I32,
-    }
 }

@@ -75,6 +75,18 @@ impl ScopeRule {
         }
     }
 
+    /// The rule with other positions of the inputs that it names.
+    pub(crate) fn moved(&self, to: impl Fn(u16) -> u16) -> Self {
+        match self.clone() {
+            Self::Inject { feature, value } => Self::Inject { feature, value: to(value) },
+            Self::Each { feature, count } => Self::Each { feature, count: to(count) },
+            Self::Modify { feature, form, args } => {
+                Self::Modify { feature, form, args: args.into_iter().map(to).collect() }
+            }
+            Self::Along { feature, level } => Self::Along { feature, level },
+        }
+    }
+
     /// The feature that changes.
     pub fn feature(&self) -> &Feature {
         match self {

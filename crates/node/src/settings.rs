@@ -242,6 +242,13 @@ impl Settings {
         if errors.is_empty() { Ok(Self(values)) } else { Err(errors) }
     }
 
+    /// The settings with another one.
+    pub(crate) fn with(&self, name: &'static str, value: SettingValue) -> Self {
+        let mut settings = self.clone();
+        settings.0.insert(name, value);
+        settings
+    }
+
     /// The settings in order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &SettingValue)> {
         self.0.iter().map(|(name, value)| (*name, value))

@@ -1,14 +1,15 @@
 //! Signatures: the sockets of a node type and how generic sockets get their types.
 
-use std::borrow::Cow;
-
 use millstream_base::types::Kind;
 use millstream_base::{Color, Lane, Type, Value, Vec2, Vec3, Vec4, literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
+mod socket;
+
+pub use socket::{OutputSocket, Socket};
+
 use crate::implicit::{convertible, narrows};
-use crate::scope::ScopeRule;
 
 /// The sockets of a node type for given settings.
 #[derive(Clone, Debug, Default)]
@@ -78,36 +79,6 @@ pub enum Default {
     Number(f64),
     /// This value; its type must be the socket's.
     Value(Value),
-}
-
-/// An input socket.
-#[derive(Clone, Debug)]
-pub struct Socket {
-    /// The key under `in`.
-    pub name: Cow<'static, str>,
-    /// The type of the values.
-    pub ty: SocketType,
-    /// The value if none is given.
-    pub default: Default,
-    /// Whether the socket takes any number of sources, in order.
-    pub multiple: bool,
-    /// Whether the kernel may overwrite the buffer and return it.
-    pub mutable: bool,
-    /// The changes of the context for the source.
-    pub scope: Vec<ScopeRule>,
-    /// The line in the manual.
-    pub about: Cow<'static, str>,
-}
-
-/// An output socket.
-#[derive(Clone, Debug)]
-pub struct OutputSocket {
-    /// The name after the dot in a link.
-    pub name: Cow<'static, str>,
-    /// The type.
-    pub ty: SocketType,
-    /// The line in the manual.
-    pub about: Cow<'static, str>,
 }
 
 /// Why the generic types of a node cannot be resolved.
@@ -254,6 +225,20 @@ impl Signature {
     /// The position of the output called `name`.
     pub fn output(&self, name: &str) -> Option<usize> {
         self.outputs.iter().position(|socket| socket.name == name)
+    }
+
+    /// The positions of the inputs on which an output depends, ascending; those that the scopes of
+    /// such inputs take are among them.
+    pub fn needed_by(&self, output: usize) -> Vec<usize> {
+        let Some(names) = self.outputs[output].needs else {
+            return (0..self.inputs.len()).collect();
+        };
+        let mut needed: Vec<usize> = names.iter().filter_map(|name| self.input(name)).collect();
+        let scopes = needed.clone().into_iter().flat_map(|input| &self.inputs[input].scope);
+        needed.extend(scopes.flat_map(|rule| rule.uses(true)).map(|input| usize::from(*input)));
+        needed.sort_unstable();
+        needed.dedup();
+        needed
     }
 
     /// The types that a socket takes, in order of preference; `None` if it takes any type.
@@ -486,15 +471,7 @@ mod tests {
     use super::*;
 
     fn add() -> Signature {
-        let socket = |name: &'static str| Socket {
-            name: name.into(),
-            ty: SocketType::Generic(0),
-            default: Default::Zero,
-            multiple: false,
-            mutable: false,
-            scope: vec![],
-            about: "".into(),
-        };
+        let socket = |name| Socket::new(name, SocketType::Generic(0), Default::Zero);
         Signature {
             generics: vec![Generic {
                 name: "T",

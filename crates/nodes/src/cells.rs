@@ -49,14 +49,6 @@ impl Function for HandsOn {
     }
 }
 
-/// Whether every input is one value for all elements.
-pub(crate) fn is_uniform(call: &Call<'_>) -> bool {
-    (0..call.n_inputs()).all(|i| {
-        let argument = call.argument(i);
-        matches!(argument.data(), Data::One(_)) || matches!(argument.map(), Map::Single)
-    })
-}
-
 /// The first element of the mask, which stands for all elements in a uniform call.
 pub(crate) fn first(call: &Call<'_>) -> Option<usize> {
     call.mask().bounds().map(|bounds| bounds.start)
@@ -77,7 +69,7 @@ impl<T: ValueType> Cells<T> {
 
     /// Memory for the values of this output.
     pub fn for_output(call: &mut Call<'_>, output: usize) -> Self {
-        let uniform = is_uniform(call);
+        let uniform = call.is_uniform();
         Self { values: if uniform { Vec::new() } else { call.buffer(output) }, uniform, output }
     }
 
@@ -125,7 +117,7 @@ pub(crate) struct ListCells<T> {
 impl<T> ListCells<T> {
     /// Memory for the lists of a call.
     pub(crate) fn new(call: &Call<'_>) -> Self {
-        Self { offsets: vec![0], items: Vec::new(), uniform: is_uniform(call) }
+        Self { offsets: vec![0], items: Vec::new(), uniform: call.is_uniform() }
     }
 
     /// Appends the items of each element of the mask, ascending; stops at the first failure.
@@ -199,7 +191,7 @@ pub(crate) fn picked(
         return Ok(Data::One(source.ty().default_value()));
     };
     let of_first = position(first)?;
-    if is_uniform(call) {
+    if call.is_uniform() {
         return Ok(Data::One(source.get(of_first)));
     }
     // Elements outside the mask may have any value; they get that of the first element.
@@ -279,7 +271,7 @@ const IS_LIST: &str = "the argument is a list of the signature's type";
 impl<'a> ListEdit<'a> {
     /// Takes input `i`; the call must not read it afterwards.
     pub(crate) fn take(call: &mut Call<'a>, i: usize) -> Self {
-        let (uniform, map) = (is_uniform(call), call.argument(i).map());
+        let (uniform, map) = (call.is_uniform(), call.argument(i).map());
         Self { data: call.take(i), map, uniform }
     }
 

@@ -113,6 +113,9 @@ fn accuracy(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> O
 
 /// The context features that the kernel of an instance with preferred types reads.
 fn needs(def: &Arc<NodeDef>, settings: &Settings, signature: &Signature) -> Vec<String> {
+    if !def.reads.is_empty() {
+        return def.reads.iter().map(ToString::to_string).collect();
+    }
     let Some(kernel) = kernel(def, settings, signature) else { return Vec::new() };
     match kernel {
         Kernel::Read { feature, level, aspect } => {
@@ -141,7 +144,13 @@ fn sockets(out: &mut String, def: &NodeDef, signature: &Signature) {
     let lines: Vec<_> = outputs
         .map(|socket| {
             let ty = type_text(signature, socket.ty);
-            (format!("{}: {ty}", socket.name), socket.about.to_string())
+            let needs = socket.needs.map(|names| match names {
+                [] => "needs no input".to_string(),
+                names => format!("needs only `{}`", names.join("`, `")),
+            });
+            let about = Some(socket.about.to_string()).filter(|about| !about.is_empty());
+            let about: Vec<String> = about.into_iter().chain(needs).collect();
+            (format!("{}: {ty}", socket.name), about.join("; "))
         })
         .collect();
     rows(out, &lines);
@@ -173,6 +182,9 @@ fn input_lines(signature: &Signature, socket: &Socket) -> Vec<(String, String)> 
     }
     if matches!(socket.default, Default::Required) && !socket.multiple {
         about.push("required".to_string());
+    }
+    if socket.lazy {
+        about.push("computed only where it is asked for".to_string());
     }
     about.extend(socket.scope.iter().map(|rule| scope_text(signature, rule)));
     vec![(head, about.join("; "))]
@@ -206,7 +218,8 @@ fn scope_text(signature: &Signature, rule: &ScopeRule) -> String {
         ),
         ScopeRule::Modify { feature, args, .. } => {
             let args: Vec<String> = args.iter().map(|arg| format!("`{}`", input(*arg))).collect();
-            format!("evaluated with `{feature}` changed by {}", args.join(", "))
+            let by = if args.is_empty() { "" } else { " by " };
+            format!("evaluated with `{feature}` changed{by}{}", args.join(", "))
         }
         ScopeRule::Along { feature, level: 0 } => {
             format!("evaluated along the axis of `{feature}`, received as a list")

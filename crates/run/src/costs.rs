@@ -20,6 +20,11 @@ pub(crate) struct Costs {
 const INSTRUCTION: f32 = 0.2;
 const FUNCTION: f32 = 3.0;
 
+/// Nanoseconds an element that the node type states.
+fn stated(instance: &Instance) -> Option<f32> {
+    instance.def.cost.map(|cost| cost.as_nanos() as f32)
+}
+
 /// Shorter runs are cheaper than looking at the clock often.
 const WORTH_A_LOOK: Duration = Duration::from_micros(5);
 
@@ -35,7 +40,7 @@ impl Costs {
         let each = match &instance.kernel {
             _ if let Some(seen) = self.seen(id) => seen,
             Kernel::Form(form) => form.insts.len() as f32 * INSTRUCTION,
-            Kernel::Function(_) => FUNCTION,
+            Kernel::Function(_) => stated(instance).unwrap_or(FUNCTION),
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => 0.0,
         };
         Duration::from_nanos((f64::from(each) * elements as f64) as u64)
@@ -86,6 +91,8 @@ pub(crate) struct Size {
     pub(crate) choices: f64,
     /// The number of other calls.
     pub(crate) others: f64,
+    /// The nanoseconds of an element that the node types of functions state.
+    stated: f64,
 }
 
 impl Size {
@@ -95,7 +102,8 @@ impl Size {
     }
 
     fn new(plan: &Plan) -> Self {
-        let mut size = Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0 };
+        let mut size =
+            Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0, stated: 0.0 };
         for step in plan.steps.as_slice() {
             let StepOp::Call(id) = step.op else { continue };
             size.calls += 1.0;
@@ -109,6 +117,7 @@ impl Size {
                 | Kernel::Choose
                 | Kernel::ReadState(_) => {
                     size.others += 1.0;
+                    size.stated += f64::from(stated(instance).unwrap_or(0.0));
                 }
             }
         }
@@ -117,7 +126,7 @@ impl Size {
 
     /// Nanoseconds that functions take for so many cells.
     pub(crate) fn functions(self, cells: f64) -> f64 {
-        self.others * (60.0 + columns(cells) * 3.0)
+        self.others * (60.0 + columns(cells) * 3.0) + self.stated * cells.max(1.0)
     }
 
     /// Nanoseconds of an evaluation step by step: a time for each call, and one for each element of

@@ -29,8 +29,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use request::{Moments, RequestSketch};
 
-/// The node library.
-pub static REGISTRY: LazyLock<Registry> = LazyLock::new(millstream_nodes::registry);
+/// The node library, with node types of an embedding program.
+pub static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = millstream_nodes::registry();
+    crate::custom::register(&mut registry);
+    registry
+});
 
 /// The description of a node.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 //! that every evaluator passes.
 
 pub mod agreement;
+pub mod custom;
 pub mod generate;
 pub mod graphs;
 pub mod naive;

@@ -1,4 +1,7 @@
 //! The parts of networks, in the place of the nodes that they stand for.
+//!
+//! Parts of which an input is wrong or not available yet are left out. Where the outputs of a node do
+//! not need all of its inputs, it may be entered several times, as a group is.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,6 +17,9 @@ use super::{Became, Frame, Lowering};
 struct GraphParts<'l, 'a> {
     lowering: &'l mut Lowering<'a>,
     path: PathId,
+    /// The parts that were made before, and all that are made or left out now.
+    before: std::vec::IntoIter<Source>,
+    made: Vec<Source>,
 }
 
 impl NetworkParts for GraphParts<'_, '_> {
@@ -25,14 +31,31 @@ impl NetworkParts for GraphParts<'_, '_> {
     }
 
     fn call(&mut self, part: &Part, inputs: &[Source]) -> Result<Source, Infallible> {
-        let graph = &mut self.lowering.graph;
-        let path = graph.paths.child(self.path, Arc::clone(&part.name));
-        let id = graph.intern_instance(&part.instance);
-        Ok(Source::first(graph.add_call(id, inputs, path)))
+        let before = self.before.next().filter(|before| !self.lowering.has_no_node(*before));
+        let missing = inputs.iter().find(|input| self.lowering.has_no_node(**input)).copied();
+        let source = match before.or(missing) {
+            Some(known) => Source::first(known.node),
+            None => self.add(part, inputs),
+        };
+        self.made.push(source);
+        Ok(source)
     }
 
     fn output(&mut self, call: &Source, _: &Part, output: usize) -> Source {
         Source { node: call.node, output: output as u32 }
+    }
+}
+
+impl GraphParts<'_, '_> {
+    fn add(&mut self, part: &Part, inputs: &[Source]) -> Source {
+        let graph = &mut self.lowering.graph;
+        // The part that does the work of the node has its path.
+        let path = match &*part.name {
+            "" => self.path,
+            _ => graph.paths.child(self.path, Arc::clone(&part.name)),
+        };
+        let id = graph.intern_instance(&part.instance);
+        Source::first(graph.add_call(id, inputs, path))
     }
 }
 
@@ -42,7 +65,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn splice(
         &mut self,
         frame: &mut Frame<'a>,
-        node: &CheckedNode,
+        (position, node): (u32, &CheckedNode),
         instance: &Instance,
     ) -> Became {
         let network = instance.network.as_ref().expect("the node is one of a network");
@@ -52,7 +75,14 @@ impl<'a> Lowering<'a> {
             let source = frame.source(&self.literals, *source);
             inputs.push(self.converted(source, slot.ty, path));
         }
-        let Ok(outputs) = network.make(&inputs, &mut GraphParts { lowering: self, path });
+        let before = frame.parts.remove(&position).unwrap_or_default().into_iter();
+        let made = Vec::with_capacity(network.parts.len());
+        let mut parts = GraphParts { lowering: self, path, before, made };
+        let Ok(outputs) = network.make(&inputs, &mut parts);
+        let made = parts.made;
+        if inputs.iter().any(|input| self.pending == Some(input.node)) {
+            frame.parts.insert(position, made);
+        }
         for (source, slot) in outputs.into_iter().zip(&instance.outputs) {
             let source = self.converted(source, slot.ty, path);
             frame.pool.push(source);

@@ -11,7 +11,7 @@ use millstream_base::{Type, Value};
 use millstream_document::{CheckedNode, Source as From};
 use millstream_ir::{GraphInput, GraphOutput, NodeId, PathId, Source};
 use millstream_node::state::STARTED;
-use millstream_node::{Instance, StateSpec};
+use millstream_node::{Instance, NetworkParts, Part, StateSpec};
 
 use super::{Frame, Lowering};
 
@@ -55,6 +55,9 @@ pub trait StatefulParts {
     /// The seconds from tick to tick.
     fn seconds_per_tick(&mut self) -> Self::Value;
 
+    /// A constant.
+    fn constant(&mut self, value: &Value) -> Self::Value;
+
     /// The first output of a call.
     ///
     /// # Errors
@@ -65,8 +68,8 @@ pub trait StatefulParts {
         inputs: &[Self::Value],
     ) -> Result<Self::Value, Self::Error>;
 
-    /// Another output of a call, which is the next state at this position.
-    fn output(&mut self, call: &Self::Value, output: usize, at: usize) -> Self::Value;
+    /// Another output of a call, of this type.
+    fn output(&mut self, call: &Self::Value, output: usize, ty: Type) -> Self::Value;
 
     /// Notes the next state at this position; `None` stands for the delayed input.
     ///
@@ -123,13 +126,21 @@ impl StatefulType {
                 let mut all: Vec<P::Value> = (0..inputs.len()).map(input).collect();
                 all.extend([started, parts.seconds_per_tick()]);
                 all.extend((0..self.variables.len()).map(|at| parts.state(at)));
-                let made = parts.call(work, &all)?;
-                let first = self.instance.outputs.len();
-                for at in 0..self.variables.len() {
-                    let next = parts.output(&made, first + at, at);
-                    parts.keep(at, Some(next))?;
+                let outputs = match &work.network {
+                    Some(network) => network.make(&all, &mut TickParts(parts))?,
+                    None => {
+                        let made = parts.call(work, &all)?;
+                        let others = work.outputs.iter().enumerate().skip(1);
+                        let others: Vec<P::Value> =
+                            others.map(|(k, output)| parts.output(&made, k, output.ty)).collect();
+                        std::iter::once(made).chain(others).collect()
+                    }
+                };
+                let next = &outputs[self.instance.outputs.len()..];
+                for (at, next) in next.iter().enumerate() {
+                    parts.keep(at, Some(next.clone()))?;
                 }
-                Ok(made)
+                Ok(outputs[0].clone())
             }
             Work::Past(pick) => {
                 let mut value = inputs[0].clone();
@@ -148,6 +159,26 @@ impl StatefulType {
                 Ok(given)
             }
         }
+    }
+}
+
+/// The parts of the work of a tick that is a network. Its last part gives all of its outputs.
+struct TickParts<'p, P>(&'p mut P);
+
+impl<P: StatefulParts> NetworkParts for TickParts<'_, P> {
+    type Value = P::Value;
+    type Error = P::Error;
+
+    fn constant(&mut self, value: &Value) -> P::Value {
+        self.0.constant(value)
+    }
+
+    fn call(&mut self, part: &Part, inputs: &[P::Value]) -> Result<P::Value, P::Error> {
+        self.0.call(&part.instance, inputs)
+    }
+
+    fn output(&mut self, call: &P::Value, part: &Part, output: usize) -> P::Value {
+        self.0.output(call, output, part.instance.outputs[output].ty)
     }
 }
 
@@ -171,7 +202,7 @@ impl GraphParts<'_, '_> {
         Source::first(self.lowering.graph.add_input(input))
     }
 
-    fn constant(&mut self, value: Value) -> Source {
+    fn add_constant(&mut self, value: Value) -> Source {
         Source::first(self.lowering.graph.add_const(value))
     }
 }
@@ -182,7 +213,8 @@ impl StatefulParts for GraphParts<'_, '_> {
 
     fn started(&mut self) -> Source {
         let started = self.input(STARTED, Value::Bool(false));
-        let (name, source) = (format!("{}.{STARTED}", self.key), self.constant(Value::Bool(true)));
+        let (name, source) =
+            (format!("{}.{STARTED}", self.key), self.add_constant(Value::Bool(true)));
         let output = GraphOutput { name: name.into(), ty: Type::BOOL, source };
         self.lowering.kept_next.push(output);
         started
@@ -194,7 +226,11 @@ impl StatefulParts for GraphParts<'_, '_> {
     }
 
     fn seconds_per_tick(&mut self) -> Source {
-        self.constant(Value::F64(1.0 / self.lowering.checked.fps))
+        self.add_constant(Value::F64(1.0 / self.lowering.checked.fps))
+    }
+
+    fn constant(&mut self, value: &Value) -> Source {
+        self.add_constant(value.clone())
     }
 
     fn call(&mut self, instance: &Arc<Instance>, inputs: &[Source]) -> Result<Source, Self::Error> {
@@ -202,7 +238,7 @@ impl StatefulParts for GraphParts<'_, '_> {
         Ok(Source::first(self.lowering.graph.add_call(id, inputs, self.path)))
     }
 
-    fn output(&mut self, call: &Source, output: usize, _: usize) -> Source {
+    fn output(&mut self, call: &Source, output: usize, _: Type) -> Source {
         Source { node: call.node, output: output as u32 }
     }
 
@@ -210,7 +246,7 @@ impl StatefulParts for GraphParts<'_, '_> {
         let source = next.unwrap_or_else(|| {
             // It is known when the body is done.
             self.later.push((self.lowering.kept_next.len() as u32, self.delayed));
-            self.constant(Value::Bool(true))
+            self.add_constant(Value::Bool(true))
         });
         let (name, ty) = &self.of_type.variables[at];
         let name = format!("{}.{name}", self.key).into();

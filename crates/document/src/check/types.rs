@@ -183,7 +183,16 @@ impl<'d> Typing<'d, '_> {
                 self.faces[group as usize].outputs[output as usize]
             }
             Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
-            Typed::Unknown | Typed::Call(_) | Typed::Outside(_) => None,
+            Typed::Unknown => {
+                // An output that does not need all inputs is of a fixed type.
+                let NodeShape::Def(shape) = self.node_shapes[node as usize] else { return None };
+                let output = self.shapes.get(shape).signature.outputs.get(output as usize)?;
+                let Some(SocketType::Exact(ty)) = output.needs.map(|_| output.ty) else {
+                    return None;
+                };
+                Some(ty)
+            }
+            Typed::Call(_) | Typed::Outside(_) => None,
         }
     }
 

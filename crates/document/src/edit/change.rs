@@ -12,6 +12,7 @@ use super::index::{BodyKey, MAX_ID, User, sources_of};
 use super::whole::Touched;
 use super::{EditKind, Name, NewNode};
 use crate::free_name::free_name;
+use crate::grain::may_be_divided;
 use crate::load::name_problem;
 use crate::model::{Input, InputValue, Node, NodeKind, Setting};
 use crate::problems::shortened;
@@ -156,21 +157,21 @@ impl Editor {
         }
     }
 
-    /// Notes that nodes form a cycle. If one of them uses a group, the end of the edit tells whether
-    /// the nodes in the group do so too.
+    /// Notes that nodes form a cycle. If one of them has outputs that do not need all of its inputs,
+    /// the end of the edit tells whether there is a cycle output by output.
     pub(super) fn close(
         &mut self,
         body: BodyKey,
         path: &[u32],
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let uses_group = |slot: &u32| {
+        let is_divided = |slot: &u32| {
             let node = self.nodes(body).at(*slot);
-            node.is_some_and(|(_, node)| !node.muted && matches!(node.kind, NodeKind::Group(_)))
+            node.is_some_and(|(_, node)| may_be_divided(&self.registry, node))
         };
         let was_cyclic = self.looped.get(&body) == Some(&Looped::Cyclic);
         // A restored document may have had cycles, which `check` reports.
-        if !done.trusted && (was_cyclic || !path.iter().any(uses_group)) {
+        if !done.trusted && (was_cyclic || !path.iter().any(is_divided)) {
             return Err(self.cycle(body, path));
         }
         done.looped.insert(body);

@@ -72,7 +72,8 @@ fn engine() -> Engine {
         "lib/deep.mill.json" => Ok(worlds::DEEP.into()),
         _ => Err("there is no such file"),
     };
-    let mut engine = Engine::new().with_documents(library);
+    let engine = Engine::new().with_library(millstream_testkit::custom::register);
+    let mut engine = engine.with_documents(library);
     engine.register(
         NodeDef::new("test.picky", "Takes little")
             .input("x", Type::F32, "")

@@ -1,5 +1,7 @@
 //! The engine as programs that embed it use it.
 
+mod callback_outputs;
+mod callbacks;
 mod expressions;
 mod fine_grain;
 mod groups;

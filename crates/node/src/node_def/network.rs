@@ -20,12 +20,15 @@ pub struct Network {
     pub constants: Vec<Value>,
     /// The sources of the outputs, in order of the sockets.
     pub outputs: Vec<PartSource>,
+    /// Whether outputs have values as soon as the inputs that lead to them have.
+    pub is_divided: bool,
 }
 
 /// One node of a network.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The name within the node: the last part of its path.
+    /// The name within the node: the last part of its path. The part without a name, if there is one,
+    /// has the path of the node.
     pub name: Arc<str>,
     /// The node type with its settings and types.
     pub instance: Arc<Instance>,
@@ -59,7 +62,7 @@ pub trait NetworkParts {
     /// A constant.
     fn constant(&mut self, value: &Value) -> Self::Value;
 
-    /// The node of a part, as its first output.
+    /// The node of a part, which is its output if it has only one.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -85,10 +88,12 @@ impl Network {
         let source = |parts: &mut P, calls: &[P::Value], source: PartSource| match source {
             PartSource::Input(i) => inputs[i as usize].clone(),
             PartSource::Constant(i) => constants[i as usize].clone(),
-            PartSource::Output { part, output: 0 } => calls[part as usize].clone(),
             PartSource::Output { part, output } => {
-                let of = &self.parts[part as usize];
-                parts.output(&calls[part as usize], of, output as usize)
+                let (of, call) = (&self.parts[part as usize], &calls[part as usize]);
+                match of.instance.outputs.len() {
+                    1 => call.clone(),
+                    _ => parts.output(call, of, output as usize),
+                }
             }
         };
         for part in &self.parts {
@@ -120,7 +125,8 @@ impl Network {
         if self.parts.iter().all(|part| part.instance.network.is_none()) {
             return self;
         }
-        let mut flat = Self { constants: self.constants, ..Self::default() };
+        let mut flat =
+            Self { constants: self.constants, is_divided: self.is_divided, ..Self::default() };
         // What the outputs of each part became.
         let mut became: Vec<SmallVec<[PartSource; 1]>> = Vec::with_capacity(self.parts.len());
         let moved = |became: &[SmallVec<[PartSource; 1]>], source| match source {

@@ -91,7 +91,7 @@ fn append() -> NodeDef {
 }
 
 fn append_typed<T: ValueType>(call: &mut Call<'_>) -> Result<(), Failure> {
-    if !crate::cells::is_uniform(call) {
+    if !call.is_uniform() {
         return append_any(call);
     }
     let Some(i) = first(call) else { return append_any(call) };

@@ -4,7 +4,7 @@ use millstream_base::{Column, Type, Value};
 use millstream_node::{Call, Failure, NodeDef, Registry};
 
 use super::{LIST, Sources, on_lists};
-use crate::cells::{ListCells, check_length, first, function, is_uniform, items};
+use crate::cells::{ListCells, check_length, first, function, items};
 use crate::each::{Places, each_pick};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -25,7 +25,7 @@ fn concat() -> NodeDef {
 
 fn joined(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
     let n = call.n_inputs();
-    if is_uniform(call) {
+    if call.is_uniform() {
         return joined_once(call, ty);
     }
     let columns: Vec<Column> = (0..n).map(|input| items(call, input)).collect();

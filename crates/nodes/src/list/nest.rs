@@ -6,7 +6,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Sources, on_lists, parts};
-use crate::cells::{ListCells, check_total, function, is_uniform, items, put};
+use crate::cells::{ListCells, check_total, function, items, put};
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(flatten());
@@ -63,7 +63,7 @@ fn chunks() -> NodeDef {
 fn chunked(call: &mut Call<'_>) -> Result<(), Failure> {
     let source = items(call, 0);
     let (lists, lengths) = (call.lists(0), call.input::<i32>(1));
-    let uniform = is_uniform(call);
+    let uniform = call.is_uniform();
     // Chunks are consecutive in the items of the list, so only positions are new.
     let mut offsets = vec![0];
     let mut ends = vec![0];

@@ -132,7 +132,7 @@ fn constant(name: &'static str, summary: &'static str, value: f64) -> NodeDef {
         .choice("type", TYPES, "f32", "type of the value")
         .sockets_by_settings(|settings| {
             let ty = if settings.text("type") == "f64" { Type::F64 } else { Type::F32 };
-            let value = OutputSocket { name: "value".into(), ty: ty.into(), about: "".into() };
+            let value = OutputSocket::new("value", ty.into());
             Ok(Signature { generics: vec![], inputs: vec![], outputs: vec![value] })
         })
         .kernel(move |parts| {

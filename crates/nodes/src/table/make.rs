@@ -132,7 +132,7 @@ fn columns(call: &mut Call<'_>, ty: Type) -> Result<(), Failure> {
         (starts[i], lengths[i]) = (n, read.len());
         n += read.len();
         found.push(read);
-        if crate::cells::is_uniform(call) {
+        if call.is_uniform() {
             break;
         }
     }

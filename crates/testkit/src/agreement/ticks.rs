@@ -130,7 +130,7 @@ pub(super) fn document(dice: &mut Dice) -> Json {
             2 => json!({ "from": "i.value" }),
             _ => json!({ "from": "some.value" }),
         };
-        let node = match dice.below(17) {
+        let node = match dice.below(20) {
             0 => json!({ "type": "context.index", "set": { "level": dice.below(2) } }),
             1 => json!({ "type": "context.time" }),
             2 | 3 => json!({ "type": "math.add", "in": { "a": a, "b": b } }),
@@ -139,25 +139,26 @@ pub(super) fn document(dice: &mut Dice) -> Json {
             5 => json!({ "type": "control.switch", "in": { "condition": { "from": "few.value" },
                 "false": a, "true": b } }),
             6 | 7 => json!({ "type": "state.integrate", "in": { "rate": a, "initial": b } }),
-            8 => {
-                json!({ "type": "state.hold", "in": { "value": a, "when": { "from": "few.value" } } })
-            }
+            8 => json!({ "type": "state.hold",
+                "in": { "value": a, "when": { "from": "few.value" } } }),
             9 => json!({ "type": "state.delay", "set": { "ticks": 1 + dice.below(2) },
                 "in": { "value": a, "initial": b } }),
             10 => json!({ "type": "state.feedback", "in": { "value": later, "initial": a } }),
             11..=13 => {
-                let list = format!("{name}l");
-                nodes.insert(
-                    list.clone(),
-                    json!({ "type": "list.generate",
-                    "in": { "item": a, "count": count } }),
-                );
-                json!({ "type": "list.sum", "in": { "list": { "from": format!("{list}.value") } } })
+                let list = json!({ "type": "list.generate", "in": { "item": a, "count": count } });
+                summed(&mut nodes, name, list)
             }
-            14 => {
-                json!({ "type": "context.with_index", "in": { "value": a, "index": { "input": "k" } } })
-            }
+            14 => json!({ "type": "context.with_index",
+                "in": { "value": a, "index": { "input": "k" } } }),
             15 => json!({ "type": "time.shift", "in": { "value": a, "by": -1 } }),
+            16 => json!({ "type": "custom.running", "in": { "value": a } }),
+            17 => json!({ "type": "custom.first_positive", "in": { "a": a, "b": b, "c": 1 } }),
+            18 => {
+                let when = json!({ "from": "few.value" });
+                let list =
+                    json!({ "type": "custom.lazy_state", "in": { "value": a, "when": when } });
+                summed(&mut nodes, name, list)
+            }
             _ => json!({ "type": "reduce.sum", "in": { "value": a } }),
         };
         let is_f32 = |ty: &str| !matches!(ty, "context.index" | "context.time");
@@ -189,6 +190,13 @@ pub(super) fn document(dice: &mut Dice) -> Json {
         "outputs": { "y": { "type": "f32", "from": format!("n{last}.value") },
             "z": { "type": "f32", "from": format!("n{other}.value") } },
         "nodes": nodes })
+}
+
+/// Adds a node with a list; returns the node with the sum of its items.
+fn summed(nodes: &mut serde_json::Map<String, Json>, name: &str, list: Json) -> Json {
+    let from = format!("{name}l.value");
+    nodes.insert(format!("{name}l"), list);
+    json!({ "type": "list.sum", "in": { "list": { "from": from } } })
 }
 
 /// Plays a document with an evaluator. Returns `None` if the model makes no statement, else whether

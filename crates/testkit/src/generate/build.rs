@@ -18,7 +18,7 @@ use crate::sketch::Sketch;
 
 /// Nodes that affect how a graph is evaluated, the simple ones first. Some are repeated so that
 /// they are picked more often.
-const FREQUENT: [&str; 40] = [
+const FREQUENT: [&str; 52] = [
     "math.add",
     "math.multiply",
     "context.index",
@@ -59,6 +59,18 @@ const FREQUENT: [&str; 40] = [
     "math.maximum",
     "context.tick",
     "compare.equal",
+    "custom.wave",
+    "custom.place",
+    "custom.moment",
+    "custom.earlier",
+    "custom.select",
+    "custom.first_positive",
+    "custom.steps",
+    "custom.doubled",
+    "custom.nudged",
+    "custom.two",
+    "custom.total_of_each",
+    "custom.any_of",
 ];
 
 /// A name that stands for a use of the group.

@@ -30,6 +30,22 @@ fn generated_graphs_are_well_typed() {
 }
 
 #[test]
+fn generated_graphs_have_callbacks_of_all_kinds() {
+    let seen = std::cell::RefCell::new(std::collections::BTreeSet::new());
+    runner()
+        .run(&graphs(16), |graph| {
+            let names = graph.instances().as_slice().iter().map(|it| it.name().to_owned());
+            seen.borrow_mut().extend(names);
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    let seen = seen.into_inner();
+    for name in crate::custom::NAMES {
+        assert!(seen.contains(name) || seen.contains(&format!("{name}_call")), "{name}");
+    }
+}
+
+#[test]
 fn requests_fit_their_graphs() {
     runner()
         .run(&cases(16), |case| {

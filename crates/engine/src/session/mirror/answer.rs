@@ -280,7 +280,11 @@ impl Mirror {
             let node = it.outs.get(slot as usize).copied().flatten();
             if let Some(network) = self.networks.get(&(*use_id, slot)) {
                 for (node, part) in network.parts() {
-                    calls_of_log.push((node, &part.instance, format!("{path}/{}", part.name)));
+                    let path = match &*part.name {
+                        "" => path.clone(),
+                        name => format!("{path}/{name}"),
+                    };
+                    calls_of_log.push((node, &part.instance, path));
                 }
                 continue;
             }

@@ -117,7 +117,7 @@ impl Mirror {
                 if let Some((a, b)) = networks.zip(self.networks.get(&(new_id, *slot)))
                     && a.instance.does_same(&b.instance)
                 {
-                    stack.extend(a.nodes().zip(b.nodes()));
+                    stack.extend(a.nodes().zip(b.nodes()).filter_map(|(a, b)| a.zip(b)));
                 }
                 let outs = many.outs.iter().zip(&now.outs);
                 stack.extend(outs.filter_map(|(old, new)| Some(((*old)?, (*new)?))));

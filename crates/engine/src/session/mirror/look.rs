@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_document::check::{SingleNode, SingleSource};
-use millstream_document::edit::{BodyKey, Reference, reference_of, references};
+use millstream_document::edit::{BodyKey, Reference, divided_output, reference_of, references};
 use millstream_document::{Editor, Node, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
@@ -48,9 +48,13 @@ impl Mirror {
                 Some((self.registry.type_named(&def.ty)?, Read::Input(name)))
             }
             Reference::Link(link) => {
-                let slot = editor.nodes_of_body(body).slot_of(&link.node)?;
-                let output = self.output_position(editor, body, slot, &link.output)?;
-                let ty = self.output_type(editor, body, slot, output)?;
+                let nodes = editor.nodes_of_body(body);
+                let slot = nodes.slot_of(&link.node)?;
+                let known = self.output_position(editor, body, slot, &link.output);
+                let (output, ty) = match known {
+                    Some(output) => (output, self.output_type(editor, body, slot, output)?),
+                    None => divided_output(&self.registry, nodes.at(slot)?.1, &link.output)?,
+                };
                 Some((ty, Read::Output { slot, output }))
             }
         }

@@ -1,10 +1,14 @@
 //! Nodes whose types are networks: each part has a live node, as it has a node in plans.
+//!
+//! A part of which an input has no value has no live node. This happens where the outputs of a node do
+//! not need all of its inputs.
 
 use std::sync::Arc;
 
 use millstream_base::Value;
 use millstream_node::{Instance, Kernel, NetworkParts, Part};
 use millstream_run::live::NodeNumber;
+use smallvec::SmallVec;
 
 use super::queue::Queue;
 use super::{Many, Mirror, NotLive, Operand, Owner, Port, Side};
@@ -14,26 +18,27 @@ use super::{Many, Mirror, NotLive, Operand, Owner, Port, Side};
 pub(super) struct LiveNetwork {
     pub(super) instance: Arc<Instance>,
     /// The inputs, of the types of the instance.
-    inputs: Vec<NodeNumber>,
-    parts: Vec<NodeNumber>,
-    outs: Vec<NodeNumber>,
+    inputs: Vec<Option<NodeNumber>>,
+    parts: Vec<Option<NodeNumber>>,
+    outs: Vec<Option<NodeNumber>>,
 }
 
 impl LiveNetwork {
     /// The node of each part, with its name and instance.
     pub(super) fn parts(&self) -> impl Iterator<Item = (NodeNumber, &Part)> {
         let parts = self.instance.network.iter().flat_map(|network| &network.parts);
-        self.parts.iter().copied().zip(parts)
+        self.parts.iter().zip(parts).filter_map(|(node, part)| Some(((*node)?, part)))
     }
 
-    /// All its nodes, in an order that is the same for instances that do the same.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeNumber> {
+    /// All its nodes, `None` where there is none, in an order that is the same for instances that do
+    /// the same.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Option<NodeNumber>> {
         self.parts.iter().chain(&self.inputs).chain(&self.outs).copied()
     }
 
     /// The nodes that a port may own.
     fn at_border(&self) -> Vec<Option<NodeNumber>> {
-        self.inputs.iter().chain(&self.outs).map(|node| Some(*node)).collect()
+        self.inputs.iter().chain(&self.outs).copied().collect()
     }
 }
 
@@ -41,28 +46,41 @@ impl LiveNetwork {
 struct LiveParts<'m> {
     mirror: &'m mut Mirror,
     /// The nodes that were there before.
-    old: std::vec::IntoIter<NodeNumber>,
-    made: Vec<NodeNumber>,
+    old: std::vec::IntoIter<Option<NodeNumber>>,
+    made: Vec<Option<NodeNumber>>,
 }
 
 impl NetworkParts for LiveParts<'_> {
-    type Value = Operand;
+    type Value = Option<Operand>;
     type Error = NotLive;
 
-    fn constant(&mut self, value: &Value) -> Operand {
-        Operand::Literal(value.clone())
+    fn constant(&mut self, value: &Value) -> Option<Operand> {
+        Some(Operand::Literal(value.clone()))
     }
 
-    fn call(&mut self, part: &Part, inputs: &[Operand]) -> Result<Operand, NotLive> {
-        let made = self.mirror.call(self.old.next(), &part.instance, inputs)?;
-        self.made.push(made);
-        Ok(Operand::Node(made, part.instance.outputs[0].ty))
+    fn call(
+        &mut self,
+        part: &Part,
+        inputs: &[Option<Operand>],
+    ) -> Result<Option<Operand>, NotLive> {
+        let old = self.old.next().flatten();
+        let operands: Option<SmallVec<[Operand; 4]>> = inputs.iter().cloned().collect();
+        let Some(operands) = operands else {
+            if let Some(old) = old {
+                self.mirror.doom_call(old);
+            }
+            self.made.push(None);
+            return Ok(None);
+        };
+        let made = self.mirror.call(old, &part.instance, &operands)?;
+        self.made.push(Some(made));
+        Ok(Some(Operand::Node(made, part.instance.outputs[0].ty)))
     }
 
-    fn output(&mut self, call: &Operand, part: &Part, output: usize) -> Operand {
-        let Operand::Node(call, _) = call else { unreachable!("a call is a node") };
+    fn output(&mut self, call: &Option<Operand>, part: &Part, output: usize) -> Option<Operand> {
+        let Operand::Node(call, _) = call.as_ref()? else { unreachable!("a call is a node") };
         let node = self.mirror.graph.output(*call, output).expect("it has this output");
-        Operand::Node(node, part.instance.outputs[output].ty)
+        Some(Operand::Node(node, part.instance.outputs[output].ty))
     }
 }
 
@@ -73,7 +91,7 @@ impl Mirror {
         queue: &mut Queue<'_>,
         place: (u32, u32),
         instance: &Arc<Instance>,
-        operands: &[Operand],
+        operands: &[Option<Operand>],
         stays: bool,
     ) -> Result<bool, NotLive> {
         let (use_id, slot) = place;
@@ -81,7 +99,10 @@ impl Mirror {
         let is_edited = queue.edited.contains(&(it.body, slot));
         let had = it.outs[slot as usize].is_some() || it.many.contains_key(&slot);
         let had_run: Vec<bool> = match self.networks.get(&place) {
-            Some(known) => known.parts.iter().map(|part| self.had_run(*part)).collect(),
+            Some(known) => {
+                let parts = known.parts.iter();
+                parts.map(|part| part.is_some_and(|part| self.had_run(part))).collect()
+            }
             None => Vec::new(),
         };
         if !stays {
@@ -93,16 +114,18 @@ impl Mirror {
         if is_edited {
             let any_ran = had_run.iter().any(|ran| *ran) || had && had_run.is_empty();
             for (i, part) in made.parts.iter().enumerate() {
+                let Some(part) = part else { continue };
                 let ran = if stays { had_run.get(i).copied() } else { None };
                 self.edited.insert(*part, ran.unwrap_or(any_ran));
             }
         }
         for (node, part) in made.parts() {
             if let Kernel::Function(_) = part.instance.kernel {
-                self.places.insert(node, (place, Some(Arc::clone(&part.name))));
+                let name = (!part.name.is_empty()).then(|| Arc::clone(&part.name));
+                self.places.insert(node, (place, name));
             }
         }
-        let outs: Vec<Option<NodeNumber>> = made.outs.iter().map(|out| Some(*out)).collect();
+        let outs = made.outs.clone();
         self.networks.insert(place, made);
         let many = &mut self.use_mut(use_id).many;
         let changed = many.get(&slot).is_none_or(|known| known.outs != outs);
@@ -116,7 +139,7 @@ impl Mirror {
         before: Option<LiveNetwork>,
         (use_id, slot): (u32, u32),
         instance: &Arc<Instance>,
-        operands: &[Operand],
+        operands: &[Option<Operand>],
     ) -> Result<LiveNetwork, NotLive> {
         let owner = Owner::Port((use_id, Side::Out(slot)));
         let old_border = before.as_ref().map(LiveNetwork::at_border).unwrap_or_default();
@@ -126,11 +149,15 @@ impl Mirror {
         };
         let mut inputs = Vec::with_capacity(operands.len());
         for (i, (operand, slot)) in operands.iter().zip(&instance.inputs).enumerate() {
-            inputs.push(self.fitted(owner, old_inputs.get(i).copied(), operand, slot.ty)?);
+            let old = old_inputs.get(i).copied().flatten();
+            inputs.push(match operand {
+                Some(operand) => Some(self.fitted(owner, old, operand, slot.ty)?),
+                None => None,
+            });
         }
         let given = inputs.iter().zip(&instance.inputs);
-        let given: Vec<Operand> =
-            given.map(|(input, slot)| Operand::Node(*input, slot.ty)).collect();
+        let given: Vec<Option<Operand>> =
+            given.map(|(input, slot)| Some(Operand::Node((*input)?, slot.ty))).collect();
         let network = instance.network.as_ref().ok_or(NotLive)?;
         let (old, made) = (old_parts.into_iter(), Vec::with_capacity(network.parts.len()));
         let mut parts = LiveParts { mirror: self, old, made };
@@ -138,7 +165,11 @@ impl Mirror {
         let parts = parts.made;
         let mut outs = Vec::with_capacity(results.len());
         for (k, (result, slot)) in results.iter().zip(&instance.outputs).enumerate() {
-            outs.push(self.fitted(owner, old_outs.get(k).copied(), result, slot.ty)?);
+            let old = old_outs.get(k).copied().flatten();
+            outs.push(match result {
+                Some(result) => Some(self.fitted(owner, old, result, slot.ty)?),
+                None => None,
+            });
         }
         let made = LiveNetwork { instance: Arc::clone(instance), inputs, parts, outs };
         self.doom_replaced(owner, &old_border, &made.at_border());
@@ -154,7 +185,7 @@ impl Mirror {
 
     /// Drops the live nodes of a network, whose border the port owns.
     pub(super) fn doom_network(&mut self, network: &LiveNetwork, port: Port) {
-        for part in &network.parts {
+        for part in network.parts.iter().flatten() {
             self.doom_call(*part);
         }
         self.doom_replaced(Owner::Port(port), &network.at_border(), &[]);

@@ -161,11 +161,14 @@ impl Mirror {
                 self.renew_stateful(queue, (use_id, slot), of_type, &operands, stays)
             }
             Kind::Call(instance) => {
-                let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
-                if instance.network.is_some() {
+                if let Some(network) = &instance.network {
                     let place = (use_id, slot);
+                    if !network.is_divided && operands.iter().any(Option::is_none) {
+                        return self.clear(use_id, slot);
+                    }
                     return self.renew_network(queue, place, instance, &operands, stays);
                 }
+                let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
                 let had = it.many.get(&slot).is_some_and(|many| !many.outs.is_empty());
                 let had_run = out.map_or(had, |out| self.had_run(out));
                 if !stays {

@@ -9,9 +9,10 @@
 use std::sync::Arc;
 
 use millstream_base::Feature;
+use millstream_form::Form;
 use millstream_node::instance::InputSlot;
 use millstream_node::{Instance, Kernel, ScopeRule};
-use millstream_run::live::NodeNumber;
+use millstream_run::live::{NodeNumber, inputs_needed};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -141,10 +142,15 @@ impl Mirror {
             let outside = self.feature(rule.feature())?;
             let inside = match rule {
                 ScopeRule::Inject { value, .. } => arg(&scope, *value)?,
-                ScopeRule::Modify { feature, args, .. } => {
-                    let [at] = args[..] else { return Err(NotLive) };
-                    let modifier = modifier(instance, rule, feature, at).ok_or(NotLive)?;
-                    let operands = [outside, arg(&scope, at)?];
+                ScopeRule::Modify { feature, form, args } => {
+                    let modifier = modifier(instance, form, feature, args);
+                    let operands: SmallVec<[NodeNumber; 2]> = inputs_needed(&modifier)
+                        .iter()
+                        .map(|input| match input.checked_sub(1) {
+                            None => Ok(outside),
+                            Some(at) => arg(&scope, args[usize::from(at)]),
+                        })
+                        .collect::<Result<_, NotLive>>()?;
                     let made = self.graph.call(&Arc::new(modifier), &operands);
                     let made = made.map_err(|_| NotLive)?;
                     scope.modifiers.push(made);
@@ -372,15 +378,14 @@ fn passing(instance: &Instance) -> Arc<Instance> {
     Arc::new(like(instance, vec![input], Kernel::Pass))
 }
 
-/// The instance that computes a feature inside a scope from its value outside and an argument;
-/// `None` if these are not of its type.
-fn modifier(instance: &Instance, rule: &ScopeRule, feature: &Feature, at: u16) -> Option<Instance> {
-    let ScopeRule::Modify { form, .. } = rule else { return None };
-    let arg = instance.inputs.get(usize::from(at)).filter(|arg| arg.ty == feature.ty())?;
-    let inputs = vec![InputSlot { scope: Vec::new(), ..arg.clone() }, arg.clone()];
+/// The instance that computes a feature inside a scope from its value outside and arguments.
+fn modifier(instance: &Instance, form: &Arc<Form>, feature: &Feature, args: &[u16]) -> Instance {
+    let old = InputSlot { scope: Vec::new(), ty: feature.ty(), ..instance.inputs[0].clone() };
+    let args = args.iter().map(|at| instance.inputs[usize::from(*at)].clone());
+    let inputs = std::iter::once(old).chain(args).collect();
     let mut modifier = like(instance, inputs, Kernel::Form(Arc::clone(form)));
     modifier.outputs[0].ty = feature.ty();
-    Some(modifier)
+    modifier
 }
 
 /// An instance that is called like another one.

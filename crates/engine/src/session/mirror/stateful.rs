@@ -84,16 +84,20 @@ impl StatefulParts for LiveParts<'_> {
         Operand::Node(self.mirror.seconds_per_tick(), Type::F64)
     }
 
+    fn constant(&mut self, value: &Value) -> Operand {
+        Operand::Literal(value.clone())
+    }
+
     fn call(&mut self, instance: &Arc<Instance>, inputs: &[Operand]) -> Result<Operand, NotLive> {
         let made = self.mirror.call(self.old.next(), instance, inputs)?;
         self.stateful.calls.push(made);
         Ok(Operand::Node(made, instance.outputs[0].ty))
     }
 
-    fn output(&mut self, call: &Operand, output: usize, at: usize) -> Operand {
+    fn output(&mut self, call: &Operand, output: usize, ty: Type) -> Operand {
         let Operand::Node(call, _) = call else { unreachable!("a call is a node") };
         let node = self.mirror.graph.output(*call, output).expect("it has this output");
-        Operand::Node(node, self.stateful.of_type.variables[at].1)
+        Operand::Node(node, ty)
     }
 
     fn keep(&mut self, at: usize, next: Option<Operand>) -> Result<(), NotLive> {

@@ -33,6 +33,9 @@ impl World {
                 "compare.less",
                 "math.floor",
                 "context.time",
+                "custom.first_positive",
+                "custom.select",
+                "custom.two",
             ],
             _ => &[
                 "math.add",
@@ -47,7 +50,7 @@ impl World {
         Self {
             start: NUMBERS.replace("test.picky", picky),
             types,
-            sockets: &["a", "b", "x", "condition", "false", "true", "v"],
+            sockets: &["a", "b", "x", "condition", "false", "true", "v", "way"],
             literal: |number| json!(number),
             outputs: &["f32"],
             inputs: |i, number| match ["f32", "i32", "f64", "bool"][i % 4] {
@@ -86,6 +89,8 @@ impl World {
                 "state.smooth",
                 "state.integrate",
                 "state.damp",
+                "custom.running",
+                "custom.lazy_state",
             ],
             sockets: &["a", "b", "x", "condition", "false", "value", "initial", "when", "rate"],
             ..Self::of_numbers("test.picky")
@@ -113,6 +118,8 @@ impl World {
                 "by",
                 "factor",
                 "tick",
+                "now",
+                "from",
             ],
             ..Self::of_numbers(picky)
         }
@@ -245,6 +252,8 @@ const MOMENT_TYPES: &[&str] = &[
     "time.scale",
     "context.with_time",
     "context.with_tick",
+    "custom.wave",
+    "custom.moment",
 ];
 
 /// Whether something of one type converts to another where that is wanted and no other.

@@ -247,9 +247,9 @@ impl<'a> Edited<'a> {
     fn new_node(&self, deed: &Deed) -> Json {
         let registry = self.engine.registry();
         // Live graphs have single values, and no moments but times.
-        let lives = |name: &str| {
-            !["context.", "reduce.", "scan."].iter().any(|start| name.starts_with(start))
-        };
+        let others =
+            ["context.", "reduce.", "scan.", "custom.place", "custom.earlier", "custom.total"];
+        let lives = |name: &str| !others.iter().any(|start| name.starts_with(start));
         let defs: Vec<_> =
             registry.iter().filter(|def| self.has_columns || lives(&def.name)).collect();
         let def = *deed.of(0, defs.iter()).expect("there are node types");
