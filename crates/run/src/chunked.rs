@@ -22,7 +22,6 @@ use millstream_base::id::Id;
 use millstream_base::{Column, Type};
 use millstream_ir::answer::{
     Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
-    SkipReason,
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
@@ -35,7 +34,7 @@ use crate::buffers::Buffers;
 use crate::costs::{Forecast, columns};
 use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
-use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
+use crate::stages::{At, Axes, Origin, StageClock, Stages, Tools, column_of, key, n_cells};
 use crate::walk::{self, Walk};
 use region::Fusing;
 
@@ -188,10 +187,9 @@ impl Chunked {
     }
 
     /// The stages for a request, if it can be answered with them.
-    fn stages(&self, plan: &Plan, bound: &Bound, request: &Request) -> Option<Arc<Stages>> {
-        // Times are told by step, and outputs without cells go through the walk.
+    fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
+        // Outputs without cells go through the walk.
         let apart = self.without_stages
-            || request.log == LogDetail::Times
             || bound.times == Some(0)
             || bound.count == Some(0)
             || bound.elements.is_some();
@@ -210,7 +208,7 @@ impl Evaluator for Chunked {
             return walk::evaluate(plan, request, &bound);
         }
         let mut workspace = self.workspace();
-        let answer = match self.stages(plan, &bound, request) {
+        let answer = match self.stages(plan, &bound) {
             Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
             None => by_regions(plan, request, &bound, !self.without_unrolling, &mut workspace),
         };
@@ -295,11 +293,17 @@ fn by_stages(
     }
     let Workspace { crew, buffers, given: columns, values } = workspace;
     given(stages, bound, columns);
-    let ran = stages.run(extents, columns, values, None, (crew, buffers), Some(&watch));
+    let mut clock = StageClock::of(request);
+    let tools = Tools { crew, buffers, clock: clock.as_mut() };
+    let ran = stages.run(extents, columns, values, None, tools, Some(&watch));
     if let Some(error) = watch.ended(ran) {
         columns.clear();
         values.clear();
         return Err(error);
+    }
+    let mut log = log(plan, request, stages, extents);
+    if let Some(clock) = clock {
+        clock.tell(&mut log, (plan, stages), extents, columns, values);
     }
     let mut outputs = Vec::with_capacity(stages.outputs.len());
     for (position, (at, item)) in bound.outputs.iter().zip(&stages.outputs) {
@@ -331,7 +335,6 @@ fn by_stages(
             buffers.give(column);
         }
     }
-    let log = log(plan, request, stages, extents);
     Ok(Answer {
         outputs,
         failures: Vec::new(),
@@ -356,10 +359,9 @@ fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> 
         runs,
         elements: elements as u64,
         bytes: bytes as u64,
-        time: std::time::Duration::ZERO,
+        ..LogEntry::NOT_NEEDED
     };
-    let not_needed = entry(Fate::Skipped(SkipReason::NotNeeded), 0, 0, 0);
-    let mut entries = vec![not_needed; plan.steps.len()];
+    let mut entries = vec![LogEntry::NOT_NEEDED; plan.steps.len()];
     let ran = Fate::Ran(RunReason::First);
     for (step, k) in &stages.reads {
         let n = n_cells(stages.given[*k as usize].1.axes, extents);
@@ -375,5 +377,5 @@ fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> 
             entries[member.step.index()].bytes += (n * Type::size(output.ty)) as u64;
         }
     }
-    RunLog { entries }
+    RunLog::of(entries)
 }

@@ -132,6 +132,7 @@ pub fn run_json(entry: &LogEntry, failure: Option<&str>) -> Json {
         "elements": entry.elements,
         "bytes": entry.bytes,
         "seconds": entry.time.as_secs_f64(),
+        "timed_by": entry.timing.name(),
         "failed": failure,
     })
 }

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use millstream_ir::answer::{LogEntry, Timing};
+
 use super::{Body, Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// The explanation for a terminal, ending in a line break.
@@ -170,7 +172,7 @@ pub(super) fn run_text(node: &Node) -> Option<String> {
         counted(entry.runs.into(), "time"),
         counted(entry.elements, "element"),
         counted(entry.bytes, "byte"),
-        short(entry.time),
+        told_time(entry),
         failure.unwrap_or_default(),
     ))
 }
@@ -189,6 +191,14 @@ pub fn short(time: Duration) -> String {
         format!("{:.2} ms", seconds * 1e3)
     } else {
         format!("{seconds:.3} s")
+    }
+}
+
+/// The time in the entry of a step, as [`short`]; shares of the time of a region begin with `~`.
+pub fn told_time(entry: &LogEntry) -> String {
+    match entry.timing {
+        Timing::Clock => short(entry.time),
+        Timing::Share => format!("~{}", short(entry.time)),
     }
 }
 

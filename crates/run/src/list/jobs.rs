@@ -60,6 +60,8 @@ pub(super) struct Finished {
     pub(super) slot: SlotId,
     pub(super) computed: Computed,
     pub(super) took: Duration,
+    /// Whether the caller did it, not another thread.
+    pub(super) by_caller: bool,
 }
 
 impl Job {
@@ -102,7 +104,7 @@ impl Job {
             }
             (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),
         };
-        Finished { slot, computed, took: started.elapsed() }
+        Finished { slot, computed, took: started.elapsed(), by_caller: false }
     }
 }
 
@@ -175,7 +177,8 @@ impl Jobs {
     /// A job that is done: one of another thread, or one that is done now by this one. `None` if
     /// there is nothing yet, for the caller to look at the clock.
     pub(super) fn next(&self) -> Option<Finished> {
-        if let Some(finished) = self.try_next().or_else(|| work(&self.shared)) {
+        let own = || work(&self.shared).map(|done| Finished { by_caller: true, ..done });
+        if let Some(finished) = self.try_next().or_else(own) {
             return Some(finished);
         }
         self.finished.recv_timeout(Duration::from_millis(10)).ok()
