@@ -22,7 +22,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("uses", &[]),
     ("blocks", &["uses"]),
     ("frame", &["shape"]),
-    ("kernel", &["lanes", "shape"]),
+    ("kernel", &["lanes", "shape", "spread"]),
     ("parts", &["uses"]),
     ("shares", &["fuse", "lanes"]),
     ("stages", &["buffers", "fuse", "lanes", "laps", "shares", "spread"]),

@@ -16,7 +16,7 @@ pub(crate) enum Phase {
     Load,
     /// To read the data.
     Read,
-    /// To evaluate.
+    /// To evaluate, and to report progress meanwhile.
     Evaluate,
     /// To show and save the answer.
     Write,
@@ -41,16 +41,18 @@ impl Phases {
     }
 
     /// The parts that the time of the command consists of, with names for programs and for people.
-    fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 6] {
+    fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 7] {
         let of = |phase: Phase| self.times[phase as usize];
         let (nodes, measuring) = (log.time_in_steps(), log.measuring);
-        let around = of(Phase::Evaluate).saturating_sub(nodes + measuring);
+        let around = log.time.saturating_sub(nodes);
+        let watching = of(Phase::Evaluate).saturating_sub(log.time + measuring);
         [
             ("load", "to load and compile", of(Phase::Load)),
             ("read", "to read data", of(Phase::Read)),
             ("nodes", "in nodes", nodes),
             ("around", "around nodes", around),
             ("measure", "to measure shares", measuring),
+            ("watch", "to report progress", watching),
             ("write", "to write", of(Phase::Write)),
         ]
     }

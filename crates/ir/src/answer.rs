@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream_base::id::Id;
 use millstream_base::{Column, Ended, NodePath, Type, ValueType};
 use millstream_node::Data;
 
 use crate::element_states::Calls;
 use crate::plan::{Plan, StepId};
-use crate::request::{Request, RequestAxis, RequestError};
+use crate::request::{Bound, LogDetail, Request, RequestAxis, RequestError};
 
 /// The result of an evaluation.
 #[derive(Debug)]
@@ -137,7 +138,28 @@ pub trait Evaluator {
     ///
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was cancelled or hit a limit.
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let mut answer = self.evaluate_bound(plan, request, &bound)?;
+        if let Some((step, time)) = bound.time_of_index(plan)
+            && let Some(entry) = answer.log.entries.get_mut(Id::index(step))
+            && request.log == LogDetail::Times
+        {
+            entry.time += time;
+        }
+        Ok(answer)
+    }
+
+    /// Evaluates a request that was bound to the plan.
+    ///
+    /// # Errors
+    /// If the evaluation was cancelled or hit a limit, or the evaluator does not support the plan.
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError>;
 
     /// Whether the evaluator reuses results of earlier evaluations of a plan.
     fn caches_results(&self) -> bool {
@@ -313,7 +335,7 @@ pub struct RunLog {
 impl RunLog {
     /// The entry of a step.
     pub fn entry(&self, step: StepId) -> Option<&LogEntry> {
-        self.entries.get(millstream_base::id::Id::index(step))
+        self.entries.get(Id::index(step))
     }
 
     /// The log of these entries, an entry per step.

@@ -110,16 +110,19 @@ impl Evaluator for Auto {
         "auto"
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
         if walk::is_required(plan) {
-            return walk::evaluate(plan, request, &bound);
+            return walk::evaluate(plan, request, bound);
         }
-        let key = Key::of(&bound);
-        let way = self.choose(plan, &bound, &key);
-        drop(bound);
+        let key = Key::of(bound);
+        let way = self.choose(plan, bound, &key);
         let started = Instant::now();
-        let answer = self.choices[way].evaluator.evaluate(plan, request)?;
+        let answer = self.choices[way].evaluator.evaluate_bound(plan, request, bound)?;
         Self::trials(plan).note(&key, way, started.elapsed());
         self.last = way;
         Ok(answer)

@@ -202,15 +202,19 @@ impl Evaluator for Chunked {
         "chunked"
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
         if walk::is_required(plan) {
-            return walk::evaluate(plan, request, &bound);
+            return walk::evaluate(plan, request, bound);
         }
         let mut workspace = self.workspace();
-        let answer = match self.stages(plan, &bound) {
-            Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
-            None => by_regions(plan, request, &bound, !self.without_unrolling, &mut workspace),
+        let answer = match self.stages(plan, bound) {
+            Some(stages) => by_stages(plan, request, bound, &stages, &mut workspace),
+            None => by_regions(plan, request, bound, !self.without_unrolling, &mut workspace),
         };
         self.workspace = Some(workspace);
         answer

@@ -189,8 +189,13 @@ impl Evaluator for Incremental {
         }
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        self.with_values(plan, request, |this, values, bound| {
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
+        self.with_values(plan, |this, values| {
             if let Some(singles) = this.singles(values, plan, bound)? {
                 return singles.answer(plan, request, bound);
             }
@@ -208,11 +213,10 @@ impl Evaluator for Incremental {
     /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation,
     /// if this request wants a log.
     fn commit(&mut self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
-        self.with_values(plan, request, |this, values, bound| {
-            match this.singles(values, plan, bound)? {
-                Some(singles) => singles.commit(plan, request, bound),
-                None => Ok(()),
-            }
+        let bound = &request.bind(plan).map_err(EvalError::Request)?;
+        self.with_values(plan, |this, values| match this.singles(values, plan, bound)? {
+            Some(singles) => singles.commit(plan, request, bound),
+            None => Ok(()),
         })
     }
 }
@@ -222,10 +226,8 @@ impl Incremental {
     fn with_values<T>(
         &mut self,
         plan: &Plan,
-        request: &Request,
-        f: impl FnOnce(&Self, &mut Values, &Bound) -> Result<T, EvalError>,
+        f: impl FnOnce(&Self, &mut Values) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
         let token = PlanToken::of(plan);
         let at = self.plans.iter().position(|(known, _)| *known == token);
         // Taken out, so that no result in part is kept if a kernel panics.
@@ -239,7 +241,7 @@ impl Incremental {
                 Values { memo, live: Live::Unknown }
             }
         };
-        let done = f(self, &mut values, &bound);
+        let done = f(self, &mut values);
         self.plans.insert(0, (token, values));
         self.plans.truncate(PLANS);
         done

@@ -12,9 +12,12 @@ use millstream_ir::{Done, EvalError, Watch};
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 
-use crate::kernel::{Operand, Scratch, call};
+use crate::kernel::{Crew, Operand, Scratch, call};
 use crate::shape::CellMap;
 use crate::store::SlotId;
+
+/// The caller waits so long for other threads between two looks at the clock.
+const WAIT: Duration = Duration::from_millis(2);
 
 /// Threads besides that of the caller; `None` if the system gives none.
 pub(super) type Pool = OnceLock<Option<rayon_core::ThreadPool>>;
@@ -76,8 +79,11 @@ impl Job {
                     .collect();
                 let mut outputs: Vec<Option<&mut Column>> =
                     columns.iter_mut().map(Option::as_mut).collect();
-                scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
-                Computed::Form(columns)
+                let watch = Watch::new(&budget, None, Done::default());
+                let is_over = || watch.ended(Done::default()).is_some();
+                let outputs = (&instance.outputs[..], &mut outputs[..]);
+                scratch.form(form, &operands, outputs, &mask, &is_over);
+                watch.into_end().map_or(Computed::Form(columns), Computed::Ended)
             }
             (Kind::Function(mut outputs), Kernel::Function(function)) => {
                 let function: &dyn Function = &**function;
@@ -93,7 +99,7 @@ impl Job {
                 let mut arguments: Vec<Argument<'_>> = arguments.collect();
                 let watch = Watch::new(&budget, None, Done::default());
                 let is_over = || watch.ended(Done::default()).is_some();
-                let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+                let crew: Crew<'_> = (1, &is_over, watch.flag());
                 let done =
                     call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
                 match (done, watch.into_end()) {
@@ -181,7 +187,7 @@ impl Jobs {
         if let Some(finished) = self.try_next().or_else(own) {
             return Some(finished);
         }
-        self.finished.recv_timeout(Duration::from_millis(10)).ok()
+        self.finished.recv_timeout(WAIT).ok()
     }
 }
 

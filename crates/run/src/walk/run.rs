@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::choose::overwrite;
 use super::{Cells, Demand, Mode, Place, Run, Stop, Task, Walk};
-use crate::kernel::{Operand, call};
+use crate::kernel::{Crew, Operand, call};
 use crate::lanes::push_lanes;
 use crate::shape::{CellMap, ShapeId, Shapes};
 use crate::store::{Outputs, State};
@@ -169,9 +169,12 @@ impl<'a, M: Mode> Walk<'a, M> {
             .collect();
         let mut outputs: Vec<Option<&mut Column>> =
             columns.iter_mut().map(Option::as_mut).collect();
-        scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
+        let clock = &self.clock;
+        let outputs = (&instance.outputs[..], &mut outputs[..]);
+        scratch.form(form, &operands, outputs, &mask, &|| clock.check().is_err());
         drop(operands);
         self.scratch = scratch;
+        self.clock.ended()?;
         let outputs = columns.into_iter().map(|column| column.map(Data::Many)).collect();
         self.store_result(top, outputs, shape)
     }
@@ -212,7 +215,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             let clock = &self.clock;
             let is_over = || clock.check().is_err();
             let threads = self.mode.n_threads();
-            let crew = Some((threads, &is_over as &(dyn Fn() -> bool + Sync)));
+            let crew: Crew<'_> = (threads, &is_over, clock.flag());
             call(function, (&mask, n_cells), self.limits, crew, &mut arguments, &mut outputs)
         };
         if result.is_err() {
