@@ -31,7 +31,7 @@ use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::costs::{Forecast, columns};
+use crate::costs::{Forecast, Size, columns};
 use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
 use crate::stages::{At, Axes, Origin, StageClock, Stages, Tools, column_of, key, n_cells};
@@ -255,9 +255,12 @@ fn by_regions(
 /// The time that it takes: regions are looked for again in each evaluation, forms are made once.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, threads| {
-        let instructions = size.instructions + 2.0 * size.choices;
-        let fused = columns(cells) * instructions * 0.15 / threads;
-        300.0 + size.calls * 50.0 + fused + size.functions(cells)
+        // A choice is a selection among lanes.
+        let fused = size.forms(cells) + columns(cells) * (0.2 + 0.1 * size.choices);
+        // The loops that are written out make no lists.
+        let others = (size.others - 2.0 * size.loops).max(0.0);
+        let functions = Size { others, ..size }.functions(cells);
+        300.0 + size.calls * 50.0 + (fused + functions) / threads
     },
     make: |size| 5_000.0 + size.instructions * 400.0,
 };

@@ -4,7 +4,8 @@
 //! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live
 //! graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to the
 //! outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if the
-//! memo has no result that was made of the same operands (`memo`).
+//! memo has no result that was made of the same operands (`memo`). Many cheap steps are looked up at
+//! once (`chunks`).
 //!
 //! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when
 //! changes travel; it then holds single values of any type, and plans that cannot be one are
@@ -13,6 +14,7 @@
 //! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those
 //! of their last run, and for which no older result is kept.
 
+mod chunks;
 mod failed;
 mod memo;
 mod memoized;
@@ -44,6 +46,7 @@ pub struct Incremental {
     budget: usize,
     equality: FxHashMap<Type, Equality>,
     way: Way,
+    least_chunk: usize,
 }
 
 /// Tells plans apart, also from those that are gone.
@@ -100,7 +103,9 @@ impl Default for Incremental {
 impl Incremental {
     /// One that has kept nothing yet.
     pub fn new() -> Self {
-        Self { plans: Vec::new(), budget: BUDGET, equality: FxHashMap::default(), way: Way::Any }
+        let equality = FxHashMap::default();
+        let least_chunk = chunks::LEAST;
+        Self { plans: Vec::new(), budget: BUDGET, equality, way: Way::Any, least_chunk }
     }
 
     /// Results that are not in use may hold this many bytes.
@@ -121,6 +126,13 @@ impl Incremental {
     #[must_use]
     pub fn without_live_graph(self) -> Self {
         Self { way: Way::Walk, ..self }
+    }
+
+    /// Looks up at least so many cheap steps at once; `usize::MAX` looks up each. Answers do not
+    /// depend on it.
+    #[must_use]
+    pub fn chunks_from(self, n_steps: usize) -> Self {
+        Self { least_chunk: n_steps, ..self }
     }
 
     /// Plans become live graphs in which changes travel in this form; in the mixed form the first
@@ -199,7 +211,7 @@ impl Evaluator for Incremental {
             if let Some(singles) = this.singles(values, plan, bound)? {
                 return singles.answer(plan, request, bound);
             }
-            let new = || Memo::new(plan, this.budget, this.equality.clone());
+            let new = || Memo::new(plan, this.budget, this.equality.clone(), this.least_chunk);
             let memo = values.memo.get_or_insert_with(new);
             memoized::evaluate(plan, request, bound, memo)
         })

@@ -214,7 +214,7 @@ impl List {
             return with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers);
         }
         let key = Key::of(bound);
-        let way = lists.trials.choose(&key, &[1.0, 1.0]);
+        let way = lists.trials.choose(&key, &[1.0, 1.0]).way;
         let started = Instant::now();
         let answer = if way == ALONE {
             alone()
@@ -257,7 +257,8 @@ pub(crate) const FORECAST_ON_THREADS: Forecast = Forecast {
     run: |size, cells, threads| {
         let is_more = size.is_more_than_numbers(cells);
         let apart = 0.95 * size.step_by_step(cells) / (1.0 + 0.5 * (threads - 1.0));
-        if is_more { 1000.0 + apart } else { f64::INFINITY }
+        // On one thread it is the list.
+        if is_more && threads > 1.0 { 1000.0 + apart } else { f64::INFINITY }
     },
     make: listing,
 };

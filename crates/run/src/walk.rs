@@ -122,8 +122,8 @@ impl<M: Mode> Walk<'_, M> {
                     self.fail_for(top, &stop);
                 }
             }
-            self.stack.pop();
             M::leave(self, top);
+            self.stack.pop();
         }
         Ok(())
     }

@@ -76,6 +76,11 @@ impl<M: Mode> Walk<'_, M> {
         log
     }
 
+    /// Whether the request asked for a log.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.log.is_some()
+    }
+
     pub(crate) fn log_entry(&mut self, step: StepId) -> Option<&mut LogEntry> {
         self.log.as_mut().map(|log| &mut log[step.index()])
     }
