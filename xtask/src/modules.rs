@@ -65,7 +65,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        "class failure implicit scope settings pace signature function node_def closure \
+        "class failure implicit scope settings group pace signature function node_def closure \
          convert element_state repeat registry explicit",
     ),
     (

@@ -333,6 +333,9 @@ impl<'a> Lowering<'a> {
             Some(frame) => frame.path,
             None => self.graph.paths.child(outer.path, Arc::clone(&node.name)),
         };
+        if node.is_whole {
+            self.graph.paths.mark_whole(path);
+        }
         let body = &self.checked.bodies[id];
         let mut inputs = std::mem::take(&mut self.scratch);
         inputs.clear();

@@ -105,6 +105,8 @@ pub struct CheckedNode {
     pub name: Arc<str>,
     /// What it does.
     pub kind: CheckedKind,
+    /// Whether it uses a group whose nodes are one entry of the memo.
+    pub is_whole: bool,
     /// Where it stands in the text.
     pub span: Span,
     pub(crate) first_source: u32,

@@ -18,11 +18,12 @@ mod text;
 
 use millstream_base::diagnostics::{Diagnostic, did_you_mean};
 use millstream_base::{Place, Type};
+use millstream_compile::schedule::schedule;
 use millstream_compile::{Options, PASSES, PassContext, compile_graph, lower};
 use millstream_document::{Checked, Document, check};
 use millstream_ir::answer::LogEntry;
 use millstream_ir::states::is_state;
-use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Request, StepId};
+use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Plan, Request, StepId};
 use millstream_node::Class;
 use rustc_hash::FxHashMap;
 
@@ -54,6 +55,19 @@ pub struct Explanation {
     pub outputs: Vec<Output>,
     /// The regions, in order of their first nodes; those of one node too.
     pub regions: Vec<Region>,
+    /// The nodes that are one entry of the memo each, where the evaluator `incremental` walks.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Nodes whose results are one entry of the memo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Positions in [`Explanation::nodes`].
+    pub nodes: Vec<usize>,
+    /// The position of the node that gives the result; the others lead to it alone.
+    pub root: usize,
+    /// The path of the group that the document wants to be one entry, if it is for that.
+    pub group: Option<String>,
 }
 
 impl Explanation {
@@ -216,7 +230,30 @@ pub fn explain(
         None => all_columns(&graph),
     };
     let told = &mut body::Told::default();
-    describe::describe(&document.name, &stages, &columns, told).map_err(Error::Document)
+    let explained = describe::describe(&document.name, &stages, &columns, told);
+    let mut explanation = explained.map_err(Error::Document)?;
+    let plan = schedule(graph, document.fps).map_err(Error::Document)?;
+    explanation.chunks = chunks(&explanation, &plan);
+    Ok(explanation)
+}
+
+/// The chunks of a plan by the nodes of an explanation.
+fn chunks(explanation: &Explanation, plan: &Plan) -> Vec<Chunk> {
+    let mut node_of: FxHashMap<StepId, usize> = FxHashMap::default();
+    for (at, node) in explanation.nodes.iter().enumerate() {
+        node_of.extend(node.steps.iter().map(|step| (*step, at)));
+    }
+    let chunk = |steps: Vec<StepId>| {
+        let root = steps.last()?;
+        let group = plan.paths.whole_around(plan.steps[*root].path);
+        let mut nodes: Vec<usize> =
+            steps.iter().filter_map(|step| node_of.get(step).copied()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let group = group.map(|group| plan.paths.get(group).to_string());
+        Some(Chunk { nodes, root: *node_of.get(root)?, group })
+    };
+    millstream_run::incremental::chunks(plan).into_iter().filter_map(chunk).collect()
 }
 
 /// Explains one evaluation: what became of each node, besides what [`explain`] tells for the inputs

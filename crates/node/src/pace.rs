@@ -56,14 +56,10 @@ impl<'a> Pace<'a> {
     #[cold]
     pub fn look(&mut self) -> Result<(), Failure> {
         self.left = UNITS;
-        if self.is_cancelled() || self.is_over.is_some_and(|is_over| is_over()) {
+        if self.is_over.is_some_and(|is_over| is_over()) {
             return Err(Failure::whole("the evaluation was cancelled"));
         }
         Ok(())
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Processes items of a given cost each, until the call is cancelled.
@@ -96,14 +92,15 @@ impl<'a> Pace<'a> {
         n_items: usize,
         mut each: impl FnMut(usize),
     ) -> Result<(), Failure> {
-        let Some(flag) = self.flag else {
-            return self.batches(n_items, |stretch| stretch.for_each(&mut each));
-        };
-        self.batches(n_items, |mut stretch| {
-            stretch.all(|i| {
+        let flag = self.flag;
+        self.batches(n_items, |pace, stretch| {
+            for i in stretch {
                 each(i);
-                !flag.load(Ordering::Relaxed)
-            });
+                if flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                    pace.look()?;
+                }
+            }
+            Ok(())
         })
     }
 
@@ -112,14 +109,14 @@ impl<'a> Pace<'a> {
     fn batches(
         &mut self,
         n_items: usize,
-        mut each: impl FnMut(Range<usize>),
+        mut each: impl FnMut(&mut Self, Range<usize>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut at, mut length) = (0, 1);
         while at < n_items {
             let stretch = at..n_items.min(at + length);
             at = stretch.end;
             let begin = Instant::now();
-            each(stretch);
+            each(self, stretch)?;
             let took = begin.elapsed();
             if took < STRETCH / 4 {
                 length = (4 * length).min(MAX_STRETCH);
@@ -127,8 +124,7 @@ impl<'a> Pace<'a> {
                 let fitting = length as f64 * (STRETCH.as_secs_f64() / took.as_secs_f64());
                 length = (fitting as usize).max(1);
             }
-            // The flag may have ended the batch.
-            if at < n_items || self.is_cancelled() {
+            if at < n_items {
                 self.look()?;
             }
         }
@@ -169,22 +165,21 @@ mod tests {
     fn batches_cover_all_and_end_soon() {
         let mut at = 0;
         let mut pace = Pace::new(None, None);
-        pace.batches(1_000_003, |stretch| {
+        pace.batches(1_000_003, |_, stretch| {
             assert_eq!(stretch.start, at);
             at = stretch.end;
+            Ok(())
         })
         .expect("nobody cancels it");
         assert_eq!(at, 1_000_003);
         let (looks, n) = (AtomicUsize::new(0), Cell::new(0));
         let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
         let mut pace = Pace::new(Some(&is_over), None);
-        let slow = |stretch: std::ops::Range<usize>| {
-            for _ in stretch {
-                n.set(n.get() + 1);
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
+        let slow = |_| {
+            n.set(n.get() + 1);
+            std::thread::sleep(std::time::Duration::from_millis(1));
         };
-        assert!(pace.batches(1_000_000, slow).is_err());
+        assert!(pace.one_by_one(1_000_000, slow).is_err());
         assert_eq!(n.get(), 3, "slow items are done one at a time");
     }
 
@@ -199,6 +194,12 @@ mod tests {
         };
         assert!(Pace::new(Some(&is_over), Some(&flag)).one_by_one(1_000_000, raises).is_err());
         assert_eq!(n.get(), 5001);
+        // Somebody who takes it back in time cancels nothing.
+        let (flag, done) = (AtomicBool::new(true), Cell::new(0));
+        let is_over = || false;
+        let counts = |_| done.set(done.get() + 1);
+        Pace::new(Some(&is_over), Some(&flag)).one_by_one(100, counts).expect("it is not over");
+        assert_eq!(done.get(), 100);
     }
 
     #[test]

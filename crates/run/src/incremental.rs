@@ -27,12 +27,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
-use millstream_ir::plan::Plan;
+use millstream_ir::plan::{Plan, StepId};
 use millstream_ir::request::{Bound, Request};
 
 use rustc_hash::FxHashMap;
 
 use crate::live::{NotNumbers, Propagation};
+use chunks::Chunks;
 pub use memo::Equality;
 use memo::Memo;
 use singles::Singles;
@@ -86,6 +87,12 @@ enum Live {
     /// It cannot be one.
     Impossible(NotNumbers),
     Graph(Box<Singles>),
+}
+
+/// The steps of a plan that are one entry of the memo each, where the plan is walked: the last gives
+/// the result, the others lead to it alone.
+pub fn chunks(plan: &Plan) -> Vec<Vec<StepId>> {
+    Chunks::of(plan, chunks::LEAST).members().map(<[StepId]>::to_vec).collect()
 }
 
 /// Values of so many plans are kept.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
 use millstream_node::convert::{convertible, narrows};
+use millstream_node::group;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -20,7 +21,7 @@ use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::grain::{FineOrder, Grain};
-use crate::model::{Document, InputValue, OutputFrom};
+use crate::model::{Document, InputValue, Node, NodeKind, OutputFrom};
 use crate::order::sorted;
 use crate::problems::Problems;
 use crate::upgrade::Conversion;
@@ -244,6 +245,12 @@ fn checked_outputs(
     outputs
 }
 
+/// Whether a node uses a group as one entry of the memo.
+fn is_whole(node: &Node) -> bool {
+    let text = |name: &str| node.set.get(name).and_then(|setting| setting.json.as_str());
+    matches!(node.kind, NodeKind::Group(_)) && group::is_whole(text)
+}
+
 fn finished(
     mut typing: Typing<'_, '_>,
     (def, face): (BodyDef<'_>, &Face),
@@ -256,6 +263,7 @@ fn finished(
         nodes.push(CheckedNode {
             name: Arc::clone(name),
             kind: typing.kind(i as u32, node.muted),
+            is_whole: is_whole(node),
             span: node.spot.span(),
             first_source: slots.start as u32,
             n_sources: slots.len() as u32,

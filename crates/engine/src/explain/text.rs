@@ -24,6 +24,7 @@ pub fn text(explanation: &Explanation) -> String {
     }
     line(&mut out, format_args!(""));
     write_outputs(&mut out, explanation);
+    write_chunks(&mut out, explanation);
     line(&mut out, format_args!("{}", summary(explanation)));
     out
 }
@@ -40,6 +41,20 @@ fn write_outputs(out: &mut String, explanation: &Explanation) {
             let names = |nodes: &[usize]| some(explanation, nodes);
             let (nodes, leaves) = (names(&region.nodes), names(&region.leaves));
             line(out, format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"));
+        }
+    }
+}
+
+/// The nodes that are one entry of the memo each.
+fn write_chunks(out: &mut String, explanation: &Explanation) {
+    for chunk in &explanation.chunks {
+        let root = explanation.nodes[chunk.root].label();
+        let n = counted(chunk.nodes.len() as u64, "node");
+        match &chunk.group {
+            Some(group) => {
+                line(out, format_args!("group {group} is one entry of the memo: {n} up to {root}"))
+            }
+            None => line(out, format_args!("one entry of the memo: {n} up to {root}")),
         }
     }
 }

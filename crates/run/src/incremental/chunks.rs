@@ -6,14 +6,17 @@
 //! a result of the root for their stamps, no member is looked at; if not, the members are looked up
 //! and run one by one as without chunks, so no more of them run than have to.
 //!
-//! All links within a chunk are strict, so the members are demanded if the root is. A chunk is
-//! looked up only for demands in full.
+//! All links within a chunk are strict and all members have the same needs, so they are demanded if
+//! the root is, in its context. A chunk is looked up only for demands in full.
+//!
+//! The nodes of a group that the document wants to be one are chunks of their own, one for each
+//! output of the group; steps that take long may be among them.
 
 use std::time::{Duration, Instant};
 
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_node::{Class, Data};
+use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -23,8 +26,9 @@ use crate::shape::Shapes;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Progress, Stop, Task, Walk};
 
-/// Fewer steps are no chunk, unless another number is set.
+/// Fewer steps are no chunk, unless another number is set, or they are of a group that is to be one.
 pub(super) const LEAST: usize = 8;
+const LEAST_OF_GROUP: usize = 2;
 
 /// The turn of a task that is left to the walk.
 const LEFT: u8 = 100;
@@ -58,7 +62,10 @@ impl Chunks {
             }
         }
         let mut members: Vec<Vec<StepId>> = by_root.into_values().collect();
-        members.retain(|members| members.len() >= least);
+        members.retain(|members| {
+            let group = plan.paths.whole_around(plan.steps[members[0]].path);
+            members.len() >= group.map_or(least, |_| LEAST_OF_GROUP.min(least))
+        });
         members.sort();
         for members in members {
             let number = chunks.all.len() as u32;
@@ -79,6 +86,11 @@ impl Chunks {
         chunks
     }
 
+    /// The members of each chunk, the root last.
+    pub(super) fn members(&self) -> impl Iterator<Item = &[StepId]> {
+        self.all.iter().map(|chunk| &*chunk.members)
+    }
+
     /// The number of the chunk of a step.
     pub(super) fn of_step(&self, step: StepId) -> Option<u32> {
         self.of[step]
@@ -91,7 +103,8 @@ impl Chunks {
     }
 }
 
-/// For each cheap step the last of the cheap steps that all that depends on it goes through.
+/// For each step that may be in a chunk the last of these steps that all that depends on it goes
+/// through.
 fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     /// What the readers of a step have in common.
     #[derive(Clone, Copy)]
@@ -110,10 +123,11 @@ fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     }
     let mut roots = SideTable::for_arena(&plan.steps, None);
     for (id, step) in plan.steps.iter().rev() {
-        if is_cheap(plan, id) {
+        if is_member(plan, id) {
             roots[id] = Some(match readers[id] {
-                Readers::Within(root) => root,
-                Readers::None | Readers::Others => id,
+                // What needs less is shared by contexts.
+                Readers::Within(root) if are_together(plan, root, id) => root,
+                Readers::Within(_) | Readers::None | Readers::Others => id,
             });
         }
         for link in plan.inputs_of(step) {
@@ -129,12 +143,24 @@ fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     roots
 }
 
-/// Whether a step costs little more than a look at the memo, whatever its inputs are: a form all of
-/// whose inputs are read in its own context.
-fn is_cheap(plan: &Plan, step: StepId) -> bool {
+/// Whether the results of a step go with those of the root of a chunk.
+fn are_together(plan: &Plan, root: StepId, step: StepId) -> bool {
+    let (root, step) = (&plan.steps[root], &plan.steps[step]);
+    let group = |path| plan.paths.whole_around(path);
+    root.needs == step.needs && group(root.path) == group(step.path)
+}
+
+/// Whether a step may be in a chunk: it reads all its inputs in its own context, and it is a form,
+/// which costs little more than a look at the memo, or it is in a group that is to be one.
+fn is_member(plan: &Plan, step: StepId) -> bool {
     let StepOp::Call(id) = plan.steps[step].op else { return false };
     let instance = &plan.instances[id];
-    instance.plain_form().is_some()
+    let is_kind = match &instance.kernel {
+        Kernel::Form(_) => true,
+        Kernel::Function(_) => plan.paths.whole_around(plan.steps[step].path).is_some(),
+        Kernel::Pass | Kernel::Choose | Kernel::Read { .. } | Kernel::ReadState(_) => false,
+    };
+    is_kind
         && instance.class < Class::Stateful
         && instance.inputs.iter().all(|input| input.scope.is_empty())
 }

@@ -510,7 +510,7 @@ fn a_chunk_that_was_there_before_does_not_run_and_is_told_so() {
     let columns = |x: f32| Request::new().column("x", vec![x, x + 1.0, x + 2.0]);
     for mut evaluator in with_and_without_chunks() {
         assert_eq!(ask(&mut evaluator, &plan, columns(1.0)).1, 32);
-        assert_eq!(ask(&mut evaluator, &plan, columns(2.0)).1, 16, "what depends on x");
+        assert_eq!(ask(&mut evaluator, &plan, columns(2.0)).1, 17, "what depends on x");
         let (fates, n_runs) = ask(&mut evaluator, &plan, columns(1.0));
         assert_eq!(n_runs, 0);
         assert_eq!(fates.len(), 32);
