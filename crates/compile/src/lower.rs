@@ -247,7 +247,11 @@ impl<'a> Lowering<'a> {
                 }
                 CheckedKind::Group(body) => {
                     let again = frame.open.remove(&position);
+                    let is_whole = frame.body.wholes.contains(&position);
                     let inner = self.enter(frame, node, *body, again);
+                    if is_whole {
+                        self.graph.paths.mark_whole(inner.path);
+                    }
                     stack.push(inner);
                 }
                 CheckedKind::Wrong => unreachable!("only partial documents have wrong nodes"),
@@ -333,9 +337,6 @@ impl<'a> Lowering<'a> {
             Some(frame) => frame.path,
             None => self.graph.paths.child(outer.path, Arc::clone(&node.name)),
         };
-        if node.is_whole {
-            self.graph.paths.mark_whole(path);
-        }
         let body = &self.checked.bodies[id];
         let mut inputs = std::mem::take(&mut self.scratch);
         inputs.clear();

@@ -263,12 +263,12 @@ fn finished(
         nodes.push(CheckedNode {
             name: Arc::clone(name),
             kind: typing.kind(i as u32, node.muted),
-            is_whole: is_whole(node),
             span: node.spot.span(),
             first_source: slots.start as u32,
             n_sources: slots.len() as u32,
         });
     }
+    let wholes = (0..).zip(def.nodes.values()).filter(|(_, node)| is_whole(node));
     let inputs = def.inputs.iter().zip(&face.inputs);
     let inputs = inputs.map(|((name, def), input)| {
         input.clone().unwrap_or_else(|| BodyInput {
@@ -292,6 +292,7 @@ fn finished(
         sources: typing.sources,
         literals: typing.literals.into_values(),
         order,
+        wholes: wholes.map(|(i, _)| i).collect(),
         is_wrong: false,
         file: def.file.cloned(),
     }
