@@ -50,12 +50,9 @@ fn write_chunks(out: &mut String, explanation: &Explanation) {
     for chunk in &explanation.chunks {
         let root = explanation.nodes[chunk.root].label();
         let n = counted(chunk.nodes.len() as u64, "node");
-        match &chunk.group {
-            Some(group) => {
-                line(out, format_args!("group {group} is one entry of the memo: {n} up to {root}"))
-            }
-            None => line(out, format_args!("one entry of the memo: {n} up to {root}")),
-        }
+        let whose =
+            chunk.group.as_ref().map_or(String::new(), |group| format!("group {group} is "));
+        line(out, format_args!("{whose}one entry of the memo: {n} up to {root}"));
     }
 }
 

@@ -69,7 +69,9 @@ impl Chunks {
         members.sort();
         for members in members {
             let number = chunks.all.len() as u32;
-            members.iter().for_each(|member| chunks.of[*member] = Some(number));
+            for member in &members {
+                chunks.of[*member] = Some(number);
+            }
             let mut boundary: Vec<StepSource> = Vec::new();
             for member in &members {
                 let links = plan.inputs_of(&plan.steps[*member]).iter();
