@@ -14,6 +14,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("costs", &[]),
     ("fuse", &[]),
     ("lanes", &[]),
+    ("laps", &[]),
     ("one_op", &[]),
     ("shape", &[]),
     ("spread", &[]),
@@ -21,19 +22,20 @@ const RUN: &[(&str, &[&str])] = &[
     ("uses", &[]),
     ("blocks", &["uses"]),
     ("frame", &["shape"]),
-    ("kernel", &["lanes", "shape"]),
+    ("kernel", &["lanes", "shape", "spread"]),
     ("parts", &["uses"]),
-    ("stages", &["buffers", "fuse", "lanes", "spread"]),
+    ("shares", &["fuse", "lanes"]),
+    ("stages", &["buffers", "fuse", "lanes", "laps", "shares", "spread"]),
     ("live", &["kernel", "lanes", "one_op"]),
     ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
     ("ticks", &["parts"]),
-    ("walk", &["buffers", "frame", "kernel", "lanes", "one_op", "shape", "store", "uses"]),
+    ("walk", &["buffers", "frame", "kernel", "lanes", "laps", "one_op", "shape", "store", "uses"]),
     (
         "chunked",
         &[
-            "buffers", "costs", "frame", "fuse", "lanes", "program", "shape", "spread", "stages",
-            "store", "walk",
+            "buffers", "costs", "frame", "fuse", "lanes", "program", "shape", "shares", "spread",
+            "stages", "store", "walk",
         ],
     ),
     ("incremental", &["frame", "live", "shape", "store", "walk"]),
@@ -63,7 +65,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        "class failure implicit scope settings pace signature function node_def closure \
+        "class failure implicit scope settings group pace signature function node_def closure \
          convert element_state reading repeat registry explicit",
     ),
     (

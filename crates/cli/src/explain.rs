@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use millstream::diagnostics::did_you_mean;
 use millstream::explain::{
-    Phase, dot, explain as explanation_of, explain_run, graph_after, svg, text, write_json,
+    Phase, dot, explain as explanation_of, explain_after, explain_run, graph_after, svg, text,
+    write_json,
 };
 use millstream::{Error, Lazy};
 use serde_json::json;
@@ -25,6 +26,7 @@ Examples:
   millstream explain examples/triangle_area.mill.json
   millstream explain examples/triangle_area.mill.json --columns c
   millstream explain examples/triangle_area.mill.json --after merge-duplicates
+  millstream explain examples/tone_curve.mill.json --after fuse --format svg > fused.svg
   millstream explain examples/triangle_area.mill.json --format svg > triangle.svg
   millstream explain examples/tone_curve.mill.json --run --count 256
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
@@ -106,18 +108,10 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         args.given.refuse_without("--run")?;
     }
     let mut out = std::io::stdout().lock();
-    if let Some(phase) = args.after {
-        let graph = graph_after(&engine, program.document(), phase)
-            .map_err(|error| shown(&source, error))?;
-        match args.format {
-            Shown::Text => out.write_all(visible_lines(&graph).as_bytes())?,
-            Shown::Json => writeln!(out, "{}", json!({ "after": phase.name(), "graph": graph }))?,
-            Shown::Dot | Shown::Svg => {
-                let help = Some("leave out --after, or take text or json".to_owned());
-                let text = "--after shows the graph as text, not as a picture";
-                return Err(Stop::new(Exit::Usage, text, help));
-            }
-        }
+    let shown = |error| shown(&source, error);
+    if let (Some(phase), Shown::Text) = (args.after, args.format) {
+        let graph = graph_after(&engine, program.document(), phase).map_err(shown)?;
+        out.write_all(visible_lines(&graph).as_bytes())?;
         return Ok(Exit::Done);
     }
     let (explanation, exit) = if args.run {
@@ -127,20 +121,31 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         let ran = explain_run(&engine, program.document(), &mut *evaluator, &request);
         let (explanation, answer) = ran.map_err(|error| match error {
             Error::Eval(error) => refused(&error),
-            Error::Document(_) => shown(&source, error),
+            Error::Document(_) => shown(error),
         })?;
         report_failures(&answer);
         (explanation, if answer.failures.is_empty() { Exit::Done } else { Exit::Failed })
+    } else if let Some(phase) = args.after {
+        let explanation = explain_after(&engine, program.document(), phase);
+        (explanation.map_err(shown)?, Exit::Done)
     } else {
         let columns = columns(args, &program)?;
         let explanation = explanation_of(&engine, program.document(), columns.as_deref());
-        (explanation.map_err(|error| shown(&source, error))?, Exit::Done)
+        (explanation.map_err(shown)?, Exit::Done)
     };
     match args.format {
         Shown::Text => out.write_all(visible_lines(&text(&explanation)).as_bytes())?,
         Shown::Json => {
             let mut out = BufWriter::new(out);
-            write_json(&explanation, &mut out)?;
+            if let Some(phase) = args.after {
+                let graph = graph_after(&engine, program.document(), phase).map_err(shown)?;
+                write!(out, "{{\"after\": {}, \"graph\": {},", json!(phase.name()), json!(graph))?;
+                write!(out, "\n\"explanation\": ")?;
+                write_json(&explanation, &mut out)?;
+                writeln!(out, "}}")?;
+            } else {
+                write_json(&explanation, &mut out)?;
+            }
             out.flush()?;
         }
         Shown::Dot => out.write_all(dot(&explanation).as_bytes())?,

@@ -20,6 +20,7 @@ use crate::outcome::{Exit, Stop, in_flags};
 use crate::place::Target;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
+use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
 use crate::terminal::{self, tell, visible};
 use crate::{interrupt, number, save, show, stats};
@@ -77,7 +78,8 @@ pub(crate) struct Args {
     /// The greatest number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// Show which nodes ran, how often, on how many elements, and why
+    /// Show which nodes ran, how often, on how many elements, for how long, and why; and where the
+    /// rest of the time went
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
@@ -108,6 +110,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
     let program = compile_for(&engine, &text, &args.outputs)?;
+    let mut phases = Phases::from(started);
+    phases.end(Phase::Load);
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
         let text = "--save and --format json would both write to the standard output";
@@ -124,10 +128,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         return stream.run(&mut *evaluator, target);
     }
     let mut request = asked(args, &program, limits, started, Files::Now)?;
+    phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
     let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
+    phases.end(Phase::Evaluate);
     let moments = args.given.moments(program.plan());
     report_failures(&answer);
     if answer.outputs.is_empty() {
@@ -146,14 +152,19 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         None => {}
     }
     match args.format {
-        Format::Json => show::json(&answer, moments.as_ref(), args.stats.then_some(&program))?,
+        Format::Json => {
+            phases.end(Phase::Write);
+            let logged = args.stats.then_some((&program, &phases));
+            show::json(&answer, moments.as_ref(), logged)?;
+        }
         Format::Text => {
             // Saved outputs are not printed as well.
             if args.save.is_none() || failed {
                 show::text(&answer, moments.as_ref(), terminal::of_stdout())?;
             }
             if args.stats {
-                tell(&stats::text(&program, &answer, started.elapsed()));
+                phases.end(Phase::Write);
+                tell(&stats::text(&program, &answer, &phases));
             }
         }
     }

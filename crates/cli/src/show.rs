@@ -11,6 +11,7 @@ use millstream::values::{Column, Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Stop, in_flags};
+use crate::stats::Phases;
 use crate::terminal::{Style, visible};
 use crate::{plot, stats, summary};
 
@@ -213,7 +214,7 @@ fn cell(value: &Value) -> String {
 pub(crate) fn json(
     answer: &Answer,
     moments: Option<&Moments>,
-    logged: Option<&Program>,
+    logged: Option<(&Program, &Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
     write!(out, "{{\"outputs\": {{")?;
@@ -235,8 +236,9 @@ pub(crate) fn json(
         }
     }
     write!(out, ",\n\"failures\": {}", failures(answer))?;
-    if let Some(program) = logged {
+    if let Some((program, phases)) = logged {
         write!(out, ",\n\"log\": {}", stats::json(program, answer))?;
+        write!(out, ",\n\"seconds\": {}", stats::seconds_json(answer, phases))?;
     }
     writeln!(out, "}}")?;
     out.flush()?;

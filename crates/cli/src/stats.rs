@@ -1,30 +1,80 @@
-//! `--stats`: the nodes that ran, how often, on how many elements, for how long, and why.
+//! `--stats`: the nodes that ran, how often, on how many elements, for how long, and why; and where
+//! the rest of the time of the command went.
 
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use millstream::explain::{run_json, short};
-use millstream::run_log::NodeRun;
+use millstream::explain::{run_json, short, told_time};
+use millstream::run_log::{NodeRun, RunLog, Timing};
 use millstream::{Answer, NodePath, Program};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+
+/// A phase of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// To load and compile the document.
+    Load,
+    /// To read the data.
+    Read,
+    /// To evaluate, and to report progress meanwhile.
+    Evaluate,
+    /// To show and save the answer.
+    Write,
+}
+
+/// The time of the command, told by phase.
+pub(crate) struct Phases {
+    last: Instant,
+    times: [Duration; 4],
+}
+
+impl Phases {
+    /// The command started then.
+    pub(crate) fn from(started: Instant) -> Self {
+        Self { last: started, times: [Duration::ZERO; 4] }
+    }
+
+    /// The time since the last phase belongs to this one.
+    pub(crate) fn end(&mut self, phase: Phase) {
+        let now = Instant::now();
+        self.times[phase as usize] += now - std::mem::replace(&mut self.last, now);
+    }
+
+    /// The parts that the time of the command consists of, with names for programs and for people.
+    fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 7] {
+        let of = |phase: Phase| self.times[phase as usize];
+        let (nodes, measuring) = (log.time_in_steps(), log.measuring);
+        let around = log.time.saturating_sub(nodes);
+        let watching = of(Phase::Evaluate).saturating_sub(log.time + measuring);
+        [
+            ("load", "to load and compile", of(Phase::Load)),
+            ("read", "to read data", of(Phase::Read)),
+            ("nodes", "in nodes", nodes),
+            ("around", "around nodes", around),
+            ("measure", "to measure shares", measuring),
+            ("watch", "to report progress", watching),
+            ("write", "to write", of(Phase::Write)),
+        ]
+    }
+}
 
 /// The log as a table, with the time of the whole command below.
-pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> String {
+pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> String {
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
-    let (mut n_nodes, mut n_runs, mut n_elements, mut time) = (0, 0, 0, Duration::ZERO);
+    let (mut n_nodes, mut n_runs, mut n_elements, mut timing) = (0, 0, 0, Timing::Clock);
     for NodeRun { path, node_type, entry, failure } in program.runs(answer) {
         n_nodes += usize::from(entry.runs > 0);
         n_runs += u64::from(entry.runs);
         n_elements += entry.elements;
-        time += entry.time;
+        timing = timing.max(entry.timing);
         rows.push([
             if path == NodePath::root() { "(output)".into() } else { path.to_string() },
             node_type,
             entry.runs.to_string(),
             entry.elements.to_string(),
             entry.bytes.to_string(),
-            short(entry.time),
+            told_time(&entry),
             match failure {
                 Some(_) if entry.fate.ran() => format!("{}; failed", entry.fate.why()),
                 Some(_) | None => entry.fate.why().to_owned(),
@@ -50,13 +100,24 @@ pub(crate) fn text(program: &Program, answer: &Answer, elapsed: Duration) -> Str
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    let (time, elapsed) = (short(time), short(elapsed));
+    let parts = phases.parts(&answer.log);
+    let told = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
+    let told: Vec<String> =
+        told.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
+    let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();
     writeln!(
         out,
-        "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements, {time} in nodes, \
-         {elapsed} in all"
+        "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements\n{} = {} in all",
+        told.join(" + "),
+        short(all)
     )
     .expect("strings take all text");
+    if timing == Timing::Share {
+        out.push_str(
+            "~ is a share of the time of nodes that ran as one, by the times of each alone on a \
+             sample of the elements\n",
+        );
+    }
     out
 }
 
@@ -69,4 +130,14 @@ pub(crate) fn json(program: &Program, answer: &Answer) -> Json {
         json
     });
     entries.collect()
+}
+
+/// The parts of the time of the command so far, in seconds.
+pub(crate) fn seconds_json(answer: &Answer, phases: &Phases) -> Json {
+    let parts = phases.parts(&answer.log);
+    let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();
+    let mut json: serde_json::Map<String, Json> =
+        parts.iter().map(|(name, _, time)| ((*name).into(), time.as_secs_f64().into())).collect();
+    json.insert("all".into(), json!(all.as_secs_f64()));
+    Json::Object(json)
 }

@@ -250,7 +250,11 @@ impl<'a> Lowering<'a> {
                 }
                 CheckedKind::Group(body) => {
                     let again = frame.open.remove(&position);
+                    let is_whole = frame.body.wholes.contains(&position);
                     let inner = self.enter(frame, node, *body, again);
+                    if is_whole {
+                        self.graph.paths.mark_whole(inner.path);
+                    }
                     stack.push(inner);
                 }
                 CheckedKind::Wrong => unreachable!("only partial documents have wrong nodes"),

@@ -50,6 +50,8 @@ pub struct Body {
     /// may be left. A node that uses a group occurs several times if nodes that its inputs depend
     /// on read its outputs: at each place all that the group can give by then is needed.
     pub order: Vec<u32>,
+    /// The nodes that use a group whose nodes are one entry of the memo.
+    pub wholes: Vec<u32>,
     /// Whether the group as a whole is wrong, and with it every use.
     pub is_wrong: bool,
     /// The used document that the group is from.

@@ -18,11 +18,12 @@ mod text;
 
 use millstream_base::diagnostics::{Diagnostic, did_you_mean};
 use millstream_base::{Place, Type};
+use millstream_compile::schedule::schedule;
 use millstream_compile::{Options, PASSES, PassContext, compile_graph, lower};
 use millstream_document::{Checked, Document, check};
 use millstream_ir::answer::LogEntry;
 use millstream_ir::states::is_state;
-use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Request, StepId};
+use millstream_ir::{Answer, Evaluator, Graph, LogDetail, Plan, Request, StepId};
 use millstream_node::Class;
 use rustc_hash::FxHashMap;
 
@@ -38,7 +39,7 @@ pub use json::{run_json, write_json};
 pub use region::{Part, Region};
 pub use rounds::Rounds;
 pub use svg::{TooLarge, svg};
-pub use text::{short, text};
+pub use text::{short, text, told_time};
 
 /// An explanation of a document, node by node.
 #[derive(Clone, Debug)]
@@ -54,6 +55,19 @@ pub struct Explanation {
     pub outputs: Vec<Output>,
     /// The regions, in order of their first nodes; those of one node too.
     pub regions: Vec<Region>,
+    /// The nodes that are one entry of the memo each, where the evaluator `incremental` walks.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Nodes whose results are one entry of the memo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Positions in [`Explanation::nodes`].
+    pub nodes: Vec<usize>,
+    /// The position of the node that gives the result; the others lead to it alone.
+    pub root: usize,
+    /// The path of the group that the document wants to be one entry, if it is for that.
+    pub group: Option<String>,
 }
 
 impl Explanation {
@@ -213,12 +227,33 @@ pub fn explain(
     }
     let columns = match columns {
         Some(names) => known_columns(&graph, names)?,
-        // What nodes keep varies by element where something does that callers give.
-        None if graph.inputs().as_slice().iter().all(|input| is_state(&input.name)) => Vec::new(),
-        None => graph.inputs().iter().map(|(id, _)| id).collect(),
+        None => all_columns(&graph),
     };
     let told = &mut body::Told::default();
-    describe::describe(&document.name, &stages, &columns, told).map_err(Error::Document)
+    let explained = describe::describe(&document.name, &stages, &columns, told);
+    let mut explanation = explained.map_err(Error::Document)?;
+    let plan = schedule(graph, document.fps).map_err(Error::Document)?;
+    explanation.chunks = chunks(&explanation, &plan);
+    Ok(explanation)
+}
+
+/// The chunks of a plan by the nodes of an explanation.
+fn chunks(explanation: &Explanation, plan: &Plan) -> Vec<Chunk> {
+    let mut node_of: FxHashMap<StepId, usize> = FxHashMap::default();
+    for (at, node) in explanation.nodes.iter().enumerate() {
+        node_of.extend(node.steps.iter().map(|step| (*step, at)));
+    }
+    let chunk = |steps: Vec<StepId>| {
+        let root = steps.last()?;
+        let group = plan.paths.whole_around(plan.steps[*root].path);
+        let mut nodes: Vec<usize> =
+            steps.iter().filter_map(|step| node_of.get(step).copied()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let group = group.map(|group| plan.paths.get(group).to_string());
+        Some(Chunk { nodes, root: *node_of.get(root)?, group })
+    };
+    millstream_run::incremental::chunks(plan).into_iter().filter_map(chunk).collect()
 }
 
 /// Explains one evaluation: what became of each node, besides what [`explain`] tells for the inputs
@@ -242,7 +277,10 @@ pub fn explain_run(
         run_log::runs(program.plan(), &answer).into_iter().collect();
     for node in &mut explanation.nodes {
         for run in node.steps.iter().filter_map(|step| runs.get(step)) {
-            node.run = Some(node.run.map_or(run.entry, |all| together(all, run.entry)));
+            match &mut node.run {
+                Some(all) => all.add(run.entry),
+                None => node.run = Some(run.entry),
+            }
             if node.failure.is_none() {
                 node.failure.clone_from(&run.failure);
             }
@@ -251,27 +289,48 @@ pub fn explain_run(
     Ok((explanation, answer))
 }
 
-/// What became of two steps, as if they were one.
-fn together(a: LogEntry, b: LogEntry) -> LogEntry {
-    LogEntry {
-        fate: if a.fate.ran() { a.fate } else { b.fate },
-        runs: a.runs + b.runs,
-        elements: a.elements + b.elements,
-        bytes: a.bytes + b.bytes,
-        time: a.time + b.time,
-    }
-}
-
 /// The text of a document's graph after a phase, each node with its path.
 ///
 /// # Errors
 /// Everything that is wrong with the document.
 pub fn graph_after(engine: &Engine, document: &Document, phase: Phase) -> Result<String, Error> {
+    Ok(millstream_ir::text::print_with_paths(&graph_of(engine, document, phase)?))
+}
+
+/// Explains a document's graph as it is after a phase: its nodes are those that are left, and those
+/// that passes made. All inputs are taken as columns.
+///
+/// # Errors
+/// Everything that is wrong with the document.
+pub fn explain_after(
+    engine: &Engine,
+    document: &Document,
+    phase: Phase,
+) -> Result<Explanation, Error> {
+    let graph = graph_of(engine, document, phase)?;
+    let columns = all_columns(&graph);
+    let name = match &*document.name {
+        "" => format!("after {}", phase.name()),
+        name => format!("{name}, after {}", phase.name()),
+    };
+    let told = &mut body::Told::default();
+    describe::describe(&name, &[graph], &columns, told).map_err(Error::Document)
+}
+
+fn graph_of(engine: &Engine, document: &Document, phase: Phase) -> Result<Graph, Error> {
     let checked = checked(engine, document)?;
     let limits = engine.limits().clone();
     let options = Options { limits, after: Some(phase), ..Options::default() };
-    let graph = compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)?;
-    Ok(millstream_ir::text::print_with_paths(&graph))
+    compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)
+}
+
+/// All inputs. What nodes keep varies by element where something does that callers give.
+fn all_columns(graph: &Graph) -> Vec<millstream_ir::InputId> {
+    let inputs = graph.inputs();
+    if inputs.as_slice().iter().all(|input| is_state(&input.name)) {
+        return Vec::new();
+    }
+    inputs.iter().map(|(id, _)| id).collect()
 }
 
 fn checked(engine: &Engine, document: &Document) -> Result<Checked, Error> {

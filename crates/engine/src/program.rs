@@ -1,13 +1,16 @@
 //! A compiled document.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, Plan, Request, RequestAxis};
+use millstream_ir::{
+    Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request, RequestAxis,
+};
 use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveProgram, NotNumbers};
 use millstream_run::{Auto, Chunked, Parts, ticks};
@@ -62,10 +65,16 @@ impl Program {
         evaluator: &mut dyn Evaluator,
         request: &Request,
     ) -> Result<Answer, EvalError> {
-        if self.plan.has_states() {
-            return ticks::evaluate(evaluator, &self.plan, request);
+        let started = Instant::now();
+        let mut answer = if self.plan.has_states() {
+            ticks::evaluate(evaluator, &self.plan, request)
+        } else {
+            evaluator.evaluate(&self.plan, request)
+        }?;
+        if request.log == LogDetail::Times {
+            answer.log.time = started.elapsed().saturating_sub(answer.log.measuring);
         }
-        evaluator.evaluate(&self.plan, request)
+        Ok(answer)
     }
 
     /// Prepares the program for many runs with data like that of the request: as single values, or as

@@ -25,7 +25,7 @@ use millstream_ir::answer::NodeFailure;
 use millstream_ir::{Answer, Plan, StepId, StepOp};
 use rustc_hash::FxHashMap;
 
-pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason};
+pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason, Timing};
 
 /// The log entry of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream_base::id::Id;
 use millstream_base::{Column, Ended, NodePath, Type, ValueType};
 use millstream_node::Data;
 
 use crate::element_states::Calls;
 use crate::plan::{Plan, StepId};
-use crate::request::{Request, RequestAxis, RequestError};
+use crate::request::{Bound, LogDetail, Request, RequestAxis, RequestError};
 
 /// The result of an evaluation.
 #[derive(Debug)]
@@ -137,7 +138,28 @@ pub trait Evaluator {
     ///
     /// # Errors
     /// If the request does not fit the plan, or the evaluation was cancelled or hit a limit.
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError>;
+    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
+        let bound = request.bind(plan).map_err(EvalError::Request)?;
+        let mut answer = self.evaluate_bound(plan, request, &bound)?;
+        if let Some((step, time)) = bound.time_of_index(plan)
+            && let Some(entry) = answer.log.entries.get_mut(Id::index(step))
+            && request.log == LogDetail::Times
+        {
+            entry.time += time;
+        }
+        Ok(answer)
+    }
+
+    /// Evaluates a request that was bound to the plan.
+    ///
+    /// # Errors
+    /// If the evaluation was cancelled or hit a limit, or the evaluator does not support the plan.
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError>;
 
     /// Whether the evaluator reuses results of earlier evaluations of a plan.
     fn caches_results(&self) -> bool {
@@ -244,8 +266,57 @@ pub struct LogEntry {
     pub elements: u64,
     /// Size of the results in bytes.
     pub bytes: u64,
-    /// Time of all runs; zero unless times were requested.
+    /// The share of the time of the evaluation that went into the step: to find its inputs or its
+    /// result, and to run. Zero unless times were requested.
     pub time: Duration,
+    /// How that time was found.
+    pub timing: Timing,
+}
+
+impl LogEntry {
+    /// The entry of a step that nobody asked for.
+    pub const NOT_NEEDED: Self = Self {
+        fate: Fate::Skipped(SkipReason::NotNeeded),
+        runs: 0,
+        elements: 0,
+        bytes: 0,
+        time: Duration::ZERO,
+        timing: Timing::Clock,
+    };
+
+    /// Adds the runs of the same step elsewhere, or of a step that does a part of the same work. The
+    /// fate is that of the first that ran.
+    pub fn add(&mut self, other: Self) {
+        if self.runs == 0 {
+            self.fate = other.fate;
+        }
+        self.runs += other.runs;
+        self.elements += other.elements;
+        self.bytes += other.bytes;
+        self.time = self.time.saturating_add(other.time);
+        self.timing = self.timing.max(other.timing);
+    }
+}
+
+/// How the time of a step was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timing {
+    /// By a clock.
+    #[default]
+    Clock,
+    /// As a share of the time of a fused region: in proportion to the times that its members take,
+    /// each alone, on a sample of the elements.
+    Share,
+}
+
+impl Timing {
+    /// The way, in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::Share => "share",
+        }
+    }
 }
 
 /// The log of an evaluation; empty unless the request asked for it.
@@ -253,12 +324,41 @@ pub struct LogEntry {
 pub struct RunLog {
     /// An entry per step of the plan.
     pub entries: Vec<LogEntry>,
+    /// The time of the whole evaluation, without `measuring`; zero unless times were requested. It
+    /// exceeds the times of all steps by what is done for none: to set up, and to put the answer
+    /// together.
+    pub time: Duration,
+    /// The time that it took besides to measure the members of fused regions.
+    pub measuring: Duration,
 }
 
 impl RunLog {
     /// The entry of a step.
     pub fn entry(&self, step: StepId) -> Option<&LogEntry> {
-        self.entries.get(millstream_base::id::Id::index(step))
+        self.entries.get(Id::index(step))
+    }
+
+    /// The log of these entries, an entry per step.
+    pub fn of(entries: Vec<LogEntry>) -> Self {
+        Self { entries, ..Self::default() }
+    }
+
+    /// The time of all steps.
+    pub fn time_in_steps(&self) -> Duration {
+        self.entries.iter().map(|entry| entry.time).sum()
+    }
+
+    /// Adds the runs of another evaluation of the plan.
+    pub fn add(&mut self, other: Self) {
+        self.time += other.time;
+        self.measuring += other.measuring;
+        if self.entries.is_empty() {
+            self.entries = other.entries;
+            return;
+        }
+        for (entry, other) in self.entries.iter_mut().zip(other.entries) {
+            entry.add(other);
+        }
     }
 
     /// Number of runs of all steps.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::NodePath;
 use millstream_base::id::{Arena, Id};
+use rustc_hash::FxHashSet;
 
 millstream_base::define_id!(PathId, "p", "The place of a node in the authored document.");
 
@@ -11,6 +12,8 @@ millstream_base::define_id!(PathId, "p", "The place of a node in the authored do
 #[derive(Clone, Debug)]
 pub struct Paths {
     entries: Arena<PathId, Entry>,
+    /// The groups whose nodes are one entry of the memo.
+    whole: FxHashSet<PathId>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ impl Paths {
     /// The paths of a graph without nodes: only the root.
     pub fn new() -> Self {
         let root = Entry { parent: PathId::from_index(0), name: "".into() };
-        Self { entries: std::iter::once(root).collect() }
+        Self { entries: std::iter::once(root).collect(), whole: FxHashSet::default() }
     }
 
     /// The path of the document itself, which is empty.
@@ -67,6 +70,24 @@ impl Paths {
         }
         names.reverse();
         NodePath::new(names.join("/"))
+    }
+
+    /// Says that the nodes of the group at this path are one entry of the memo.
+    pub fn mark_whole(&mut self, group: PathId) {
+        self.whole.insert(group);
+    }
+
+    /// The outermost of the groups around a node whose nodes are one entry of the memo.
+    pub fn whole_around(&self, node: PathId) -> Option<PathId> {
+        if self.whole.is_empty() {
+            return None;
+        }
+        let (mut at, mut found) = (node, None);
+        while at != Self::root() {
+            at = self.entries[at].parent;
+            found = Some(at).filter(|at| self.whole.contains(at)).or(found);
+        }
+        found
     }
 
     /// The last name of the path.

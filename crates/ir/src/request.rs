@@ -10,17 +10,19 @@ mod given;
 mod named;
 mod ticks;
 
+use std::time::{Duration, Instant};
+
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{Budget, Column, Feature, Limits, Mask, Type, Value};
-use millstream_node::Data;
 use millstream_node::convert::convert_value;
+use millstream_node::{Data, Kernel};
 
 use crate::element_states::Tables;
 use crate::graph::{GraphInput, InputId};
 use crate::hidden::is_state;
-use crate::plan::{Plan, StepOp};
+use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
 use crate::trace::{path_text, paths_of, trace_need};
 use named::Named;
@@ -122,6 +124,26 @@ pub struct Bound {
     pub count: Option<usize>,
     /// The elements asked for, if they are some of the index axis.
     pub elements: Option<Mask>,
+    /// How long it took to make the numbers of the elements, if they are needed.
+    pub numbering: Duration,
+}
+
+impl Bound {
+    /// The step that reads the numbers of the elements, if they were made, and how long that took.
+    pub(crate) fn time_of_index(&self, plan: &Plan) -> Option<(StepId, Duration)> {
+        if self.numbering.is_zero() {
+            return None;
+        }
+        let reads = |step: &Step| match step.op {
+            StepOp::Call(id) => matches!(
+                &plan.instances[id].kernel,
+                Kernel::Read { feature: Feature::Index, level: 0, aspect: Aspect::Value }
+            ),
+            StepOp::Const(_) | StepOp::Input(_) => false,
+        };
+        let (step, _) = plan.steps.iter().find(|(_, step)| reads(step))?;
+        Some((step, self.numbering))
+    }
 }
 
 impl Request {
@@ -227,7 +249,8 @@ impl Request {
     /// Every mismatch between request and plan.
     pub fn bind(&self, plan: &Plan) -> Result<Bound, Vec<RequestError>> {
         let bytes = self.limits.bytes;
-        let mut binding = Binding { plan, errors: Vec::new(), extents: [None, None], bytes };
+        let (errors, extents, numbering) = (Vec::new(), [None, None], Duration::ZERO);
+        let mut binding = Binding { plan, errors, extents, bytes, numbering };
         if let Some(n) = self.count {
             binding.extents[1] = Some((n, "the count".into()));
         }
@@ -256,7 +279,8 @@ impl Request {
         }
         let elements = binding.elements(self.elements.as_ref());
         if binding.errors.is_empty() {
-            Ok(Bound { outputs, optional, inputs, features, times, count, elements })
+            let numbering = binding.numbering;
+            Ok(Bound { outputs, optional, inputs, features, times, count, elements, numbering })
         } else {
             Err(binding.errors)
         }
@@ -285,6 +309,8 @@ struct Binding<'p> {
     extents: [Option<(usize, String)>; 2],
     /// The maximal size of a column in bytes.
     bytes: usize,
+    /// See [`Bound::numbering`].
+    numbering: Duration,
 }
 
 impl Binding<'_> {
@@ -466,7 +492,9 @@ impl Binding<'_> {
         if is_too_large {
             self.errors.push(RequestError::TooManyBytes { bytes, limit: self.bytes });
         }
+        let started = Instant::now();
         let data = Data::Many((0..n).collect());
+        self.numbering += started.elapsed();
         Some(BoundData { data, axis: Some(RequestAxis::Index) })
     }
 }

@@ -2,6 +2,7 @@
 //! progress may have cancelled it.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,11 @@ impl<'r> Watch<'r> {
         cancel.is_some() || deadline.is_some() || self.is_over.is_some() || self.reports.is_some()
     }
 
+    /// The flag that ends the evaluation once it is true.
+    pub fn flag(&self) -> Option<&AtomicBool> {
+        self.budget.cancel.as_deref()
+    }
+
     /// Why the answer is not wanted any more, if so. Reports the progress if that is due.
     pub fn ended(&self, done: Done) -> Option<EvalError> {
         if let Some(error) = self.ended.get() {
@@ -82,6 +88,11 @@ impl<'r> Watch<'r> {
     /// Ends the evaluation, if it has not ended, and returns the reason why it has.
     pub fn end(&self, error: EvalError) -> EvalError {
         self.ended.get_or_init(|| error).clone()
+    }
+
+    /// The reason why the evaluation has ended, if that was found.
+    pub fn known_end(&self) -> Option<EvalError> {
+        self.ended.get().cloned()
     }
 
     /// The reason why the evaluation has ended, if it has.

@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic};
@@ -184,6 +185,7 @@ pub struct Call<'a> {
     outputs: &'a mut [Output],
     threads: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    flag: Option<&'a AtomicBool>,
 }
 
 /// One output of a call.
@@ -206,12 +208,18 @@ impl<'a> Call<'a> {
         inputs: &'a mut [Argument<'a>],
         outputs: &'a mut [Output],
     ) -> Self {
-        Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None }
+        Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None, flag: None }
     }
 
     /// Sets the maximal number of threads, and the test whether the call is cancelled.
     pub fn with_crew(self, threads: usize, is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { threads: threads.max(1), is_over: Some(is_over), ..self }
+    }
+
+    /// The same with a flag that is raised where somebody cancels the call; then it is over too.
+    #[must_use]
+    pub fn with_flag(self, flag: Option<&'a AtomicBool>) -> Self {
+        Self { flag, ..self }
     }
 
     /// The maximal number of threads for the call.
@@ -227,7 +235,7 @@ impl<'a> Call<'a> {
 
     /// A counter of work that tests for cancellation at regular intervals.
     pub fn pace(&self) -> Pace<'a> {
-        Pace::new(self.is_over)
+        Pace::new(self.is_over, self.flag)
     }
 
     /// The elements to compute.
@@ -365,12 +373,12 @@ pub fn fill<T: ValueType>(
     out.clear();
     if mask.as_range() == Some(0..extent) {
         out.reserve_exact(extent);
-        return pace.batches(extent, |stretch| out.extend(stretch.map(&mut element)));
+        return pace.one_by_one(extent, |i| out.push(element(i)));
     }
     out.resize(extent, T::default_value());
     let mut indices = mask.iter();
-    pace.batches(mask.len(), |stretch| {
-        indices.by_ref().take(stretch.len()).for_each(|i| out[i] = element(i));
+    pace.one_by_one(mask.len(), |_| {
+        indices.by_ref().take(1).for_each(|i| out[i] = element(i));
     })
 }
 

@@ -8,6 +8,7 @@ pub mod element_state;
 pub mod explicit;
 mod failure;
 pub mod function;
+pub mod group;
 mod implicit;
 pub mod node_def;
 pub mod pace;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -9,21 +10,27 @@ use crate::failure::Failure;
 /// Units of work, of some nanoseconds each, between two tests.
 const UNITS: usize = 1 << 13;
 
-/// The intended duration of a batch of work of unknown cost, and its maximal number of items.
+/// The intended duration of a batch of work of unknown cost, and its maximal number of items: items
+/// may become slow at any time, and of a batch none is left out.
 const STRETCH: Duration = Duration::from_micros(50);
-const MAX_STRETCH: usize = 1 << 16;
+const MAX_STRETCH: usize = 1 << 10;
 
 /// Counts work, and tests at intervals whether the call is cancelled; see
 /// [`Call::pace`](crate::Call::pace).
 #[derive(Clone)]
 pub struct Pace<'a> {
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Whether somebody cancels; to look at it costs next to nothing.
+    flag: Option<&'a AtomicBool>,
     left: usize,
 }
 
 impl<'a> Pace<'a> {
-    pub(crate) fn new(is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
-        Self { is_over, left: UNITS }
+    pub(crate) fn new(
+        is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+        flag: Option<&'a AtomicBool>,
+    ) -> Self {
+        Self { is_over, flag, left: UNITS }
     }
 
     /// Counts work that was done or is about to be, in units of some nanoseconds such as items
@@ -73,27 +80,49 @@ impl<'a> Pace<'a> {
         Ok(())
     }
 
-    /// Processes items of unknown cost in batches, and adapts the size of batches to the time they
-    /// take.
+    /// Processes items of unknown cost. Between any two of them it looks whether somebody cancels;
+    /// for other ends of the call, such as a deadline, it looks after batches, whose size follows the
+    /// time that the last one took.
     ///
     /// # Errors
     /// As [`work`](Self::work).
-    pub fn batches(
+    #[inline]
+    pub fn one_by_one(
         &mut self,
         n_items: usize,
-        mut each: impl FnMut(Range<usize>),
+        mut each: impl FnMut(usize),
     ) -> Result<(), Failure> {
-        let (mut at, mut length) = (0, 64);
+        let flag = self.flag;
+        self.batches(n_items, |pace, stretch| {
+            for i in stretch {
+                each(i);
+                if flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                    pace.look()?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Processes items in batches. The first is one item; from then on the size of batches follows
+    /// the time that the last one took.
+    fn batches(
+        &mut self,
+        n_items: usize,
+        mut each: impl FnMut(&mut Self, Range<usize>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut at, mut length) = (0, 1);
         while at < n_items {
             let stretch = at..n_items.min(at + length);
             at = stretch.end;
             let begin = Instant::now();
-            each(stretch);
+            each(self, stretch)?;
             let took = begin.elapsed();
-            if took < STRETCH / 2 {
-                length = (2 * length).min(MAX_STRETCH);
-            } else if took > 2 * STRETCH {
-                length = (length / 2).max(1);
+            if took < STRETCH / 4 {
+                length = (4 * length).min(MAX_STRETCH);
+            } else if took > STRETCH {
+                let fitting = length as f64 * (STRETCH.as_secs_f64() / took.as_secs_f64());
+                length = (fitting as usize).max(1);
             }
             if at < n_items {
                 self.look()?;
@@ -112,7 +141,7 @@ impl fmt::Debug for Pace<'_> {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::{Pace, UNITS};
 
@@ -120,7 +149,7 @@ mod tests {
     fn tests_are_as_far_apart_as_the_work_is_long() {
         let looks = AtomicUsize::new(0);
         let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
-        let mut pace = Pace::new(Some(&is_over));
+        let mut pace = Pace::new(Some(&is_over), None);
         let done = Cell::new(0);
         let ended = pace.over(0..10 * UNITS, 1, |_| {
             done.set(done.get() + 1);
@@ -135,29 +164,47 @@ mod tests {
     #[test]
     fn batches_cover_all_and_end_soon() {
         let mut at = 0;
-        let mut pace = Pace::new(None);
-        pace.batches(1_000_003, |stretch| {
+        let mut pace = Pace::new(None, None);
+        pace.batches(1_000_003, |_, stretch| {
             assert_eq!(stretch.start, at);
             at = stretch.end;
+            Ok(())
         })
         .expect("nobody cancels it");
         assert_eq!(at, 1_000_003);
         let (looks, n) = (AtomicUsize::new(0), Cell::new(0));
         let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 2;
-        let mut pace = Pace::new(Some(&is_over));
-        let slow = |stretch: std::ops::Range<usize>| {
-            for _ in stretch {
-                n.set(n.get() + 1);
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
+        let mut pace = Pace::new(Some(&is_over), None);
+        let slow = |_| {
+            n.set(n.get() + 1);
+            std::thread::sleep(std::time::Duration::from_millis(1));
         };
-        assert!(pace.batches(1_000_000, slow).is_err());
-        assert_eq!(n.get(), 64 + 32 + 16);
+        assert!(pace.one_by_one(1_000_000, slow).is_err());
+        assert_eq!(n.get(), 3, "slow items are done one at a time");
+    }
+
+    #[test]
+    fn a_flag_ends_the_work_between_two_items() {
+        let (flag, n) = (AtomicBool::new(false), Cell::new(0));
+        let is_over = || flag.load(Ordering::Relaxed);
+        // Many quick items make for large batches.
+        let raises = |i| {
+            n.set(n.get() + 1);
+            flag.store(i == 5000, Ordering::Relaxed);
+        };
+        assert!(Pace::new(Some(&is_over), Some(&flag)).one_by_one(1_000_000, raises).is_err());
+        assert_eq!(n.get(), 5001);
+        // Somebody who takes it back in time cancels nothing.
+        let (flag, done) = (AtomicBool::new(true), Cell::new(0));
+        let is_over = || false;
+        let counts = |_| done.set(done.get() + 1);
+        Pace::new(Some(&is_over), Some(&flag)).one_by_one(100, counts).expect("it is not over");
+        assert_eq!(done.get(), 100);
     }
 
     #[test]
     fn work_continues_if_nobody_cancels_it() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, None);
         pace.over(0..10 * UNITS, UNITS, |_| Ok(())).expect("nobody cancels it");
     }
 }

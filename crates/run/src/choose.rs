@@ -8,14 +8,14 @@ mod table;
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, Request};
 
 use crate::costs::{Forecast, Size};
-use crate::trials::{Key, Trials, n_cells};
+use crate::trials::{self, Key, Trials, n_cells};
 use crate::walk;
 pub use table::{AnyEvaluator, EVALUATORS, EvaluatorRow};
 
@@ -37,7 +37,23 @@ pub struct Auto {
     choices: Vec<Choice>,
     /// The choice that was evaluated last.
     last: usize,
+    settled: Option<Settled>,
 }
+
+/// A choice that stands for the next evaluations, so that short ones are not made longer by looking
+/// at the clock and at what is known of the plan.
+struct Settled {
+    /// The address of the plan. Another plan at the same place is evaluated as well, if perhaps not
+    /// in the best way.
+    plan: usize,
+    key: Key,
+    way: usize,
+    n_left: u32,
+}
+
+/// Evaluations that take less are timed once in so many.
+const SHORT: Duration = Duration::from_micros(50);
+const UNTIMED: u32 = 15;
 
 /// An evaluator that can be chosen.
 struct Choice {
@@ -68,7 +84,7 @@ impl Auto {
             let forecast = row.forecast?;
             Some(Choice { forecast, evaluator: (row.new)(threads) })
         });
-        Self { threads, choices: choices.collect(), last: 0 }
+        Self { threads, choices: choices.collect(), last: 0, settled: None }
     }
 
     /// Uses at most so many threads.
@@ -83,7 +99,8 @@ impl Auto {
     /// If the request does not fit the plan.
     pub fn would_choose(&self, plan: &Plan, request: &Request) -> Result<&'static str, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        Ok(self.choices[self.choose(plan, &bound, &Key::of(&bound))].evaluator.name())
+        let choice = self.choose(plan, &bound, &Key::of(&bound));
+        Ok(self.choices[choice.way].evaluator.name())
     }
 
     /// The times that the evaluators took for a plan.
@@ -91,7 +108,7 @@ impl Auto {
         plan.notes.get_or_make(Trials::default)
     }
 
-    fn choose(&self, plan: &Plan, bound: &Bound, key: &Key) -> usize {
+    fn choose(&self, plan: &Plan, bound: &Bound, key: &Key) -> trials::Choice {
         let trials = Self::trials(plan);
         let (size, cells) = (Size::of(plan), n_cells(bound) as f64);
         let threads = self.threads.get() as f64;
@@ -110,18 +127,34 @@ impl Evaluator for Auto {
         "auto"
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
         if walk::is_required(plan) {
-            return walk::evaluate(plan, request, &bound);
+            return walk::evaluate(plan, request, bound);
         }
-        let key = Key::of(&bound);
-        let way = self.choose(plan, &bound, &key);
-        drop(bound);
+        let address = std::ptr::from_ref(plan).addr();
+        if let Some(settled) = &mut self.settled
+            && settled.n_left > 0
+            && settled.plan == address
+            && settled.key.is_of(bound)
+        {
+            settled.n_left -= 1;
+            self.last = settled.way;
+            return self.choices[settled.way].evaluator.evaluate_bound(plan, request, bound);
+        }
+        let key = Key::of(bound);
+        let trials::Choice { way, is_settled } = self.choose(plan, bound, &key);
         let started = Instant::now();
-        let answer = self.choices[way].evaluator.evaluate(plan, request)?;
-        Self::trials(plan).note(&key, way, started.elapsed());
+        let answer = self.choices[way].evaluator.evaluate_bound(plan, request, bound)?;
+        let took = started.elapsed();
+        Self::trials(plan).note(&key, way, took);
         self.last = way;
+        let stays = is_settled && took < SHORT;
+        self.settled = stays.then_some(Settled { plan: address, key, way, n_left: UNTIMED });
         Ok(answer)
     }
 

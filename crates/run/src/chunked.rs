@@ -22,7 +22,6 @@ use millstream_base::id::Id;
 use millstream_base::{Column, Type};
 use millstream_ir::answer::{
     Answer, EvalError, Evaluator, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
-    SkipReason,
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, StepId, StepOp};
@@ -32,10 +31,10 @@ use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::buffers::Buffers;
-use crate::costs::{Forecast, columns};
+use crate::costs::{Forecast, Size, columns};
 use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
-use crate::stages::{At, Axes, Origin, Stages, column_of, key, n_cells};
+use crate::stages::{At, Axes, Origin, StageClock, Stages, Tools, column_of, key, n_cells};
 use crate::walk::{self, Walk};
 use region::Fusing;
 
@@ -188,10 +187,9 @@ impl Chunked {
     }
 
     /// The stages for a request, if it can be answered with them.
-    fn stages(&self, plan: &Plan, bound: &Bound, request: &Request) -> Option<Arc<Stages>> {
-        // Times are told by step, and outputs without cells go through the walk.
+    fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
+        // Outputs without cells go through the walk.
         let apart = self.without_stages
-            || request.log == LogDetail::Times
             || bound.times == Some(0)
             || bound.count == Some(0)
             || bound.elements.is_some();
@@ -204,15 +202,19 @@ impl Evaluator for Chunked {
         "chunked"
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
         if walk::is_required(plan) {
-            return walk::evaluate(plan, request, &bound);
+            return walk::evaluate(plan, request, bound);
         }
         let mut workspace = self.workspace();
-        let answer = match self.stages(plan, &bound, request) {
-            Some(stages) => by_stages(plan, request, &bound, &stages, &mut workspace),
-            None => by_regions(plan, request, &bound, !self.without_unrolling, &mut workspace),
+        let answer = match self.stages(plan, bound) {
+            Some(stages) => by_stages(plan, request, bound, &stages, &mut workspace),
+            None => by_regions(plan, request, bound, !self.without_unrolling, &mut workspace),
         };
         self.workspace = Some(workspace);
         answer
@@ -253,9 +255,12 @@ fn by_regions(
 /// The time that it takes: regions are looked for again in each evaluation, forms are made once.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, threads| {
-        let instructions = size.instructions + 2.0 * size.choices;
-        let fused = columns(cells) * instructions * 0.15 / threads;
-        300.0 + size.calls * 50.0 + fused + size.functions(cells)
+        // A choice is a selection among lanes.
+        let fused = size.forms(cells) + columns(cells) * (0.2 + 0.1 * size.choices);
+        // The loops that are written out make no lists.
+        let others = (size.others - 2.0 * size.loops).max(0.0);
+        let functions = Size { others, ..size }.functions(cells);
+        300.0 + size.calls * 50.0 + (fused + functions) / threads
     },
     make: |size| 5_000.0 + size.instructions * 400.0,
 };
@@ -295,11 +300,17 @@ fn by_stages(
     }
     let Workspace { crew, buffers, given: columns, values } = workspace;
     given(stages, bound, columns);
-    let ran = stages.run(extents, columns, values, None, (crew, buffers), Some(&watch));
+    let mut clock = StageClock::of(request);
+    let tools = Tools { crew, buffers, clock: clock.as_mut() };
+    let ran = stages.run(extents, columns, values, None, tools, Some(&watch));
     if let Some(error) = watch.ended(ran) {
         columns.clear();
         values.clear();
         return Err(error);
+    }
+    let mut log = log(plan, request, stages, extents);
+    if let Some(clock) = clock {
+        clock.tell(&mut log, (plan, stages), extents, columns, values);
     }
     let mut outputs = Vec::with_capacity(stages.outputs.len());
     for (position, (at, item)) in bound.outputs.iter().zip(&stages.outputs) {
@@ -331,7 +342,6 @@ fn by_stages(
             buffers.give(column);
         }
     }
-    let log = log(plan, request, stages, extents);
     Ok(Answer {
         outputs,
         failures: Vec::new(),
@@ -356,10 +366,9 @@ fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> 
         runs,
         elements: elements as u64,
         bytes: bytes as u64,
-        time: std::time::Duration::ZERO,
+        ..LogEntry::NOT_NEEDED
     };
-    let not_needed = entry(Fate::Skipped(SkipReason::NotNeeded), 0, 0, 0);
-    let mut entries = vec![not_needed; plan.steps.len()];
+    let mut entries = vec![LogEntry::NOT_NEEDED; plan.steps.len()];
     let ran = Fate::Ran(RunReason::First);
     for (step, k) in &stages.reads {
         let n = n_cells(stages.given[*k as usize].1.axes, extents);
@@ -375,5 +384,5 @@ fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> 
             entries[member.step.index()].bytes += (n * Type::size(output.ty)) as u64;
         }
     }
-    RunLog { entries }
+    RunLog::of(entries)
 }

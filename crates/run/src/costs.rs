@@ -85,14 +85,17 @@ impl Costs {
 pub(crate) struct Size {
     /// The number of calls.
     pub(crate) calls: f64,
-    /// The instructions of all forms.
+    /// The instructions of all forms, and the work of them for an element (`Form::cost`).
     pub(crate) instructions: f64,
+    pub(crate) work: f64,
+    /// The number of loops that run as one with the step that folds their lists.
+    pub(crate) loops: f64,
     /// The number of choices among lanes.
     pub(crate) choices: f64,
     /// The number of other calls.
     pub(crate) others: f64,
     /// The nanoseconds of an element that the node types of functions state.
-    stated: f64,
+    pub(crate) stated: f64,
 }
 
 impl Size {
@@ -102,14 +105,18 @@ impl Size {
     }
 
     fn new(plan: &Plan) -> Self {
-        let mut size =
-            Self { calls: 0.0, instructions: 0.0, choices: 0.0, others: 0.0, stated: 0.0 };
+        let loops = plan.loops.len() as f64;
+        let (calls, instructions, work, choices, others) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut size = Self { calls, instructions, work, loops, choices, others, stated: 0.0 };
         for step in plan.steps.as_slice() {
             let StepOp::Call(id) = step.op else { continue };
             size.calls += 1.0;
             let instance = &plan.instances[id];
             match &instance.kernel {
-                Kernel::Form(form) => size.instructions += form.insts.len() as f64,
+                Kernel::Form(form) => {
+                    size.instructions += form.insts.len() as f64;
+                    size.work += form.cost() as f64;
+                }
                 Kernel::Choose if instance.is_lane_choice() => size.choices += 1.0,
                 Kernel::Function(_)
                 | Kernel::Read { .. }
@@ -133,9 +140,16 @@ impl Size {
     /// each column.
     pub(crate) fn step_by_step(self, cells: f64) -> f64 {
         let forms = self.calls - self.others - self.choices;
+        // Columns that the caches do not hold are mostly in memory that is new.
+        let each = if cells > FAR { 3.0 } else { 0.9 };
         // The cells of each arm are told apart and gathered.
-        let apart = columns(cells) * (forms * 0.6 + self.choices * 25.0);
-        self.calls * 35.0 + apart + self.functions(cells)
+        let apart = columns(cells) * (forms * each + self.choices * 25.0);
+        self.calls * 35.0 + apart + self.forms(cells) + self.functions(cells)
+    }
+
+    /// Nanoseconds of the work of all forms.
+    pub(crate) fn forms(self, cells: f64) -> f64 {
+        columns(cells) * self.work * WORK
     }
 
     /// Whether steps do more than forms on single values.
@@ -143,6 +157,12 @@ impl Size {
         columns(cells) > 0.0 || self.others > 0.0
     }
 }
+
+/// Columns of more elements are not expected in the caches.
+const FAR: f64 = 65536.0;
+
+/// Nanoseconds of one unit of work.
+const WORK: f64 = 0.02;
 
 /// The elements of a column; none where results are single values.
 pub(crate) fn columns(cells: f64) -> f64 {

@@ -160,6 +160,29 @@ pub(crate) fn unroll(plan: &Plan, folded: &Loop, n_rounds: usize) -> Fused {
     }
 }
 
+/// Writes the step that folds the list of a loop into one form over the items.
+///
+/// # Panics
+/// If the step does not fold lists.
+pub(crate) fn fold_alone(plan: &Plan, folded: &Loop, n_rounds: usize) -> Fused {
+    let b = FormBuilder::new();
+    let fusion = Fusion { plan, b: &b, known: FxHashMap::default(), inputs: Vec::new() };
+    let item = fusion.instance(folded.item.step).outputs[folded.item.output as usize].ty;
+    let (lane, n) = item.lanes().expect("items of a folded loop are made of lanes");
+    let new_item = |_| (0..n).map(|_| b.param(lane)).collect::<Vec<_>>();
+    let items: Vec<Vec<Val<'_>>> = (0..n_rounds).map(new_item).collect();
+    let instance = fusion.instance(folded.fold);
+    let Kernel::Function(function) = &instance.kernel else { panic!("a function folds") };
+    let results = function.unrolled(&items).expect("lists of such items are folded");
+    let ty = instance.outputs[0].ty;
+    Fused {
+        form: b.finish(&results).simplify(),
+        inputs: vec![folded.item; n_rounds],
+        outputs: vec![FusedOutput { member: 0, output: 0, ty }],
+        first_results: vec![0, results.len()],
+    }
+}
+
 type Lanes<'b> = SmallVec<[Val<'b>; 4]>;
 
 /// The lanes of the arm that the first of `args` picks among the others: false the first, true the

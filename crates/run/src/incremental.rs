@@ -4,7 +4,8 @@
 //! Two ways. A plan whose steps compute single numbers and vectors, asked for without axes, becomes a live
 //! graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to the
 //! outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if the
-//! memo has no result that was made of the same operands (`memo`).
+//! memo has no result that was made of the same operands (`memo`). Many cheap steps are looked up at
+//! once (`chunks`).
 //!
 //! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when
 //! changes travel; it then holds single values of any type, and plans that cannot be one are
@@ -13,6 +14,7 @@
 //! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those
 //! of their last run, and for which no older result is kept.
 
+mod chunks;
 mod failed;
 mod memo;
 mod memoized;
@@ -25,12 +27,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
-use millstream_ir::plan::Plan;
+use millstream_ir::plan::{Plan, StepId};
 use millstream_ir::request::{Bound, Request};
 
 use rustc_hash::FxHashMap;
 
 use crate::live::{NotNumbers, Propagation};
+use chunks::Chunks;
 pub use memo::Equality;
 use memo::Memo;
 use singles::Singles;
@@ -44,6 +47,7 @@ pub struct Incremental {
     budget: usize,
     equality: FxHashMap<Type, Equality>,
     way: Way,
+    least_chunk: usize,
 }
 
 /// Tells plans apart, also from those that are gone.
@@ -85,6 +89,12 @@ enum Live {
     Graph(Box<Singles>),
 }
 
+/// The steps of a plan that are one entry of the memo each, where the plan is walked: the last gives
+/// the result, the others lead to it alone.
+pub fn chunks(plan: &Plan) -> Vec<Vec<StepId>> {
+    Chunks::of(plan, chunks::LEAST).members().map(<[StepId]>::to_vec).collect()
+}
+
 /// Values of so many plans are kept.
 const PLANS: usize = 4;
 
@@ -100,7 +110,9 @@ impl Default for Incremental {
 impl Incremental {
     /// One that has kept nothing yet.
     pub fn new() -> Self {
-        Self { plans: Vec::new(), budget: BUDGET, equality: FxHashMap::default(), way: Way::Any }
+        let equality = FxHashMap::default();
+        let least_chunk = chunks::LEAST;
+        Self { plans: Vec::new(), budget: BUDGET, equality, way: Way::Any, least_chunk }
     }
 
     /// Results that are not in use may hold this many bytes.
@@ -121,6 +133,13 @@ impl Incremental {
     #[must_use]
     pub fn without_live_graph(self) -> Self {
         Self { way: Way::Walk, ..self }
+    }
+
+    /// Looks up at least so many cheap steps at once; `usize::MAX` looks up each. Answers do not
+    /// depend on it.
+    #[must_use]
+    pub fn chunks_from(self, n_steps: usize) -> Self {
+        Self { least_chunk: n_steps, ..self }
     }
 
     /// Plans become live graphs in which changes travel in this form; in the mixed form the first
@@ -189,12 +208,17 @@ impl Evaluator for Incremental {
         }
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        self.with_values(plan, request, |this, values, bound| {
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
+        self.with_values(plan, |this, values| {
             if let Some(singles) = this.singles(values, plan, bound)? {
                 return singles.answer(plan, request, bound);
             }
-            let new = || Memo::new(plan, this.budget, this.equality.clone());
+            let new = || Memo::new(plan, this.budget, this.equality.clone(), this.least_chunk);
             let memo = values.memo.get_or_insert_with(new);
             memoized::evaluate(plan, request, bound, memo)
         })
@@ -208,11 +232,10 @@ impl Evaluator for Incremental {
     /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation,
     /// if this request wants a log.
     fn commit(&mut self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
-        self.with_values(plan, request, |this, values, bound| {
-            match this.singles(values, plan, bound)? {
-                Some(singles) => singles.commit(plan, request, bound),
-                None => Ok(()),
-            }
+        let bound = &request.bind(plan).map_err(EvalError::Request)?;
+        self.with_values(plan, |this, values| match this.singles(values, plan, bound)? {
+            Some(singles) => singles.commit(plan, request, bound),
+            None => Ok(()),
         })
     }
 }
@@ -222,10 +245,8 @@ impl Incremental {
     fn with_values<T>(
         &mut self,
         plan: &Plan,
-        request: &Request,
-        f: impl FnOnce(&Self, &mut Values, &Bound) -> Result<T, EvalError>,
+        f: impl FnOnce(&Self, &mut Values) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
         let token = PlanToken::of(plan);
         let at = self.plans.iter().position(|(known, _)| *known == token);
         // Taken out, so that no result in part is kept if a kernel panics.
@@ -239,7 +260,7 @@ impl Incremental {
                 Values { memo, live: Live::Unknown }
             }
         };
-        let done = f(self, &mut values, &bound);
+        let done = f(self, &mut values);
         self.plans.insert(0, (token, values));
         self.plans.truncate(PLANS);
         done

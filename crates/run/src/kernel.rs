@@ -1,5 +1,7 @@
 //! Kernels on columns: a form over a mask, and a call of a function.
 
+use std::sync::atomic::AtomicBool;
+
 use millstream_base::{Column, Limits, Mask};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
@@ -8,6 +10,7 @@ use millstream_node::{Argument, Call, Data, Failure, Function};
 
 use crate::lanes::{lane_slice, lane_slice_mut};
 use crate::shape::CellMap;
+use crate::spread::{piece_of, pieces};
 
 /// Working memory of kernels, kept between runs.
 #[derive(Debug, Default)]
@@ -24,14 +27,15 @@ pub(crate) struct Operand<'d> {
 
 impl Scratch {
     /// Computes the masked cells of the outputs; those that are `None` are not computed. An output
-    /// column has an entry per cell and is written in place.
+    /// column has an entry per cell and is written in place. Between pieces `is_over` is asked whether
+    /// they are not wanted any more.
     pub(crate) fn form(
         &mut self,
         form: &Form,
         operands: &[Operand<'_>],
-        types: &[OutputSlot],
-        outputs: &mut [Option<&mut Column>],
+        (types, outputs): (&[OutputSlot], &mut [Option<&mut Column>]),
         mask: &Mask,
+        is_over: &dyn Fn() -> bool,
     ) {
         // A single value is handed over as a column of one entry.
         let columns: Vec<(Column, bool)> = operands
@@ -62,22 +66,28 @@ impl Scratch {
             }
             first += width;
         }
-        run_columns(form, &inputs, &mut results, mask, &mut self.columns);
+        for (i, part) in pieces(mask, piece_of(form)).enumerate() {
+            if i > 0 && is_over() {
+                return;
+            }
+            run_columns(form, &inputs, &mut results, &part, &mut self.columns);
+        }
     }
 }
+
+/// The number of threads that a call may use, whether it is over, and the flag that cancels it.
+pub(crate) type Crew<'c> = (usize, &'c (dyn Fn() -> bool + Sync), Option<&'c AtomicBool>);
 
 /// Calls a function of a node type; a panic in it becomes a failure of the node.
 pub(crate) fn call<'c>(
     function: &dyn Function,
     (mask, extent): (&'c Mask, usize),
     limits: &'c Limits,
-    crew: Option<(usize, &'c (dyn Fn() -> bool + Sync))>,
+    (threads, is_over, flag): Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
 ) -> Result<(), Failure> {
-    let mut call = Call::new(mask, extent, limits, arguments, outputs);
-    if let Some((threads, is_over)) = crew {
-        call = call.with_crew(threads, is_over);
-    }
+    let call = Call::new(mask, extent, limits, arguments, outputs);
+    let mut call = call.with_crew(threads, is_over).with_flag(flag);
     catch_failure(|| function.call(&mut call))?
 }

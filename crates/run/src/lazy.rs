@@ -5,6 +5,7 @@
 //! call proceeds is told in `walk`.
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
+use millstream_ir::request::Bound;
 use millstream_ir::{Plan, Request};
 
 use crate::costs::{Forecast, Size};
@@ -19,9 +20,13 @@ impl Evaluator for Lazy {
         "lazy"
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
-        walk::evaluate(plan, request, &bound)
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
+        walk::evaluate(plan, request, bound)
     }
 }
 

@@ -146,13 +146,17 @@ impl Evaluator for List {
         if self.threads.is_some() { "parallel" } else { "list" }
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        let bound = request.bind(plan).map_err(EvalError::Request)?;
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
         // For outputs without cells hardly anything runs, and for some elements less than what is
         // listed: the plain walk asks only for that.
         let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
         if has_no_cells || bound.elements.is_some() || walk::is_required(plan) {
-            return walk::evaluate(plan, request, &bound);
+            return walk::evaluate(plan, request, bound);
         }
         let lists = Lists::of(plan);
         let listing = lists.listing(plan, &bound.outputs);
@@ -162,9 +166,9 @@ impl Evaluator for List {
             is_single && request.log != LogDetail::Times && !self.without_registers;
         if let Some(flat) = listing.flat.as_ref().filter(|_| over_registers) {
             let registers = self.registers(&listing, flat);
-            return flat.evaluate(plan, &listing.blocks, request, &bound, registers);
+            return flat.evaluate(plan, &listing.blocks, request, bound, registers);
         }
-        self.evaluate_blocks(plan, request, &bound, (lists, &listing.blocks))
+        self.evaluate_blocks(plan, request, bound, (lists, &listing.blocks))
     }
 
     fn n_threads(&self) -> usize {
@@ -210,7 +214,7 @@ impl List {
             return with_jobs(plan, request, bound, (blocks, workers), &mut self.buffers);
         }
         let key = Key::of(bound);
-        let way = lists.trials.choose(&key, &[1.0, 1.0]);
+        let way = lists.trials.choose(&key, &[1.0, 1.0]).way;
         let started = Instant::now();
         let answer = if way == ALONE {
             alone()
@@ -253,7 +257,8 @@ pub(crate) const FORECAST_ON_THREADS: Forecast = Forecast {
     run: |size, cells, threads| {
         let is_more = size.is_more_than_numbers(cells);
         let apart = 0.95 * size.step_by_step(cells) / (1.0 + 0.5 * (threads - 1.0));
-        if is_more { 1000.0 + apart } else { f64::INFINITY }
+        // On one thread it is the list.
+        if is_more && threads > 1.0 { 1000.0 + apart } else { f64::INFINITY }
     },
     make: listing,
 };

@@ -64,7 +64,7 @@ mod within;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use millstream_base::Lane;
 use millstream_base::pages::reserve_in_huge_pages;
@@ -165,7 +165,14 @@ pub struct LiveGraph {
     /// Earlier results of calls.
     recall: Recall,
     /// How long nodes ran since the journal was started, if that is recorded.
-    times: Option<FxHashMap<u32, Duration>>,
+    times: Option<Times>,
+}
+
+/// The time of waves, told by node.
+struct Times {
+    by_node: FxHashMap<u32, Duration>,
+    /// The end of the last run, or the start of the wave.
+    last: Instant,
 }
 
 /// An operation, the lane of its operands and that of its result.
@@ -282,13 +289,15 @@ impl LiveGraph {
     /// Starts a new journal of the nodes that run, with how long they run if `is_timed`.
     pub fn start_journal(&mut self, is_timed: bool) {
         self.journal = Some(Vec::new());
-        self.times = is_timed.then(FxHashMap::default);
+        let new = || Times { by_node: FxHashMap::default(), last: Instant::now() };
+        self.times = is_timed.then(new);
     }
 
-    /// How long a node ran since a timed journal was started.
+    /// The share of a node in the time of waves since a timed journal was started: to find it, to run
+    /// it and to mark its users.
     pub fn time_of(&self, node: NodeNumber) -> Duration {
         let times = self.times.as_ref();
-        times.and_then(|times| times.get(&node.0)).copied().unwrap_or_default()
+        times.and_then(|times| times.by_node.get(&node.0)).copied().unwrap_or_default()
     }
 
     /// The numbers of the nodes that ran since the journal was started, in order.

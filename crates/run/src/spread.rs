@@ -15,8 +15,10 @@ use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, LaneSliceMut, 
 /// saves: starting one takes about 30 microseconds, and this much work about 160.
 const WORTH_A_THREAD: usize = 16 << 20;
 
-/// Elements between two looks at the clock.
+/// The most elements between two looks at the clock, and the most work, which takes less than a
+/// millisecond.
 const PIECE: usize = 1 << 17;
+const WORK: usize = 32 << 20;
 
 /// The threads that run a form, and the size of the pieces.
 #[derive(Debug)]
@@ -49,21 +51,19 @@ impl Crew {
         }
         if threads <= 1 {
             let scratch = &mut self.scratches[0];
-            let piece = self.piece.unwrap_or(PIECE).max(1);
-            if mask.len() <= piece {
-                return run_columns(form, inputs, &mut outputs, mask, scratch);
-            }
-            for start in (0..mask.len()).step_by(piece) {
-                if is_over(start) {
+            let piece = self.piece.unwrap_or_else(|| piece_of(form)).max(1);
+            let mut n_done = 0;
+            for part in pieces(mask, piece) {
+                if mask.len() > piece && is_over(n_done) {
                     return;
                 }
-                let part = mask.slice(start..mask.len().min(start + piece));
                 run_columns(form, inputs, &mut outputs, &part, scratch);
+                n_done += part.len();
             }
             return;
         }
         let even = mask.len().div_ceil(4 * threads).next_multiple_of(1024);
-        let piece = self.piece.unwrap_or(even.min(PIECE)).max(1);
+        let piece = self.piece.unwrap_or(even.min(piece_of(form))).max(1);
         let pieces = Mutex::new(cut(inputs, outputs, mask, piece).into_iter());
         self.scratches.resize_with(threads.max(self.scratches.len()), ColumnScratch::default);
         let (over, n_done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -88,6 +88,21 @@ impl Crew {
             work(&mut own[0]);
         });
     }
+}
+
+/// The elements of a form that run between two looks at the clock.
+pub(crate) fn piece_of(form: &Form) -> usize {
+    (WORK / form.cost().max(1)).clamp(1024, PIECE) / 1024 * 1024
+}
+
+/// The parts of a mask of so many elements each; the whole if it has no more.
+pub(crate) fn pieces(mask: &Mask, piece: usize) -> impl Iterator<Item = Mask> + '_ {
+    let (n, starts) = (mask.len(), (0..mask.len().max(1)).step_by(piece));
+    starts.map(
+        move |start| {
+            if n <= piece { mask.clone() } else { mask.slice(start..n.min(start + piece)) }
+        },
+    )
 }
 
 /// The number of threads that pays for so many elements.
@@ -211,6 +226,21 @@ mod tests {
     use super::*;
     use millstream_base::Lane;
     use millstream_form::FormBuilder;
+
+    #[test]
+    fn the_clock_is_looked_at_after_about_a_millisecond_of_work() {
+        let b = FormBuilder::new();
+        let x = b.param(Lane::F32);
+        let cheap = b.finish(&[x + 1.0]);
+        let dear = b.finish(&[(0..5000).fold(x, |x, _| x.sin())]);
+        assert_eq!(piece_of(&cheap), PIECE);
+        let of_dear = piece_of(&dear);
+        assert_eq!(of_dear, 1024);
+        let mask = Mask::full(2500);
+        let lengths = |piece| pieces(&mask, piece).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(1024), [1024, 1024, 452]);
+        assert_eq!(lengths(2500), [2500]);
+    }
 
     #[test]
     fn threads_are_for_work_that_pays_for_their_start() {

@@ -8,13 +8,16 @@
 //! asked for and the axes of inputs and features, not on the data; they are made once and kept with
 //! the plan.
 
+use std::time::Duration;
+
 use millstream_base::feature::{Aspect, Need};
 use millstream_base::id::Id;
 use millstream_base::map::Map;
 use millstream_base::{Column, Mask, Type};
 use millstream_form::{LaneInput, LaneOutput, LaneSliceMut};
+use millstream_ir::answer::{RunLog, Timing};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::request::{Bound, BoundData, LogDetail, Request, RequestAxis};
 use millstream_ir::{Done, InputId, Watch};
 use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
@@ -23,6 +26,8 @@ use smallvec::SmallVec;
 use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member, fuse, width};
 use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
+use crate::laps::Laps;
+use crate::shares::{Sample, shared};
 use crate::spread::Crew;
 
 /// More instructions than this are not fused into one form.
@@ -112,6 +117,55 @@ pub(crate) struct Stages {
     pub(crate) reads: Vec<(StepId, u32)>,
 }
 
+/// What stages run with.
+pub(crate) struct Tools<'a> {
+    pub(crate) crew: &'a mut Crew,
+    pub(crate) buffers: &'a mut Buffers,
+    /// The clock, if times are wanted.
+    pub(crate) clock: Option<&'a mut StageClock>,
+}
+
+/// The clock of stages.
+#[derive(Debug)]
+pub(crate) struct StageClock {
+    laps: Laps,
+    /// The time of each stage.
+    times: Vec<Duration>,
+}
+
+impl StageClock {
+    /// A clock, if the request wants times.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let new = || Self { laps: Laps::start(), times: Vec::new() };
+        (request.log == LogDetail::Times).then(new)
+    }
+
+    /// Adds the times of stages that ran to a log, shared among their members.
+    pub(crate) fn tell(
+        mut self,
+        log: &mut RunLog,
+        (plan, stages): (&Plan, &Stages),
+        extents: [usize; 2],
+        given: &[Column],
+        values: &[Option<Column>],
+    ) {
+        self.laps.take();
+        for (stage, time) in stages.stages.iter().zip(&self.times) {
+            if let [member] = stage.members[..] {
+                log.entries[member.step.index()].time += *time;
+                continue;
+            }
+            for (step, time) in stages.shares(plan, (stage, *time), extents, given, values) {
+                let entry = &mut log.entries[step.index()];
+                entry.time += time;
+                entry.timing = Timing::Share;
+            }
+        }
+        self.laps.measured();
+        log.measuring = self.laps.measuring;
+    }
+}
+
 /// The parts of a request that stages depend on.
 pub(crate) fn key(bound: &Bound) -> Vec<u8> {
     let mut key = Vec::with_capacity(bound.outputs.len() * 4 + bound.inputs.len() + 8);
@@ -193,10 +247,10 @@ impl Stages {
         given: &[Column],
         values: &mut Vec<Option<Column>>,
         mut sinks: Option<&mut [LaneSliceMut<'_>]>,
-        tools: (&mut Crew, &mut Buffers),
+        tools: Tools<'_>,
         watch: Option<&Watch<'_>>,
     ) -> Done {
-        let (crew, buffers) = tools;
+        let Tools { crew, buffers, mut clock } = tools;
         values.resize(self.values.len(), None);
         let mut ran = Done::default();
         for stage in &self.stages {
@@ -242,8 +296,49 @@ impl Stages {
             for (value, column) in values[range].iter_mut().zip(own) {
                 *value = column;
             }
+            if let Some(clock) = &mut clock {
+                clock.times.push(clock.laps.take());
+            }
         }
         ran
+    }
+
+    /// The times of the members of a stage that ran, as shares of its time.
+    fn shares(
+        &self,
+        plan: &Plan,
+        (stage, time): (&Stage, Duration),
+        extents: [usize; 2],
+        given: &[Column],
+        values: &[Option<Column>],
+    ) -> Vec<(StepId, Duration)> {
+        let mask = Mask::full(n_cells(stage.axes, extents));
+        let mut sample = Sample::of(plan, &mask, stage.members.len());
+        for (source, at) in stage.fused.inputs.iter().zip(&stage.inputs) {
+            let (column, axes) = self.data(*at, given, values);
+            sample.give(*source, column, map(axes, stage.axes, extents));
+        }
+        let members = stage.members.iter();
+        let weights = members.map(|member| (member.step, sample.seconds_of(*member)));
+        let weights: Vec<(StepId, f64)> = weights.collect();
+        shared(time, &weights).collect()
+    }
+
+    /// The data of an input of a stage, and its axes.
+    fn data<'a>(
+        &self,
+        at: At,
+        given: &'a [Column],
+        values: &'a [Option<Column>],
+    ) -> (&'a Column, Axes) {
+        match at {
+            At::Given(k) => (&given[k as usize], self.given[k as usize].1.axes),
+            At::Value(k) => {
+                let column = values[k as usize].as_ref();
+                (column.expect("stages come in order"), self.values[k as usize].axes)
+            }
+            At::Const(_) => unreachable!("constants are part of the fused form"),
+        }
     }
 
     fn inputs<'a>(
@@ -255,14 +350,7 @@ impl Stages {
     ) -> SmallVec<[LaneInput<'a>; 16]> {
         let mut inputs = SmallVec::new();
         for at in &stage.inputs {
-            let (column, axes) = match at {
-                At::Given(k) => (&given[*k as usize], self.given[*k as usize].1.axes),
-                At::Value(k) => {
-                    let column = values[*k as usize].as_ref();
-                    (column.expect("stages come in order"), self.values[*k as usize].axes)
-                }
-                At::Const(_) => unreachable!("constants are part of the fused form"),
-            };
+            let (column, axes) = self.data(*at, given, values);
             let (lanes, width) = lane_slice(column);
             let map = map(axes, stage.axes, extents);
             inputs.extend((0..width).map(|offset| LaneInput::Lanes {

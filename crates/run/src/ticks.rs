@@ -87,14 +87,14 @@ pub fn evaluate(
             let warm_up =
                 if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
-            add(&mut log, answer.log);
+            log.add(answer.log);
             states = next.unwrap_or(states);
         }
         let before = states.clone();
         for place in places {
             let (mut answer, next) =
                 tick_of(&mut parts, evaluator, plan, request.at_frame(frame, place), &before)?;
-            add(&mut log, std::mem::take(&mut answer.log));
+            log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next.unwrap_or_else(|| before.clone());
         }
@@ -237,21 +237,4 @@ fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
         failure
     });
     failures.collect()
-}
-
-/// Adds the runs of another evaluation to a log.
-fn add(log: &mut RunLog, other: RunLog) {
-    if log.entries.is_empty() {
-        *log = other;
-        return;
-    }
-    for (entry, other) in log.entries.iter_mut().zip(other.entries) {
-        if entry.runs == 0 {
-            entry.fate = other.fate;
-        }
-        entry.runs += other.runs;
-        entry.elements += other.elements;
-        entry.bytes += other.bytes;
-        entry.time = entry.time.saturating_add(other.time);
-    }
 }

@@ -11,11 +11,16 @@ use millstream_ir::request::Bound;
 use rustc_hash::FxHashMap;
 
 /// Each way is tried so often before its time counts: the first time it makes lists and forms that
-/// later times find.
+/// later times find. Where an evaluation takes long they do not matter.
 const TRIES: u32 = 2;
 
-/// Ways that are expected to take so many times as long as the best one are not tried.
+/// An evaluation of so many seconds takes long.
+const LONG: f64 = 1e-3;
+
+/// Ways that are expected to take so many times as long as the best one are not tried; where an
+/// evaluation takes long, those beyond the second number only now and then.
 const HOPELESS: f64 = 3.0;
+const DOUBTFUL: f64 = 1.5;
 
 /// A way that was a little slower is tried again once in so many evaluations.
 const AGAIN: u64 = 64;
@@ -30,6 +35,14 @@ impl<const N: usize> Default for Trials<N> {
     fn default() -> Self {
         Self { by_request: Mutex::default() }
     }
+}
+
+/// The way to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) way: usize,
+    /// Whether it is the best one, and all others were tried that might be.
+    pub(crate) is_settled: bool,
 }
 
 /// Requests that are alike: the same outputs for about as many cells.
@@ -57,9 +70,18 @@ struct Seen {
 
 impl Key {
     pub(crate) fn of(bound: &Bound) -> Self {
-        let magnitude = usize::BITS - n_cells(bound).leading_zeros();
-        Self { outputs: bound.outputs.as_slice().into(), magnitude }
+        Self { outputs: bound.outputs.as_slice().into(), magnitude: magnitude(bound) }
     }
+
+    /// Whether a request is of this kind.
+    #[inline]
+    pub(crate) fn is_of(&self, bound: &Bound) -> bool {
+        self.magnitude == magnitude(bound) && *self.outputs == *bound.outputs
+    }
+}
+
+fn magnitude(bound: &Bound) -> u32 {
+    usize::BITS - n_cells(bound).leading_zeros()
 }
 
 /// The cells of a request.
@@ -74,40 +96,35 @@ impl<const N: usize> Known<N> {
         if n >= TRIES { seconds } else { expected[way] }
     }
 
-    fn choose(&mut self, expected: &[f64; N]) -> usize {
+    fn choose(&mut self, expected: &[f64; N]) -> Choice {
         self.n_choices += 1;
         let mut order: [usize; N] = std::array::from_fn(|way| way);
         order.sort_by(|a, b| self.forecast(*a, expected).total_cmp(&self.forecast(*b, expected)));
         let best = self.forecast(order[0], expected);
+        let is_tried = |way: usize| self.ways[way].n >= TRIES;
         // Expected and seen times can be compared only by a way that has both.
-        let scale = if self.ways[order[0]].n >= TRIES {
-            best / expected[order[0]].max(f64::MIN_POSITIVE)
-        } else {
-            1.0
+        let scale =
+            if is_tried(order[0]) { best / expected[order[0]].max(f64::MIN_POSITIVE) } else { 1.0 };
+        let is_turn = self.n_choices.is_multiple_of(AGAIN);
+        let limit = if best < LONG || is_turn { HOPELESS } else { DOUBTFUL };
+        let may_be_good = |way: &usize| {
+            !is_tried(*way) && expected[*way].is_finite() && expected[*way] * scale <= limit * best
         };
-        let untried = order.iter().copied().find(|way| {
-            self.ways[*way].n < TRIES
-                && expected[*way].is_finite()
-                && expected[*way] * scale <= HOPELESS * best
-        });
-        match untried {
-            Some(way) => way,
-            None if N > 1
-                && self.n_choices.is_multiple_of(AGAIN)
-                && self.ways[order[1]].n >= TRIES
-                && self.ways[order[1]].seconds <= 1.5 * best =>
-            {
-                order[1]
-            }
-            None => order[0],
+        if let Some(way) = order.iter().copied().find(may_be_good) {
+            return Choice { way, is_settled: false };
         }
+        let is_near = |way: usize| is_tried(way) && self.ways[way].seconds <= 1.5 * best;
+        if N > 1 && is_turn && is_near(order[1]) {
+            return Choice { way: order[1], is_settled: false };
+        }
+        Choice { way: order[0], is_settled: is_tried(order[0]) }
     }
 }
 
 impl<const N: usize> Trials<N> {
     /// The way to take; `expected` is the time that each may take in seconds, infinite for ways
     /// that are out of the question.
-    pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> usize {
+    pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> Choice {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT && !known.contains_key(key) {
             known.clear();
@@ -127,7 +144,8 @@ impl<const N: usize> Trials<N> {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.get_mut(key) else { return };
         let seen = &mut known.ways[way];
-        seen.n = seen.n.saturating_add(1);
+        let is_long = took.as_secs_f64() >= LONG;
+        seen.n = if is_long { seen.n.max(TRIES) } else { seen.n.saturating_add(1) };
         if seen.n >= TRIES {
             seen.seconds = took.as_secs_f64().min(seen.seconds * 1.05);
         }
@@ -142,7 +160,7 @@ mod tests {
     fn play(trials: &Trials<3>, expected: [f64; 3], takes: [u64; 3], rounds: usize) -> Vec<usize> {
         let key = Key { outputs: [0].into(), magnitude: 1 };
         let round = |_| {
-            let way = trials.choose(&key, &expected);
+            let way = trials.choose(&key, &expected).way;
             trials.note(&key, way, Duration::from_micros(takes[way]));
             way
         };
@@ -162,6 +180,16 @@ mod tests {
         let trials = Trials::default();
         let ways = play(&trials, [1e-5, 1e-3, f64::INFINITY], [10, 1, 1], 200);
         assert_eq!(ways, [0; 200]);
+    }
+
+    #[test]
+    fn ways_that_take_long_are_not_tried_for_nothing() {
+        let trials = Trials::default();
+        let ways = play(&trials, [1e-1, 2e-1, 5e-1], [100_000, 150_000, 1], 63);
+        assert_eq!(ways, [0; 63], "the others will take longer");
+        let ways = play(&trials, [1e-1, 2e-1, 5e-1], [100_000, 50_000, 1], 40);
+        assert_eq!(ways[..2], [1, 1], "one try is enough, and its time counts");
+        assert_eq!(ways[2..], [1; 38]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod clock;
 mod failure;
 mod gather;
 mod idle_loops;
+mod log;
 mod mode;
 mod plain;
 mod run;
@@ -39,7 +40,7 @@ mod sweep;
 mod task;
 
 use millstream_base::Limits;
-use millstream_base::id::{Id, SideTable};
+use millstream_base::id::SideTable;
 use millstream_ir::answer::{EvalError, LogEntry, NodeFailure};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
@@ -50,6 +51,7 @@ use rustc_hash::FxHashMap;
 use crate::buffers::Buffers;
 use crate::frame::{FrameId, Frames};
 use crate::kernel::Scratch;
+use crate::laps::Laps;
 use crate::one_op::OneOp;
 use crate::shape::{AxisId, ShapeId, Shapes};
 use crate::store::{SlotId, Store};
@@ -98,6 +100,8 @@ pub(crate) struct Walk<'a, M> {
     /// Bytes of all results that are stored.
     bytes: usize,
     pub(crate) clock: Clock<'a>,
+    /// The clock of the log, if it wants times.
+    pub(crate) laps: Option<Laps>,
     /// The state of the mode.
     pub(crate) mode: M,
 }
@@ -107,7 +111,9 @@ impl<M: Mode> Walk<'_, M> {
     pub(crate) fn work(&mut self) -> Result<(), EvalError> {
         while let Some(top) = self.stack.len().checked_sub(1) {
             self.check_budget()?;
-            match self.work_on(top) {
+            let progress = self.work_on(top);
+            self.lap_of_task(top);
+            match progress {
                 Ok(Progress::Waiting) => continue,
                 Ok(Progress::Done) => {}
                 Err(Stop::All(error)) => return Err(error),
@@ -116,8 +122,8 @@ impl<M: Mode> Walk<'_, M> {
                     self.fail_for(top, &stop);
                 }
             }
-            self.stack.pop();
             M::leave(self, top);
+            self.stack.pop();
         }
         Ok(())
     }
@@ -181,9 +187,5 @@ impl<M: Mode> Walk<'_, M> {
             StepOp::Call(id) => id,
             StepOp::Const(_) | StepOp::Input(_) => panic!("only calls become tasks"),
         }
-    }
-
-    pub(crate) fn log_entry(&mut self, step: StepId) -> Option<&mut LogEntry> {
-        self.log.as_mut().map(|log| &mut log[step.index()])
     }
 }

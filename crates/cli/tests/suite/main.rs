@@ -10,6 +10,7 @@ mod nodes;
 mod parts;
 mod run;
 mod save;
+mod stats;
 mod stream;
 #[cfg(unix)]
 mod until;

@@ -261,24 +261,6 @@ fn numbers_print_so_that_they_read_back() {
 }
 
 #[test]
-fn stats_tell_what_ran() {
-    let output = millstream(&["run", TONE, "--count", "256", "--out", "srgb", "--stats"]);
-    let log = String::from_utf8(output.stderr).expect("UTF-8");
-    let row = |node: &str| {
-        let line = log.lines().find(|line| line.starts_with(node)).expect("a row for the node");
-        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
-    };
-    // One element of 256 is dark: 0.
-    assert_eq!(row("dark/1 ")[1..4], ["math.multiply", "1", "1"]);
-    assert_eq!(row("bright/2 ")[1..4], ["math.power", "1", "255"]);
-    assert!(log.contains("first time"));
-    assert!(log.lines().last().is_some_and(|line| line.contains("nodes ran")));
-    let json = json(&["run", TRIANGLE, "--stats", "--format", "json"]);
-    assert_eq!(json["log"].as_array().map(Vec::len), Some(13));
-    assert_eq!(json["log"][0]["runs"], 1);
-}
-
-#[test]
 fn a_node_that_fails_is_named_and_the_other_outputs_are_shown() {
     let graph = file(
         "fails.mill.json",

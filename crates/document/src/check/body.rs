@@ -6,6 +6,7 @@ use std::sync::Arc;
 use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
 use millstream_node::convert::{convertible, narrows};
+use millstream_node::group;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -20,7 +21,7 @@ use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::grain::{FineOrder, Grain};
-use crate::model::{Document, InputValue, OutputFrom};
+use crate::model::{Document, InputValue, Node, NodeKind, OutputFrom};
 use crate::order::sorted;
 use crate::problems::Problems;
 use crate::upgrade::Conversion;
@@ -244,6 +245,12 @@ fn checked_outputs(
     outputs
 }
 
+/// Whether a node uses a group as one entry of the memo.
+fn is_whole(node: &Node) -> bool {
+    let text = |name: &str| node.set.get(name).and_then(|setting| setting.json.as_str());
+    matches!(node.kind, NodeKind::Group(_)) && group::is_whole(text)
+}
+
 fn finished(
     mut typing: Typing<'_, '_>,
     (def, face): (BodyDef<'_>, &Face),
@@ -261,6 +268,7 @@ fn finished(
             n_sources: slots.len() as u32,
         });
     }
+    let wholes = (0..).zip(def.nodes.values()).filter(|(_, node)| is_whole(node));
     let inputs = def.inputs.iter().zip(&face.inputs);
     let inputs = inputs.map(|((name, def), input)| {
         input.clone().unwrap_or_else(|| BodyInput {
@@ -284,6 +292,7 @@ fn finished(
         sources: typing.sources,
         literals: typing.literals.into_values(),
         order,
+        wholes: wholes.map(|(i, _)| i).collect(),
         is_wrong: false,
         file: def.file.cloned(),
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use hashbrown::{Equivalent, HashMap};
 use millstream_base::Span;
-use millstream_node::repeat;
 use millstream_node::settings::SettingError;
 use millstream_node::{NodeDef, Registry, Settings, Signature};
+use millstream_node::{group, repeat};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
@@ -165,8 +165,10 @@ impl<'d> Shapes<'d> {
         match &node.kind {
             NodeKind::Type(name) => self.of_type(node, name, at, problems),
             NodeKind::Group(name) => match self.group(name, node, at, problems) {
-                Some(group) => NodeShape::Group(group),
-                None => NodeShape::Broken,
+                Some(group) if self.has_group_settings(node, at, problems) => {
+                    NodeShape::Group(group)
+                }
+                Some(_) | None => NodeShape::Broken,
             },
             NodeKind::Repeat(name) => {
                 let group = self.group(name, node, at, problems).and_then(|group| {
@@ -222,6 +224,34 @@ impl<'d> Shapes<'d> {
         NodeShape::Repeat(self.known.repeats.len() as u32 - 1)
     }
 
+    /// Whether the settings of a node that uses a group are right; what is wrong is reported.
+    pub(super) fn has_group_settings(
+        &self,
+        node: &Node,
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> bool {
+        node.set.is_empty() || self.settings_of(node, &group::settings(), at, problems).is_some()
+    }
+
+    /// The settings of a node; what is wrong is reported.
+    fn settings_of(
+        &self,
+        node: &Node,
+        known: &[millstream_node::settings::Setting],
+        at: At<'_>,
+        problems: &mut Problems,
+    ) -> Option<Settings> {
+        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+        let type_named = |name: &str| self.registry.type_named(name);
+        let read = Settings::read(known, given, &type_named).map_err(|errors| {
+            for error in &errors {
+                report_setting(node, error, at, problems);
+            }
+        });
+        read.ok()
+    }
+
     /// What a repeat looks like, by its settings.
     fn of_repeat(
         &self,
@@ -230,15 +260,7 @@ impl<'d> Shapes<'d> {
         at: At<'_>,
         problems: &mut Problems,
     ) -> Option<RepeatShape> {
-        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
-        let type_named = |name: &str| self.registry.type_named(name);
-        let read = Settings::read(&repeat::settings(), given, &type_named);
-        let settings = read.map_err(|errors| {
-            for error in &errors {
-                report_setting(node, error, at, problems);
-            }
-        });
-        let settings = settings.ok()?;
+        let settings = self.settings_of(node, &repeat::settings(), at, problems)?;
         let go = match settings.text("while") {
             "" => None,
             name => {

@@ -103,7 +103,10 @@ fn single<'n, P: Clone>(
     let at = At::ROOT.part(Part::Node(""));
     let shape = match &node.kind {
         NodeKind::Type(_) => shapes.of(node, at, &mut problems),
-        NodeKind::Group(_) => NodeShape::Group(0),
+        NodeKind::Group(_) if shapes.has_group_settings(node, at, &mut problems) => {
+            NodeShape::Group(0)
+        }
+        NodeKind::Group(_) => NodeShape::Broken,
         NodeKind::Repeat(_) => shapes.repeat_of_first(node, bodies[0], at, &mut problems),
     };
     let shapes = &*shapes;

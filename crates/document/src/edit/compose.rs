@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use millstream_node::repeat;
+use millstream_node::settings::Setting;
+use millstream_node::{group, repeat};
 
 use super::Name;
 use super::editor::{Done, Editor, Refusal};
@@ -170,14 +171,13 @@ impl Editor {
             NodeKind::Type(ty) => self.registry.get(ty).map_or(1, |def| def.version),
             NodeKind::Group(_) | NodeKind::Repeat(_) => 1,
         };
+        let names = |settings: &[Setting]| -> Vec<String> {
+            settings.iter().map(|setting| setting.name.to_owned()).collect()
+        };
         let settings = match kind {
-            NodeKind::Type(ty) => self.registry.get(ty).map(|def| {
-                def.settings.iter().map(|setting| setting.name.to_owned()).collect::<Vec<String>>()
-            }),
-            NodeKind::Group(_) => Some(Vec::new()),
-            NodeKind::Repeat(_) => {
-                Some(repeat::settings().iter().map(|setting| setting.name.to_owned()).collect())
-            }
+            NodeKind::Type(ty) => self.registry.get(ty).map(|def| names(&def.settings)),
+            NodeKind::Group(_) => Some(names(&group::settings())),
+            NodeKind::Repeat(_) => Some(names(&repeat::settings())),
         };
         let node = &self.nodes(body)[&**name];
         let goes = |setting: &Name| {

@@ -1,6 +1,6 @@
 //! The invariants at the end of an edit: all references exist.
 
-use millstream_node::repeat;
+use millstream_node::{group, repeat};
 
 use super::Name;
 use super::change::check_nesting;
@@ -152,12 +152,15 @@ impl Editor {
         if node.set.get(setting).is_none() {
             return Ok(());
         }
-        let of_repeat;
+        let of_body;
         let settings = match &node.kind {
-            NodeKind::Group(_) => return Ok(()),
+            NodeKind::Group(_) => {
+                of_body = group::settings();
+                &of_body
+            }
             NodeKind::Repeat(_) => {
-                of_repeat = repeat::settings();
-                &of_repeat
+                of_body = repeat::settings();
+                &of_body
             }
             NodeKind::Type(ty) => match self.registry.get(ty) {
                 Some(def) => &def.settings,

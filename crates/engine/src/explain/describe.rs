@@ -168,6 +168,7 @@ pub(super) fn describe(
         outputs,
         nodes,
         regions,
+        chunks: Vec::new(),
     })
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::text::{counted, run_text, short, shortened, source};
+use super::text::{counted, run_text, shortened, source, told_time};
 use super::{Body, Explanation, Fate, From, Node, Output, Region, Rounds, svg::color_of};
 
 /// The explanation as a directed graph.
@@ -168,7 +168,7 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
     if let Some(entry) = node.run.filter(|entry| entry.fate.ran()) {
         push(
             &mut label,
-            format_args!("\n{}, {}", counted(entry.runs.into(), "run"), short(entry.time)),
+            format_args!("\n{}, {}", counted(entry.runs.into(), "run"), told_time(&entry)),
         );
     }
     if let Some(failure) = &node.failure {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use millstream_ir::answer::LogEntry;
 use serde_json::{Value as Json, json};
 
-use super::{Body, Explanation, Fate, From, Node, Output, Part, Region, Rounds, Socket};
+use super::{Body, Chunk, Explanation, Fate, From, Node, Output, Part, Region, Rounds, Socket};
 
 /// Writes the explanation as JSON, one line per node.
 ///
@@ -23,6 +23,8 @@ pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result
     write!(out, "],\n\"regions\": [")?;
     let regions = explanation.regions.iter().enumerate();
     write_lines(regions.map(|(i, region)| region_json(explanation, i, region)), out)?;
+    write!(out, "],\n\"chunks\": [")?;
+    write_lines(explanation.chunks.iter().map(|chunk| chunk_json(explanation, chunk)), out)?;
     writeln!(out, "]}}")
 }
 
@@ -46,6 +48,15 @@ fn output_json(explanation: &Explanation, output: &Output) -> Json {
         "name": output.name,
         "type": output.ty.name(),
         "from": source(explanation, &output.from),
+    })
+}
+
+fn chunk_json(explanation: &Explanation, chunk: &Chunk) -> Json {
+    let label = |node: &usize| explanation.nodes[*node].label();
+    json!({
+        "nodes": chunk.nodes.iter().map(label).collect::<Vec<_>>(),
+        "root": label(&chunk.root),
+        "group": chunk.group,
     })
 }
 
@@ -132,6 +143,7 @@ pub fn run_json(entry: &LogEntry, failure: Option<&str>) -> Json {
         "elements": entry.elements,
         "bytes": entry.bytes,
         "seconds": entry.time.as_secs_f64(),
+        "timed_by": entry.timing.name(),
         "failed": failure,
     })
 }

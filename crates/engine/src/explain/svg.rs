@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::layout::{Box, Layout, Link, layout};
-use super::text::{counted, run_text, short, shortened, source, summary};
+use super::text::{counted, run_text, shortened, source, summary, told_time};
 use super::{Body, Explanation, Fate, From, Node, Region, Rounds};
 use millstream_node::Class;
 
@@ -212,7 +212,7 @@ impl Card {
             }
         }
         if let (Some(entry), Some(text)) = (&node.run, run_text(node)) {
-            let (runs, time) = (counted(entry.runs.into(), "run"), short(entry.time));
+            let (runs, time) = (counted(entry.runs.into(), "run"), told_time(entry));
             let why = entry.fate.why();
             foot = if let Some(failure) = &node.failure {
                 format!("failed: {}", clipped(failure, 40))

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use millstream_ir::answer::{LogEntry, Timing};
+
 use super::{Body, Explanation, Fate, From, Node, Part, Region, Socket};
 
 /// The explanation for a terminal, ending in a line break.
@@ -22,6 +24,7 @@ pub fn text(explanation: &Explanation) -> String {
     }
     line(&mut out, format_args!(""));
     write_outputs(&mut out, explanation);
+    write_chunks(&mut out, explanation);
     line(&mut out, format_args!("{}", summary(explanation)));
     out
 }
@@ -39,6 +42,17 @@ fn write_outputs(out: &mut String, explanation: &Explanation) {
             let (nodes, leaves) = (names(&region.nodes), names(&region.leaves));
             line(out, format_args!("region {name} runs as one: {nodes}; leaving it: {leaves}"));
         }
+    }
+}
+
+/// The nodes that are one entry of the memo each.
+fn write_chunks(out: &mut String, explanation: &Explanation) {
+    for chunk in &explanation.chunks {
+        let root = explanation.nodes[chunk.root].label();
+        let n = counted(chunk.nodes.len() as u64, "node");
+        let whose =
+            chunk.group.as_ref().map_or(String::new(), |group| format!("group {group} is "));
+        line(out, format_args!("{whose}one entry of the memo: {n} up to {root}"));
     }
 }
 
@@ -170,7 +184,7 @@ pub(super) fn run_text(node: &Node) -> Option<String> {
         counted(entry.runs.into(), "time"),
         counted(entry.elements, "element"),
         counted(entry.bytes, "byte"),
-        short(entry.time),
+        told_time(entry),
         failure.unwrap_or_default(),
     ))
 }
@@ -189,6 +203,14 @@ pub fn short(time: Duration) -> String {
         format!("{:.2} ms", seconds * 1e3)
     } else {
         format!("{seconds:.3} s")
+    }
+}
+
+/// The time in the entry of a step, as [`short`]; shares of the time of a region begin with `~`.
+pub fn told_time(entry: &LogEntry) -> String {
+    match entry.timing {
+        Timing::Clock => short(entry.time),
+        Timing::Share => format!("~{}", short(entry.time)),
     }
 }
 

@@ -53,6 +53,7 @@ pub const EVALUATORS: &[EvaluatorRow] = &[
         settings: &[
             || Box::new(Incremental::new()),
             || Box::new(Incremental::new().without_live_graph()),
+            || Box::new(Incremental::new().without_live_graph().chunks_from(2)),
         ],
         forecast: None,
     },

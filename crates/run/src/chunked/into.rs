@@ -13,7 +13,7 @@ use millstream_ir::request::{Request, RequestAxis};
 use super::{Chunked, Workspace, extents, given, log};
 use crate::fuse::width;
 use crate::lanes::reborrow;
-use crate::stages::{column_of, copy_into, full_axes};
+use crate::stages::{StageClock, Tools, column_of, copy_into, full_axes};
 
 /// The memory of an output: the lanes of its cells, time outermost, one cell after the other.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Chunked {
                 panic!("{misfit}");
             }
         }
-        let Some(stages) = self.stages(plan, &bound, request) else {
+        let Some(stages) = self.stages(plan, &bound) else {
             return self.evaluate_and_copy(plan, request, buffers);
         };
         let limit = request.limits.bytes;
@@ -105,10 +105,16 @@ impl Chunked {
         let mut sinks: Vec<LaneSliceMut<'_>> =
             buffers.iter_mut().map(|buffer| reborrow(&mut buffer.lanes)).collect();
         let watching = Some(&watch);
-        let ran = stages.run(extents, columns, values, Some(&mut sinks), (crew, free), watching);
+        let mut clock = StageClock::of(request);
+        let tools = Tools { crew, buffers: free, clock: clock.as_mut() };
+        let ran = stages.run(extents, columns, values, Some(&mut sinks), tools, watching);
         let ended = watch.ended(ran);
         if ended.is_none() {
             stages.fill_sinks(plan, extents, columns, values, &mut sinks, full_axes(&bound));
+        }
+        let mut log = log(plan, request, &stages, extents);
+        if let Some(clock) = clock.filter(|_| ended.is_none()) {
+            clock.tell(&mut log, (plan, &stages), extents, columns, values);
         }
         columns.clear();
         for column in values.drain(..).flatten() {
@@ -119,7 +125,7 @@ impl Chunked {
             return Err(error);
         }
         let written = vec![true; buffers.len()];
-        Ok(Written { written, failures: Vec::new(), log: log(plan, request, &stages, extents) })
+        Ok(Written { written, failures: Vec::new(), log })
     }
 
     fn evaluate_and_copy(

@@ -19,7 +19,7 @@ use super::{Chunked, Regions, Workspace, extents, given};
 use crate::fuse::width;
 use crate::lanes::lane_slice_mut;
 use crate::program::is_plain;
-use crate::stages::{Axes, Origin, Stages, full_axes, n_cells};
+use crate::stages::{Axes, Origin, Stages, Tools, full_axes, n_cells};
 
 /// A plan with the data of a request.
 #[derive(Debug)]
@@ -222,7 +222,8 @@ impl Prepared {
             Way::Columns(columns) => {
                 let Columns { stages, workspace, extents, all, .. } = &mut **columns;
                 let Workspace { crew, buffers, given, values } = workspace;
-                stages.run(*extents, given, values, Some(outputs), (crew, buffers), None);
+                let tools = Tools { crew, buffers, clock: None };
+                stages.run(*extents, given, values, Some(outputs), tools, None);
                 stages.fill_sinks(&self.plan, *extents, given, values, outputs, *all);
             }
         }

@@ -9,12 +9,10 @@
 //!
 //! Loops whose lists are folded are handled in `unrolled`.
 
-use std::time::Instant;
-
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask};
 use millstream_form::{LaneInput, LaneOutput};
-use millstream_ir::LogDetail;
+use millstream_ir::answer::Timing;
 use millstream_ir::plan::{LinkKind, Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData};
 use millstream_node::Data;
@@ -27,6 +25,7 @@ use crate::frame::{Feat, FrameId};
 use crate::fuse::{Fused, FusedOutput, Member, fuse, position, width};
 use crate::lanes::{lane_slice, lane_slice_mut};
 use crate::shape::{CellMap, ShapeId, Shapes};
+use crate::shares::{Sample, shared};
 use crate::spread::Crew;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Mode, Progress, Stop, Task, Walk};
@@ -321,7 +320,6 @@ impl Walk<'_, Fusing<'_>> {
     /// Runs members of one shape as one form.
     fn run_region(&mut self, top: usize, members: &[Member], shape: ShapeId) -> Result<(), Stop> {
         let plan = self.plan;
-        let started = (self.request.log == LogDetail::Times).then(Instant::now);
         let Task { step, frame, .. } = self.stack[top];
         let n_cells = self.shapes.n_cells(shape)?;
         let (full, mask) = match &self.stack[top].demand {
@@ -345,7 +343,14 @@ impl Walk<'_, Fusing<'_>> {
             columns.push(self.output_column(at, output.output as usize, output.ty, n_cells)?);
             self.stack.truncate(at);
         }
+        self.lap(step);
         self.compute((&fused, members.len()), frame, shape, &mut columns, &mask)?;
+        if self.laps.is_some() && members.len() > 1 {
+            let alone = |sample: &mut Sample<'_>| {
+                members.iter().map(|member| (member.step, sample.seconds_of(*member))).collect()
+            };
+            self.share_lap((&fused, members.len()), frame, (shape, &mask), alone)?;
+        }
         self.store_region(top, members, &fused, columns, shape, mask.len())?;
         if full {
             for member in members {
@@ -357,21 +362,42 @@ impl Walk<'_, Fusing<'_>> {
                 }
             }
         }
-        if let Some(started) = started {
-            self.log_time(step, started.elapsed());
+        Ok(())
+    }
+
+    /// Shares the time since the last lap, in which a fused form of so many members ran, among the
+    /// steps that `alone` weighs on a sample.
+    pub(super) fn share_lap(
+        &mut self,
+        (fused, n_members): (&Fused, usize),
+        frame: FrameId,
+        (shape, mask): (ShapeId, &Mask),
+        alone: impl FnOnce(&mut Sample<'_>) -> Vec<(StepId, f64)>,
+    ) -> Result<(), Stop> {
+        let Some(laps) = &mut self.laps else { return Ok(()) };
+        let took = laps.take();
+        let operands = self.operands(fused, frame, shape)?;
+        let mut sample = Sample::of(self.plan, mask, n_members);
+        for (source, (column, map)) in fused.inputs.iter().zip(&operands) {
+            sample.give(*source, column, map.as_map());
+        }
+        let weights = alone(&mut sample);
+        for (step, time) in shared(took, &weights) {
+            self.log_time(step, time, Timing::Share);
+        }
+        if let Some(laps) = &mut self.laps {
+            laps.measured();
         }
         Ok(())
     }
 
-    /// The masked cells of the outputs of a fused form of so many members.
-    pub(super) fn compute(
+    /// The operands of a fused form, each with the map to its entries.
+    fn operands(
         &mut self,
-        (fused, n_members): (&Fused, usize),
+        fused: &Fused,
         frame: FrameId,
         shape: ShapeId,
-        columns: &mut [Column],
-        mask: &Mask,
-    ) -> Result<(), Stop> {
+    ) -> Result<Vec<(Column, CellMap)>, Stop> {
         let mut operands: Vec<(Column, CellMap)> = Vec::with_capacity(fused.inputs.len());
         for source in &fused.inputs {
             let place = self.place(*source, frame);
@@ -383,6 +409,19 @@ impl Walk<'_, Fusing<'_>> {
             };
             operands.push((column, self.shapes.map(shape, of)?));
         }
+        Ok(operands)
+    }
+
+    /// The masked cells of the outputs of a fused form of so many members.
+    pub(super) fn compute(
+        &mut self,
+        (fused, n_members): (&Fused, usize),
+        frame: FrameId,
+        shape: ShapeId,
+        columns: &mut [Column],
+        mask: &Mask,
+    ) -> Result<(), Stop> {
+        let operands = self.operands(fused, frame, shape)?;
         let mut inputs: SmallVec<[LaneInput<'_>; 16]> = SmallVec::new();
         for (column, map) in &operands {
             let (lanes, width) = lane_slice(column);

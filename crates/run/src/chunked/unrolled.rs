@@ -4,14 +4,16 @@
 //! read from outside the loop. When these are there, it runs over its own cells, and the list and
 //! the items are never asked for. Where a condition is not met, the loop runs as in the plain walk.
 
-use millstream_base::{Column, Mask};
+use millstream_base::map::Map;
+use millstream_base::{Column, Mask, Value};
 use millstream_ir::Loop;
 use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_node::Data;
 
 use super::region::{ALONE, Fusing};
-use crate::fuse::unroll;
+use crate::fuse::{Member, unroll};
 use crate::shape::{ShapeId, Shapes};
+use crate::shares::Sample;
 use crate::walk::{Demand, Place, Progress, Stop, Task, Walk};
 
 /// The turns of a step whose loop is looked at: the count was asked for, then the sources of items.
@@ -109,7 +111,10 @@ impl Walk<'_, Fusing<'_>> {
         let ty = fused.outputs[0].ty;
         let mut columns: Vec<Column> = vec![self.output_column(top, 0, ty, n_cells)?];
         let n_steps = folded.members.len() * n_rounds + 2;
+        self.lap(step);
         self.compute((&*fused, n_steps), frame, shape, &mut columns, &mask)?;
+        let alone = |sample: &mut Sample<'_>| times_in_loop(sample, folded, n_rounds);
+        self.share_lap((&*fused, n_steps), frame, (shape, &mask), alone)?;
         for (member, own) in folded.members.iter().zip(own) {
             let n = self.shapes.project(shape, &mask, own)?.len();
             self.log_run(*member, n * n_rounds, 0);
@@ -145,4 +150,19 @@ impl Walk<'_, Fusing<'_>> {
         }
         shapes
     }
+}
+
+/// The times of the members in all rounds, and of the step that folds their list; no list is made.
+fn times_in_loop(sample: &mut Sample<'_>, folded: &Loop, n_rounds: usize) -> Vec<(StepId, f64)> {
+    // The rounds are much alike, so the first stands for all.
+    for step in &folded.rounds {
+        let first = Column::filled(&Value::I32(0), 1);
+        sample.give(StepSource { step: *step, output: 0 }, &first, Map::Single);
+    }
+    let in_all = |seconds: f64| seconds * n_rounds as f64;
+    let members = folded.members.iter();
+    let mut times: Vec<(StepId, f64)> =
+        members.map(|step| (*step, in_all(sample.seconds_of(Member::whole(*step))))).collect();
+    times.push((folded.fold, sample.seconds_of_fold(folded, n_rounds)));
+    times
 }

@@ -24,6 +24,7 @@ use millstream_node::{Data, Failure};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
+use super::chunks::{ChunkResults, Chunks};
 use super::names::{MOST_NAMED, StepName, step_names, with_paths};
 use super::remembered::{REMEMBERED, Remembered, agree};
 
@@ -217,6 +218,10 @@ pub(super) struct Memo {
     axes: Vec<Vec<AxisKey>>,
     bytes: usize,
     budget: usize,
+    /// The chunks of at least `least_chunk` steps, and their results.
+    pub(super) chunks: Chunks,
+    pub(super) results: ChunkResults,
+    least_chunk: usize,
 }
 
 /// A step that ran for less is not worth an entry that nobody uses.
@@ -230,12 +235,17 @@ const MOST_OF_SLOW: u128 = 1024;
 
 /// The most unused entries of a step that took so long: one for each microsecond, so that looking
 /// through them costs little beside a run.
-fn most_unused(cost: Duration) -> usize {
+pub(super) fn most_unused(cost: Duration) -> usize {
     if cost < CHEAP { 0 } else { cost.as_micros().clamp(REMEMBERED as u128, MOST_OF_SLOW) as usize }
 }
 
 impl Memo {
-    pub(super) fn new(plan: &Plan, budget: usize, equality: FxHashMap<Type, Equality>) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        budget: usize,
+        equality: FxHashMap<Type, Equality>,
+        least_chunk: usize,
+    ) -> Self {
         let mut memo = Self {
             equality,
             shelves: vec![Shelf::default(); plan.steps.len()],
@@ -253,6 +263,9 @@ impl Memo {
             axes: Vec::new(),
             bytes: 0,
             budget,
+            chunks: Chunks::of(plan, least_chunk),
+            results: ChunkResults::default(),
+            least_chunk,
         };
         memo.layout(Vec::new());
         memo.stamp_constants(plan);
@@ -293,6 +306,9 @@ impl Memo {
         }
         self.bytes = shelves.iter().chain(self.parked.values()).map(Shelf::bytes).sum();
         (self.shelves, self.names) = (shelves, names);
+        // The steps of a chunk may have changed.
+        self.results = ChunkResults::default();
+        self.chunks = Chunks::of(plan, self.least_chunk);
         self.stamp_constants(plan);
         self
     }
@@ -454,6 +470,7 @@ impl Memo {
     /// Keeps an entry as the first of its step, in place of `old`.
     pub(super) fn keep(&mut self, step: StepId, entry: Entry, old: Option<usize>) {
         let epoch = self.epoch;
+        let (chunk, results) = (self.chunks.of_step(step), &self.results);
         let shelf = &mut self.shelves[step.index()];
         if let Some(old) = old {
             self.bytes = self.bytes.saturating_sub(shelf.entries.remove(old).bytes());
@@ -464,14 +481,19 @@ impl Memo {
         let bytes = &mut self.bytes;
         shelf.entries.retain(|entry| {
             n += 1;
-            let in_use = entry.used + 1 >= epoch && n <= MOST;
+            let in_use = results.last_use(chunk, entry.used) + 1 >= epoch && n <= MOST;
             let stays = n == 1 || in_use || n <= most_unused(entry.cost);
             if !stays {
                 *bytes = bytes.saturating_sub(entry.bytes());
             }
             stays
         });
-        if self.bytes > self.budget {
+        self.evict_if_needed();
+    }
+
+    /// Drops results if all hold more bytes than they may.
+    pub(super) fn evict_if_needed(&mut self) {
+        if self.bytes() > self.budget {
             self.evict();
         }
     }
@@ -496,22 +518,32 @@ impl Memo {
         let parked = std::mem::take(&mut self.parked);
         self.bytes = self.bytes.saturating_sub(parked.values().map(Shelf::bytes).sum());
         let worth = |entry: &Entry| entry.cost.as_nanos() as f64 / entry.bytes().max(1) as f64;
-        let mut all: Vec<(f64, usize, usize, usize)> = Vec::new();
+        let mut all: Vec<(f64, Unused, usize)> = Vec::new();
         for (s, shelf) in self.shelves.iter().enumerate() {
             for (i, entry) in shelf.entries.iter().enumerate() {
                 if entry.used != self.epoch && entry.bytes() > 0 {
-                    all.push((worth(entry), s, i, entry.bytes()));
+                    all.push((worth(entry), Unused::OfStep(s, i), entry.bytes()));
                 }
             }
         }
+        let of_chunks = self.results.unused(self.epoch).into_iter();
+        all.extend(
+            of_chunks
+                .map(|(worth, chunk, read, bytes)| (worth, Unused::OfChunk(chunk, read), bytes)),
+        );
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut dropped: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        for (_, shelf, entry, bytes) in all {
-            if self.bytes <= self.budget / 4 * 3 {
+        for (_, unused, bytes) in all {
+            if self.bytes() <= self.budget / 4 * 3 {
                 break;
             }
-            self.bytes = self.bytes.saturating_sub(bytes);
-            dropped.entry(shelf).or_default().push(entry);
+            match unused {
+                Unused::OfStep(shelf, entry) => {
+                    self.bytes = self.bytes.saturating_sub(bytes);
+                    dropped.entry(shelf).or_default().push(entry);
+                }
+                Unused::OfChunk(chunk, read) => self.results.drop(chunk, &read),
+            }
         }
         for (shelf, mut entries) in dropped {
             entries.sort_unstable();
@@ -526,8 +558,15 @@ impl Memo {
 
     /// Bytes of all results that are kept.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.results.bytes()
     }
+}
+
+/// A result that may be dropped.
+enum Unused {
+    /// By shelf and entry.
+    OfStep(usize, usize),
+    OfChunk(u32, Stamps),
 }
 
 /// The bits of a lane with one pattern for all NaNs.

@@ -15,17 +15,18 @@ use millstream_base::Mask;
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::InputId;
 use millstream_ir::answer::{Answer, EvalError, Fate, RunReason, SkipReason};
-use millstream_ir::plan::{Plan, StepId, StepOp};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, Request};
 use millstream_node::{Class, Data, Failure, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::chunks::Missed;
 use super::memo::{AxisKey, Entry, Equality, LayoutId, Memo, Stamp, Stamps};
 use crate::frame::FeatId;
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{Outputs, SlotId, State};
-use crate::walk::{Demand, Gather, LoopKey, Mode, Place, Run, Stop, Walk};
+use crate::walk::{Demand, Gather, LoopKey, Mode, Place, Progress, Run, Stop, Walk};
 
 /// The mode of the walk that looks results up in a memo.
 pub(super) struct Memoized<'m> {
@@ -40,6 +41,10 @@ pub(super) struct Memoized<'m> {
     pub(super) reading: Option<Reading>,
     /// For each slot that is computed in part the stamps of the operands of all parts.
     parts: FxHashMap<SlotId, Stamps>,
+    /// The chunks whose members are looked at, by the slots of their roots.
+    pub(super) missed: FxHashMap<SlotId, Missed>,
+    /// Memory for the boundary of a chunk.
+    pub(super) boundary: Vec<StepSource>,
 }
 
 /// A step that runs because no entry of the memo covers the demand.
@@ -67,6 +72,8 @@ impl<'m> Memoized<'m> {
             layouts: FxHashMap::default(),
             reading: None,
             parts: FxHashMap::default(),
+            missed: FxHashMap::default(),
+            boundary: Vec::new(),
         }
     }
 
@@ -94,6 +101,18 @@ impl Mode for Memoized<'_> {
         }
         walk.mode.inputs = SideTable::from_vec(stamps);
         Ok(())
+    }
+
+    #[inline]
+    fn advance(walk: &mut Walk<'_, Self>, top: usize) -> Result<Option<Progress>, Stop> {
+        walk.advance_chunk(top)
+    }
+
+    #[inline]
+    fn leave(walk: &mut Walk<'_, Self>, top: usize) {
+        if !walk.mode.missed.is_empty() {
+            walk.keep_chunk(walk.stack[top].slot);
+        }
     }
 
     fn before_run(
@@ -235,7 +254,7 @@ impl Walk<'_, Memoized<'_>> {
     }
 
     /// The stamps of an operand.
-    fn stamps_of(&mut self, place: Place, into: &mut Stamps) {
+    pub(super) fn stamps_of(&mut self, place: Place, into: &mut Stamps) {
         match place {
             Place::Const(id) => into.push(self.mode.memo.stamp_of_constant(id)),
             Place::Input(id) => into.push(self.mode.inputs[id]),
@@ -440,7 +459,7 @@ impl Walk<'_, Memoized<'_>> {
     }
 
     /// Puts a result of the memo into a slot.
-    fn take_up(
+    pub(super) fn take_up(
         &mut self,
         slot: SlotId,
         shape: ShapeId,
@@ -458,7 +477,7 @@ impl Walk<'_, Memoized<'_>> {
         *self.store.outputs_mut(slot) = Outputs::new(outputs.into_vec());
     }
 
-    fn log_recalled(&mut self, step: StepId) {
+    pub(super) fn log_recalled(&mut self, step: StepId) {
         if self.log_entry(step).is_none() {
             return;
         }

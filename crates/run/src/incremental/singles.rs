@@ -121,7 +121,7 @@ impl Singles {
             let reads = self.reads.iter().map(|step| self.live.node(*step));
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
-        let log = RunLog { entries };
+        let log = RunLog::of(entries);
         Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
     }
 
@@ -212,7 +212,7 @@ impl Singles {
                 Fate::Skipped(SkipReason::NotNeeded)
             };
             let (elements, time) = (u64::from(n), graph.time_of(node));
-            entries.push(LogEntry { fate, runs: n, elements, bytes: 0, time });
+            entries.push(LogEntry { fate, runs: n, elements, time, ..LogEntry::NOT_NEEDED });
         }
         let reads = self.reads.iter().map(|step| self.live.node(*step));
         self.shown.note(graph, reads.filter(|node| demanded.contains(node)));

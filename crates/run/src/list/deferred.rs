@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Limits, Mask};
+use millstream_ir::answer::Timing;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::StepId;
 use millstream_node::function::Output;
@@ -169,11 +170,24 @@ impl Walk<'_, Listed<'_>> {
 
     /// Waits until some job is done, doing one meanwhile; or for a while.
     pub(super) fn wait_for_any(&mut self) -> Result<(), Stop> {
+        self.lap_of_last();
         let jobs = self.mode.deferral.as_ref().and_then(|deferral| deferral.jobs.as_ref());
-        if let Some(finished) = jobs.and_then(Jobs::next) {
+        let finished = jobs.and_then(Jobs::next);
+        let is_own = finished.as_ref().is_some_and(|finished| finished.by_caller);
+        if let Some(laps) = self.laps.as_mut().filter(|_| !is_own) {
+            laps.waited();
+        }
+        if let Some(finished) = finished {
             self.take_in(finished)?;
         }
         self.clock.check().map_err(Stop::All)
+    }
+
+    /// Gives the time since the last lap to the task on top.
+    fn lap_of_last(&mut self) {
+        if let Some(last) = self.stack.len().checked_sub(1) {
+            self.lap_of_task(last);
+        }
     }
 
     /// Stores the results of the jobs that are finished by now.
@@ -186,7 +200,7 @@ impl Walk<'_, Listed<'_>> {
     }
 
     fn take_in(&mut self, finished: Finished) -> Result<(), Stop> {
-        let Finished { slot, computed, took } = finished;
+        let Finished { slot, computed, took, by_caller } = finished;
         let deferral = self.mode.deferral.as_mut().expect("jobs are those of the deferral");
         let pending = deferral.pending.remove(&slot).expect("a job was noted as pending");
         let Pending { task, places, taken, mask, n_cells, shape } = pending;
@@ -206,7 +220,11 @@ impl Walk<'_, Listed<'_>> {
         self.release_all(top, &places);
         self.stack.truncate(top);
         self.note_cost(step, mask.len(), took);
-        self.log_time(step, took);
+        self.lap(step);
+        if let Some(laps) = self.laps.as_mut().filter(|_| !by_caller) {
+            laps.worked_elsewhere(took);
+            self.log_time(step, took, Timing::Clock);
+        }
         stored
     }
 

@@ -6,13 +6,12 @@
 //! 57 instead of 51 flipping, for twice the memory and a second way to run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use millstream_base::Value;
 use millstream_base::id::Id;
 use millstream_form::Registers;
 use millstream_ir::answer::{
-    Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
+    Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
 };
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
@@ -96,15 +95,13 @@ impl Flat {
         if request.log == LogDetail::Off {
             return RunLog::default();
         }
-        let entry = |fate, n: u32| LogEntry {
-            fate,
-            runs: n,
-            elements: u64::from(n),
-            bytes: 0,
-            time: Duration::ZERO,
+        let ran = LogEntry {
+            fate: Fate::Ran(RunReason::First),
+            runs: 1,
+            elements: 1,
+            ..LogEntry::NOT_NEEDED
         };
-        let not_needed = entry(Fate::Skipped(SkipReason::NotNeeded), 0);
-        let mut entries = vec![not_needed; plan.steps.len()];
+        let mut entries = vec![LogEntry::NOT_NEEDED; plan.steps.len()];
         let first_steps = &self.program.first_steps;
         for (block, first) in first_steps.iter().enumerate() {
             if !registers.ran(block as u32) {
@@ -112,9 +109,9 @@ impl Flat {
             }
             let end = first_steps.get(block + 1).map_or(blocks.steps.len(), |end| *end as usize);
             for step in &blocks.steps[*first as usize..end] {
-                entries[step.index()] = entry(Fate::Ran(RunReason::First), 1);
+                entries[step.index()] = ran;
             }
         }
-        RunLog { entries }
+        RunLog::of(entries)
     }
 }

@@ -12,9 +12,12 @@ use millstream_ir::{Done, EvalError, Watch};
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 
-use crate::kernel::{Operand, Scratch, call};
+use crate::kernel::{Crew, Operand, Scratch, call};
 use crate::shape::CellMap;
 use crate::store::SlotId;
+
+/// The caller waits so long for other threads between two looks at the clock.
+const WAIT: Duration = Duration::from_millis(2);
 
 /// Threads besides that of the caller; `None` if the system gives none.
 pub(super) type Pool = OnceLock<Option<rayon_core::ThreadPool>>;
@@ -60,6 +63,8 @@ pub(super) struct Finished {
     pub(super) slot: SlotId,
     pub(super) computed: Computed,
     pub(super) took: Duration,
+    /// Whether the caller did it, not another thread.
+    pub(super) by_caller: bool,
 }
 
 impl Job {
@@ -74,8 +79,11 @@ impl Job {
                     .collect();
                 let mut outputs: Vec<Option<&mut Column>> =
                     columns.iter_mut().map(Option::as_mut).collect();
-                scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
-                Computed::Form(columns)
+                let watch = Watch::new(&budget, None, Done::default());
+                let is_over = || watch.ended(Done::default()).is_some();
+                let outputs = (&instance.outputs[..], &mut outputs[..]);
+                scratch.form(form, &operands, outputs, &mask, &is_over);
+                watch.into_end().map_or(Computed::Form(columns), Computed::Ended)
             }
             (Kind::Function(mut outputs), Kernel::Function(function)) => {
                 let function: &dyn Function = &**function;
@@ -91,7 +99,7 @@ impl Job {
                 let mut arguments: Vec<Argument<'_>> = arguments.collect();
                 let watch = Watch::new(&budget, None, Done::default());
                 let is_over = || watch.ended(Done::default()).is_some();
-                let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+                let crew: Crew<'_> = (1, &is_over, watch.flag());
                 let done =
                     call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
                 match (done, watch.into_end()) {
@@ -102,7 +110,7 @@ impl Job {
             }
             (Kind::Form(_) | Kind::Function(_), _) => panic!("a job is of the kind of its kernel"),
         };
-        Finished { slot, computed, took: started.elapsed() }
+        Finished { slot, computed, took: started.elapsed(), by_caller: false }
     }
 }
 
@@ -175,10 +183,11 @@ impl Jobs {
     /// A job that is done: one of another thread, or one that is done now by this one. `None` if
     /// there is nothing yet, for the caller to look at the clock.
     pub(super) fn next(&self) -> Option<Finished> {
-        if let Some(finished) = self.try_next().or_else(|| work(&self.shared)) {
+        let own = || work(&self.shared).map(|done| Finished { by_caller: true, ..done });
+        if let Some(finished) = self.try_next().or_else(own) {
             return Some(finished);
         }
-        self.finished.recv_timeout(Duration::from_millis(10)).ok()
+        self.finished.recv_timeout(WAIT).ok()
     }
 }
 

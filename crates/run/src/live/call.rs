@@ -19,6 +19,7 @@ use super::node::Flags;
 use super::special::Special;
 use super::within::Within;
 use super::{LiveGraph, NodeNumber, lane_of_number};
+use crate::kernel::{Crew, call};
 use crate::lanes::push_lanes;
 
 /// Runs an instance of a node type.
@@ -288,9 +289,10 @@ fn run_function(
     {
         let mut arguments: Vec<Argument<'_>> =
             read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
-        let crew = Some((1, &is_over as &(dyn Fn() -> bool + Sync)));
+        let flag = within.watch.as_ref().and_then(|watch| watch.flag());
+        let crew: Crew<'_> = (1, &is_over, flag);
         let limits = &within.limits;
-        crate::kernel::call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
+        call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
     }
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),

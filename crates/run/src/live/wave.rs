@@ -72,6 +72,9 @@ impl LiveGraph {
     #[inline(always)]
     fn run_next_wave(&mut self) {
         self.update_demand();
+        if let Some(times) = &mut self.times {
+            times.last = Instant::now();
+        }
         if self.has_new_links() || self.wave == 0 {
             self.run_first();
         } else {
@@ -262,15 +265,14 @@ impl LiveGraph {
                 Demand::NotNow => return,
             }
         }
-        if self.times.is_none() {
-            return self.run_demanded(at);
-        }
-        let (started, n_runs) = (Instant::now(), self.n_runs);
+        let n_runs = self.n_runs;
         self.run_demanded(at);
         if let Some(times) = &mut self.times
             && self.n_runs > n_runs
         {
-            *times.entry(at as u32).or_default() += started.elapsed();
+            let now = Instant::now();
+            let took = now - std::mem::replace(&mut times.last, now);
+            *times.by_node.entry(at as u32).or_default() += took;
         }
     }
 

@@ -1,5 +1,7 @@
 //! Rounds of a body that is run as a plan.
 
+use std::time::Duration;
+
 use millstream_base::{Limits, Mask, Value};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
@@ -238,6 +240,7 @@ fn evaluate(
         times: None,
         count: (!is_one).then_some(n),
         elements: None,
+        numbering: Duration::ZERO,
     };
     let request = Request::new().with_limits(Limits::clone(call.limits()));
     let answer = walk::evaluate_within(&body.plan, &request, &bound, call.is_over());

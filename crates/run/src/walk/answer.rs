@@ -3,9 +3,7 @@
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Column, Mask, Type};
-use millstream_ir::answer::{
-    Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, Series, SkipReason,
-};
+use millstream_ir::answer::{Answer, EvalError, LogEntry, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
 use millstream_ir::{InputId, LogDetail, Request};
@@ -17,6 +15,7 @@ use super::{Clock, Demand, KnownShapes, Mode, Place, StateCalls, Stop, Walk};
 use crate::buffers::Buffers;
 use crate::frame::{Feat, Frames};
 use crate::kernel::Scratch;
+use crate::laps::Laps;
 use crate::one_op::one_ops;
 use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{State, Store};
@@ -56,13 +55,6 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
         let root = frames.frame(entries);
         let scoped = plan.need_maps.iter().map(|(_, maps)| maps.iter().any(Option::is_some));
-        let not_needed = LogEntry {
-            fate: Fate::Skipped(SkipReason::NotNeeded),
-            runs: 0,
-            elements: 0,
-            bytes: 0,
-            time: std::time::Duration::ZERO,
-        };
         Self {
             plan,
             request,
@@ -86,11 +78,13 @@ impl<'a, M: Mode> Walk<'a, M> {
             known_shapes: KnownShapes::default(),
             state_calls: StateCalls::default(),
             failures: Vec::new(),
-            log: (request.log != LogDetail::Off).then(|| vec![not_needed; plan.steps.len()]),
+            log: (request.log != LogDetail::Off)
+                .then(|| vec![LogEntry::NOT_NEEDED; plan.steps.len()]),
             scratch: Scratch::default(),
             buffers: Buffers::default(),
             bytes: 0,
             clock: Clock::new(plan, request, bound),
+            laps: (request.log == LogDetail::Times).then(Laps::start),
             mode,
         }
     }
@@ -126,7 +120,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             outputs,
             calls,
             failures,
-            log: RunLog { entries: self.log.take().unwrap_or_default() },
+            log: self.told(),
             times: bound.times,
             count: bound.elements.as_ref().map(Mask::len).or(bound.count),
         })

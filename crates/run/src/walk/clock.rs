@@ -1,10 +1,14 @@
 //! The clock of an evaluation: counts the work done and asks now and then whether the answer is
 //! still wanted.
 
+use std::sync::atomic::AtomicBool;
+
 use millstream_ir::answer::EvalError;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, Request};
 use millstream_ir::{Done, Watch};
+
+use super::Stop;
 
 /// So many elements are computed between two looks at the time.
 const ELEMENTS: u64 = 1 << 12;
@@ -51,6 +55,16 @@ impl<'a> Clock<'a> {
     /// Whether the answer is still wanted.
     pub(crate) fn check(&self) -> Result<(), EvalError> {
         self.watch.check(self.ran)
+    }
+
+    /// The flag that cancels the evaluation.
+    pub(crate) fn flag(&self) -> Option<&AtomicBool> {
+        self.watch.flag()
+    }
+
+    /// Ends if somebody found that the answer is not wanted any more.
+    pub(crate) fn ended(&self) -> Result<(), Stop> {
+        self.watch.known_end().map_or(Ok(()), |error| Err(Stop::All(error)))
     }
 
     /// Whether the answer is still wanted after so many more runs of so many elements each; any

@@ -43,7 +43,7 @@ pub(crate) trait Mode: Sized {
         Ok(None)
     }
 
-    /// The task at `top` is done and was taken from the stack.
+    /// The task at `top` is done, and will be taken from the stack.
     #[inline(always)]
     fn leave(_walk: &mut Walk<'_, Self>, _top: usize) {}
 

@@ -1,20 +1,18 @@
 //! Running a step whose inputs are there, and storing its result.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use millstream_base::id::Id;
 use millstream_base::{Column, Mask, Type, Value};
 use millstream_form::Form;
-use millstream_ir::LogDetail;
-use millstream_ir::answer::{EvalError, Fate, RunReason, SkipReason};
-use millstream_ir::plan::{StepId, StepOp};
+use millstream_ir::answer::EvalError;
 use millstream_node::function::Output;
-use millstream_node::{Argument, Class, Data, Failure, Function, Instance, Kernel};
+use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use smallvec::SmallVec;
 
 use super::choose::overwrite;
 use super::{Cells, Demand, Mode, Place, Run, Stop, Task, Walk};
-use crate::kernel::{Operand, call};
+use crate::kernel::{Crew, Operand, call};
 use crate::lanes::push_lanes;
 use crate::shape::{CellMap, ShapeId, Shapes};
 use crate::store::{Outputs, State};
@@ -48,8 +46,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             Run::Timed(elements) => Some(elements),
             Run::Elsewhere => return Ok(()),
         };
-        let looks = self.request.log == LogDetail::Times || timed.is_some();
-        let started = looks.then(Instant::now);
+        let started = timed.map(|elements| (Instant::now(), elements));
         match &instance.kernel {
             Kernel::Form(form) => {
                 if !self.run_scalar_form(top, instance, form, places)? {
@@ -65,12 +62,8 @@ impl<'a, M: Mode> Walk<'a, M> {
             }
         }
         self.release_all(top, places);
-        if let Some(took) = started.map(|started| started.elapsed()) {
-            let step = self.stack[top].step;
-            self.log_time(step, took);
-            if let Some(elements) = timed {
-                M::timed(self, step, elements, took);
-            }
+        if let Some((started, elements)) = started {
+            M::timed(self, self.stack[top].step, elements, started.elapsed());
         }
         Ok(())
     }
@@ -176,9 +169,12 @@ impl<'a, M: Mode> Walk<'a, M> {
             .collect();
         let mut outputs: Vec<Option<&mut Column>> =
             columns.iter_mut().map(Option::as_mut).collect();
-        scratch.form(form, &operands, &instance.outputs, &mut outputs, &mask);
+        let clock = &self.clock;
+        let outputs = (&instance.outputs[..], &mut outputs[..]);
+        scratch.form(form, &operands, outputs, &mask, &|| clock.check().is_err());
         drop(operands);
         self.scratch = scratch;
+        self.clock.ended()?;
         let outputs = columns.into_iter().map(|column| column.map(Data::Many)).collect();
         self.store_result(top, outputs, shape)
     }
@@ -219,7 +215,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             let clock = &self.clock;
             let is_over = || clock.check().is_err();
             let threads = self.mode.n_threads();
-            let crew = Some((threads, &is_over as &(dyn Fn() -> bool + Sync)));
+            let crew: Crew<'_> = (threads, &is_over, clock.flag());
             call(function, (&mask, n_cells), self.limits, crew, &mut arguments, &mut outputs)
         };
         if result.is_err() {
@@ -443,48 +439,6 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.bytes = self.bytes.saturating_sub(data.bytes());
         if let (Data::Many(column), false) = (data, M::KEEPS_RESULTS) {
             self.buffers.give(column);
-        }
-    }
-
-    /// Why a step runs whose results are not kept.
-    #[inline]
-    fn reason_without_results(&self, step: StepId) -> RunReason {
-        if M::KEEPS_RESULTS
-            && let (Some(_), StepOp::Call(id)) = (&self.log, self.plan.steps[step].op)
-        {
-            match self.plan.instances[id].class {
-                Class::Stateful => return RunReason::Stateful,
-                Class::Volatile => return RunReason::Volatile,
-                Class::Static | Class::UserInput | Class::Contextual => {}
-            }
-        }
-        RunReason::First
-    }
-
-    /// Notes that a step ran.
-    #[inline]
-    pub(crate) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
-        self.clock.ran = self.clock.ran.and(1, elements);
-        let reason = self.reason_without_results(step);
-        if let Some(entry) = self.log_entry(step) {
-            entry.fate = Fate::Ran(reason);
-            entry.runs += 1;
-            entry.elements += elements as u64;
-            entry.bytes += bytes as u64;
-        }
-    }
-
-    pub(crate) fn log_time(&mut self, step: StepId, time: Duration) {
-        if let Some(entry) = self.log_entry(step) {
-            entry.time += time;
-        }
-    }
-
-    pub(crate) fn log_failed_input(&mut self, step: StepId) {
-        if let Some(entry) = self.log_entry(step)
-            && entry.runs == 0
-        {
-            entry.fate = Fate::Skipped(SkipReason::InputFailed);
         }
     }
 }

@@ -312,7 +312,10 @@ impl<'a, M: Mode> Walk<'a, M> {
         let mut column = self.buffers.column(feature.ty(), n_cells);
         let types = [OutputSlot { ty: feature.ty() }];
         let all = Mask::full(n_cells);
-        self.scratch.form(form, &with_maps, &types, &mut [Some(&mut column)], &all);
+        let clock = &self.clock;
+        let outputs = (&types[..], &mut [Some(&mut column)][..]);
+        self.scratch.form(form, &with_maps, outputs, &all, &|| clock.check().is_err());
+        self.clock.ended()?;
         let data =
             if shape == Shapes::scalar() { Data::One(column.get(0)) } else { Data::Many(column) };
         Ok((data, shape))

@@ -1,5 +1,6 @@
 //! Every evaluator agrees with the model of the test kit, in values and in what runs.
 
+use millstream_ir::request::Bound;
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
 use millstream_run::{AnyEvaluator, EVALUATORS, EvaluatorRow, Lazy};
 use millstream_testkit::agreement::{
@@ -30,8 +31,13 @@ impl Evaluator for Forgetful {
         self.name
     }
 
-    fn evaluate(&mut self, plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
-        (self.make)().evaluate(plan, request)
+    fn evaluate_bound(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+    ) -> Result<Answer, EvalError> {
+        (self.make)().evaluate_bound(plan, request, bound)
     }
 }
 

@@ -191,3 +191,76 @@ fn what_is_done_when_nobody_waits_any_more_is_no_answer() {
         flag.store(false, Ordering::Relaxed);
     }
 }
+
+/// How long an evaluation goes on after its flag is raised, in the best of a few tries: the machine
+/// may be busy.
+fn latency(evaluator: &mut dyn Evaluator, plan: &Plan, request: &Request) -> Duration {
+    let mut once = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut request = request.clone();
+        request.budget.cancel = Some(Arc::clone(&flag));
+        let raised = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            flag.store(true, Ordering::Relaxed);
+            Instant::now()
+        });
+        let ended = evaluator.evaluate(plan, &request).err();
+        let now = Instant::now();
+        assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
+        now.saturating_duration_since(raised.join().expect("the flag is raised"))
+    };
+    let mut least = once();
+    for _ in 0..8 {
+        if least < SOON {
+            break;
+        }
+        least = least.min(once());
+    }
+    least
+}
+
+/// A cancel is to be noticed within this time.
+const SOON: Duration = Duration::from_millis(10);
+
+#[test]
+fn a_cancel_is_noticed_soon_between_the_elements_of_a_closure() {
+    let mut registry: Registry = millstream_nodes::registry();
+    // The first elements take no time, so that batches of them are large.
+    let slow = |x: f32| {
+        if x >= 2000.0 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        x
+    };
+    registry.register(NodeDef::from_closure("my.slow", "Slow", &["x"], slow));
+    let plan = plan_with(&registry, "n0 = input x: f32 = 0.0\nn1 = my.slow n0\noutput end n1");
+    let column: Vec<f32> = (0..3000).map(|x| x as f32).collect();
+    let request = Request::new().column("x", column);
+    for mut evaluator in evaluators() {
+        let latency = latency(&mut *evaluator, &plan, &request);
+        assert!(latency < SOON, "{}: {latency:?}", evaluator.name());
+    }
+}
+
+#[test]
+fn a_cancel_is_noticed_soon_between_the_closures_of_a_chain() {
+    let plan = chain_of(|| std::thread::sleep(Duration::from_millis(4)));
+    for mut evaluator in evaluators() {
+        let latency = latency(&mut *evaluator, &plan, &Request::new());
+        assert!(latency < SOON, "{}: {latency:?}", evaluator.name());
+    }
+}
+
+#[test]
+fn a_cancel_is_noticed_soon_within_a_long_form() {
+    let mut text = String::from("n0 = input x: f32 = 0.0\n");
+    for i in 0..400 {
+        writeln!(text, "n{} = math.sin n{i}", i + 1).expect("strings take all text");
+    }
+    let plan = plan(&(text + "output end n400"));
+    let request = Request::new().column("x", vec![0.5_f32; 4_000_000]);
+    for mut evaluator in evaluators() {
+        let latency = latency(&mut *evaluator, &plan, &request);
+        assert!(latency < SOON, "{}: {latency:?}", evaluator.name());
+    }
+}

@@ -488,3 +488,86 @@ fn results_that_agree_in_part_go_their_own_ways() {
         }
     }
 }
+
+/// Two chains of cheap nodes, each over an input, joined in the end; 32 nodes in all.
+fn joined_chains(end: &str) -> Plan {
+    let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input y: f32 = 0.25\n");
+    for i in 2..33 {
+        text += &format!("n{i} = math.sin n{}\n", i - 2);
+    }
+    plan(&format!("{text}n33 = math.add n31 n32\n{end}"))
+}
+
+/// The memo walk, with chunks and with a look at each step.
+fn with_and_without_chunks() -> [Incremental; 2] {
+    let new = || Incremental::new().without_live_graph();
+    [new(), new().chunks_from(usize::MAX)]
+}
+
+#[test]
+fn a_chunk_that_was_there_before_does_not_run_and_is_told_so() {
+    let plan = joined_chains("output n33");
+    let columns = |x: f32| Request::new().column("x", vec![x, x + 1.0, x + 2.0]);
+    for mut evaluator in with_and_without_chunks() {
+        assert_eq!(ask(&mut evaluator, &plan, columns(1.0)).1, 32);
+        assert_eq!(ask(&mut evaluator, &plan, columns(2.0)).1, 17, "what depends on x");
+        let (fates, n_runs) = ask(&mut evaluator, &plan, columns(1.0));
+        assert_eq!(n_runs, 0);
+        assert_eq!(fates.len(), 32);
+        let cached = Fate::Skipped(SkipReason::Cached);
+        assert!(fates.iter().all(|(_, fate)| *fate == cached), "{fates:?}");
+        let [ran, _] = compare(&mut evaluator, &plan, &columns(1.0)).expect("they agree");
+        assert!(ran > 0, "the other evaluator keeps nothing");
+    }
+}
+
+#[test]
+fn members_of_a_chunk_stay_while_its_result_is_used() {
+    let plan = joined_chains("output n33");
+    let both = |x: f32, y: f32| Request::new().set("x", x).set("y", y);
+    for mut evaluator in with_and_without_chunks() {
+        let runs = [(1.0, 1.0), (2.0, 2.0), (1.0, 1.0), (3.0, 1.0), (1.0, 1.0), (1.0, 2.0)];
+        let runs: Vec<u64> =
+            runs.iter().map(|(x, y)| ask(&mut evaluator, &plan, both(*x, *y)).1).collect();
+        // The chain over `x` ran for 1 in the evaluation before the last one.
+        assert_eq!(runs[..5], [32, 32, 0, 17, 0]);
+        assert!(runs[5] <= 17, "{runs:?}");
+    }
+}
+
+#[test]
+fn many_results_of_a_chunk_are_kept_if_it_takes_long() {
+    let mut text = String::from("n0 = input x: f32 = 0.5\n");
+    for i in 1..400 {
+        text += &format!("n{i} = math.sin n{}\n", i - 1);
+    }
+    let plan = plan(&format!("{text}output n399"));
+    let mut evaluator = Incremental::new().without_live_graph();
+    let all = |evaluator: &mut Incremental| -> Vec<u64> {
+        let request = |x| Request::new().set("x", x as f32);
+        (0..20).map(|x| ask(evaluator, &plan, request(x)).1).collect()
+    };
+    assert_eq!(all(&mut evaluator), [399; 20]);
+    assert_eq!(all(&mut evaluator), [0; 20], "single nodes are not worth so many entries");
+}
+
+#[test]
+fn what_an_edit_changed_in_a_chunk_is_not_taken_for_the_same() {
+    let before = joined_chains("output n33");
+    let after = joined_chains("n34 = math.negate n33\noutput n34");
+    let mut evaluator = Incremental::new().without_live_graph();
+    for plan in [&before, &after, &before, &after] {
+        compare(&mut evaluator, plan, &Request::new().set("x", 0.25_f32)).expect("they agree");
+    }
+}
+
+#[test]
+fn a_chunk_is_dropped_before_it_holds_too_many_bytes() {
+    let plan = joined_chains("output n33");
+    let mut evaluator = Incremental::new().without_live_graph().budget(1 << 16);
+    for x in 0..40 {
+        let request = Request::new().column("x", vec![x as f32; 100]);
+        compare(&mut evaluator, &plan, &request).expect("they agree");
+        assert!(evaluator.bytes() < 1 << 17, "{}", evaluator.bytes());
+    }
+}

@@ -308,7 +308,7 @@ impl Mirror {
             let elements = u64::from(n);
             let time = self.graph.time_of(node) + copies.time;
             let bytes = if n > 0 { self.graph.bytes_of(seen) as u64 } else { 0 };
-            let entry = LogEntry { fate, runs: n, elements, bytes, time };
+            let entry = LogEntry { fate, runs: n, elements, bytes, time, ..LogEntry::NOT_NEEDED };
             let node_type = instance.name().to_owned();
             let path = NodePath::from(path.as_str());
             log.push(NodeRun { path, node_type, entry, failure: None });

@@ -1,0 +1,62 @@
+//! The clock by which a log tells times.
+
+use std::time::{Duration, Instant};
+
+use millstream_ir::answer::RunLog;
+
+/// A clock that says how long it was since it was read last.
+#[derive(Debug)]
+pub(crate) struct Laps {
+    last: Instant,
+    /// The time that went into measuring members of regions.
+    pub(crate) measuring: Duration,
+    /// The time in which this thread only waited for others.
+    waited: Duration,
+    /// The time that other threads worked meanwhile.
+    elsewhere: Duration,
+}
+
+impl Laps {
+    pub(crate) fn start() -> Self {
+        let (measuring, waited, elsewhere) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        Self { last: Instant::now(), measuring, waited, elsewhere }
+    }
+
+    /// The time since the clock was read last.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.last, now)
+    }
+
+    /// Notes that the time since the clock was read last went into measuring.
+    pub(crate) fn measured(&mut self) {
+        let time = self.take();
+        self.measuring += time;
+    }
+
+    /// Notes that this thread only waited since the clock was read last.
+    pub(crate) fn waited(&mut self) {
+        let time = self.take();
+        self.waited += time;
+    }
+
+    /// Notes that another thread worked so long on a step.
+    pub(crate) fn worked_elsewhere(&mut self, time: Duration) {
+        self.elsewhere += time;
+    }
+
+    /// Makes the times of steps, some of which ran on other threads, shares of the time that the
+    /// evaluation took.
+    pub(crate) fn scale(&self, log: &mut RunLog) {
+        if self.elsewhere.is_zero() {
+            return;
+        }
+        let work = log.time_in_steps();
+        let wall = (work + self.waited).saturating_sub(self.elsewhere);
+        let ratio = wall.as_secs_f64() / work.as_secs_f64().max(f64::MIN_POSITIVE);
+        for entry in &mut log.entries {
+            entry.time = entry.time.mul_f64(ratio);
+        }
+    }
+}
