@@ -1,7 +1,7 @@
 //! The incremental evaluator: keeps results between evaluations and runs only steps whose inputs
 //! have changed.
 //!
-//! Two ways. A plan whose steps compute single numbers and vectors, asked for without axes, becomes a live
+//! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live
 //! graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to the
 //! outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if the
 //! memo has no result that was made of the same operands (`memo`). Many cheap steps are looked up at
@@ -291,7 +291,7 @@ impl Incremental {
             return unfit("it compares bits, and another equality is wanted".into());
         }
         if let Live::Unknown = values.live {
-            values.live = match Singles::new(plan, propagation, !is_wanted && !is_of_lanes(plan)) {
+            values.live = match Singles::new(plan, propagation, !is_wanted) {
                 Ok(singles) => Live::Graph(Box::new(singles)),
                 Err(why) => Live::Impossible(why),
             };
@@ -302,13 +302,4 @@ impl Incremental {
             Live::Unknown => Ok(None),
         }
     }
-}
-
-/// Whether all values of a plan are made of numbers, so that none is large and a lookup in a memo
-/// would take longer than computing it.
-fn is_of_lanes(plan: &Plan) -> bool {
-    let is_of_lanes = |ty: Type| ty.lanes().is_some();
-    let mut instances = plan.instances.iter();
-    plan.inputs.iter().all(|(_, input)| is_of_lanes(input.ty))
-        && instances.all(|(_, instance)| instance.outputs.iter().all(|out| is_of_lanes(out.ty)))
 }

@@ -32,14 +32,15 @@ impl Evaluated {
         Self::new(name.into(), (row.new)(NonZeroUsize::MIN), engine, graph)
     }
 
-    /// The incremental evaluator, which keeps old results within a number of bytes.
+    /// The incremental evaluator that walks, and keeps old results within a number of bytes.
     pub(super) fn remembering(
         name: &str,
         bytes: usize,
         engine: &Engine,
         graph: &Graph,
     ) -> Result<Self, NoRead> {
-        Self::new(name.into(), Box::new(Incremental::new().budget(bytes)), engine, graph)
+        let evaluator = Incremental::new().without_live_graph().budget(bytes);
+        Self::new(name.into(), Box::new(evaluator), engine, graph)
     }
 
     fn new(

@@ -228,8 +228,9 @@ pub(super) fn memory(setting: &Setting<'_>) -> Result<Study, Stop> {
             Evaluated::remembering(name, bytes, setting.engine, &graph).map(boxed).map_err(refused)
         };
         let field = vec![
-            incremental("incremental, with a memo", 1 << 30)?,
-            incremental("incremental, latest value only", 0)?,
+            incremental("incremental-walk, memo", 1 << 30)?,
+            incremental("incremental-walk, no memo", 0)?,
+            Evaluated::named("incremental", setting.engine, &graph).map(boxed).map_err(refused)?,
             boxed(Live::new(&graph, Form::Pull)),
             boxed(List::new(&graph, Arms::Run)),
         ];
