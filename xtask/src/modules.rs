@@ -68,8 +68,8 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "document",
-        "at checked cursor fields free_name layout library named order spot view model wrong \
-         builder problems range references grain save upgrade load uses check edit",
+        "at checked cursor fields free_name layout named order spot view model wrong \
+         builder problems range references grain save upgrade load library uses check edit",
     ),
     (
         "ir",

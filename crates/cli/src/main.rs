@@ -13,6 +13,7 @@ mod document;
 mod edits;
 mod evaluators;
 mod explain;
+mod fmt;
 mod format;
 mod given;
 #[cfg(feature = "blender")]
@@ -64,6 +65,7 @@ enum Verb {
     Nodes(nodes::Args),
     Bench(bench::Args),
     Deploy(deploy::Args),
+    Fmt(fmt::Args),
     #[cfg(feature = "blender")]
     Import(import::Args),
 }
@@ -78,6 +80,7 @@ impl Verb {
             Self::Nodes(args) => args.format.is_json(),
             Self::Bench(args) => args.format.is_json(),
             Self::Deploy(args) => args.format.is_json(),
+            Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
         }
@@ -93,6 +96,7 @@ Examples:
   millstream nodes math.sqrt
   millstream bench examples/triangle_area.mill.json --count 1000000
   millstream deploy my.mill.json -o fixed.mill.json --keep x
+  millstream fmt my.mill.json -o my.mill
   millstream import networks.json.gz -o documents --verify
 
 Every verb has its own help with examples: millstream run --help
@@ -123,6 +127,7 @@ fn main() -> ExitCode {
         Verb::Nodes(args) => nodes::nodes(args),
         Verb::Bench(args) => bench::bench(args),
         Verb::Deploy(args) => deploy::run(args),
+        Verb::Fmt(args) => fmt::fmt(args),
         #[cfg(feature = "blender")]
         Verb::Import(args) => import::import(args),
     };

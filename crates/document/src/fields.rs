@@ -95,7 +95,7 @@ impl<T> Fields<T> {
     }
 
     /// Fields with distinct names, without spare room.
-    pub(crate) fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
+    pub fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
         Self(fields.collect())
     }
 }
