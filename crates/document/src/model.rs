@@ -137,13 +137,13 @@ pub struct InputDef {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// Smallest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub min: Option<f64>,
     /// Largest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub max: Option<f64>,
     /// Step of a control that changes the value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub step: Option<f64>,
     /// The meaning of the input.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -267,6 +267,6 @@ impl Library for BothForms<'_> {
     }
 
     fn load(&self, text: &[u8], limits: &Limits) -> Loaded {
-        millstream_text::load(text, self.registry, limits)
+        millstream_text::load_used(text, self.registry, limits)
     }
 }

@@ -61,6 +61,16 @@ pub fn load(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     if is_text(bytes) { load_text(bytes, registry, limits) } else { load_to_check(bytes, limits) }
 }
 
+/// As [`load()`], for a document that others use; one in the text form comes with its JSON, from which
+/// its hash is computed, so that the hash does not depend on the form.
+pub fn load_used(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
+    let mut loaded = load(bytes, registry, limits);
+    if is_text(bytes) {
+        loaded.json = loaded.document.as_ref().map(save);
+    }
+    loaded
+}
+
 /// Reads a document in the text form.
 ///
 /// If a statement has problems, the document holds the readable rest. There is no document if a
@@ -76,10 +86,9 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let vocabulary = Vocabulary::new(registry);
     let document = lower::lower(&tree, text, &vocabulary, &mut found);
     found.problems.sort_by_place();
-    let is_right = !found.problems.has_errors();
     Loaded {
         format: document.format,
-        json: is_right.then(|| save(&document)),
+        json: None,
         document: (!found.parts_lost).then_some(document),
         is_wrong: false,
         problems: found.problems,

@@ -350,7 +350,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         for (letter, source) in letters {
             let (value, at) = match source {
                 Letter::Target(target, at) => (value_of(target), at),
-                Letter::Bound(at) => (self.source(name, &letter, at)?, at),
+                Letter::Bound(at, _) => (self.source(name, &letter, at)?, at),
             };
             inputs.push((letter, Input { value, spot: Spot::new(tree.span(at)) }));
         }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::error::{Problem, TextError};
+use crate::error::{Problem, TextError, shortened};
 use crate::formula;
 use crate::json::write_value;
 use crate::name;
@@ -26,8 +26,8 @@ pub(crate) struct Formula {
 pub(crate) enum Letter {
     /// What a name means, and the expression with it.
     Target(Target, ExprId),
-    /// What stands after `where`.
-    Bound(ExprId),
+    /// What stands after `where`, and its position.
+    Bound(ExprId, u32),
 }
 
 /// The node that a call inside a formula becomes: its name.
@@ -46,10 +46,12 @@ struct Writer<'a, 'f> {
     cx: Context<'a>,
     tree: &'a Tree<'a>,
     nested: Nested<'f>,
-    /// Letters after `where`.
-    bound: HashMap<&'a str, Arc<str>>,
+    /// Letters after `where`, with their position there.
+    bound: HashMap<&'a str, (Arc<str>, u32)>,
     by_target: HashMap<Target, u32>,
     taken: HashSet<Arc<str>>,
+    /// The positions of the letters after `where` that were written.
+    used: HashSet<u32>,
     out: Formula,
 }
 
@@ -70,26 +72,46 @@ pub(crate) fn write<'a>(
         bound: HashMap::new(),
         by_target: HashMap::new(),
         taken: HashSet::new(),
+        used: HashSet::new(),
         out: Formula { text: String::new(), places: Vec::new(), letters: Vec::new() },
     };
     if let ExprKind::Formula { bound, .. } = tree.kind(expr) {
-        for arg in tree.args_of(bound) {
+        for (i, arg) in bound.clone().zip(tree.args_of(bound)) {
             let ArgTo::Input(letter) = &arg.to else { continue };
             let shared: Arc<str> = Arc::from(&**letter);
-            if writer.bound.insert(letter, Arc::clone(&shared)).is_some() {
-                let name = letter.to_string();
+            if writer.bound.insert(letter, (Arc::clone(&shared), i)).is_some() {
+                let name = shortened(letter);
                 let error = TextError::Duplicate { what: "letter", name };
                 return Err(Problem::new(arg.start as usize, arg.start as usize + letter.len(), error));
             }
-            writer.taken.insert(Arc::clone(&shared));
-            writer.out.letters.push((shared, Letter::Bound(arg.value)));
+            writer.taken.insert(shared);
         }
     }
     writer.expr(expr)?;
-    Ok(writer.out)
+    Ok(writer.finish())
 }
 
 impl<'a> Writer<'a, '_> {
+    /// The formula. Its letters are in the order in which they appear; if all of them stand after
+    /// `where`, in the order there.
+    fn finish(mut self) -> Formula {
+        let letters = &mut self.out.letters;
+        let mut unused: Vec<_> =
+            self.bound.into_values().filter(|(_, place)| !self.used.contains(place)).collect();
+        unused.sort_unstable_by_key(|(_, place)| *place);
+        letters.extend(unused.into_iter().map(|(letter, place)| {
+            (letter, Letter::Bound(self.tree.args[place as usize].value, place))
+        }));
+        let place = |(_, source): &(Arc<str>, Letter)| match source {
+            Letter::Bound(_, place) => Some(*place),
+            Letter::Target(..) => None,
+        };
+        if letters.iter().all(|letter| place(letter).is_some()) {
+            letters.sort_by_key(place);
+        }
+        self.out
+    }
+
     /// Notes the place of what is written next.
     fn note(&mut self, expr: ExprId) {
         let start = self.tree.span(expr).start;
@@ -114,9 +136,14 @@ impl<'a> Writer<'a, '_> {
                 write_value(value, &mut self.out.text);
             }
             ExprKind::Ref { name, is_quoted } => {
-                if let Some(letter) = self.bound.get(&**name).map(Arc::clone) {
+                if let Some((letter, place)) = self.bound.get(&**name) {
+                    let (letter, place) = (Arc::clone(letter), *place);
                     self.note(expr);
                     self.out.text.push_str(&letter);
+                    if self.used.insert(place) {
+                        let source = Letter::Bound(self.tree.args[place as usize].value, place);
+                        self.out.letters.push((letter, source));
+                    }
                     return Ok(());
                 }
                 let Context { scope, vocabulary, value, .. } = self.cx;
@@ -230,14 +257,9 @@ impl<'a> Writer<'a, '_> {
     /// Writes the letter of a target, or the constant of this name.
     fn target(&mut self, expr: ExprId, target: Target, name: &str) {
         self.note(expr);
-        let wanted = match &target {
-            Target::Constant => {
-                self.out.text.push_str(name);
-                return;
-            }
-            Target::Input(name) => letter_of(name),
-            Target::Link(node, output) if **output == *VALUE => letter_of(node),
-            Target::Link(node, output) => Arc::from(&*letter_of(&format!("{node}_{output}"))),
+        let Some(wanted) = letter(&target) else {
+            self.out.text.push_str(name);
+            return;
         };
         let next = self.out.letters.len() as u32;
         let letter = *self.by_target.entry(target.clone()).or_insert(next);
@@ -261,6 +283,16 @@ impl<'a> Writer<'a, '_> {
         let first = if self.taken.len() > 64 { self.taken.len() } else { 2 };
         let mut numbers = (first..).map(|n| format!("{wanted}_{n}"));
         numbers.find(|letter| is_free(letter)).expect("numbers do not end").into()
+    }
+}
+
+/// The letter that a target has unless that is taken.
+pub(crate) fn letter(target: &Target) -> Option<Arc<str>> {
+    match target {
+        Target::Constant => None,
+        Target::Input(name) => Some(letter_of(name)),
+        Target::Link(node, output) if **output == *VALUE => Some(letter_of(node)),
+        Target::Link(node, output) => Some(letter_of(&format!("{node}_{output}"))),
     }
 }
 

@@ -122,7 +122,8 @@ impl<'t> Parser<'t> {
         self.expect(Symbol::Colon, "write the type of its value: `name: f32`")?;
         self.tree.outputs[at].ty = self.ty()?;
         if self.takes(Symbol::Assign)? {
-            self.tree.outputs[at].value = Some(self.expr()?);
+            let value = self.expr()?;
+            self.tree.outputs[at].value = Some(self.bound(value)?);
         }
         loop {
             let line = &self.tree.outputs[at];

@@ -1,6 +1,7 @@
 //! The expressions of nodes: calls, with other calls inside them, and formulas.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::Span;
@@ -16,6 +17,9 @@ use crate::names::{Callee, EXPRESSION, Face, Groups, MemberOf, Sockets, Target, 
 use crate::parse::parse_formula;
 use crate::print::is_special;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
+
+/// Inputs are searched one by one up to this number.
+const MAX_WALKED: usize = 16;
 
 /// Calls are nested at most so deeply.
 const MAX_NESTED: usize = 40;
@@ -137,11 +141,12 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             && **ty == *EXPRESSION
             && let Some(text) = formula_text(node)
         {
-            if let Some(expr) = self.implicit(node, text) {
+            for binds_all in [false, true] {
+                let Some(expr) = self.formula(name, node, text, binds_all) else { continue };
+                if super::is_bound(self.tree, expr) {
+                    return (!is_nested).then_some(expr);
+                }
                 return Some(self.marked(expr, is_nested));
-            }
-            if let Some(expr) = self.with_letters(name, node, text) {
-                return (!is_nested).then_some(expr);
             }
         }
         Some(self.call(name, node))
@@ -160,39 +165,82 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         if is_formula { expr } else { self.add(ExprKind::Paren(expr)) }
     }
 
-    /// The formula with names in the place of letters, if its letters are called after these.
-    fn implicit(&mut self, node: &'d Node, text: &'d str) -> Option<ExprId> {
+    /// The formula with names in the place of its letters; those that are not called after their
+    /// sources stand after `where`, or all do.
+    fn formula(
+        &mut self,
+        name: &'d str,
+        node: &'d Node,
+        text: &'d str,
+        binds_all: bool,
+    ) -> Option<ExprId> {
         let (first, n_pieces) = (self.tree.exprs.len(), self.tree.pieces.len());
-        let expr = parse_formula(text, self.tree)?;
+        let mut expr = parse_formula(text, self.tree)?;
         let last = self.tree.exprs.len();
+        let is_free = |letter: &str, input: &Input| {
+            let target = match &input.value {
+                InputValue::Input(name) => Target::Input(Arc::clone(name)),
+                InputValue::Link(link) => {
+                    Target::Link(Arc::clone(&link.node), Arc::clone(&link.output))
+                }
+                InputValue::Literal(_) | InputValue::Several(_) => return false,
+            };
+            !binds_all && formula::letter(&target).is_some_and(|free| *free == *letter)
+        };
+        // Of many letters each is found at once.
+        let many: HashMap<&str, (&'d Arc<str>, &'d Input)> = match node.inputs.len() {
+            0..=MAX_WALKED => HashMap::new(),
+            _ => node.inputs.iter().map(|(name, input)| (&**name, (name, input))).collect(),
+        };
+        let input_of = |name: &str| match many.is_empty() {
+            true => node.inputs.get_key_value(name),
+            false => many.get(name).copied(),
+        };
+        let mut seen = HashSet::new();
         for i in first..last {
             let ExprKind::Ref { name, is_quoted } = &self.tree.exprs[i].kind else { continue };
             if *is_quoted {
                 return None;
             }
-            let Some(input) = node.inputs.get(name) else { continue };
+            let Some((letter, input)) = input_of(name) else { continue };
+            seen.insert(&**letter);
+            if !is_free(letter, input) {
+                continue;
+            }
             self.tree.exprs[i].kind = match &input.value {
                 InputValue::Input(name) => self::input(self.cx, name),
                 InputValue::Link(source) => link(self.cx, self.tree, source),
-                InputValue::Literal(_) | InputValue::Several(_) => return None,
+                InputValue::Literal(_) | InputValue::Several(_) => continue,
             };
         }
+        let bound: Vec<_> = node
+            .inputs
+            .iter()
+            .filter(|(letter, input)| !seen.contains(&***letter) || !is_free(letter, input))
+            .collect();
+        if !bound.is_empty() {
+            expr = self.with_bound(name, expr, &bound);
+        }
         let letters = self.written(expr, text, n_pieces)?;
+        let mut bound = bound.into_iter().map(|(letter, _)| letter);
         let is_same = letters.len() == node.inputs.len()
             && letters.iter().zip(node.inputs.iter()).all(|((letter, source), (name, input))| {
-                let Letter::Target(target, _) = source else { return false };
-                letter == name && is_target(target, &input.value)
+                letter == name
+                    && match source {
+                        Letter::Target(target, _) => is_target(target, &input.value),
+                        Letter::Bound(..) => bound.any(|bound| bound == name),
+                    }
             });
         is_same.then_some(expr)
     }
 
-    /// The formula with the sources of all letters after `where`.
-    fn with_letters(&mut self, name: &'d str, node: &'d Node, text: &'d str) -> Option<ExprId> {
-        if node.inputs.is_empty() {
-            return None;
-        }
-        let n_pieces = self.tree.pieces.len();
-        let expr = parse_formula(text, self.tree)?;
+    /// The formula with these letters after `where`.
+    fn with_bound(
+        &mut self,
+        name: &'d str,
+        expr: ExprId,
+        bound: &[(&'d Arc<str>, &'d Input)],
+    ) -> ExprId {
         let pieces = match self.tree.kind(expr) {
             ExprKind::Formula { pieces, .. } => pieces.clone(),
             _ => {
@@ -201,10 +249,10 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 end - 1..end
             }
         };
-        let mut args = Vec::with_capacity(node.inputs.len());
+        // No node is left meanwhile, so none is nested.
         let n_left = std::mem::take(&mut self.n_left);
-        for (letter, input) in node.inputs.iter() {
-            // No node is left, so none is nested.
+        let mut args = Vec::with_capacity(bound.len());
+        for (letter, input) in bound {
             let value = self.source(name, letter, input);
             args.push(Arg { to: ArgTo::Input(Cow::Borrowed(letter)), value, start: 0 });
         }
@@ -212,11 +260,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let first = self.tree.args.len() as u32;
         self.tree.args.extend(args);
         let bound = first..self.tree.args.len() as u32;
-        let expr = self.add(ExprKind::Formula { pieces, bound });
-        let letters = self.written(expr, text, n_pieces)?;
-        let is_same = letters.len() == node.inputs.len()
-            && letters.iter().all(|(_, source)| matches!(source, Letter::Bound(_)));
-        is_same.then_some(expr)
+        self.add(ExprKind::Formula { pieces, bound })
     }
 
     /// The letters of a formula that reads back as this text; its pieces are the last ones.
