@@ -224,7 +224,8 @@ pub(crate) fn shown(text: &str, at: usize) -> String {
         first if is_word(first) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
         first => first.len_utf8(),
     };
-    format!("`{}`", crate::error::shortened(&rest[..end]).escape_debug())
+    let word = crate::error::shortened(&rest[..end]);
+    if first.is_control() { format!("`{}`", word.escape_debug()) } else { format!("`{word}`") }
 }
 
 /// A valid JSON value on one line: with a space after commas and colons, and inside braces.

@@ -344,6 +344,9 @@ impl<'t> Parser<'t> {
                 format!("a statement does not start with {found}"),
             );
             return Err(match self.token.kind {
+                Kind::Number | Kind::Text => {
+                    problem.hint("a name that is more than letters, digits and `_` stands in back quotes")
+                }
                 Kind::Symbol(Symbol::Divide) => problem.hint("comments start with `#`"),
                 _ => problem.hint("write `name = ...`, `input name: type` or `output name: type = ...`"),
             });
@@ -424,6 +427,9 @@ impl<'t> Parser<'t> {
             Kind::Symbol(Symbol::Open) => {
                 problem.hint("a node is written `name = call(...)`, a group `group name(...) { ... }`")
             }
+            Kind::Name(_) => {
+                problem.hint("a node is written `name = ...`; a name of several words stands in back quotes")
+            }
             _ => problem.hint("a node is written `name = ...`"),
         }
     }
@@ -451,8 +457,9 @@ impl<'t> Parser<'t> {
         self.pieces.clear();
         self.sources.clear();
         let is_group = matches!(head, What::Group(_));
-        // Lines that are indented more belong to the statement.
-        loop {
+        // Lines that are indented more belong to the statement, if it starts its line.
+        let starts_line = self.text[line_start(self.text, start)..start].trim().is_empty();
+        while starts_line {
             let rest = &self.text[resume.min(self.text.len())..];
             let ends_with_block = self.text[start..resume.min(self.text.len())].trim_end().ends_with('{');
             if rest.is_empty() || (is_group && ends_with_block) {

@@ -119,7 +119,67 @@ fn calls_in_calls_and_formulas_become_nodes() {
          c = string.join([a, b, half(b), 1])\n\
          output d: f32 = vector.to_polar([1, 2]).angle\n\
          group half(x: f32) -> value: f32 { value = x / 2 }\n",
-        expect![[r#""#]],
+        expect![[r#"
+            {
+              "millstream": 2,
+              "inputs": {
+                "p": { "type": "vec3" }
+              },
+              "outputs": {
+                "d": { "type": "f32", "from": "d.angle" }
+              },
+              "nodes": {
+                "a_vector": {
+                  "type": "math.expression",
+                  "set": { "text": "p - 2 * p" },
+                  "in": { "p": { "input": "p" } }
+                },
+                "a": { "type": "vector.length", "in": { "vector": { "from": "a_vector.value" } } },
+                "b_1": { "type": "group", "group": "half", "in": { "x": { "from": "a.value" } } },
+                "b_2_x": { "type": "group", "group": "half", "in": { "x": { "from": "a.value" } } },
+                "b_2": { "type": "group", "group": "half", "in": { "x": { "from": "b_2_x.value" } } },
+                "b": {
+                  "type": "math.expression",
+                  "set": { "text": "2 * b_1 + b_2 + noise.perlin(p, seed: 3) + pi" },
+                  "in": {
+                    "b_1": { "from": "b_1.value" },
+                    "b_2": { "from": "b_2.value" },
+                    "p": { "input": "p" }
+                  }
+                },
+                "c_list_3": { "type": "group", "group": "half", "in": { "x": { "from": "b.value" } } },
+                "c": {
+                  "type": "string.join",
+                  "in": {
+                    "list": [
+                      { "from": "a.value" },
+                      { "from": "b.value" },
+                      { "from": "c_list_3.value" },
+                      { "value": 1 }
+                    ]
+                  }
+                },
+                "d": { "type": "vector.to_polar", "in": { "vector": [1, 2] } }
+              },
+              "groups": {
+                "half": {
+                  "inputs": {
+                    "x": { "type": "f32" }
+                  },
+                  "outputs": {
+                    "value": { "type": "f32", "from": "value.value" }
+                  },
+                  "nodes": {
+                    "value": {
+                      "type": "math.expression",
+                      "set": { "text": "x / 2" },
+                      "in": { "x": { "input": "x" } }
+                    }
+                  }
+                }
+              }
+            }
+        "#]],
     );
 }
 
