@@ -15,10 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("io", &["base"]),
     ("testkit", &["base", "form", "node", "document", "ir", "compile", "nodes"]),
     ("text", &["base", "node", "document"]),
-    (
-        "engine",
-        &["base", "form", "node", "document", "ir", "compile", "run", "nodes", "text"],
-    ),
+    ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes", "text"]),
     ("blender", &["base", "form", "node", "nodes", "document", "engine"]),
     ("cli", &["engine", "io", "blender"]),
 ];

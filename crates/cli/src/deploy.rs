@@ -22,7 +22,7 @@ use crate::terminal::{self, tell, visible_lines};
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream deploy examples/triangle_area.mill.json -o area.mill.json --in c=[0,4,0] --keep a,b
+  millstream deploy examples/triangle_area.mill -o area.mill.json --in c=[0,4,0] --keep a,b
   millstream deploy my.mill.json -o fixed.mill.json --store-limit 100000
   millstream deploy my.mill.json -o fixed.mill.bin
 

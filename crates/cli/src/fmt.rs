@@ -19,7 +19,7 @@ use crate::terminal::{tell, visible};
 const EXAMPLES: &str = "\
 Examples:
   millstream fmt my.mill
-  millstream fmt --check examples/*.mill examples/*.mill.json
+  millstream fmt --check examples/*.mill
   millstream fmt my.mill.json -o my.mill
   millstream fmt my.mill -o my.mill.json
   millstream fmt my.mill.json --to text --stdout
@@ -72,7 +72,11 @@ impl Form {
 
     /// The form that the name of a file stands for.
     fn of_name(path: &Path) -> Self {
-        if path.extension().is_some_and(|ending| ending == "mill") { Self::Text } else { Self::Json }
+        if path.extension().is_some_and(|ending| ending == "mill") {
+            Self::Text
+        } else {
+            Self::Json
+        }
     }
 }
 
@@ -118,7 +122,10 @@ fn refuse_contradictions(args: &Args) -> Result<(), Stop> {
     }
     let changes_form = args.to.is_some() && args.output.is_none();
     if changes_form && !is_stdout && !args.files.iter().all(|path| piped::is_piped(path)) {
-        return refuse("--to would change what is in a file, not its name", "name the new file with -o");
+        return refuse(
+            "--to would change what is in a file, not its name",
+            "name the new file with -o",
+        );
     }
     Ok(())
 }
@@ -171,5 +178,9 @@ fn written(engine: &Engine, text: &Text, from: Form, to: Form) -> Result<String,
         return Ok(written);
     }
     let help = Some("keep it as JSON, and report this document: each should convert".to_owned());
-    Err(Stop::new(Exit::Failed, "the text form of this document would not read back as it is", help))
+    Err(Stop::new(
+        Exit::Failed,
+        "the text form of this document would not read back as it is",
+        help,
+    ))
 }

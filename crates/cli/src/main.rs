@@ -89,12 +89,12 @@ impl Verb {
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream run examples/triangle_area.mill.json
-  millstream run examples/triangle_area.mill.json --in a=@examples/data/triangles.csv --in c=[0,3,0]
+  millstream run examples/triangle_area.mill
+  millstream run examples/triangle_area.mill --in a=@examples/data/triangles.csv --in c=[0,3,0]
   millstream check my.mill.json
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
-  millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream bench examples/triangle_area.mill --count 1000000
   millstream deploy my.mill.json -o fixed.mill.json --keep x
   millstream fmt my.mill.json -o my.mill
   millstream import networks.json.gz -o documents --verify

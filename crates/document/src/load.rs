@@ -66,13 +66,7 @@ pub struct Loaded {
 
 impl Loaded {
     fn nothing(problems: Problems) -> Self {
-        Self {
-            document: None,
-            is_wrong: true,
-            format: 0,
-            problems: problems.finish(),
-            json: None,
-        }
+        Self { document: None, is_wrong: true, format: 0, problems: problems.finish(), json: None }
     }
 }
 

@@ -9,11 +9,11 @@ use millstream_compile::{Options, compile};
 use millstream_document::check::open_partly;
 use millstream_document::uses::{locks, with_lock};
 use millstream_document::{
-    Checked, Document, Library, LibraryError, Loaded, NodeUpgrade, check, open_loaded, read_used,
+    Checked, Document, Library, Loaded, NodeUpgrade, check, open_loaded, read_used,
 };
 use millstream_ir::Plan;
 use millstream_node::{NodeDef, Registry};
-use millstream_text::is_text;
+use millstream_text::{BothForms, is_text};
 
 use crate::error::Error;
 use crate::program::Program;
@@ -244,29 +244,5 @@ impl Engine {
     fn plan(&self, checked: &Checked) -> Result<Plan, Diagnostics> {
         let options = Options { limits: self.limits.clone(), ..Options::default() };
         compile(checked, &self.registry, &options)
-    }
-}
-
-/// A library with documents in the text form, which needs to know the node types.
-struct BothForms<'a> {
-    library: &'a dyn Library,
-    registry: &'a Registry,
-}
-
-impl Library for BothForms<'_> {
-    fn top(&self) -> &str {
-        self.library.top()
-    }
-
-    fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError> {
-        self.library.find(user, path)
-    }
-
-    fn read(&self, name: &str, most_bytes: usize) -> Result<Vec<u8>, LibraryError> {
-        self.library.read(name, most_bytes)
-    }
-
-    fn load(&self, text: &[u8], limits: &Limits) -> Loaded {
-        millstream_text::load_used(text, self.registry, limits)
     }
 }

@@ -20,8 +20,13 @@ fn main() {
 static REGISTRY: LazyLock<Registry> = LazyLock::new(millstream_nodes::registry);
 
 /// The kinds of documents: nodes of two inputs that link near and distant nodes, or formulas.
-const KINDS: [(&str, u64); 5] =
-    [("calls", 13), ("calls", 10_000), ("calls", 1_000_000), ("formulas", 13), ("formulas", 10_000)];
+const KINDS: [(&str, u64); 5] = [
+    ("calls", 13),
+    ("calls", 10_000),
+    ("calls", 1_000_000),
+    ("formulas", 13),
+    ("formulas", 10_000),
+];
 
 fn text((kind, n): (&str, u64)) -> String {
     let mut text = String::from("input x: f32\n\nnode0 = x\n");
@@ -82,5 +87,7 @@ fn document_to_json(bencher: Bencher, kind: (&str, u64)) {
 #[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
 fn lay_out(bencher: Bencher, kind: (&str, u64)) {
     let text = text(kind);
-    bencher.counter(ItemsCount::new(kind.1)).bench_local(|| format(text.as_bytes(), &Limits::default()));
+    bencher
+        .counter(ItemsCount::new(kind.1))
+        .bench_local(|| format(text.as_bytes(), &Limits::default()));
 }

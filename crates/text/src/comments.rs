@@ -89,7 +89,9 @@ impl Comment {
         };
         let comment = Self { kind, at: texts(at)?, lines };
         let is_line = |line: &String| {
-            !line.contains('\n') && line.trim_end() == line && (!line.is_empty() || kind != CommentKind::Beside)
+            !line.contains('\n')
+                && line.trim_end() == line
+                && (!line.is_empty() || kind != CommentKind::Beside)
         };
         let fits = !comment.lines.is_empty() && comment.lines.iter().all(is_line);
         (fits && comment.text() == text).then_some(comment)

@@ -55,7 +55,9 @@ pub(crate) fn value_end(text: &str, start: usize) -> Result<usize, Problem> {
                     let message = format!("`,` or `{closes}` is missing before {found}");
                     let problem = Problem::syntax(at, next_char(text, at), message);
                     let line = text[..opened].matches('\n').count() + 1;
-                    return Err(problem.hint(format!("{what} ended; the bracket of line {line} is open")));
+                    return Err(
+                        problem.hint(format!("{what} ended; the bracket of line {line} is open"))
+                    );
                 }
             }
         }
@@ -155,9 +157,7 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
     };
     let whole = start + usize::from(bytes[start] == b'-');
     let mut at = digits(whole);
-    let refuse = |at: usize, message: &str| {
-        Err(Problem::syntax(start, at.max(start + 1), message))
-    };
+    let refuse = |at: usize, message: &str| Err(Problem::syntax(start, at.max(start + 1), message));
     if at == whole {
         return refuse(at, "a number has a digit after its `-`");
     }
@@ -198,7 +198,9 @@ fn word_end(text: &str, start: usize) -> Result<usize, Problem> {
         Some(b'}' | b']' | b',') => problem.hint("remove the comma before it"),
         Some(b'#') => problem.hint("comments stand outside of values"),
         Some(b'\'' | b'`') => problem.hint("texts are written in double quotes"),
-        _ => problem.hint("a value is a number, a text in double quotes, true, false, null or a list of values"),
+        _ => problem.hint(
+            "a value is a number, a text in double quotes, true, false, null or a list of values",
+        ),
     })
 }
 
@@ -326,11 +328,25 @@ mod tests {
 
     #[test]
     fn values_end_where_they_end() {
-        for value in ["1", "-0.5e-3", "[]", "{}", "[1, [2, {\"a\": \"]\"}]]", "\"a\\\"b\"", "true"] {
+        for value in ["1", "-0.5e-3", "[]", "{}", "[1, [2, {\"a\": \"]\"}]]", "\"a\\\"b\"", "true"]
+        {
             let text = format!("{value} rest");
             assert_eq!(value_end(&text, 0).ok(), Some(value.len()), "{value}");
         }
-        for wrong in ["", "[1,]", "[1 2]", "{\"a\" 1}", "{a: 1}", "01", "1.", "\"a", "[", "nul", "\"\\x\"", "\"\\ud800\""] {
+        for wrong in [
+            "",
+            "[1,]",
+            "[1 2]",
+            "{\"a\" 1}",
+            "{a: 1}",
+            "01",
+            "1.",
+            "\"a",
+            "[",
+            "nul",
+            "\"\\x\"",
+            "\"\\ud800\"",
+        ] {
             assert!(value_end(wrong, 0).is_err(), "{wrong}");
         }
     }

@@ -24,7 +24,9 @@ mod tree;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_base::{Limits, Place, Span};
-use millstream_document::{Document, LoadError, Loaded, load_to_check, save};
+use millstream_document::{
+    Document, Library, LibraryError, LoadError, Loaded, load_to_check, save,
+};
 use millstream_node::Registry;
 
 pub use error::TextError;
@@ -61,16 +63,6 @@ pub fn load(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     if is_text(bytes) { load_text(bytes, registry, limits) } else { load_to_check(bytes, limits) }
 }
 
-/// As [`load()`], for a document that others use; one in the text form comes with its JSON, from which
-/// its hash is computed, so that the hash does not depend on the form.
-pub fn load_used(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
-    let mut loaded = load(bytes, registry, limits);
-    if is_text(bytes) {
-        loaded.json = loaded.document.as_ref().map(save);
-    }
-    loaded
-}
-
 /// Reads a document in the text form.
 ///
 /// If a statement has problems, the document holds the readable rest. There is no document if a
@@ -81,8 +73,12 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         Err(problem) => return nothing(problem.into()),
     };
     let Parsed { tree, problems, n_more } = parse(text);
-    let mut found =
-        Found { problems: diagnostics(&problems, n_more), limits, n_nodes: 0, parts_lost: tree.n_lost > 0 };
+    let mut found = Found {
+        problems: diagnostics(&problems, n_more),
+        limits,
+        n_nodes: 0,
+        parts_lost: tree.n_lost > 0,
+    };
     let vocabulary = Vocabulary::new(registry);
     let document = lower::lower(&tree, text, &vocabulary, &mut found);
     found.problems.sort_by_place();
@@ -92,6 +88,39 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         document: (!found.parts_lost).then_some(document),
         is_wrong: false,
         problems: found.problems,
+    }
+}
+
+/// A library whose documents are in either form.
+///
+/// A used document in the text form comes with its JSON, from which its hash is computed, so that the
+/// hash does not depend on the form.
+pub struct BothForms<'a> {
+    /// Where the documents are.
+    pub library: &'a dyn Library,
+    /// The node types for those in the text form.
+    pub registry: &'a Registry,
+}
+
+impl Library for BothForms<'_> {
+    fn top(&self) -> &str {
+        self.library.top()
+    }
+
+    fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError> {
+        self.library.find(user, path)
+    }
+
+    fn read(&self, name: &str, most_bytes: usize) -> Result<Vec<u8>, LibraryError> {
+        self.library.read(name, most_bytes)
+    }
+
+    fn load(&self, text: &[u8], limits: &Limits) -> Loaded {
+        let mut loaded = load(text, self.registry, limits);
+        if is_text(text) {
+            loaded.json = loaded.document.as_ref().map(save);
+        }
+        loaded
     }
 }
 

@@ -62,7 +62,13 @@ pub(crate) fn lower<'a>(
         head(item, &mut document, &mut seen, found);
         match &item.what {
             What::Input(input) => {
-                add_input(&mut document.inputs, &tree.inputs[*input as usize], item.is_broken, "", found);
+                add_input(
+                    &mut document.inputs,
+                    &tree.inputs[*input as usize],
+                    item.is_broken,
+                    "",
+                    found,
+                );
             }
             What::View(text) => view = Some(&**text),
             What::Node { .. } | What::Output(_) => root.push(item),
@@ -76,7 +82,15 @@ pub(crate) fn lower<'a>(
                 }
                 let spot = Spot::new(item.span);
                 def.spot = if item.is_broken { spot.unreadable() } else { spot };
-                check_name("a group", "group", &line.name, item.span, document.groups.contains_key(&*line.name), "", found);
+                check_name(
+                    "a group",
+                    "group",
+                    &line.name,
+                    item.span,
+                    document.groups.contains_key(&*line.name),
+                    "",
+                    found,
+                );
                 if !document.groups.contains_key(&*line.name) {
                     document.groups.insert(Arc::from(&*line.name), def);
                 }
@@ -229,10 +243,15 @@ fn add_input(
     let spot = Spot::new(line.span);
     def.spot = if is_broken { spot.unreadable() } else { spot };
     def.default = line.default.as_ref().and_then(|text| {
-        body::json(text).map_err(|message| {
-            found.report(path, &Problem::syntax(line.span.start as usize, line.span.end as usize, message));
-            def.spot = spot.unreadable();
-        }).ok()
+        body::json(text)
+            .map_err(|message| {
+                found.report(
+                    path,
+                    &Problem::syntax(line.span.start as usize, line.span.end as usize, message),
+                );
+                def.spot = spot.unreadable();
+            })
+            .ok()
     });
     (def.min, def.max, def.step) = (line.min, line.max, line.step);
     (def.about, def.unit) = (shared(&line.about), shared(&line.unit));

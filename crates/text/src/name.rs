@@ -93,7 +93,8 @@ pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usi
         }
     }
     let line = text[start..].find('\n').map_or(text.len(), |n| start + n);
-    Err(Problem::syntax(start, line.max(inside), "this name is not closed").hint("add a back quote"))
+    Err(Problem::syntax(start, line.max(inside), "this name is not closed")
+        .hint("add a back quote"))
 }
 
 #[cfg(test)]
@@ -102,7 +103,9 @@ mod tests {
 
     #[test]
     fn every_name_reads_back() {
-        for name in ["a", "", "square and add", "a`b\\c", "\n\t\r", "\u{7f}", "\u{2028}", "1a", "größe"] {
+        for name in
+            ["a", "", "square and add", "a`b\\c", "\n\t\r", "\u{7f}", "\u{2028}", "1a", "größe"]
+        {
             let mut out = String::new();
             write_quoted(name, &mut out);
             assert!(!out.contains('\n'));

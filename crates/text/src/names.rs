@@ -6,12 +6,14 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use millstream_document::Fields;
+use millstream_base::Span;
 use millstream_document::model::Setting;
+use millstream_document::{Fields, name_problem};
 use millstream_node::{NodeDef, Registry, Settings};
 
+use crate::error::{Problem, TextError, shortened};
 use crate::name;
-use crate::tree::{ArgTo, Call, CallWord, Tree};
+use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 
 /// The node type that computes formulas.
 pub(crate) const EXPRESSION: &str = "math.expression";
@@ -84,6 +86,13 @@ impl<'r> Vocabulary<'r> {
         shorts.get(word)?.as_deref().map(str::to_owned)
     }
 
+    /// The node types with this last word, for messages.
+    pub(crate) fn of_last_word(&self, word: &str) -> Vec<String> {
+        let names = self.registry.iter().map(|def| &def.name);
+        let names = names.filter(|name| name.rsplit('.').next() == Some(word));
+        names.take(8).map(|name| format!("`{name}`")).collect()
+    }
+
     /// The last word of a node type, if it means this node type.
     pub(crate) fn shortened<'n>(&self, name: &'n str) -> Option<&'n str> {
         let word = name.strip_prefix(FAMILY)?.strip_prefix('.')?;
@@ -150,6 +159,7 @@ impl Groups<'_> {
     pub(crate) fn callee<'c>(
         &self,
         call: &'c Call<'_>,
+        tree: &Tree<'_>,
         vocabulary: &Vocabulary<'_>,
     ) -> Callee<'c> {
         let name: &str = &call.name;
@@ -167,7 +177,7 @@ impl Groups<'_> {
         }
         match vocabulary.short(name) {
             Some(known) => Callee::Type(Cow::Owned(known)),
-            None if name::is_plain(name) => Callee::Function,
+            None if name::is_plain(name) && is_bare(call, tree) => Callee::Function,
             None => Callee::Type(Cow::Borrowed(name)),
         }
     }
@@ -179,12 +189,10 @@ impl Groups<'_> {
         tree: &Tree<'_>,
         vocabulary: &Vocabulary<'_>,
     ) -> bool {
-        let has_settings =
-            || tree.args_of(&call.args).iter().any(|arg| matches!(arg.to, ArgTo::Setting(_)));
-        if call.is_muted || call.version != 1 || has_settings() {
+        if !is_bare(call, tree) {
             return false;
         }
-        match self.callee(call, vocabulary) {
+        match self.callee(call, tree, vocabulary) {
             Callee::Function => true,
             Callee::Type(name) if call.name.contains('.') => {
                 // Formulas know names of two words.
@@ -196,6 +204,12 @@ impl Groups<'_> {
             Callee::Group(_) | Callee::Repeat(_) => false,
         }
     }
+}
+
+/// Whether a call has arguments alone, as formulas write calls.
+fn is_bare(call: &Call<'_>, tree: &Tree<'_>) -> bool {
+    let is_setting = |arg: &Arg<'_>| matches!(arg.to, ArgTo::Setting(_));
+    !call.is_muted && call.version == 1 && !tree.args_of(&call.args).iter().any(is_setting)
 }
 
 /// What is known of the outputs of a node.
@@ -284,6 +298,26 @@ impl<'a> Scope<'a> {
             None if !is_quoted && vocabulary.is_reserved(name) => Target::Constant,
             None => Target::Link(name.into(), Arc::clone(value)),
         }
+    }
+
+    /// Reports a link that no document can have.
+    ///
+    /// # Errors
+    /// If its node or output cannot have its name.
+    pub(crate) fn check_link(&self, target: &Target, span: Span) -> Result<(), Problem> {
+        let Target::Link(node, output) = target else { return Ok(()) };
+        // Names of nodes that exist are checked with these.
+        let names = [
+            ("a node", node, self.nodes.contains_key(&**node)),
+            ("an output", output, **output == *VALUE),
+        ];
+        for (what, name, is_right) in names {
+            if !is_right && let Some(reason) = name_problem(name) {
+                let error = TextError::BadName { what, name: shortened(name), reason };
+                return Err(Problem::new(span.start as usize, span.end as usize, error));
+            }
+        }
+        Ok(())
     }
 
     /// The meaning of `name.member`: an output of a node, or a component of a value.

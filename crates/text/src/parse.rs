@@ -22,7 +22,16 @@ const MAX_PROBLEMS: usize = 1000;
 
 /// The words that start statements.
 const STATEMENTS: [&str; 10] = [
-    "millstream", "schema", "name", "fps", "start_frame", "use", "lock", "input", "output", "group",
+    "millstream",
+    "schema",
+    "name",
+    "fps",
+    "start_frame",
+    "use",
+    "lock",
+    "input",
+    "output",
+    "group",
 ];
 
 /// A tree, and what keeps the text from being one.
@@ -149,7 +158,8 @@ impl<'t> Parser<'t> {
     /// Leaves a bracket.
     fn close(&mut self, close: Symbol) -> Result<(), Problem> {
         if !self.is(close) {
-            let what = if self.opened.last().is_some_and(|it| it.open == "(") { "`)`" } else { "`]`" };
+            let what =
+                if self.opened.last().is_some_and(|it| it.open == "(") { "`)`" } else { "`]`" };
             return Err(self.missing(&format!("`,` or {what}")));
         }
         self.opened.pop();
@@ -159,7 +169,9 @@ impl<'t> Parser<'t> {
     /// The problem that something is missing before the next token.
     fn missing(&self, what: &str) -> Problem {
         let (start, end) = (self.token.start, self.token.end);
-        if self.token.kind == Kind::End && let Some(opened) = self.opened.last() {
+        if self.token.kind == Kind::End
+            && let Some(opened) = self.opened.last()
+        {
             return not_closed(*opened);
         }
         let before = shown(self.text, start);
@@ -170,7 +182,9 @@ impl<'t> Parser<'t> {
         if !self.is_name() {
             let problem = self.missing(what);
             return Err(match self.token.kind {
-                Kind::Text => problem.hint("a name with spaces is written in back quotes: `my name`"),
+                Kind::Text => {
+                    problem.hint("a name with spaces is written in back quotes: `my name`")
+                }
                 _ => problem,
             });
         }
@@ -311,16 +325,19 @@ impl<'t> Parser<'t> {
     fn too_much(&self) -> Problem {
         let (start, end) = (self.token.start, self.token.end);
         let found = shown(self.text, start);
-        let problem = Problem::syntax(start, end, format!("{found} does not continue the statement"));
+        let problem =
+            Problem::syntax(start, end, format!("{found} does not continue the statement"));
         match &self.token.kind {
-            Kind::Symbol(Symbol::Assign) => problem.hint("`==` tests whether two numbers are equal"),
+            Kind::Symbol(Symbol::Assign) => {
+                problem.hint("`==` tests whether two numbers are equal")
+            }
             Kind::Symbol(Symbol::Close) => problem.hint("this `)` has no matching `(`"),
             Kind::Symbol(Symbol::CloseBlock) => problem.hint("no group is open here"),
             Kind::Name("and") => problem.hint("write `&&`"),
             Kind::Name("or") => problem.hint("write `||`"),
-            Kind::Name(_) | Kind::Quoted(_) | Kind::Number => {
-                problem.hint("an operator or a comma is missing, or the next statement needs its own line")
-            }
+            Kind::Name(_) | Kind::Quoted(_) | Kind::Number => problem.hint(
+                "an operator or a comma is missing, or the next statement needs its own line",
+            ),
             _ => problem.hint("a statement ends with its line"),
         }
     }
@@ -329,7 +346,8 @@ impl<'t> Parser<'t> {
     fn statement_in(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         if self.is(Symbol::CloseBlock) {
             if self.block.take().is_none() {
-                let problem = Problem::syntax(self.token.start, self.token.end, "this `}` closes nothing");
+                let problem =
+                    Problem::syntax(self.token.start, self.token.end, "this `}` closes nothing");
                 return Err(problem.hint("remove it, or add the first line of the group"));
             }
             *head = What::Close;
@@ -344,11 +362,11 @@ impl<'t> Parser<'t> {
                 format!("a statement does not start with {found}"),
             );
             return Err(match self.token.kind {
-                Kind::Number | Kind::Text => {
-                    problem.hint("a name that is more than letters, digits and `_` stands in back quotes")
-                }
+                Kind::Number | Kind::Text => problem
+                    .hint("a name that is more than letters, digits and `_` stands in back quotes"),
                 Kind::Symbol(Symbol::Divide) => problem.hint("comments start with `#`"),
-                _ => problem.hint("write `name = ...`, `input name: type` or `output name: type = ...`"),
+                _ => problem
+                    .hint("write `name = ...`, `input name: type` or `output name: type = ...`"),
             });
         }
         let keyword = match self.token.kind {
@@ -397,7 +415,8 @@ impl<'t> Parser<'t> {
         if (1..=newest).contains(&format) {
             return Ok(format);
         }
-        let message = format!("the document has format {format}; this build reads formats up to {newest}");
+        let message =
+            format!("the document has format {format}; this build reads formats up to {newest}");
         let problem = Problem::syntax(start, self.last_end, message);
         Err(problem.hint("open it with a newer release of millstream"))
     }
@@ -419,17 +438,17 @@ impl<'t> Parser<'t> {
             && near != name
         {
             let shown = crate::error::shortened(name);
-            let problem = Problem::syntax(start, self.last_end, format!("`{shown}` starts no statement"));
+            let problem =
+                Problem::syntax(start, self.last_end, format!("`{shown}` starts no statement"));
             return problem.hint(format!("did you mean `{near}`?"));
         }
         match self.token.kind {
             Kind::Symbol(Symbol::Colon) => problem.hint("an input is written `input name: type`"),
-            Kind::Symbol(Symbol::Open) => {
-                problem.hint("a node is written `name = call(...)`, a group `group name(...) { ... }`")
-            }
-            Kind::Name(_) => {
-                problem.hint("a node is written `name = ...`; a name of several words stands in back quotes")
-            }
+            Kind::Symbol(Symbol::Open) => problem
+                .hint("a node is written `name = call(...)`, a group `group name(...) { ... }`"),
+            Kind::Name(_) => problem.hint(
+                "a node is written `name = ...`; a name of several words stands in back quotes",
+            ),
             _ => problem.hint("a node is written `name = ...`"),
         }
     }
@@ -461,7 +480,8 @@ impl<'t> Parser<'t> {
         let starts_line = self.text[line_start(self.text, start)..start].trim().is_empty();
         while starts_line {
             let rest = &self.text[resume.min(self.text.len())..];
-            let ends_with_block = self.text[start..resume.min(self.text.len())].trim_end().ends_with('{');
+            let ends_with_block =
+                self.text[start..resume.min(self.text.len())].trim_end().ends_with('{');
             if rest.is_empty() || (is_group && ends_with_block) {
                 break;
             }

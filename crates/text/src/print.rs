@@ -22,12 +22,8 @@ const WIDTH: usize = 100;
 /// The text of a tree; it ends with a line feed unless it is empty.
 pub(crate) fn print(tree: &Tree<'_>) -> String {
     let room = tree.items.len() * 48;
-    let mut printer = Printer {
-        tree,
-        out: String::with_capacity(room),
-        line: 0,
-        aliases: HashSet::new(),
-    };
+    let mut printer =
+        Printer { tree, out: String::with_capacity(room), line: 0, aliases: HashSet::new() };
     let mut is_in_group = false;
     let mut last: Option<&What<'_>> = None;
     for item in &tree.items {

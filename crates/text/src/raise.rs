@@ -11,7 +11,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::Span;
-use millstream_document::model::{Document, GroupDef, InputDef, Named, Node, OutputDef, OutputFrom};
+use millstream_document::model::{
+    Document, GroupDef, InputDef, Named, Node, OutputDef, OutputFrom,
+};
 
 use crate::comments::{Comment, Placed, rank_of};
 use crate::lower::FORMAT;
@@ -29,8 +31,14 @@ pub(crate) fn raise<T>(
     let rank = |comment: &Comment| rank_of(document, comment);
     let placed = Placed::of(&document.view, rank);
     let value: Arc<str> = Arc::from(VALUE);
-    let mut raiser =
-        Raiser { document, vocabulary, groups: groups(document), placed, tree: Tree::default(), value: &value };
+    let mut raiser = Raiser {
+        document,
+        vocabulary,
+        groups: groups(document),
+        placed,
+        tree: Tree::default(),
+        value: &value,
+    };
     raiser.document();
     then(&raiser.tree)
 }
@@ -143,8 +151,10 @@ impl<'d> Raiser<'d, '_> {
                     if link.node == *name && *link.output == *VALUE);
                 is_own && *output == name && self.placed_nowhere(name)
             });
-            let is_value = matches!(self.tree.kind(value),
-                ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_));
+            let is_value = matches!(
+                self.tree.kind(value),
+                ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
+            );
             if output.is_some()
                 && is_value
                 && !is_bound(&self.tree, value)
@@ -270,7 +280,8 @@ impl<'d> Raiser<'d, '_> {
         {
             return None;
         }
-        let cx = Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value };
+        let cx =
+            Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value };
         let kind = match &def.from {
             OutputFrom::Link(link) => node::link(cx, &mut self.tree, link),
             OutputFrom::Input(input) => node::input(cx, input),

@@ -51,13 +51,23 @@ pub(crate) enum What<'t> {
     Title(Word<'t>),
     Fps(f64),
     StartFrame(i64),
-    Use { name: Word<'t>, path: Word<'t> },
-    Lock { name: Word<'t>, format: u32, hash: Word<'t> },
+    Use {
+        name: Word<'t>,
+        path: Word<'t>,
+    },
+    Lock {
+        name: Word<'t>,
+        format: u32,
+        hash: Word<'t>,
+    },
     /// The input at this position.
     Input(u32),
     /// The output at this position.
     Output(u32),
-    Node { name: Word<'t>, value: ExprId },
+    Node {
+        name: Word<'t>,
+        value: ExprId,
+    },
     /// The start of the group at this position.
     Group(u32),
     /// The end of the last group.
@@ -115,7 +125,10 @@ pub(crate) enum ExprKind<'t> {
     /// A JSON value, or a number of a formula.
     Literal(Word<'t>),
     /// A name; those in back quotes are never constants.
-    Ref { name: Word<'t>, is_quoted: bool },
+    Ref {
+        name: Word<'t>,
+        is_quoted: bool,
+    },
     /// `input name`.
     Input(Word<'t>),
     /// `node name.output`.
@@ -126,7 +139,10 @@ pub(crate) enum ExprKind<'t> {
     /// A list of sources.
     Several(Range<u32>),
     /// Operands and operators in order, and the letters that are bound after `where`.
-    Formula { pieces: Range<u32>, bound: Range<u32> },
+    Formula {
+        pieces: Range<u32>,
+        bound: Range<u32>,
+    },
     Paren(ExprId),
 }
 

@@ -4,12 +4,12 @@ use expect_test::expect;
 
 use crate::{expect_seen, file, json, millstream, seen};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
 
 #[test]
 fn each_node_is_explained() {
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--columns", "none"],
+        &["explain", "examples/echo.mill", "--columns", "none"],
         expect![[r#"
             Two echoes of a pulse
             explained for requests that give columns for: no input
@@ -171,7 +171,7 @@ fn regions_are_told_with_what_leaves_them() {
 
 #[test]
 fn a_run_is_explained() {
-    let file = "examples/tone_curve.mill.json";
+    let file = "examples/tone_curve.mill";
     let json = json(&["explain", file, "--run", "--count", "8", "--format", "json"]);
     let nodes = json["nodes"].as_array().expect("a list");
     let run = |node: &serde_json::Value| node["run"]["elements"].as_u64();
@@ -183,7 +183,7 @@ fn a_run_is_explained() {
 #[test]
 fn flags_of_a_run_need_one() {
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--time", "1"],
+        &["explain", "examples/echo.mill", "--time", "1"],
         expect![[r#"
         exit code 2
         stderr:
@@ -192,7 +192,7 @@ fn flags_of_a_run_need_one() {
     "#]],
     );
     expect_seen(
-        &["check", "examples/echo.mill.json", "--count", "4"],
+        &["check", "examples/echo.mill", "--count", "4"],
         expect![[r#"
         exit code 2
         stderr:
@@ -201,7 +201,7 @@ fn flags_of_a_run_need_one() {
     "#]],
     );
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--run"],
+        &["explain", "examples/echo.mill", "--run"],
         expect![[r#"
             exit code 2
             stderr:
@@ -213,7 +213,7 @@ fn flags_of_a_run_need_one() {
 
 #[test]
 fn nodes_are_run_twice_with_what_is_given() {
-    let file = "examples/echo.mill.json";
+    let file = "examples/echo.mill";
     let text = seen(&["check", file, "--twice", "--in", "delay=0.25", "--frame", "1..4"]);
     assert!(text.contains("ok, 6 nodes"), "{text}");
     let text = seen(&["check", file, "--twice", "--in", "delay=soon"]);

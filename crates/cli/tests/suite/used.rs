@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 
 use crate::{code, expect_seen, json, seen};
 
-const POND: &str = "examples/pond.mill.json";
+const POND: &str = "examples/pond.mill";
 
 /// A new folder with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {

@@ -11,7 +11,7 @@ use millstream_base::{Place, Span};
 use millstream_document::model::{
     Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom, Places, Setting,
 };
-use millstream_document::{Fields, FreeNames, LoadError, Spot};
+use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
 use super::formula::{self, Context, Formula, Letter};
@@ -101,7 +101,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     /// What is known of the outputs of a node.
     fn face(&self, value: ExprId) -> Face<'a> {
         let ExprKind::Call(call) = self.shared.tree.kind(value) else { return Face::Value };
-        match self.shared.groups.callee(call, self.shared.vocabulary) {
+        match self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary) {
             Callee::Type(name) if name == EXPRESSION => Face::Value,
             Callee::Type(name) => Face::Type(name),
             Callee::Group(name) | Callee::Repeat(name) => {
@@ -194,6 +194,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let mut spot = if is_broken { spot.unreadable() } else { spot };
         let value = Arc::clone(&self.shared.value);
         let from = match line.value {
+            // Names of outputs are checked above.
             None => OutputFrom::Link(Link { node: self.scope.node(&line.name), output: value }),
             Some(expr) => match self.output_source(&line.name, expr) {
                 Ok(from) => from,
@@ -213,7 +214,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     fn output_source(&mut self, name: &'a str, expr: ExprId) -> Made<OutputFrom> {
         match self.target(expr) {
             Some(Target::Input(input)) => return Ok(OutputFrom::Input(input)),
-            Some(Target::Link(node, output)) => {
+            Some(target @ Target::Link(..)) => {
+                self.scope.check_link(&target, self.shared.tree.span(expr))?;
+                let Target::Link(node, output) = target else { unreachable!("it is a link") };
                 return Ok(OutputFrom::Link(Link { node, output }));
             }
             Some(Target::Constant) | None => {}
@@ -229,8 +232,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     fn called(&self, expr: ExprId) -> (ExprId, Arc<str>) {
         let tree = self.shared.tree;
         if let ExprKind::Member(of, output) = tree.kind(expr)
+            && name_problem(output).is_none()
             && let ExprKind::Call(call) = tree.kind(*of)
-            && self.shared.groups.callee(call, self.shared.vocabulary) != Callee::Function
+            && self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary)
+                != Callee::Function
         {
             return (*of, Arc::from(&**output));
         }
@@ -274,7 +279,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     fn node_of(&mut self, name: &Arc<str>, expr: ExprId) -> Made<Node> {
         let tree = self.shared.tree;
         if let ExprKind::Call(call) = tree.kind(expr) {
-            let callee = self.shared.groups.callee(call, self.shared.vocabulary);
+            let callee = self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary);
             if callee != Callee::Function {
                 return self.call(name, call, callee);
             }
@@ -323,7 +328,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
                 n_nested += 1;
                 let wanted = made_name(name, &n_nested.to_string());
                 let taken = |name: &str| {
-                    scope.nodes.contains_key(name) || names.contains(name) || self.made.contains(name)
+                    scope.nodes.contains_key(name)
+                        || names.contains(name)
+                        || self.made.contains(name)
                 };
                 let free = self.free.find(&wanted, taken);
                 names.insert(Arc::clone(&free));
@@ -437,8 +444,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         position: usize,
         span: Span,
     ) -> Made<Arc<str>> {
-        let refuse =
-            |error| Err(Problem::new(span.start as usize, span.end as usize, error));
+        let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
         let name = shortened(&call.name);
         let Some(sockets) = sockets else {
             let NodeKind::Type(ty) = kind else { return refuse(TextError::NeedsNames { name }) };
@@ -492,7 +498,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         }
         match self.target(expr) {
             Some(Target::Constant) | None => {}
-            Some(target) => return Ok(value_of(target)),
+            Some(target) => {
+                self.scope.check_link(&target, tree.span(expr))?;
+                return Ok(value_of(target));
+            }
         }
         let (expr, output) = self.called(expr);
         let node = self.free_name(&made_name(name, socket));

@@ -82,7 +82,11 @@ pub(crate) fn write<'a>(
             if writer.bound.insert(letter, (Arc::clone(&shared), i)).is_some() {
                 let name = shortened(letter);
                 let error = TextError::Duplicate { what: "letter", name };
-                return Err(Problem::new(arg.start as usize, arg.start as usize + letter.len(), error));
+                return Err(Problem::new(
+                    arg.start as usize,
+                    arg.start as usize + letter.len(),
+                    error,
+                ));
             }
             writer.taken.insert(shared);
         }
@@ -123,7 +127,8 @@ impl<'a> Writer<'a, '_> {
         let tree = self.tree;
         match tree.kind(expr) {
             ExprKind::Literal(value) => {
-                let is_number = value.starts_with(|c: char| c.is_ascii_digit() || "-.tf".contains(c));
+                let is_number =
+                    value.starts_with(|c: char| c.is_ascii_digit() || "-.tf".contains(c));
                 if !is_number {
                     let (what, hint) = match value.bytes().next() {
                         Some(b'"') => ("a text", "give it to an input or a setting of a node"),
@@ -148,25 +153,24 @@ impl<'a> Writer<'a, '_> {
                 }
                 let Context { scope, vocabulary, value, .. } = self.cx;
                 let target = scope.resolve(name, *is_quoted, value, vocabulary);
-                self.target(expr, target, name);
+                self.target(expr, target, name)?;
             }
             ExprKind::Input(name) => {
                 let shared = self.cx.scope.inputs.get(&**name).map(Arc::clone);
                 let target = Target::Input(shared.unwrap_or_else(|| Arc::from(&**name)));
-                self.target(expr, target, name);
+                self.target(expr, target, name)?;
             }
             ExprKind::Link(link) => {
                 let (node, output) = &**link;
                 let target = Target::Link(self.cx.scope.node(node), Arc::from(&**output));
-                self.target(expr, target, "");
+                self.target(expr, target, "")?;
             }
             ExprKind::Member(of, member) => self.member(expr, *of, member)?,
             ExprKind::Call(call) => {
                 if !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary) {
                     let node = (self.nested)(expr)?;
                     let target = Target::Link(node, Arc::clone(self.cx.value));
-                    self.target(expr, target, "");
-                    return Ok(());
+                    return self.target(expr, target, "");
                 }
                 self.note(expr);
                 self.out.text.push_str(&call.name);
@@ -175,10 +179,19 @@ impl<'a> Writer<'a, '_> {
                     self.out.text.push_str(if i > 0 { ", " } else { "" });
                     if let ArgTo::Input(name) = &arg.to {
                         let span = tree.span(arg.value);
-                        if !name::is_plain(name) {
-                            return Err(self.refused(expr, "this name", "call the node on a line of its own"));
+                        if !call.name.contains('.') {
+                            return Err(self.no_names(&call.name, arg.start, name));
                         }
-                        self.out.places.push((self.out.text.len() as u32, arg.start.min(span.start)));
+                        if !name::is_plain(name) {
+                            return Err(self.refused(
+                                expr,
+                                "this name",
+                                "call the node on a line of its own",
+                            ));
+                        }
+                        self.out
+                            .places
+                            .push((self.out.text.len() as u32, arg.start.min(span.start)));
                         self.out.text.push_str(name);
                         self.out.text.push_str(": ");
                     }
@@ -192,12 +205,13 @@ impl<'a> Writer<'a, '_> {
             }
             ExprKind::Formula { pieces, .. } => {
                 let mut text = std::mem::take(&mut self.out.text);
-                let written = formula::write(&tree.pieces[at(pieces)], &mut text, |text, operand| {
-                    std::mem::swap(&mut self.out.text, text);
-                    let written = self.expr(operand);
-                    std::mem::swap(&mut self.out.text, text);
-                    written
-                });
+                let written =
+                    formula::write(&tree.pieces[at(pieces)], &mut text, |text, operand| {
+                        std::mem::swap(&mut self.out.text, text);
+                        let written = self.expr(operand);
+                        std::mem::swap(&mut self.out.text, text);
+                        written
+                    });
                 self.out.text = text;
                 written?;
             }
@@ -218,6 +232,20 @@ impl<'a> Writer<'a, '_> {
         self.out.text.push(')');
     }
 
+    /// A function of formulas that is called with an input by name, as node types are.
+    fn no_names(&self, function: &str, start: u32, name: &str) -> Problem {
+        let known = self.cx.vocabulary.of_last_word(function);
+        let start = start as usize;
+        let function = shortened(function);
+        let message = format!("`{function}` is a function of formulas, whose inputs have no names");
+        let problem = Problem::syntax(start, start + name.len(), message);
+        match known.len() {
+            0 => problem.hint("write the inputs in their order"),
+            _ => problem
+                .hint(format!("a node type is called by its whole name: {}", known.join(", "))),
+        }
+    }
+
     fn refused(&self, expr: ExprId, what: &'static str, hint: &'static str) -> Problem {
         let span = self.tree.span(expr);
         let error = TextError::NotInFormula { what, hint };
@@ -234,18 +262,14 @@ impl<'a> Writer<'a, '_> {
         {
             let Context { scope, vocabulary, value, .. } = self.cx;
             match scope.resolve_member((name, *is_quoted), member, value, vocabulary) {
-                MemberOf::Link(target) => {
-                    self.target(expr, target, name);
-                    return Ok(());
-                }
-                MemberOf::Component(target) => self.target(of, target, name),
+                MemberOf::Link(target) => return self.target(expr, target, name),
+                MemberOf::Component(target) => self.target(of, target, name)?,
             }
         } else if let ExprKind::Call(call) = tree.kind(of)
             && !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary)
         {
             let node = (self.nested)(of)?;
-            self.target(expr, Target::Link(node, Arc::from(member)), "");
-            return Ok(());
+            return self.target(expr, Target::Link(node, Arc::from(member)), "");
         } else {
             self.expr(of)?;
         }
@@ -255,27 +279,28 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Writes the letter of a target, or the constant of this name.
-    fn target(&mut self, expr: ExprId, target: Target, name: &str) {
+    fn target(&mut self, expr: ExprId, target: Target, name: &str) -> Result<(), Problem> {
         self.note(expr);
         let Some(wanted) = letter(&target) else {
             self.out.text.push_str(name);
-            return;
+            return Ok(());
         };
         let next = self.out.letters.len() as u32;
         let letter = *self.by_target.entry(target.clone()).or_insert(next);
         if letter == next {
+            self.cx.scope.check_link(&target, self.tree.span(expr))?;
             let free = self.free(wanted);
             self.taken.insert(Arc::clone(&free));
             self.out.letters.push((free, Letter::Target(target, expr)));
         }
         self.out.text.push_str(&self.out.letters[letter as usize].0);
+        Ok(())
     }
 
     /// The letter itself, or with the lowest number that makes it free.
     fn free(&self, wanted: Arc<str>) -> Arc<str> {
-        let is_free = |letter: &str| {
-            !self.taken.contains(letter) && !self.cx.vocabulary.is_reserved(letter)
-        };
+        let is_free =
+            |letter: &str| !self.taken.contains(letter) && !self.cx.vocabulary.is_reserved(letter);
         if is_free(&wanted) {
             return wanted;
         }

@@ -202,7 +202,9 @@ impl<'t> Parser<'t> {
         });
         *head = What::Group(at);
         if !self.is(Symbol::Open) {
-            return Err(self.missing("`(`").hint("a group is written `group name(x: f32) -> y: f32 {`"));
+            return Err(self
+                .missing("`(`")
+                .hint("a group is written `group name(x: f32) -> y: f32 {`"));
         }
         self.open(Symbol::Open, Symbol::Close)?;
         while !self.is(Symbol::Close) {
@@ -218,7 +220,8 @@ impl<'t> Parser<'t> {
         }
         let opened = self.token.start;
         if !self.is(Symbol::OpenBlock) {
-            let hint = "after its inputs and outputs the nodes of a group stand between `{` and `}`";
+            let hint =
+                "after its inputs and outputs the nodes of a group stand between `{` and `}`";
             return Err(self.missing("`->` or `{`").hint(hint));
         }
         let (open, close) = (Symbol::OpenBlock.text(), Symbol::CloseBlock.text());

@@ -58,9 +58,7 @@ pub(super) fn input<'d>(cx: Context<'_>, name: &'d str) -> ExprKind<'d> {
 /// The shortest reference to an output of a node.
 pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> ExprKind<'d> {
     let (node, output) = (&*link.node, &*link.output);
-    let is_meant = |target: &Target| {
-        matches!(target, Target::Link(to, from) if **to == *node && **from == *output)
-    };
+    let is_meant = |target: &Target| matches!(target, Target::Link(to, from) if **to == *node && **from == *output);
     for is_quoted in [is_special(node), true] {
         let target = cx.scope.resolve(node, is_quoted, cx.value, cx.vocabulary);
         if output == VALUE && is_meant(&target) {
@@ -157,7 +155,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let is_formula = match self.tree.kind(expr) {
             ExprKind::Formula { .. } => true,
             ExprKind::Call(call) => {
-                self.cx.groups.callee(call, self.cx.vocabulary) == Callee::Function
+                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) == Callee::Function
             }
             ExprKind::Paren(_) => false,
             _ => !is_nested,
@@ -292,9 +290,9 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             matches!(self.tree.kind(*operand),
                 ExprKind::Ref { name, .. } if aliases.contains(&**name))
         };
-        self.tree.pieces[n_pieces..].windows(2).any(|two| {
-            matches!(two, [Piece::Operand(operand), Piece::Infix("/")] if is_alias(operand))
-        })
+        self.tree.pieces[n_pieces..].windows(2).any(
+            |two| matches!(two, [Piece::Operand(operand), Piece::Infix("/")] if is_alias(operand)),
+        )
     }
 
     /// The source of an input, as an expression.
@@ -340,7 +338,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.depth -= 1;
         let called = expr.is_some_and(|expr| match self.tree.kind(expr) {
             ExprKind::Call(call) => {
-                self.cx.groups.callee(call, self.cx.vocabulary) != Callee::Function
+                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) != Callee::Function
             }
             _ => false,
         });
@@ -398,7 +396,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             let (word, version) = (CallWord::None, 1);
             let name = Cow::Owned(name.to_owned());
             let call = Call { word, is_muted: false, name, version, args: 0..0 };
-            self.cx.groups.callee(&call, vocabulary) == *wanted
+            self.cx.groups.callee(&call, self.tree, vocabulary) == *wanted
         };
         let own = |name: &str| self.cx.groups.own.get(name).map(Arc::clone);
         match &node.kind {

@@ -94,6 +94,8 @@ fn checking_points_into_the_text() {
          y = (x +  missing) * sin(x, 2)\n\
          z = math.add(a: x, c: 1, mode = \"up\")\n\
          w = nosuch(x)\n\
+         u = nosuch(x: 1, mode = 2) + 1\n\
+         t = 1 + clamp(2, min: 0, max: 1)\n\
          v = x +* 2\n\
          output o: f32 = z.other\n\
          output r: f32\n",
@@ -107,9 +109,13 @@ fn checking_points_into_the_text() {
                 this node has no settings
             5:5 `nosuch` w settings::refused: setting `text`: there is no function called `nosuch`
                 did you mean `cosh`?
-            6:8 `*`  text::syntax: a value, a name or a call is missing before `*`
+            6:5 `nosuch(x: 1, mode = 2)` u_1 check::unknown_node_type: there is no node type called `nosuch`
+                `millstream nodes` lists all node types
+            7:18 `min` t text::syntax: `clamp` is a function of formulas, whose inputs have no names
+                a node type is called by its whole name: `mix.clamp`
+            8:8 `*`  text::syntax: a value, a name or a call is missing before `*`
                 a power is written `x ^ 2` or `x ** 2`
-            8:8 `r: f32`  check::unknown_node: `r.value`: there is no node called `r`
+            10:8 `r: f32`  check::unknown_node: `r.value`: there is no node called `r`
                 add the node or change the link
         "#]],
     );
@@ -126,36 +132,50 @@ fn blocks_that_are_not_closed_are_named() {
                 add a `}`
         "#]],
     );
-    reports("view { \"a\": [1, }\nx = 1\n", expect![[r#"
+    reports(
+        "view { \"a\": [1, }\nx = 1\n",
+        expect![[r#"
         1:17 `}`  text::syntax: a value is missing before `}`
             remove the comma before it
-    "#]]);
-    reports("x = 1\n}\n", expect![[r#"
+    "#]],
+    );
+    reports(
+        "x = 1\n}\n",
+        expect![[r#"
         2:1 `}`  text::syntax: this `}` closes nothing
             remove it, or add the first line of the group
-    "#]]);
-    reports("group g(x: f32) -> y: f32 { input z: f32\n y = x }\nname `a\n", expect![[r#"
+    "#]],
+    );
+    reports(
+        "group g(x: f32) -> y: f32 { input z: f32\n y = x }\nname `a\n",
+        expect![[r#"
         1:29 `input`  text::syntax: `input` has no meaning in a group
             write inputs in the first line: `group name(x: f32)`
         3:6 ``a`  text::syntax: this name is not closed
             add a back quote
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names_that_need_quotes_say_so() {
-    reports("my node = 2\n1st = 2\n\"a\" = 2\n`a.b` = 2\nx = a-b$\n", expect![[r#"
-        1:4 `node`  text::syntax: `=` is missing before `node`
-            a node is written `name = ...`; a name of several words stands in back quotes
-        2:1 `1`  text::syntax: a statement does not start with `1st`
-            a name that is more than letters, digits and `_` stands in back quotes
-        3:1 `\"a\"`  text::syntax: a statement does not start with `"`
-            a name that is more than letters, digits and `_` stands in back quotes
-        4:1 ``a.`  text::bad_name: a node cannot be called `a.b`: it contains a `.`
-            choose another name
-        5:8 `$`  text::syntax: `$` has no meaning here
-            a name with such a character is written in back quotes
-    "#]]);
+    reports(
+        "my node = 2\n1st = 2\n\"a\" = 2\n`a.b` = 2\nx = a-b$\ny = sqrt(`a/b`) + f(x).`c.d`\n",
+        expect![[r#"
+            1:4 `node`  text::syntax: `=` is missing before `node`
+                a node is written `name = ...`; a name of several words stands in back quotes
+            2:1 `1`  text::syntax: a statement does not start with `1st`
+                a name that is more than letters, digits and `_` stands in back quotes
+            3:1 `\"a\"`  text::syntax: a statement does not start with `"`
+                a name that is more than letters, digits and `_` stands in back quotes
+            4:1 ``a.`  text::bad_name: a node cannot be called `a.b`: it contains a `.`
+                choose another name
+            5:8 `$`  text::syntax: `$` has no meaning here
+                a name with such a character is written in back quotes
+            6:10 ``a/b`` y text::bad_name: a node cannot be called `a/b`: it contains a `/`
+                choose another name
+        "#]],
+    );
 }
 
 #[test]
@@ -198,7 +218,18 @@ fn long_texts_are_read_in_linear_time() {
     assert_eq!(document(&format!("x = 1{line}\n")).nodes["x"].inputs.len(), 100_000);
     let list = format!("input l: list<f32> = [{}0]\n", "0,".repeat(1_000_000));
     assert_eq!(formatted(&list).len(), list.len() + 1_000_000);
-    for wrong in ["x = f(\n", "x = [\n", "x = [1,\n", "x = (\n", "}\n", "group g(\n", "x = [[\n", "\"\n", "x = `\n", "view {\n"] {
+    for wrong in [
+        "x = f(\n",
+        "x = [\n",
+        "x = [1,\n",
+        "x = (\n",
+        "}\n",
+        "group g(\n",
+        "x = [[\n",
+        "\"\n",
+        "x = `\n",
+        "view {\n",
+    ] {
         let text = wrong.repeat(20_000);
         let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
         assert!(loaded.problems.has_errors() && loaded.problems.len() <= 41_000, "{wrong}");

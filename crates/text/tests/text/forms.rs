@@ -42,7 +42,9 @@ group product(s: f32, x: f32, y: f32, z: f32) -> value: f32 {
 
 #[test]
 fn heron_is_as_short_as_it_reads() {
-    means(HERON, expect![[r#"
+    means(
+        HERON,
+        expect![[r#"
         {
           "millstream": 2,
           "name": "Triangle area (Heron)",
@@ -105,7 +107,8 @@ fn heron_is_as_short_as_it_reads() {
             }
           }
         }
-    "#]]);
+    "#]],
+    );
     assert_eq!(converted(&document(HERON)), HERON);
     assert_eq!(formatted(HERON), HERON);
 }
@@ -405,7 +408,8 @@ fn comments_go_to_json_and_back() {
         }
 
         # the end
-    "##]].assert_eq(&converted(&again));
+    "##]]
+    .assert_eq(&converted(&again));
 }
 
 #[test]
@@ -423,14 +427,16 @@ fn comments_join_view_data_and_stale_ones_stay_in_it() {
           "a": 1,
           "comments": [{ "before": ["nodes", "gone"], "text": ["stale"] }]
         }
-    "##]].assert_eq(&text);
+    "##]]
+    .assert_eq(&text);
     let more = text.replace("# here", "# here\n# and more");
     assert!(save(&document(&more)).contains(r#""text": ["here", "and more"]"#));
 }
 
 #[test]
 fn tabs_carriage_returns_and_a_byte_order_mark_are_read() {
-    let plain = "input x: f32\ny = f(\n  x: x,\n)\ngroup f(x: f32) -> value: f32 {\n  value = 2 * x\n}\n";
+    let plain =
+        "input x: f32\ny = f(\n  x: x,\n)\ngroup f(x: f32) -> value: f32 {\n  value = 2 * x\n}\n";
     let odd = format!("\u{feff}{}", plain.replace("  ", "\t").replace('\n', "\r\n"));
     assert_eq!(document(&odd), document(plain));
     assert_eq!(formatted(&odd), formatted(plain));

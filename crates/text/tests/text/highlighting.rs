@@ -24,7 +24,8 @@ fn patterns(json: &Json, found: &mut Vec<(Regex, Json)>) {
 fn scope(found: &[(Regex, Json)], line: &str, piece: &str) -> Option<String> {
     found.iter().find_map(|(regex, rule)| {
         let captures = regex.captures(line)?;
-        let groups = captures.iter().enumerate().filter_map(|(i, it)| it.map(|it| (i, it.as_str())));
+        let groups =
+            captures.iter().enumerate().filter_map(|(i, it)| it.map(|it| (i, it.as_str())));
         let mut groups = groups.filter(|(_, text)| *text == piece);
         let (group, _) = groups.next()?;
         let name = match group {
@@ -68,6 +69,9 @@ fn words_of_the_grammar_are_highlighted() {
         ("# a comment", "# a comment", "comment"),
     ] {
         let scope = scope(&found, line, piece);
-        assert!(scope.as_deref().is_some_and(|it| it.starts_with(wanted)), "{line}: {piece} is {scope:?}");
+        assert!(
+            scope.as_deref().is_some_and(|it| it.starts_with(wanted)),
+            "{line}: {piece} is {scope:?}"
+        );
     }
 }

@@ -73,10 +73,28 @@ fn input() -> impl Strategy<Value = Input> {
 /// Formulas, well spaced and not, with letters that are names.
 fn formula() -> impl Strategy<Value = String> {
     const SOME: [&str; 22] = [
-        "a + b", "a+b", "(a + b) / 2", "((a))", "a", "2", "-2", "- 2", "-a", "!a && b",
-        "a ? b : c", "sin(a)", "2 * sin(a) + e", "vec3(a, b, c).x", "a.x * b.value",
-        "noise.perlin(a, seed: 3)", "water / sin(a)", "a_1 + a_x", "x where y", "a # b",
-        "true", "input + node",
+        "a + b",
+        "a+b",
+        "(a + b) / 2",
+        "((a))",
+        "a",
+        "2",
+        "-2",
+        "- 2",
+        "-a",
+        "!a && b",
+        "a ? b : c",
+        "sin(a)",
+        "2 * sin(a) + e",
+        "vec3(a, b, c).x",
+        "a.x * b.value",
+        "noise.perlin(a, seed: 3)",
+        "water / sin(a)",
+        "a_1 + a_x",
+        "x where y",
+        "a # b",
+        "true",
+        "input + node",
     ];
     prop_oneof![6 => prop::sample::select(&SOME[..]).prop_map(str::to_owned), 1 => "[ -~]{0,9}"]
 }
@@ -174,7 +192,8 @@ fn group() -> impl Strategy<Value = GroupDef> {
 
 fn any_document() -> impl Strategy<Value = Document> {
     let head = (word(), 0.1..1e3_f64, any::<i64>(), option::of(word()), option::of(json_value()));
-    let lock = (any::<u32>(), word()).prop_map(|(format, hash)| Lock { format, hash, ..Lock::default() });
+    let lock =
+        (any::<u32>(), word()).prop_map(|(format, hash)| Lock { format, hash, ..Lock::default() });
     let uses = (named(word().prop_map(|path| UseDef::new(path))), named(lock));
     (head, group(), named(group()), 1..3_u32, uses).prop_map(
         |((name, fps, start_frame, schema, view), body, groups, format, (uses, lock))| Document {
@@ -197,11 +216,58 @@ fn any_document() -> impl Strategy<Value = Document> {
 /// Pieces of texts, of which most combinations are wrong.
 fn any_text() -> impl Strategy<Value = String> {
     const PIECES: [&str; 52] = [
-        "x", "y", "a.b", "math.add", "`q r`", "\"s\"", "1", "-2.5", ".5", "1e999", "=", "==", "->",
-        "(", ")", "[", "]", "{", "}", ",", ":", "?", "+", "*", "/", "@2", ".", "\n", "\n", "\n  ",
-        "# c\n", " ", "input ", "output ", "group ", "use w = \"w\"\n", "w/g(", "view ", "lock ",
-        "fps ", "name ", "millstream 2", "where x: ", "muted ", "repeat ", "node ", "several [",
-        "from 0", "in m", "\u{e9}", "\r\n", "\t",
+        "x",
+        "y",
+        "a.b",
+        "math.add",
+        "`q r`",
+        "\"s\"",
+        "1",
+        "-2.5",
+        ".5",
+        "1e999",
+        "=",
+        "==",
+        "->",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "?",
+        "+",
+        "*",
+        "/",
+        "@2",
+        ".",
+        "\n",
+        "\n",
+        "\n  ",
+        "# c\n",
+        " ",
+        "input ",
+        "output ",
+        "group ",
+        "use w = \"w\"\n",
+        "w/g(",
+        "view ",
+        "lock ",
+        "fps ",
+        "name ",
+        "millstream 2",
+        "where x: ",
+        "muted ",
+        "repeat ",
+        "node ",
+        "several [",
+        "from 0",
+        "in m",
+        "\u{e9}",
+        "\r\n",
+        "\t",
     ];
     vec(prop::sample::select(&PIECES[..]), 0..40).prop_map(|pieces| pieces.concat())
 }
@@ -212,7 +278,8 @@ fn edited(text: &str, edits: &[(prop::sample::Index, usize, String)]) -> String 
     for (at, n, new) in edits {
         let mut chars = text.char_indices().map(|(at, _)| at);
         let Some(start) = chars.nth(at.index(text.chars().count().max(1))) else { continue };
-        let end = text[start..].char_indices().map(|(at, _)| start + at).nth(*n).unwrap_or(text.len());
+        let end =
+            text[start..].char_indices().map(|(at, _)| start + at).nth(*n).unwrap_or(text.len());
         text.replace_range(start..end, new);
     }
     text
@@ -265,6 +332,9 @@ proptest! {
 #[test]
 fn examples_become_text_and_back() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let schema = std::fs::read_to_string(format!("{root}/../docs/document.schema.json"));
+    let schema: Json = serde_json::from_str(&schema.expect("it is there")).expect("it is JSON");
+    let schema = jsonschema::validator_for(&schema).expect("it is a schema");
     let mut n = 0;
     for folder in [root.to_owned(), format!("{root}/lib")] {
         for entry in std::fs::read_dir(folder).expect("there are examples") {
@@ -273,7 +343,10 @@ fn examples_become_text_and_back() {
             if path.to_string_lossy().ends_with(".mill") {
                 let read = document(&text);
                 assert_eq!(formatted(&text), text, "{}", path.display());
-                assert_eq!(crate::from_json(&save(&read)), read);
+                let json = save(&read);
+                assert_eq!(crate::from_json(&json), read);
+                let json: Json = serde_json::from_str(&json).expect("it is JSON");
+                assert!(schema.is_valid(&json), "{}", path.display());
                 converted(&read);
                 n += 1;
             } else if path.to_string_lossy().ends_with(".mill.json") {
