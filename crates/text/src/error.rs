@@ -59,6 +59,13 @@ pub enum TextError {
         /// The group.
         name: String,
     },
+    /// An input by position, of a node whose inputs depend on settings that are wrong.
+    #[error("the settings of `{name}` are wrong, so the order of its inputs is not known")]
+    #[diagnostic(code(text::wrong_settings), help("`millstream nodes {name}` shows its settings"))]
+    WrongSettings {
+        /// The node type.
+        name: String,
+    },
     /// More inputs than the node has.
     #[error("`{name}` has {n} inputs, and this is one more")]
     #[diagnostic(code(text::too_many_inputs), help("{hint}"))]

@@ -37,7 +37,9 @@ pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<Stri
     }
     if place.is_none() {
         let uses = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Use { .. }));
-        let last = uses.last().map_or(0, |item| line_end(item.span.end as usize));
+        let last = uses
+            .max_by_key(|item| item.span.start)
+            .map_or(0, |item| line_end(item.span.end as usize));
         out.push_str(&text[..last]);
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');

@@ -3,7 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod formula;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
@@ -57,7 +57,7 @@ pub(crate) fn lower<'a>(
     let mut view = None;
     let mut root = Vec::new();
     let mut items = tree.items.iter();
-    let mut seen = HashMap::new();
+    let mut seen = HashSet::new();
     while let Some(item) = items.next() {
         head(item, &mut document, &mut seen, found);
         match &item.what {
@@ -87,11 +87,11 @@ pub(crate) fn lower<'a>(
                     "group",
                     &line.name,
                     item.span,
-                    document.groups.contains_key(&*line.name),
+                    document.groups.contains_key(&line.name),
                     "",
                     found,
                 );
-                if !document.groups.contains_key(&*line.name) {
+                if !document.groups.contains_key(&line.name) {
                     document.groups.insert(Arc::from(&*line.name), def);
                 }
             }
@@ -121,10 +121,10 @@ pub(crate) fn lower<'a>(
 pub(crate) const FORMAT: u32 = 2;
 
 /// The statements about the document as a whole.
-fn head<'a>(
-    item: &'a Item<'_>,
+fn head(
+    item: &Item<'_>,
     document: &mut Document,
-    seen: &mut HashMap<&'static str, ()>,
+    seen: &mut HashSet<&'static str>,
     found: &mut Found<'_>,
 ) {
     let keyword = match &item.what {
@@ -137,7 +137,7 @@ fn head<'a>(
         What::Use { .. } | What::Lock { .. } => "",
         _ => return,
     };
-    if !keyword.is_empty() && seen.insert(keyword, ()).is_some() {
+    if !keyword.is_empty() && !seen.insert(keyword) {
         let error = TextError::Duplicate { what: "statement", name: keyword.into() };
         found.report("", &Problem::new(item.span.start as usize, item.span.end as usize, error));
         return;
@@ -149,7 +149,7 @@ fn head<'a>(
         What::Fps(fps) => document.fps = *fps,
         What::StartFrame(frame) => document.start_frame = *frame,
         What::Use { name, path } => {
-            let is_known = document.uses.contains_key(&**name);
+            let is_known = document.uses.contains_key(name);
             check_name("a used document", "use", name, item.span, is_known, "", found);
             if !is_known {
                 let def = UseDef { spot: Spot::new(item.span), ..UseDef::new(&**path) };
@@ -157,7 +157,7 @@ fn head<'a>(
             }
         }
         What::Lock { name, format, hash } => {
-            let is_known = document.lock.contains_key(&**name);
+            let is_known = document.lock.contains_key(name);
             check_name("a used document", "lock", name, item.span, is_known, "", found);
             if !is_known {
                 let hash = Arc::from(&**hash);
@@ -233,7 +233,7 @@ fn add_input(
     path: &str,
     found: &mut Found<'_>,
 ) {
-    let is_known = inputs.contains_key(&*line.name);
+    let is_known = inputs.contains_key(&line.name);
     check_name("an input", "input", &line.name, line.span, is_known, path, found);
     if is_known {
         return;

@@ -1,7 +1,6 @@
 //! What names mean: the node types of the registry, the groups of the document, and the inputs and
 //! nodes of a body. Reading and writing the text form ask here, so they agree.
 
-use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
     reserved: OnceCell<HashSet<&'static str>>,
     /// The node types that words stand for; `None` for words that stand for several.
-    shorts: OnceCell<HashMap<Box<str>, Option<Box<str>>>>,
+    shorts: OnceCell<HashMap<Box<str>, Option<Arc<str>>>>,
     plain: RefCell<HashMap<Box<str>, Known>>,
 }
 
@@ -67,23 +66,26 @@ impl<'r> Vocabulary<'r> {
         reserved.contains(word)
     }
 
-    /// The node type that is meant by its last word.
-    pub(crate) fn short(&self, word: &str) -> Option<String> {
-        let known = format!("{FAMILY}.{word}");
-        if self.registry.get(&known).is_some() {
-            return Some(known);
-        }
+    /// The node type that is meant by its last word: that of the family without a name, or the only
+    /// one.
+    pub(crate) fn short(&self, word: &str) -> Option<Arc<str>> {
         let shorts = self.shorts.get_or_init(|| {
-            let mut shorts: HashMap<Box<str>, Option<Box<str>>> = HashMap::new();
+            let mut shorts: HashMap<Box<str>, Option<Arc<str>>> = HashMap::new();
+            let mut of_family: Vec<(&str, &str)> = Vec::new();
             for def in self.registry.iter() {
-                if let Some((_, last)) = def.name.rsplit_once('.') {
-                    let known = shorts.entry(last.into());
-                    known.and_modify(|it| *it = None).or_insert(Some((*def.name).into()));
+                let Some((family, last)) = def.name.rsplit_once('.') else { continue };
+                let known = shorts.entry(last.into());
+                known.and_modify(|it| *it = None).or_insert_with(|| Some(Arc::from(&*def.name)));
+                if family == FAMILY {
+                    of_family.push((last, &def.name));
                 }
+            }
+            for (last, name) in of_family {
+                shorts.insert(last.into(), Some(Arc::from(name)));
             }
             shorts
         });
-        shorts.get(word)?.as_deref().map(str::to_owned)
+        shorts.get(word)?.as_ref().map(Arc::clone)
     }
 
     /// The node types with this last word, for messages.
@@ -122,13 +124,16 @@ impl<'r> Vocabulary<'r> {
         })
     }
 
-    /// The sockets of nodes of this type with these settings, if they are known.
-    pub(crate) fn sockets_with(&self, name: &str, set: &Fields<Setting>) -> Option<Arc<Sockets>> {
-        let known = self.known(name).sockets;
-        match self.registry.get(name) {
-            Some(def) if !set.is_empty() => self.sockets(def, set).map(Arc::new).or(known),
-            _ => known,
+    /// A node type with these settings.
+    pub(crate) fn known_with(&self, name: &str, set: &Fields<Setting>) -> Known {
+        let mut known = self.known(name);
+        if !set.is_empty()
+            && let Some(def) = self.registry.get(name)
+            && let Some(sockets) = self.sockets(def, set)
+        {
+            known.sockets = Some(Arc::new(sockets));
         }
+        known
     }
 
     /// Whether nodes of a type cannot be part of a formula, because they keep state.
@@ -147,12 +152,36 @@ pub(crate) struct Groups<'a> {
 /// The meaning of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Callee<'c> {
-    Type(Cow<'c, str>),
+    Type(TypeName<'c>),
     Group(&'c str),
     Repeat(&'c str),
     /// A function of formulas.
     Function,
 }
+
+/// The name of a node type, as it is written or found by its last word.
+#[derive(Clone, Debug)]
+pub(crate) enum TypeName<'c> {
+    Written(&'c str),
+    Found(Arc<str>),
+}
+
+impl std::ops::Deref for TypeName<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        match self {
+            Self::Written(name) => name,
+            Self::Found(name) => name,
+        }
+    }
+}
+
+impl PartialEq for TypeName<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+impl Eq for TypeName<'_> {}
 
 impl Groups<'_> {
     /// The meaning of a call.
@@ -166,19 +195,19 @@ impl Groups<'_> {
         match call.word {
             CallWord::Repeat => return Callee::Repeat(name),
             CallWord::Group => return Callee::Group(name),
-            CallWord::Node => return Callee::Type(Cow::Borrowed(name)),
+            CallWord::Node => return Callee::Type(TypeName::Written(name)),
             CallWord::None => {}
         }
         if name.contains('/') || self.own.contains_key(name) || self.aliases.contains(name) {
             return Callee::Group(name);
         }
         if name.contains('.') {
-            return Callee::Type(Cow::Borrowed(name));
+            return Callee::Type(TypeName::Written(name));
         }
         match vocabulary.short(name) {
-            Some(known) => Callee::Type(Cow::Owned(known)),
+            Some(known) => Callee::Type(TypeName::Found(known)),
             None if name::is_plain(name) && is_bare(call, tree) => Callee::Function,
-            None => Callee::Type(Cow::Borrowed(name)),
+            None => Callee::Type(TypeName::Written(name)),
         }
     }
 
@@ -213,14 +242,16 @@ fn is_bare(call: &Call<'_>, tree: &Tree<'_>) -> bool {
 }
 
 /// What is known of the outputs of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Face<'a> {
     /// It has these.
     Outputs(Arc<Sockets>),
     /// It has one, `value`.
     Value,
-    /// A node of a type, whose settings may matter.
-    Type(Cow<'a, str>),
+    /// A node of a type.
+    Type(&'a str),
+    /// The node of a call.
+    Call(&'a Call<'a>),
     /// Nothing.
     Unknown,
 }
@@ -326,7 +357,7 @@ impl<'a> Scope<'a> {
         (name, is_quoted): (&str, bool),
         member: &str,
         value: &Arc<str>,
-        vocabulary: &Vocabulary<'_>,
+        (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> MemberOf {
         let output = || if member == VALUE { Arc::clone(value) } else { member.into() };
         let Some(node) = self.nodes.get(name) else {
@@ -337,10 +368,21 @@ impl<'a> Scope<'a> {
         };
         let (node, face) = &self.shared[*node as usize];
         let has = |sockets: &Sockets| sockets.outputs.iter().any(|output| **output == *member);
+        let of_type = |name: &str| {
+            name == EXPRESSION && member == VALUE
+                || name != EXPRESSION && vocabulary.known(name).sockets.is_none_or(|it| has(&it))
+        };
         let has_output = match face {
             Face::Outputs(sockets) => has(sockets),
             Face::Value => member == VALUE,
-            Face::Type(name) => vocabulary.known(name).sockets.is_none_or(|sockets| has(&sockets)),
+            Face::Type(name) => of_type(name),
+            Face::Call(call) => match groups.callee(call, tree, vocabulary) {
+                Callee::Type(name) => of_type(&name),
+                Callee::Group(name) | Callee::Repeat(name) => {
+                    groups.own.get(name).is_none_or(|sockets| has(sockets))
+                }
+                Callee::Function => member == VALUE,
+            },
             Face::Unknown => true,
         };
         if has_output {

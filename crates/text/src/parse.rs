@@ -477,21 +477,8 @@ impl<'t> Parser<'t> {
         self.sources.clear();
         let is_group = matches!(head, What::Group(_));
         // Lines that are indented more belong to the statement, if it starts its line.
-        let starts_line = self.text[line_start(self.text, start)..start].trim().is_empty();
-        while starts_line {
-            let rest = &self.text[resume.min(self.text.len())..];
-            let ends_with_block =
-                self.text[start..resume.min(self.text.len())].trim_end().ends_with('{');
-            if rest.is_empty() || (is_group && ends_with_block) {
-                break;
-            }
-            let next = &rest[..rest.find('\n').unwrap_or(rest.len())];
-            let is_more = next.trim().is_empty() || indentation(self.text, resume) > indent;
-            let closes = next.trim_start().starts_with([')', ']']);
-            if !is_more && !closes {
-                break;
-            }
-            resume = line_end(self.text, resume);
+        if self.text[line_start(self.text, start)..start].trim().is_empty() {
+            resume = self.skipped(start, resume, is_group);
         }
         if is_group {
             let close = Symbol::CloseBlock.text();
@@ -508,6 +495,28 @@ impl<'t> Parser<'t> {
                 self.item(What::Node { name, value }, start, false, true);
             }
             head => self.item(head, start, false, true),
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// The place after the lines that continue a statement with an error.
+    fn skipped(&self, start: usize, from: usize, is_group: bool) -> usize {
+        let indent = indentation(self.text, start);
+        let mut resume = from.min(self.text.len());
+        loop {
+            let rest = &self.text[resume..];
+            let ends_with_block = self.text[start..resume].trim_end().ends_with('{');
+            if rest.is_empty() || (is_group && ends_with_block) {
+                return resume;
+            }
+            let next = &rest[..rest.find('\n').unwrap_or(rest.len())];
+            let is_more = next.trim().is_empty() || indentation(self.text, resume) > indent;
+            let closes = next.trim_start().starts_with([')', ']']);
+            if !is_more && !closes {
+                return resume;
+            }
+            resume = line_end(self.text, resume);
         }
     }
 }

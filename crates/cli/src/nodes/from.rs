@@ -203,9 +203,25 @@ fn visible_entry(entry: &Entry<'_>) -> String {
     }
     line(String::new());
     line("  in a document in the folder, or with --lib".into());
+    let path = Json::from(&*entry.library.path);
+    line(format!("    use {} = {path}", in_text(entry.library.alias())));
+    let parts: Vec<String> = group(entry).split('/').map(in_text).collect();
+    let first = entry.inputs.first().map_or_else(String::new, |(name, _)| {
+        let more = if entry.inputs.len() > 1 { ", ..." } else { "" };
+        format!("{}: ...{more}", in_text(name))
+    });
+    line(format!("    name = {}({first})", parts.join("/")));
+    line("  in JSON".into());
     line(format!("    \"use\": {}", uses(entry)));
     line(format!("    {{ \"type\": \"group\", \"group\": {} }}", Json::from(group(entry))));
     out
+}
+
+/// A name as the text form has it.
+fn in_text(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_';
+    let starts_plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    if starts_plain && name.chars().all(is_plain) { name.to_owned() } else { format!("`{name}`") }
 }
 
 fn about(about: Option<&str>, unit: Option<&str>) -> String {

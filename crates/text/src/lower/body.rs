@@ -34,6 +34,8 @@ pub(super) struct Maker<'a, 's, 'f> {
     outputs: Named<OutputDef>,
     /// Outputs with a node of the same name.
     with_node: HashSet<&'a str>,
+    /// Number of statements that made their node.
+    n_made: usize,
     /// Names that were made.
     made: HashSet<Arc<str>>,
     free: FreeNames,
@@ -59,6 +61,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             nodes: Named::new(),
             outputs: Named::new(),
             with_node: HashSet::new(),
+            n_made: 0,
             made: HashSet::new(),
             free: FreeNames::default(),
         };
@@ -100,15 +103,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     /// What is known of the outputs of a node.
     fn face(&self, value: ExprId) -> Face<'a> {
-        let ExprKind::Call(call) = self.shared.tree.kind(value) else { return Face::Value };
-        match self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary) {
-            Callee::Type(name) if name == EXPRESSION => Face::Value,
-            Callee::Type(name) => Face::Type(name),
-            Callee::Group(name) | Callee::Repeat(name) => {
-                let sockets = self.shared.groups.own.get(name);
-                sockets.map_or(Face::Unknown, |sockets| Face::Outputs(Arc::clone(sockets)))
-            }
-            Callee::Function => Face::Value,
+        match self.shared.tree.kind(value) {
+            ExprKind::Call(call) => Face::Call(call),
+            _ => Face::Value,
         }
     }
 
@@ -135,10 +132,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     }
 
     fn statement(&mut self, name: &'a str, value: ExprId, item: &Item<'_>) {
-        let shared = self.scope.node(name);
-        if self.nodes.contains_key(name) {
-            return;
-        }
+        // Names were added in the order of statements; the second one of a name was reported.
+        let next = self.scope.shared.get(self.n_made).filter(|(shared, _)| **shared == *name);
+        let Some(shared) = next.map(|(shared, _)| Arc::clone(shared)) else { return };
+        self.n_made += 1;
         let spot = Spot::new(item.span);
         if item.is_broken {
             let mut node = Node::new(NodeKind::Type(Arc::from("")));
@@ -181,11 +178,12 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
             return;
         }
-        self.nodes.insert(name, node);
+        // The first of a name counts.
+        self.nodes.insert_before(name, node, None);
     }
 
     fn output(&mut self, line: &'a OutputLine<'a>, is_broken: bool) {
-        let is_known = self.outputs.contains_key(&*line.name);
+        let is_known = self.outputs.contains_key(&line.name);
         check_name("an output", "output", &line.name, line.span, is_known, self.group, self.found);
         if is_known {
             return;
@@ -257,7 +255,12 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             ExprKind::Link(link) => Target::Link(self.scope.node(&link.0), Arc::from(&*link.1)),
             ExprKind::Member(of, member) => {
                 let ExprKind::Ref { name, is_quoted } = tree.kind(*of) else { return None };
-                match self.scope.resolve_member((name, *is_quoted), member, value, vocabulary) {
+                match self.scope.resolve_member(
+                    (name, *is_quoted),
+                    member,
+                    value,
+                    (&self.shared.groups, tree, vocabulary),
+                ) {
                     MemberOf::Link(target) => target,
                     MemberOf::Component(_) => return None,
                 }
@@ -386,7 +389,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             set.push((name, Setting { spot, ..Setting::from(json) }));
         }
         let set = Fields::from_distinct(set.into_iter());
-        let (kind, sockets) = self.kind(call, callee, &set)?;
+        let (kind, sockets) = self.kind(call, callee, &set);
         let mut inputs = Vec::with_capacity(args.len());
         let mut seen = Seen::default();
         for (position, arg) in args.iter().enumerate() {
@@ -421,18 +424,18 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         call: &Call<'_>,
         callee: Callee<'a>,
         set: &Fields<Setting>,
-    ) -> Made<(NodeKind, Option<Arc<Sockets>>)> {
+    ) -> (NodeKind, Option<Arc<Sockets>>) {
         let shared = self.shared;
         let own = |name: &str| shared.groups.own.get(name).map(Arc::clone);
-        Ok(match callee {
+        match callee {
             Callee::Group(name) => (NodeKind::Group(Arc::from(name)), own(name)),
             Callee::Repeat(name) => (NodeKind::Repeat(Arc::from(name)), own(name)),
             Callee::Type(name) => {
-                let sockets = shared.vocabulary.sockets_with(&name, set);
-                (NodeKind::Type(shared.vocabulary.known(&name).name), sockets)
+                let known = shared.vocabulary.known_with(&name, set);
+                (NodeKind::Type(known.name), known.sockets)
             }
             Callee::Function => (NodeKind::Type(Arc::from(&*call.name)), None),
-        })
+        }
     }
 
     /// The socket at a position.
@@ -448,10 +451,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let name = shortened(&call.name);
         let Some(sockets) = sockets else {
             let NodeKind::Type(ty) = kind else { return refuse(TextError::NeedsNames { name }) };
-            let registry = shared_registry(self.shared);
+            let registry = self.shared.vocabulary.registry;
             if registry.get(ty).is_some() {
-                // Its settings are wrong, which checking tells; names would be guessed.
-                return Ok(format!("{position}").into());
+                return refuse(TextError::WrongSettings { name });
             }
             let near = (ty.len() <= 256).then(|| registry.nearest(ty)).flatten();
             let hint = near.map_or_else(
@@ -526,10 +528,6 @@ impl Seen {
         }
         self.0.insert(Arc::clone(name))
     }
-}
-
-fn shared_registry<'a>(shared: &Shared<'a>) -> &'a millstream_node::Registry {
-    shared.vocabulary.registry
 }
 
 /// The name of the node of a call inside the statement of another node.

@@ -11,7 +11,7 @@ use crate::formula;
 use crate::json::write_value;
 use crate::name;
 use crate::names::{Groups, MemberOf, Scope, Target, VALUE, Vocabulary};
-use crate::tree::{ArgTo, ExprId, ExprKind, Tree, at};
+use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
 
 /// A formula that was written.
 pub(crate) struct Formula {
@@ -126,35 +126,8 @@ impl<'a> Writer<'a, '_> {
     fn expr(&mut self, expr: ExprId) -> Result<(), Problem> {
         let tree = self.tree;
         match tree.kind(expr) {
-            ExprKind::Literal(value) => {
-                let is_number =
-                    value.starts_with(|c: char| c.is_ascii_digit() || "-.tf".contains(c));
-                if !is_number {
-                    let (what, hint) = match value.bytes().next() {
-                        Some(b'"') => ("a text", "give it to an input or a setting of a node"),
-                        Some(b'n') => ("null", "leave the input out, or write a number"),
-                        _ => ("a list or an object", "a vector is written `vec3(1, 2, 3)`"),
-                    };
-                    return Err(self.refused(expr, what, hint));
-                }
-                self.note(expr);
-                write_value(value, &mut self.out.text);
-            }
-            ExprKind::Ref { name, is_quoted } => {
-                if let Some((letter, place)) = self.bound.get(&**name) {
-                    let (letter, place) = (Arc::clone(letter), *place);
-                    self.note(expr);
-                    self.out.text.push_str(&letter);
-                    if self.used.insert(place) {
-                        let source = Letter::Bound(self.tree.args[place as usize].value, place);
-                        self.out.letters.push((letter, source));
-                    }
-                    return Ok(());
-                }
-                let Context { scope, vocabulary, value, .. } = self.cx;
-                let target = scope.resolve(name, *is_quoted, value, vocabulary);
-                self.target(expr, target, name)?;
-            }
+            ExprKind::Literal(value) => self.literal(expr, value)?,
+            ExprKind::Ref { name, is_quoted } => self.reference(expr, name, *is_quoted)?,
             ExprKind::Input(name) => {
                 let shared = self.cx.scope.inputs.get(&**name).map(Arc::clone);
                 let target = Target::Input(shared.unwrap_or_else(|| Arc::from(&**name)));
@@ -166,39 +139,7 @@ impl<'a> Writer<'a, '_> {
                 self.target(expr, target, "")?;
             }
             ExprKind::Member(of, member) => self.member(expr, *of, member)?,
-            ExprKind::Call(call) => {
-                if !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary) {
-                    let node = (self.nested)(expr)?;
-                    let target = Target::Link(node, Arc::clone(self.cx.value));
-                    return self.target(expr, target, "");
-                }
-                self.note(expr);
-                self.out.text.push_str(&call.name);
-                self.out.text.push('(');
-                for (i, arg) in tree.args_of(&call.args).iter().enumerate() {
-                    self.out.text.push_str(if i > 0 { ", " } else { "" });
-                    if let ArgTo::Input(name) = &arg.to {
-                        let span = tree.span(arg.value);
-                        if !call.name.contains('.') {
-                            return Err(self.no_names(&call.name, arg.start, name));
-                        }
-                        if !name::is_plain(name) {
-                            return Err(self.refused(
-                                expr,
-                                "this name",
-                                "call the node on a line of its own",
-                            ));
-                        }
-                        self.out
-                            .places
-                            .push((self.out.text.len() as u32, arg.start.min(span.start)));
-                        self.out.text.push_str(name);
-                        self.out.text.push_str(": ");
-                    }
-                    self.expr(arg.value)?;
-                }
-                self.close(expr);
-            }
+            ExprKind::Call(call) => self.call(expr, call)?,
             ExprKind::Several(_) => {
                 let hint = "several sources go into an input of a node";
                 return Err(self.refused(expr, "a list of sources", hint));
@@ -222,6 +163,67 @@ impl<'a> Writer<'a, '_> {
                 self.close(expr);
             }
         }
+        Ok(())
+    }
+
+    fn literal(&mut self, expr: ExprId, value: &str) -> Result<(), Problem> {
+        let is_number = value.starts_with(|c: char| c.is_ascii_digit() || "-.tf".contains(c));
+        if is_number {
+            self.note(expr);
+            write_value(value, &mut self.out.text);
+            return Ok(());
+        }
+        let (what, hint) = match value.bytes().next() {
+            Some(b'"') => ("a text", "give it to an input or a setting of a node"),
+            Some(b'n') => ("null", "leave the input out, or write a number"),
+            _ => ("a list or an object", "a vector is written `vec3(1, 2, 3)`"),
+        };
+        Err(self.refused(expr, what, hint))
+    }
+
+    fn reference(&mut self, expr: ExprId, name: &str, is_quoted: bool) -> Result<(), Problem> {
+        let Some((letter, place)) = self.bound.get(name) else {
+            let Context { scope, vocabulary, value, .. } = self.cx;
+            let target = scope.resolve(name, is_quoted, value, vocabulary);
+            return self.target(expr, target, name);
+        };
+        let (letter, place) = (Arc::clone(letter), *place);
+        self.note(expr);
+        self.out.text.push_str(&letter);
+        if self.used.insert(place) {
+            let source = Letter::Bound(self.tree.args[place as usize].value, place);
+            self.out.letters.push((letter, source));
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, expr: ExprId, call: &'a Call<'a>) -> Result<(), Problem> {
+        let tree = self.tree;
+        if !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary) {
+            let node = (self.nested)(expr)?;
+            let target = Target::Link(node, Arc::clone(self.cx.value));
+            return self.target(expr, target, "");
+        }
+        self.note(expr);
+        self.out.text.push_str(&call.name);
+        self.out.text.push('(');
+        for (i, arg) in tree.args_of(&call.args).iter().enumerate() {
+            self.out.text.push_str(if i > 0 { ", " } else { "" });
+            if let ArgTo::Input(name) = &arg.to {
+                if !call.name.contains('.') {
+                    return Err(self.no_names(&call.name, arg.start, name));
+                }
+                if !name::is_plain(name) {
+                    let hint = "call the node on a line of its own";
+                    return Err(self.refused(expr, "this name", hint));
+                }
+                self.out.places.push((self.out.text.len() as u32, arg.start));
+                self.out.text.push_str(name);
+                self.out.text.push_str(": ");
+            }
+            self.expr(arg.value)?;
+        }
+        self.close(expr);
         Ok(())
     }
 
@@ -260,8 +262,9 @@ impl<'a> Writer<'a, '_> {
         if let ExprKind::Ref { name, is_quoted } = tree.kind(of)
             && !self.bound.contains_key(&**name)
         {
-            let Context { scope, vocabulary, value, .. } = self.cx;
-            match scope.resolve_member((name, *is_quoted), member, value, vocabulary) {
+            let Context { scope, vocabulary, value, groups } = self.cx;
+            let known = (groups, tree, vocabulary);
+            match scope.resolve_member((name, *is_quoted), member, value, known) {
                 MemberOf::Link(target) => return self.target(expr, target, name),
                 MemberOf::Component(target) => self.target(of, target, name)?,
             }

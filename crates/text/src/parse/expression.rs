@@ -59,9 +59,10 @@ impl<'t> Parser<'t> {
                 let number = self.tree.span(operand);
                 let number = &self.text[number.start as usize..number.end as usize];
                 let text = &self.text[start..self.last_end];
-                let text = match text.len() == number.len() + 1 {
-                    true => Cow::Borrowed(text),
-                    false => Cow::Owned(format!("-{number}")),
+                let text = if text.len() == number.len() + 1 {
+                    Cow::Borrowed(text)
+                } else {
+                    Cow::Owned(format!("-{number}"))
                 };
                 return Ok(self.add(ExprKind::Literal(text), start));
             }

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::error::{Problem, TextError};
 use crate::lower::body::made_name;
 use crate::lower::formula::{self, Context, Letter};
-use crate::names::{Callee, EXPRESSION, Face, Groups, MemberOf, Sockets, Target, VALUE};
+use crate::names::{Callee, EXPRESSION, Face, Groups, MemberOf, Sockets, Target, TypeName, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
@@ -28,8 +28,8 @@ const MAX_NESTED: usize = 40;
 pub(super) fn face<'d>(node: &'d Node, groups: &Groups<'d>) -> Face<'d> {
     match &node.kind {
         NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
-        NodeKind::Type(name) => Face::Type(Cow::Borrowed(name)),
-        NodeKind::Group(name) if is_type(name) => Face::Type(Cow::Borrowed(name)),
+        NodeKind::Type(name) => Face::Type(name),
+        NodeKind::Group(name) if is_type(name) => Face::Type(name),
         NodeKind::Group(name) | NodeKind::Repeat(name) => match groups.own.get(&**name) {
             Some(sockets) => Face::Outputs(Arc::clone(sockets)),
             None => Face::Unknown,
@@ -42,7 +42,7 @@ fn is_type(group: &str) -> bool {
     group.contains('.') && !group.contains('/')
 }
 
-fn reference<'d>(name: &'d str, is_quoted: bool) -> ExprKind<'d> {
+fn reference(name: &str, is_quoted: bool) -> ExprKind<'_> {
     ExprKind::Ref { name: Cow::Borrowed(name), is_quoted }
 }
 
@@ -64,7 +64,8 @@ pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> 
         if output == VALUE && is_meant(&target) {
             return reference(node, is_quoted);
         }
-        let member = cx.scope.resolve_member((node, is_quoted), output, cx.value, cx.vocabulary);
+        let known = (cx.groups, &*tree, cx.vocabulary);
+        let member = cx.scope.resolve_member((node, is_quoted), output, cx.value, known);
         if matches!(member, MemberOf::Link(target) if is_meant(&target)) {
             let of = tree.add(reference(node, is_quoted), Span::default());
             return ExprKind::Member(of, Cow::Borrowed(output));
@@ -190,9 +191,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             0..=MAX_WALKED => HashMap::new(),
             _ => node.inputs.iter().map(|(name, input)| (&**name, (name, input))).collect(),
         };
-        let input_of = |name: &str| match many.is_empty() {
-            true => node.inputs.get_key_value(name),
-            false => many.get(name).copied(),
+        let input_of = |name: &str| {
+            if many.is_empty() { node.inputs.get_key_value(name) } else { many.get(name).copied() }
         };
         let mut seen = HashSet::new();
         for i in first..last {
@@ -376,9 +376,10 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
         for (i, (socket, input)) in node.inputs.iter().enumerate().rev() {
             let value = self.source(name, socket, input);
-            let to = match i < n_positions {
-                true => ArgTo::Position,
-                false => ArgTo::Input(Cow::Borrowed(&**socket)),
+            let to = if i < n_positions {
+                ArgTo::Position
+            } else {
+                ArgTo::Input(Cow::Borrowed(&**socket))
             };
             args.push(Arg { to, value, start: 0 });
         }
@@ -402,15 +403,13 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         match &node.kind {
             NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group), own(group)),
             NodeKind::Group(group) if !is_type(group) => {
-                let word = match means(group, &Callee::Group(group)) {
-                    true => CallWord::None,
-                    false => CallWord::Group,
-                };
+                let is_meant = means(group, &Callee::Group(group));
+                let word = if is_meant { CallWord::None } else { CallWord::Group };
                 (word, Cow::Borrowed(&**group), own(group))
             }
             NodeKind::Type(ty) | NodeKind::Group(ty) => {
-                let sockets = vocabulary.sockets_with(ty, &node.set);
-                let wanted = Callee::Type(Cow::Borrowed(&**ty));
+                let sockets = vocabulary.known_with(ty, &node.set).sockets;
+                let wanted = Callee::Type(TypeName::Written(ty));
                 let short = vocabulary.shortened(ty).filter(|_| **ty != *EXPRESSION);
                 if let Some(short) = short.filter(|short| means(short, &wanted)) {
                     return (CallWord::None, Cow::Borrowed(short), sockets);
