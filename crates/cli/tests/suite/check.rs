@@ -22,7 +22,7 @@ fn all_examples_are_right() {
     let entries = std::fs::read_dir(directory).expect("it is there");
     let mut files: Vec<String> = entries
         .map(|entry| entry.expect("it can be listed").path().display().to_string())
-        .filter(|path| path.ends_with(".mill.json"))
+        .filter(|path| path.ends_with(".mill"))
         .collect();
     files.sort();
     assert!(files.len() >= 7);

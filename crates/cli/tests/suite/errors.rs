@@ -232,11 +232,11 @@ fn limits_are_told_and_can_be_changed() {
     expect_seen(
         &["run", TRIANGLE, "--limit", "nodes=3"],
         expect![[r#"
-        exit code 1
-        stderr:
-        examples/triangle_area.mill:16:10: error[load::too_many_nodes]: s: the document has more than 3 nodes
-          help: raise `nodes` with --limit if this is meant
-    "#]],
+            exit code 1
+            stderr:
+            examples/triangle_area.mill:9:1: error[load::too_many_nodes]: bc: the document has more than 3 nodes
+              help: raise `nodes` with --limit if this is meant
+        "#]],
     );
     expect_seen(
         &["run", wave, "--in", "samples=1000", "--limit", "list_length=100"],

@@ -79,13 +79,37 @@ fn what_cannot_be_read_stays_as_it_is() {
     let at = folder("unreadable", &[("wrong.mill", "x = sqrt(2,\ny = 'a'\nz = nosuch.type(1)\n")]);
     let path = at.join("wrong.mill").display().to_string();
     let found = seen(&["fmt", &path]).replace(&at.display().to_string(), "");
-    expect![[r#""#]].assert_eq(&found);
+    expect![[r#"
+        exit code 1
+        stderr:
+        /wrong.mill:1:9: error[text::not_closed]: this `(` is not closed
+          help: add a `)`
+        /wrong.mill:2:5: error[text::syntax]: `'` has no meaning here
+          help: texts are written in double quotes, "..."
+    "#]]
+    .assert_eq(&found);
     assert!(read(&at.join("wrong.mill")).starts_with("x = sqrt(2,"));
     let converted = seen(&["fmt", &path, "-o", &at.join("out.json").display().to_string()]);
     assert!(converted.contains("text::unknown_node_type"), "{converted}");
     assert!(!at.join("out.json").exists());
-    expect_seen(&["fmt", "a.mill", "b.mill", "-o", "c"], expect![[r#""#]]);
-    expect_seen(&["fmt", "a.mill", "--to", "json"], expect![[r#""#]]);
+    expect_seen(
+        &["fmt", "a.mill", "b.mill", "-o", "c"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: -o takes one document
+          help: leave out -o, or convert one by one
+    "#]],
+    );
+    expect_seen(
+        &["fmt", "a.mill", "--to", "json"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: --to would change what is in a file, not its name
+          help: name the new file with -o
+    "#]],
+    );
 }
 
 #[test]
@@ -117,6 +141,8 @@ fn every_verb_takes_the_text_form() {
     assert!(seen(&["run", &path("out.mill"), "--in", "x=5"]).contains("2.5"));
     assert!(seen(&["nodes", "--from", &at.display().to_string()]).contains("lib/half"));
     std::fs::write(at.join("lib.mill"), "group half(x: f32) -> value: f32 {\n  value = x //\n}\n")
+        .expect("writable");
+    std::fs::write(&top, "use lib = \"lib.mill\"\noutput y: f32 = lib/half(x: 3)\n")
         .expect("writable");
     let found = seen(&["check", &top]).replace(&format!("{}/", at.display()), "");
     expect![[r#""#]].assert_eq(&found);

@@ -242,12 +242,14 @@ impl<'t> Parser<'t> {
         }
         if self.is(Symbol::Divide) && self.aliases.contains(&name) {
             let (at, token, last) = (self.lexer.at, self.token.clone(), self.last_end);
+            let n_comments = self.lexer.comments.len();
             if let Ok(path) = self.path_after(name.clone())
                 && (self.is(Symbol::Open) || self.is(Symbol::At))
             {
                 return self.call(start, path, CallWord::None);
             }
             (self.lexer.at, self.token, self.last_end) = (at, token, last);
+            self.lexer.comments.truncate(n_comments);
         }
         if self.is(Symbol::Open) || self.is(Symbol::At) {
             return self.call(start, name, CallWord::None);

@@ -214,7 +214,10 @@ fn long_texts_are_read_in_linear_time() {
     let start = Instant::now();
     let chain: String = (1..200_000).map(|i| format!("n{i} = math.add(n{}, 1)\n", i - 1)).collect();
     assert_eq!(document(&format!("n0 = 1\n{chain}")).nodes.len(), 200_000);
-    let line: String = (0..100_000).map(|i| format!(" + a{i}")).collect();
+    let mut line = String::new();
+    for i in 0..100_000 {
+        write!(line, " + a{i}").expect("strings take all text");
+    }
     assert_eq!(document(&format!("x = 1{line}\n")).nodes["x"].inputs.len(), 100_000);
     let list = format!("input l: list<f32> = [{}0]\n", "0,".repeat(1_000_000));
     assert_eq!(formatted(&list).len(), list.len() + 1_000_000);
@@ -239,7 +242,7 @@ fn long_texts_are_read_in_linear_time() {
         let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
         assert!(loaded.problems.has_errors(), "{deep}");
     }
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -434,6 +434,12 @@ fn comments_join_view_data_and_stale_ones_stay_in_it() {
 }
 
 #[test]
+fn a_division_that_looks_like_a_path_keeps_its_comment_once() {
+    let text = "use water = \"w.mill\"\nw = water/r#ing(x)\n";
+    assert_eq!(formatted(text), "use water = \"w.mill\"\nw = water / r  # ing(x)\n");
+}
+
+#[test]
 fn tabs_carriage_returns_and_a_byte_order_mark_are_read() {
     let plain =
         "input x: f32\ny = f(\n  x: x,\n)\ngroup f(x: f32) -> value: f32 {\n  value = 2 * x\n}\n";

@@ -128,12 +128,9 @@ fn node() -> impl Strategy<Value = Node> {
         node.set.insert("text", Json::from(text).into());
         node.inputs = letters
             .into_iter()
-            .map(|(letter, input)| match own {
-                true => {
-                    let value = InputValue::Link(Link::new(Arc::clone(&letter), "value"));
-                    (letter, Input::from(value))
-                }
-                false => (letter, input),
+            .map(|(letter, input)| {
+                let value = InputValue::Link(Link::new(Arc::clone(&letter), "value"));
+                (letter, if own { Input::from(value) } else { input })
             })
             .collect();
         node
@@ -194,7 +191,7 @@ fn any_document() -> impl Strategy<Value = Document> {
     let head = (word(), 0.1..1e3_f64, any::<i64>(), option::of(word()), option::of(json_value()));
     let lock =
         (any::<u32>(), word()).prop_map(|(format, hash)| Lock { format, hash, ..Lock::default() });
-    let uses = (named(word().prop_map(|path| UseDef::new(path))), named(lock));
+    let uses = (named(word().prop_map(UseDef::new)), named(lock));
     (head, group(), named(group()), 1..3_u32, uses).prop_map(
         |((name, fps, start_frame, schema, view), body, groups, format, (uses, lock))| Document {
             format,
