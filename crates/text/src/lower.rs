@@ -73,14 +73,21 @@ pub(crate) fn lower<'a>(
             What::View(text) => view = Some(&**text),
             What::Node { .. } | What::Output(_) => root.push(item),
             What::Group(group) => {
-                let inside: Vec<&Item<'_>> =
-                    items.by_ref().take_while(|item| !matches!(item.what, What::Close)).collect();
+                let mut inside = Vec::new();
+                let mut span = item.span;
+                for item in items.by_ref() {
+                    span.end = span.end.max(item.span.end);
+                    if matches!(item.what, What::Close) {
+                        break;
+                    }
+                    inside.push(item);
+                }
                 let line = &tree.groups[*group as usize];
                 let mut def = make_group(&shared, line, &inside, found);
                 if let Some(about) = &line.about {
                     def.about = Some(Arc::from(&**about));
                 }
-                let spot = Spot::new(item.span);
+                let spot = Spot::new(span);
                 def.spot = if item.is_broken { spot.unreadable() } else { spot };
                 check_name(
                     "a group",

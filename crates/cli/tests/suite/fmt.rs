@@ -145,5 +145,12 @@ fn every_verb_takes_the_text_form() {
     std::fs::write(&top, "use lib = \"lib.mill\"\noutput y: f32 = lib/half(x: 3)\n")
         .expect("writable");
     let found = seen(&["check", &top]).replace(&format!("{}/", at.display()), "");
-    expect![[r#""#]].assert_eq(&found);
+    expect![[r#"
+        exit code 1
+        top.mill:1:1: note[used::not_locked]: `lib.mill`, used as `lib`, is not locked: a change of it goes unnoticed
+          help: `millstream check --update-lock top.mill` locks it
+        lib.mill:2:14: error[text::syntax]: lib: a value, a name or a call is missing before `/`
+          note: top.mill uses lib.mill
+        top.mill: wrong, 1 error, 1 note
+    "#]].assert_eq(&found);
 }
