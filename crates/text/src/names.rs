@@ -27,7 +27,9 @@ pub(crate) const VALUE: &str = "value";
 pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
     reserved: OnceCell<HashSet<&'static str>>,
-    /// The node types that words stand for; `None` for words that stand for several.
+    /// The node types of the family without a name that were asked for, by their last words.
+    of_family: RefCell<HashMap<Box<str>, Arc<str>>>,
+    /// The node types that other words stand for; `None` for words that stand for several.
     shorts: OnceCell<HashMap<Box<str>, Option<Arc<str>>>>,
     plain: RefCell<HashMap<Box<str>, Known>>,
 }
@@ -52,6 +54,7 @@ impl<'r> Vocabulary<'r> {
         Self {
             registry,
             reserved: OnceCell::new(),
+            of_family: RefCell::default(),
             shorts: OnceCell::new(),
             plain: RefCell::default(),
         }
@@ -69,19 +72,22 @@ impl<'r> Vocabulary<'r> {
     /// The node type that is meant by its last word: that of the family without a name, or the only
     /// one.
     pub(crate) fn short(&self, word: &str) -> Option<Arc<str>> {
+        if let Some(known) = self.of_family.borrow().get(word) {
+            return Some(Arc::clone(known));
+        }
+        let name = format!("{FAMILY}.{word}");
+        if self.registry.get(&name).is_some() {
+            let name: Arc<str> = name.into();
+            self.of_family.borrow_mut().insert(word.into(), Arc::clone(&name));
+            return Some(name);
+        }
+        // All others at once; most texts name none of them.
         let shorts = self.shorts.get_or_init(|| {
             let mut shorts: HashMap<Box<str>, Option<Arc<str>>> = HashMap::new();
-            let mut of_family: Vec<(&str, &str)> = Vec::new();
             for def in self.registry.iter() {
-                let Some((family, last)) = def.name.rsplit_once('.') else { continue };
+                let Some((_, last)) = def.name.rsplit_once('.') else { continue };
                 let known = shorts.entry(last.into());
                 known.and_modify(|it| *it = None).or_insert_with(|| Some(Arc::from(&*def.name)));
-                if family == FAMILY {
-                    of_family.push((last, &def.name));
-                }
-            }
-            for (last, name) in of_family {
-                shorts.insert(last.into(), Some(Arc::from(name)));
             }
             shorts
         });
