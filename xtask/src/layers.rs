@@ -14,7 +14,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("run", &["base", "form", "node", "ir"]),
     ("io", &["base"]),
     ("testkit", &["base", "form", "node", "document", "ir", "compile", "nodes"]),
-    ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes"]),
+    ("text", &["base", "node", "document"]),
+    ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes", "text"]),
     ("blender", &["base", "form", "node", "nodes", "document", "engine"]),
     ("cli", &["engine", "io", "blender"]),
 ];

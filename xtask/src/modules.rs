@@ -70,9 +70,10 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "document",
-        "at checked cursor fields free_name layout library named order spot view model wrong \
-         builder problems range references grain save upgrade load uses check edit",
+        "at checked cursor fields free_name layout named order spot view model wrong \
+         builder problems range references grain save upgrade load library uses check edit",
     ),
+    ("text", "tree error json name token formula names parse print comments lower raise lock"),
     (
         "ir",
         "hidden ids element_states need_map paths progress loops region graph plan walk repeat \

@@ -37,15 +37,15 @@ use contender::Field;
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream bench examples/triangle_area.mill.json --count 1000000
-  millstream bench examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
+  millstream bench examples/triangle_area.mill --count 1000000
+  millstream bench examples/triangle_area.mill --in a=@examples/data/triangles.csv \\
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --format json
-  millstream bench examples/triangle_area.mill.json --one --evaluator lazy --evaluator list
-  millstream bench examples/tone_curve.mill.json --count 100000 --changes
-  millstream bench examples/square_wave.mill.json --one --changes=one --per-read 8
+  millstream bench examples/triangle_area.mill --one --evaluator lazy --evaluator list
+  millstream bench examples/tone_curve.mill --count 100000 --changes
+  millstream bench examples/square_wave.mill --one --changes=one --per-read 8
   millstream bench --edits --nodes 100000 --seconds 10
-  millstream bench --edits examples/tone_curve.mill.json
-  millstream bench --study results examples/*.mill.json
+  millstream bench --edits examples/tone_curve.mill
+  millstream bench --study results examples/*.mill
 
 Inputs of numbers or booleans that are not given become columns of arbitrary values, the same every
 time: floats from 0 to 1, integers from 0 to 99. With --changes those that choose among arms have

@@ -25,7 +25,7 @@ use crate::terminal::{self, Style, visible};
 const EXAMPLES: &str = "\
 Examples:
   millstream check my.mill.json
-  millstream check examples/*.mill.json
+  millstream check examples/*.mill
   millstream check my.mill.json --format json
   millstream check my.mill.json --update-lock
   millstream check my.mill.json --twice

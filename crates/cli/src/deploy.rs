@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use millstream::Given;
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
-use millstream::document::save;
+use millstream::document::{save, to_text};
 use millstream_io::Budget;
 use serde_json::{Value as Json, json};
 
@@ -22,13 +22,14 @@ use crate::terminal::{self, tell, visible_lines};
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream deploy examples/triangle_area.mill.json -o area.mill.json --in c=[0,4,0] --keep a,b
+  millstream deploy examples/triangle_area.mill -o area.mill.json --in c=[0,4,0] --keep a,b
   millstream deploy my.mill.json -o fixed.mill.json --store-limit 100000
   millstream deploy my.mill.json -o fixed.mill.bin
 
 What depends on nothing that can change any more is computed once and stored; what a result larger
 than the limit is computed from stays, and runs at the start. The output is a document like any
-other, with its groups expanded; the compact form runs and checks like it. What is found not to vary
+other, with its groups expanded, JSON or, in a FILE that ends in .mill, text; the compact form runs
+and checks like it. What is found not to vary
 by element or moment is one value, computed also where a request asks for no elements.";
 
 /// Fix inputs, store results, and drop the nodes that produced them
@@ -110,8 +111,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let deployed =
         deploy(&engine, program.document(), &freeze).map_err(|error| shown(&text, error))?;
     let is_compact = args.binary || args.output.extension().is_some_and(|ending| ending == "bin");
-    let bytes =
-        if is_compact { deployed.to_bytes() } else { save(&deployed.document).into_bytes() };
+    let is_text = args.output.extension().is_some_and(|ending| ending == "mill");
+    let bytes = match (is_compact, is_text) {
+        (true, _) => deployed.to_bytes(),
+        (false, true) => to_text(&deployed.document, engine.registry()).into_bytes(),
+        (false, false) => save(&deployed.document).into_bytes(),
+    };
     if is_stdout {
         std::io::stdout().lock().write_all(&bytes)?;
     } else {

@@ -23,12 +23,12 @@ use crate::terminal::visible_lines;
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream explain examples/triangle_area.mill.json
-  millstream explain examples/triangle_area.mill.json --columns c
-  millstream explain examples/triangle_area.mill.json --after merge-duplicates
-  millstream explain examples/tone_curve.mill.json --after fuse --format svg > fused.svg
-  millstream explain examples/triangle_area.mill.json --format svg > triangle.svg
-  millstream explain examples/tone_curve.mill.json --run --count 256
+  millstream explain examples/triangle_area.mill
+  millstream explain examples/triangle_area.mill --columns c
+  millstream explain examples/triangle_area.mill --after merge-duplicates
+  millstream explain examples/tone_curve.mill --after fuse --format svg > fused.svg
+  millstream explain examples/triangle_area.mill --format svg > triangle.svg
+  millstream explain examples/tone_curve.mill --run --count 256
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
 Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes,

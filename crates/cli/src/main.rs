@@ -14,6 +14,7 @@ mod document;
 mod edits;
 mod evaluators;
 mod explain;
+mod fmt;
 mod format;
 mod given;
 #[cfg(feature = "blender")]
@@ -65,6 +66,7 @@ enum Verb {
     Nodes(nodes::Args),
     Bench(bench::Args),
     Deploy(deploy::Args),
+    Fmt(fmt::Args),
     #[cfg(feature = "blender")]
     Import(import::Args),
 }
@@ -79,6 +81,7 @@ impl Verb {
             Self::Nodes(args) => args.format.is_json(),
             Self::Bench(args) => args.format.is_json(),
             Self::Deploy(args) => args.format.is_json(),
+            Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
         }
@@ -87,13 +90,14 @@ impl Verb {
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream run examples/triangle_area.mill.json
-  millstream run examples/triangle_area.mill.json --in a=@examples/data/triangles.csv --in c=[0,3,0]
+  millstream run examples/triangle_area.mill
+  millstream run examples/triangle_area.mill --in a=@examples/data/triangles.csv --in c=[0,3,0]
   millstream check my.mill.json
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
-  millstream bench examples/triangle_area.mill.json --count 1000000
+  millstream bench examples/triangle_area.mill --count 1000000
   millstream deploy my.mill.json -o fixed.mill.json --keep x
+  millstream fmt my.mill.json -o my.mill
   millstream import networks.json.gz -o documents --verify
 
 Every verb has its own help with examples: millstream run --help
@@ -124,6 +128,7 @@ fn main() -> ExitCode {
         Verb::Nodes(args) => nodes::nodes(args),
         Verb::Bench(args) => bench::bench(args),
         Verb::Deploy(args) => deploy::run(args),
+        Verb::Fmt(args) => fmt::fmt(args),
         #[cfg(feature = "blender")]
         Verb::Import(args) => import::import(args),
     };

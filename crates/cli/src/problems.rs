@@ -88,7 +88,7 @@ impl<'a> Shown<'a> {
         let valid = std::str::from_utf8(source).ok();
         let valid = valid.filter(|_| style.is_terminal).filter(is_harmless);
         let handler = valid.map(|text| Handler {
-            source: NamedSource::new(file, text.to_owned()).with_language("JSON"),
+            source: NamedSource::new(file, text.to_owned()),
             handler: GraphicalReportHandler::new_themed(if style.color {
                 GraphicalTheme::unicode()
             } else {

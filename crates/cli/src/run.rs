@@ -27,12 +27,12 @@ use crate::{interrupt, number, save, show, stats};
 
 const EXAMPLES: &str = "\
 Examples:
-  millstream run examples/triangle_area.mill.json
-  millstream run examples/triangle_area.mill.json --in b=[2,0,0] --in c=[0,2,0]
-  millstream run examples/triangle_area.mill.json --in a=@examples/data/triangles.csv \\
+  millstream run examples/triangle_area.mill
+  millstream run examples/triangle_area.mill --in b=[2,0,0] --in c=[0,2,0]
+  millstream run examples/triangle_area.mill --in a=@examples/data/triangles.csv \\
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --save areas.csv
-  millstream run examples/echo.mill.json --time 0..4:0.05
-  millstream run examples/echo.mill.json --frame 1..48 --format json
+  millstream run examples/echo.mill --time 0..4:0.05
+  millstream run examples/echo.mill --frame 1..48 --format json
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
 like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF

@@ -85,20 +85,31 @@ pub fn open(
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
-    let (opened, found) = open_partly(text, registry, library, upgrades, limits);
-    (opened.filter(|(_, checked)| !checked.is_partial && !found.has_errors()), found)
+    open_loaded(load_to_check(text, limits), registry, library, upgrades, limits)
 }
 
-/// As [`open`]; where there are errors the result has the parts with errors marked. There is none if
-/// the document as a whole is wrong.
-pub fn open_partly(
-    text: &[u8],
+/// As [`open`], for a document that was loaded.
+pub fn open_loaded(
+    loaded: Loaded,
     registry: &Registry,
     library: Option<&dyn Library>,
     upgrades: &[NodeUpgrade],
     limits: &Limits,
 ) -> (Option<(Document, Checked)>, Diagnostics) {
-    let Loaded { document, problems: mut found, .. } = load_to_check(text, limits);
+    let (opened, found) = open_partly(loaded, registry, library, upgrades, limits);
+    (opened.filter(|(_, checked)| !checked.is_partial && !found.has_errors()), found)
+}
+
+/// As [`open_loaded`]; where there are errors the result has the parts with errors marked. There is none if
+/// the document as a whole is wrong.
+pub fn open_partly(
+    loaded: Loaded,
+    registry: &Registry,
+    library: Option<&dyn Library>,
+    upgrades: &[NodeUpgrade],
+    limits: &Limits,
+) -> (Option<(Document, Checked)>, Diagnostics) {
+    let Loaded { document, problems: mut found, .. } = loaded;
     let Some(mut document) = document else { return (None, found) };
     upgrade_nodes(&mut document, upgrades);
     read_used(&mut document, registry, library, upgrades, limits);

@@ -18,6 +18,11 @@ impl<T> Fields<T> {
         self.0.iter().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
     }
 
+    /// The value called `name`, with the stored name.
+    pub fn get_key_value(&self, name: &str) -> Option<(&Arc<str>, &T)> {
+        self.0.iter().find(|(known, _)| &**known == name).map(|(known, thing)| (known, thing))
+    }
+
     /// The value called `name`.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         self.0.iter_mut().find(|(known, _)| &**known == name).map(|(_, thing)| thing)
@@ -95,7 +100,7 @@ impl<T> Fields<T> {
     }
 
     /// Fields with distinct names, without spare room.
-    pub(crate) fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
+    pub fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
         Self(fields.collect())
     }
 }

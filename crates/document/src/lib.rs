@@ -31,7 +31,7 @@ pub mod uses;
 pub mod view;
 mod wrong;
 
-pub use check::{CheckError, check, open, upgrade_widths};
+pub use check::{CheckError, check, open, open_loaded, upgrade_widths};
 pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted,
     MutedOutput, Passes, Source,
@@ -40,10 +40,10 @@ pub use edit::{Edit, EditKind, Editor};
 pub use fields::Fields;
 pub use free_name::{FreeNames, free_name};
 pub use library::{Library, LibraryError};
-pub use load::{LoadError, load};
+pub use load::{LoadError, Loaded, load, load_to_check, name_problem};
 pub use model::{
     Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Setting, UseDef, node_body,
+    OutputFrom, Places, Setting, UseDef, node_body,
 };
 pub use save::save;
 pub use spot::Spot;

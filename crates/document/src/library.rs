@@ -3,6 +3,10 @@
 
 use std::fmt::Display;
 
+use millstream_base::Limits;
+
+use crate::load::{Loaded, load_to_check};
+
 /// Finds and reads the documents that others use.
 ///
 /// A closure that gives the text of a document by its path is a library; paths are relative to the
@@ -27,6 +31,11 @@ pub trait Library: Send + Sync {
     /// # Errors
     /// If it cannot be read.
     fn read(&self, name: &str, most_bytes: usize) -> Result<Vec<u8>, LibraryError>;
+
+    /// Loads the text of a document, which is JSON unless the library knows other forms.
+    fn load(&self, text: &[u8], limits: &Limits) -> Loaded {
+        load_to_check(text, limits)
+    }
 }
 
 /// Why a document is not there.

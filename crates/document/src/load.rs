@@ -26,7 +26,7 @@ use crate::upgrade::{NEWEST_TEXT, Origins, upgraded_format};
 use reader::Reader;
 use words::Words;
 
-pub(crate) use reader::name_problem;
+pub use reader::name_problem;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -51,23 +51,27 @@ pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
 }
 
 /// The result of loading.
-pub(crate) struct Loaded {
-    pub(crate) document: Option<Document>,
+pub struct Loaded {
+    /// As much of the document as can be checked.
+    pub document: Option<Document>,
     /// Whether the document itself has an error; then it serves only to find further errors.
-    pub(crate) is_wrong: bool,
+    pub is_wrong: bool,
     /// The version of the format that the text states.
-    pub(crate) format: u32,
-    pub(crate) problems: Diagnostics,
+    pub format: u32,
+    /// What is wrong with the text.
+    pub problems: Diagnostics,
+    /// The document as JSON, if its text has another form.
+    pub json: Option<String>,
 }
 
 impl Loaded {
     fn nothing(problems: Problems) -> Self {
-        Self { document: None, is_wrong: true, format: 0, problems: problems.finish() }
+        Self { document: None, is_wrong: true, format: 0, problems: problems.finish(), json: None }
     }
 }
 
 /// Reads as much of a document as can be checked.
-pub(crate) fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
+pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let mut problems = Problems::default();
     let Some(text) = valid_json(text, limits, &mut problems) else {
         return Loaded::nothing(problems);
@@ -185,6 +189,7 @@ fn read(text: &str, origins: Option<&Origins>, limits: &Limits, problems: Proble
         is_wrong: reader.is_wrong,
         format: FORMAT_VERSION,
         problems: reader.problems.finish(),
+        json: None,
     }
 }
 

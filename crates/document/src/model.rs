@@ -137,13 +137,13 @@ pub struct InputDef {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// Smallest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub min: Option<f64>,
     /// Largest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub max: Option<f64>,
     /// Step of a control that changes the value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
     pub step: Option<f64>,
     /// The meaning of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,6 +249,21 @@ pub struct Setting {
     pub json: Json,
     /// The place of the setting in the text.
     pub spot: Spot,
+    /// The places of the parts of its text, if these differ from those in the document.
+    pub places: Places,
+}
+
+/// Where the parts of a text are in the document: pairs of bytes in the text and in the document, in
+/// order. Empty for a text that stands in the document as it is.
+///
+/// All are equal, as [spots](Spot) are.
+#[derive(Clone, Debug, Default)]
+pub struct Places(pub Option<Box<[(u32, u32)]>>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The source of a socket.
@@ -404,7 +419,7 @@ impl From<InputValue> for Input {
 
 impl From<Json> for Setting {
     fn from(json: Json) -> Self {
-        Self { json, spot: Spot::default() }
+        Self { json, spot: Spot::default(), places: Places::default() }
     }
 }
 

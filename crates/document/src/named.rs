@@ -142,7 +142,7 @@ impl<T> Named<T> {
     }
 
     /// Makes room for `n` more values.
-    pub(crate) fn reserve(&mut self, n: usize) {
+    pub fn reserve(&mut self, n: usize) {
         self.slots.reserve(n);
         self.table.reserve(n, |(hash, _)| spread(*hash));
     }

@@ -30,12 +30,12 @@ impl Spot {
     }
 
     /// The same spot, of a part with an error that could be read completely.
-    pub(crate) fn wrong(self) -> Self {
+    pub fn wrong(self) -> Self {
         Self { length: self.length | WRONG, ..self }
     }
 
     /// The same spot, of a part that could not be read, so that checking it is pointless.
-    pub(crate) fn unreadable(self) -> Self {
+    pub fn unreadable(self) -> Self {
         Self { length: self.length | WRONG | UNREADABLE, ..self }
     }
 

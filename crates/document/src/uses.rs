@@ -18,7 +18,7 @@ pub use error::UseError;
 
 use crate::cursor::Cursor;
 use crate::library::{Library, LibraryError, path_problem};
-use crate::load::{Loaded, load_to_check};
+use crate::load::Loaded;
 use crate::model::{Document, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
 use crate::order::{Order, sorted};
 use crate::problems::shortened;
@@ -45,19 +45,15 @@ pub fn read_used(
     document.take_used_groups(registry);
 }
 
-/// The text of a document with a lock of each document that it uses, as these are now.
+/// The locks of the documents that a document uses, as these are now.
 ///
 /// # Errors
 /// The problems that keep one of them from being read.
-pub fn locked(
-    text: &str,
+pub fn locks(
     document: &Document,
     library: Option<&dyn Library>,
     limits: &Limits,
-) -> Result<String, Diagnostics> {
-    if document.uses.is_empty() && document.lock.is_empty() {
-        return Ok(text.to_owned());
-    }
+) -> Result<Named<Lock>, Diagnostics> {
     let mut unlocked = document.clone();
     unlocked.lock = Named::new();
     let mut files = Files::read(&unlocked, library, &[], limits);
@@ -71,11 +67,11 @@ pub fn locked(
         let hash = used.hash.as_deref().expect("there is no cycle").into();
         lock.insert(Arc::clone(name), Lock { format: used.format, hash, ..Lock::default() });
     }
-    Ok(with_lock(text, &lock))
+    Ok(lock)
 }
 
-/// The text with this lock section in place of the one that it has.
-fn with_lock(text: &str, lock: &Named<Lock>) -> String {
+/// The JSON text of a document with this lock section in place of the one that it has.
+pub fn with_lock(text: &str, lock: &Named<Lock>) -> String {
     let mut cursor = Cursor::new(text);
     cursor.enter();
     let mut after = 0;
@@ -119,6 +115,8 @@ struct File {
     lock: Named<Lock>,
     /// The version of the format that the file states.
     format: u32,
+    /// The document as JSON, if the text of the file has another form.
+    json: Option<String>,
     hash: Option<String>,
 }
 
@@ -159,6 +157,7 @@ impl<'a> Files<'a> {
                 uses: Vec::new(),
                 lock: document.lock.clone(),
                 format: 0,
+                json: None,
                 hash: None,
             }],
             n_bytes: 0,
@@ -250,7 +249,7 @@ impl<'a> Files<'a> {
             outer => format!("{outer}/{name}").into(),
         };
         let depth = outer.depth + 1;
-        let Loaded { document, is_wrong, format, problems } = load_to_check(&text, limits);
+        let Loaded { document, is_wrong, format, problems, json } = library.load(&text, limits);
         let file: Arc<str> = file.into();
         let read = UsedFile { name: Arc::clone(&file), road: Arc::clone(&road), text: text.into() };
         let read = Arc::new(read);
@@ -280,6 +279,7 @@ impl<'a> Files<'a> {
             uses: Vec::new(),
             lock,
             format,
+            json,
             hash: None,
         });
         Ok(Some(at))
@@ -406,7 +406,7 @@ impl<'a> Files<'a> {
                 (&**name, hash.unwrap_or_default())
             });
             let text = std::str::from_utf8(&read.text).expect("the text was loaded");
-            let hash = lock::hash(text, inner);
+            let hash = lock::hash(file.json.as_deref().unwrap_or(text), inner);
             self.list[at as usize].hash = Some(hash);
         }
     }

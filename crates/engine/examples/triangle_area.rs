@@ -3,7 +3,7 @@
 use millstream::{Engine, Error, Request, Vec3};
 
 fn main() -> Result<(), Error> {
-    let document = include_bytes!("../../../examples/triangle_area.mill.json");
+    let document = include_bytes!("../../../examples/triangle_area.mill");
     let program = Engine::new().load(document)?;
 
     // The corners a and b keep their defaults; c is a column, so there is a triangle per entry.

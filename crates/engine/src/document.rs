@@ -5,6 +5,10 @@
 //! [`Engine`](crate::Engine) checks a document when it compiles it, and reports every problem with
 //! its place.
 //!
+//! Both forms of a document hold the same: JSON, for tools, and the text form, for people.
+//! [`Engine::load`](crate::Engine::load) takes either. [`Engine::read`](crate::Engine::read) reads the
+//! text form, [`to_text`] writes it, and [`format_text`] lays it out.
+//!
 //! A change is data, an [`Edit`]. An [`Editor`] applies edits to a document; each edit that it
 //! applies has an inverse, which is an edit again, so undo is one more edit. An edit that cannot be
 //! applied is refused and leaves the document as it was. A [`Session`](crate::session::Session)
@@ -46,5 +50,6 @@ pub use millstream_document::{
     Link, LoadError, Lock, Node, NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, UseDef,
     UseError, View, load, save,
 };
+pub use millstream_text::{TextError, format as format_text, is_text, to_text};
 
 pub use crate::folder::Folder;

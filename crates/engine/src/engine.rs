@@ -7,10 +7,13 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{Limits, Type};
 use millstream_compile::{Options, compile};
 use millstream_document::check::open_partly;
-use millstream_document::uses::locked;
-use millstream_document::{Checked, Document, Library, NodeUpgrade, check, load, open, read_used};
+use millstream_document::uses::{locks, with_lock};
+use millstream_document::{
+    Checked, Document, Library, Loaded, NodeUpgrade, check, open_loaded, read_used,
+};
 use millstream_ir::Plan;
 use millstream_node::{NodeDef, Registry};
+use millstream_text::{BothForms, is_text};
 
 use crate::error::Error;
 use crate::program::Program;
@@ -135,13 +138,16 @@ impl Engine {
         &self.limits
     }
 
-    /// Loads, checks and compiles the text of a document.
+    /// Loads, checks and compiles the text of a document, JSON or the text form.
     ///
     /// # Errors
     /// Everything that is wrong with the document, each problem with its place.
     pub fn load(&self, text: &[u8]) -> Result<Program, Error> {
-        let library = self.documents.0.as_deref();
-        let (opened, problems) = open(text, &self.registry, library, &self.upgrades, &self.limits);
+        let library = self.library();
+        let library = library.as_ref().map(|library| library as &dyn Library);
+        let loaded = self.loaded(text);
+        let (opened, problems) =
+            open_loaded(loaded, &self.registry, library, &self.upgrades, &self.limits);
         match opened {
             Some((document, checked)) if !problems.has_errors() => {
                 self.compile_checked(document, &checked, problems)
@@ -153,9 +159,10 @@ impl Engine {
     /// As [`load`](Self::load); if there are errors, the program of what does not depend on them. It
     /// has the outputs that have values. There is none if nothing could be made of the text.
     pub fn load_partly(&self, text: &[u8]) -> (Option<Program>, Diagnostics) {
-        let library = self.documents.0.as_deref();
+        let library = self.library();
+        let library = library.as_ref().map(|library| library as &dyn Library);
         let (opened, mut problems) =
-            open_partly(text, &self.registry, library, &self.upgrades, &self.limits);
+            open_partly(self.loaded(text), &self.registry, library, &self.upgrades, &self.limits);
         let Some((document, checked)) = opened else { return (None, problems) };
         let (made, found) = planned(Arc::new(checked), |checked| self.plan(checked));
         problems.append(found);
@@ -177,7 +184,8 @@ impl Engine {
 
     /// The document with the groups that it needs from other documents.
     pub(crate) fn with_used(&self, mut document: Document) -> Document {
-        let library = self.documents.0.as_deref();
+        let library = self.library();
+        let library = library.as_ref().map(|library| library as &dyn Library);
         read_used(&mut document, &self.registry, library, &self.upgrades, &self.limits);
         document
     }
@@ -188,12 +196,39 @@ impl Engine {
     /// # Errors
     /// If the text is no document, or a used document cannot be read.
     pub fn locked(&self, text: &[u8]) -> Result<String, Error> {
-        let (document, problems) = load(text, &self.limits);
+        let (document, problems) = self.read(text);
         let (Some(document), Ok(text)) = (document, std::str::from_utf8(text)) else {
             return Err(Error::Document(problems));
         };
+        if document.uses.is_empty() && document.lock.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let library = self.library();
+        let library = library.as_ref().map(|library| library as &dyn Library);
+        let lock = locks(&document, library, &self.limits).map_err(Error::Document)?;
+        if !is_text(text.as_bytes()) {
+            return Ok(with_lock(text, &lock));
+        }
+        let locked = millstream_text::with_lock(text, &lock, &self.limits);
+        locked.ok_or(Error::Document(problems))
+    }
+
+    /// Reads the text of a document in either form, and checks and compiles nothing. The text form
+    /// is read with the node types of the engine.
+    ///
+    /// There is no document if parts of it are lost; one with problems may lack statements.
+    pub fn read(&self, text: &[u8]) -> (Option<Document>, Diagnostics) {
+        let Loaded { document, is_wrong, problems, .. } = self.loaded(text);
+        (document.filter(|_| !is_wrong), problems)
+    }
+
+    fn loaded(&self, text: &[u8]) -> Loaded {
+        millstream_text::load(text, &self.registry, &self.limits)
+    }
+
+    fn library(&self) -> Option<BothForms<'_>> {
         let library = self.documents.0.as_deref();
-        locked(text, &document, library, &self.limits).map_err(Error::Document)
+        library.map(|library| BothForms { library, registry: &self.registry })
     }
 
     fn compile_checked(

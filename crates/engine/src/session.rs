@@ -167,7 +167,7 @@ impl Session {
     /// Why the text is no document. A document that can be read but is wrong can be opened and
     /// mended; see [`problems`](Self::problems).
     pub fn open(engine: &Engine, text: &[u8]) -> Result<Self, Error> {
-        let (document, problems) = millstream_document::load(text, engine.limits());
+        let (document, problems) = engine.read(text);
         match document {
             Some(mut document) if !problems.has_errors() => {
                 upgrade_nodes(&mut document, engine.upgrades());

@@ -50,6 +50,8 @@ pub struct NodeDef {
     pub laws: Vec<Law>,
     /// The manual entry.
     pub manual: Manual,
+    /// The words that a text among the settings gives a meaning, so that they name no input.
+    pub reserved: Vec<&'static str>,
     /// The document that stands for each node, as the crate of documents made it.
     pub body: Option<Body>,
     /// The context that its callback reads.
@@ -155,6 +157,7 @@ impl NodeDef {
             state: None,
             converts: false,
             laws: Vec::new(),
+            reserved: Vec::new(),
             body: None,
             reads: Vec::new(),
             cost: None,
@@ -206,6 +209,12 @@ impl NodeDef {
     /// Declares that the node converts its first input to another type.
     pub fn converts(mut self) -> Self {
         self.converts = true;
+        self
+    }
+
+    /// Declares the words that a text among the settings gives a meaning.
+    pub fn reserves(mut self, words: impl IntoIterator<Item = &'static str>) -> Self {
+        self.reserved.extend(words);
         self
     }
 

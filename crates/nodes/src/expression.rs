@@ -33,6 +33,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(
         NodeDef::new("math.expression", "Evaluates a formula written as text")
             .details(details())
+            .reserves(functions::reserved())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
             .sockets_by_settings(|settings| {
                 Ok(signature(&parse(settings.text(TEXT)).map_err(refused)?))

@@ -21,7 +21,7 @@ use timing::{median, passed, seconds};
 
 const ROUNDS: usize = 9;
 
-const MANDELBROT: &str = include_str!("../../../examples/mandelbrot.mill.json");
+const MANDELBROT: &str = include_str!("../../../examples/mandelbrot.mill");
 
 /// Twenty rounds of Newton's method for the cube root.
 const NEWTON: &str = r#"{
@@ -61,8 +61,9 @@ fn main() {
 
 fn plan(text: &str) -> Plan {
     let (registry, limits) = (millstream_nodes::registry(), Limits::default());
+    let loaded = millstream_text::load(text.as_bytes(), &registry, &limits);
     let (opened, problems) =
-        millstream_document::open(text.as_bytes(), &registry, None, &[], &limits);
+        millstream_document::open_loaded(loaded, &registry, None, &[], &limits);
     let (_, checked) = opened.unwrap_or_else(|| panic!("{problems}"));
     compile(&checked, &registry, &Options::default()).expect("the document is valid")
 }

@@ -5,17 +5,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use millstream::diagnostics::did_you_mean;
-use millstream::document::{Document, InputDef, OutputDef, load};
+use millstream::document::{Document, InputDef, OutputDef};
 use millstream::{Error, Limits};
 use serde_json::{Value as Json, json};
 
 use crate::document::{read, shown};
 use crate::format::Format;
+use crate::library::engine;
 use crate::outcome::{Exit, Stop, report};
 use crate::terminal::{self, visible};
 
-/// The ending of documents.
-const ENDING: &str = ".mill.json";
+/// The endings of documents.
+const ENDINGS: [&str; 2] = [".mill.json", ".mill"];
 
 /// Folders inside folders that are looked into.
 const MAX_DEPTH: usize = 16;
@@ -40,7 +41,8 @@ struct Entry<'a> {
 
 impl Library {
     fn stem(&self) -> &str {
-        self.path.strip_suffix(ENDING).unwrap_or(&self.path)
+        let mut stems = ENDINGS.iter().filter_map(|ending| self.path.strip_suffix(ending));
+        stems.next().unwrap_or(&self.path)
     }
 
     /// The name under which a document may use it.
@@ -72,12 +74,12 @@ impl Library {
 
 /// Lists the groups in a folder, or shows one.
 pub(super) fn from(folder: &Path, name: Option<&str>, format: Format) -> Result<Exit, Stop> {
-    let limits = Limits::default();
+    let engine = engine(Limits::default());
     let mut exit = Exit::Done;
     let mut libraries = Vec::new();
     for path in documents(folder)? {
-        match read(&folder.join(&path), limits.document_bytes).and_then(|text| {
-            let (document, problems) = load(&text.bytes, &limits);
+        match read(&folder.join(&path), engine.limits().document_bytes).and_then(|text| {
+            let (document, problems) = engine.read(&text.bytes);
             document
                 .filter(|_| !problems.has_errors())
                 .ok_or_else(|| shown(&text, Error::Document(problems)))
@@ -127,7 +129,7 @@ fn documents(folder: &Path) -> Result<Vec<String>, Stop> {
             let kind = entry.file_type()?;
             if kind.is_dir() && depth < MAX_DEPTH {
                 ahead.push((path, depth + 1));
-            } else if kind.is_file() && path.to_string_lossy().ends_with(ENDING) {
+            } else if kind.is_file() && is_document(&path) {
                 let parts = path.iter().map(|part| part.to_string_lossy());
                 found.push(parts.collect::<Vec<_>>().join("/"));
             }
@@ -135,6 +137,11 @@ fn documents(folder: &Path) -> Result<Vec<String>, Stop> {
     }
     found.sort();
     Ok(found)
+}
+
+fn is_document(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
 fn unknown(name: &str, folder: &Path, all: &[Entry<'_>]) -> Stop {
@@ -196,9 +203,25 @@ fn visible_entry(entry: &Entry<'_>) -> String {
     }
     line(String::new());
     line("  in a document in the folder, or with --lib".into());
+    let path = Json::from(&*entry.library.path);
+    line(format!("    use {} = {path}", in_text(entry.library.alias())));
+    let parts: Vec<String> = group(entry).split('/').map(in_text).collect();
+    let first = entry.inputs.first().map_or_else(String::new, |(name, _)| {
+        let more = if entry.inputs.len() > 1 { ", ..." } else { "" };
+        format!("{}: ...{more}", in_text(name))
+    });
+    line(format!("    name = {}({first})", parts.join("/")));
+    line("  in JSON".into());
     line(format!("    \"use\": {}", uses(entry)));
     line(format!("    {{ \"type\": \"group\", \"group\": {} }}", Json::from(group(entry))));
     out
+}
+
+/// A name as the text form has it.
+fn in_text(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_';
+    let starts_plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    if starts_plain && name.chars().all(is_plain) { name.to_owned() } else { format!("`{name}`") }
 }
 
 fn about(about: Option<&str>, unit: Option<&str>) -> String {

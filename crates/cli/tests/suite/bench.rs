@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::{code, command, file, json, millstream};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
 
 fn text(value: &serde_json::Value) -> &str {
     value.as_str().expect("a text")
@@ -241,7 +241,7 @@ fn live_editing_is_played_and_told() {
 
 #[test]
 fn edits_are_played_on_what_needs_elements_clocks_and_views() {
-    let tone = ["bench", "--edits", "examples/tone_curve.mill.json", "--seconds", "0", "--format"];
+    let tone = ["bench", "--edits", "examples/tone_curve.mill", "--seconds", "0", "--format"];
     let told = json(&[&tone[..], &["json"]].concat());
     assert_eq!(told["frames_with_failures"], 0, "{told}");
     let clock = r#"{ "millstream": 2, "inputs": { "x": { "type": "f64", "default": 1 } },

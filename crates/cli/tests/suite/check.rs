@@ -22,7 +22,7 @@ fn all_examples_are_right() {
     let entries = std::fs::read_dir(directory).expect("it is there");
     let mut files: Vec<String> = entries
         .map(|entry| entry.expect("it can be listed").path().display().to_string())
-        .filter(|path| path.ends_with(".mill.json"))
+        .filter(|path| path.ends_with(".mill"))
         .collect();
     files.sort();
     assert!(files.len() >= 7);
@@ -37,9 +37,9 @@ fn all_examples_are_right() {
 #[test]
 fn the_interface_is_shown() {
     expect_seen(
-        &["check", "examples/echo.mill.json"],
+        &["check", "examples/echo.mill"],
         expect![[r#"
-            examples/echo.mill.json: ok, 6 nodes, 34 steps in the plan
+            examples/echo.mill: ok, 6 nodes, 34 steps in the plan
               input delay: f64 = 0.6, from 0  (from each echo to the next, in s)
               input decay: f64 = 0.6  (how much weaker each echo is)
               output heard: f64
@@ -69,7 +69,7 @@ fn all_problems_are_shown_with_their_places() {
 #[test]
 fn problems_and_interface_are_there_for_programs() {
     let path = file("broken_json.mill.json", BROKEN);
-    let files = json(&["check", &path, "examples/echo.mill.json", "--format", "json"]);
+    let files = json(&["check", &path, "examples/echo.mill", "--format", "json"]);
     assert_eq!(files[0]["ok"], false);
     assert_eq!(files[0]["interface"], serde_json::Value::Null);
     let problems = files[0]["problems"].as_array().expect("a list");
@@ -85,12 +85,12 @@ fn problems_and_interface_are_there_for_programs() {
 #[test]
 fn one_wrong_document_among_several_sets_the_exit_code() {
     let path = file("broken_too.mill.json", BROKEN);
-    assert_eq!(code(&["check", "examples/echo.mill.json", &path]), Some(1));
-    assert_eq!(code(&["check", "examples/echo.mill.json"]), Some(0));
-    let files = json(&["check", "not/there.json", "examples/echo.mill.json", "--format", "json"]);
+    assert_eq!(code(&["check", "examples/echo.mill", &path]), Some(1));
+    assert_eq!(code(&["check", "examples/echo.mill"]), Some(0));
+    let files = json(&["check", "not/there.json", "examples/echo.mill", "--format", "json"]);
     assert_eq!((&files[0]["ok"], &files[1]["ok"]), (&false.into(), &true.into()));
-    assert_eq!(code(&["check", "not/there.json", "examples/echo.mill.json"]), Some(1));
-    assert_eq!(code(&["check", "examples/echo.mill.json", "--limit", "nodes=2"]), Some(1));
+    assert_eq!(code(&["check", "not/there.json", "examples/echo.mill"]), Some(1));
+    assert_eq!(code(&["check", "examples/echo.mill", "--limit", "nodes=2"]), Some(1));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_feature_has_one_type_in_a_document() {
 
 #[test]
 fn the_library_keeps_its_word() {
-    for example in ["examples/triangle_area.mill.json", "examples/echo.mill.json"] {
+    for example in ["examples/triangle_area.mill", "examples/echo.mill"] {
         assert_eq!(code(&["check", example, "--twice"]), Some(0), "{example}");
     }
 }
@@ -206,7 +206,7 @@ fn nodes_that_only_a_scope_can_run_are_no_reason_to_stop() {
                 "outer": { "type": "context.index", "set": { "level": 1 } },
                 "more": { "type": "math.add", "in": { "a": { "from": "outer.value" }, "b": 1 } } } }"#,
     );
-    let output = millstream(&["check", &path, "examples/echo.mill.json", "--twice"]);
+    let output = millstream(&["check", &path, "examples/echo.mill", "--twice"]);
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{told}");
     assert!(told.contains("`outer` reads index (level 1), which no request provides"), "{told}");

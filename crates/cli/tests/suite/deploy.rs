@@ -2,8 +2,8 @@
 
 use crate::{code, file, json, millstream, new_file};
 
-const ECHO: &str = "examples/echo.mill.json";
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
+const ECHO: &str = "examples/echo.mill";
+const TRIANGLE: &str = "examples/triangle_area.mill";
 
 /// A path for a file that is not there yet.
 fn target(name: &str) -> String {

@@ -4,8 +4,8 @@ use expect_test::expect;
 
 use crate::{code, command, document, expect_seen, file, json, millstream, new_file, root, seen};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
-const ECHO: &str = "examples/echo.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
+const ECHO: &str = "examples/echo.mill";
 const PASS: &str = r#"{ "type": "control.pass", "in": { "value": { "input": "x" } } }"#;
 
 #[test]
@@ -113,7 +113,7 @@ fn a_missing_feature_is_told_with_its_flag() {
         "#]],
     );
     expect_seen(
-        &["run", "examples/tone_curve.mill.json"],
+        &["run", "examples/tone_curve.mill"],
         expect![[r#"
             exit code 2
             stderr:
@@ -223,7 +223,7 @@ fn inputs_of_other_lengths_were_given_all_the_same() {
 
 #[test]
 fn limits_are_told_and_can_be_changed() {
-    let wave = "examples/square_wave.mill.json";
+    let wave = "examples/square_wave.mill";
     assert_eq!(code(&["run", wave, "--in", "samples=1000", "--limit", "list_length=100"]), Some(3));
     assert_eq!(
         code(&["run", wave, "--in", "samples=100", "--limit", "list_length=1_000"]),
@@ -232,11 +232,11 @@ fn limits_are_told_and_can_be_changed() {
     expect_seen(
         &["run", TRIANGLE, "--limit", "nodes=3"],
         expect![[r#"
-        exit code 1
-        stderr:
-        examples/triangle_area.mill.json:16:10: error[load::too_many_nodes]: s: the document has more than 3 nodes
-          help: raise `nodes` with --limit if this is meant
-    "#]],
+            exit code 1
+            stderr:
+            examples/triangle_area.mill:9:1: error[load::too_many_nodes]: bc: the document has more than 3 nodes
+              help: raise `nodes` with --limit if this is meant
+        "#]],
     );
     expect_seen(
         &["run", wave, "--in", "samples=1000", "--limit", "list_length=100"],
@@ -267,7 +267,7 @@ fn limits_are_told_and_can_be_changed() {
     "#]],
     );
     expect_seen(
-        &["run", "examples/tone_curve.mill.json", "--count", "1000", "--limit", "list_length=10"],
+        &["run", "examples/tone_curve.mill", "--count", "1000", "--limit", "list_length=10"],
         expect![[r#"
             exit code 3
             stderr:
@@ -280,7 +280,7 @@ fn limits_are_told_and_can_be_changed() {
 #[test]
 fn an_evaluation_that_takes_too_long_is_given_up() {
     expect_seen(
-        &["run", "examples/tone_curve.mill.json", "--count", "1000", "--deadline", "0"],
+        &["run", "examples/tone_curve.mill", "--count", "1000", "--deadline", "0"],
         expect![[r#"
             exit code 3
             stderr:
@@ -410,7 +410,7 @@ fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
     for (args, code) in [
         (&["run", "no-such-file"][..], 1),
         (&["run", ECHO], 2),
-        (&["run", "examples/tone_curve.mill.json", "--count", "2", "--stats"], 0),
+        (&["run", "examples/tone_curve.mill", "--count", "2", "--stats"], 0),
         (&["run", TRIANGLE, "--deadline", "0"], 3),
     ] {
         let status = command(args).stderr(full()).stdout(std::process::Stdio::null()).status();

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use crate::{expect_seen, file, json, millstream, seen};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
 
 const PASSES: &str =
     "lower conversions fold-constants merge-duplicates simplify prune resolve-scopes nullify fuse";
@@ -12,7 +12,7 @@ const PASSES: &str =
 #[test]
 fn each_node_is_explained() {
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--columns", "none"],
+        &["explain", "examples/echo.mill", "--columns", "none"],
         expect![[r#"
             Two echoes of a pulse
             explained for requests that give columns for: no input
@@ -101,7 +101,7 @@ fn columns_say_what_runs_per_element() {
 fn the_graph_is_shown_after_every_pass() {
     for pass in PASSES.split(' ') {
         let text = seen(&["explain", TRIANGLE, "--after", pass]);
-        assert!(text.contains("# area2/p"), "{pass}: {text}");
+        assert!(text.contains("# area_x/value"), "{pass}: {text}");
     }
     expect_seen(
         &["explain", TRIANGLE, "--after", "prun"],
@@ -122,7 +122,7 @@ fn the_graph_is_shown_after_every_pass() {
 #[test]
 fn pictures_show_the_graph_after_every_pass() {
     let shown = |pass: &str, format: &str| {
-        let echo = "examples/echo.mill.json";
+        let echo = "examples/echo.mill";
         seen(&["explain", echo, "--after", pass, "--format", format])
     };
     for pass in PASSES.split(' ') {
@@ -147,7 +147,7 @@ fn pictures_are_whole() {
     let dot = String::from_utf8(millstream(&["explain", TRIANGLE, "--format", "dot"]).stdout);
     let dot = dot.expect("UTF-8");
     assert!(dot.starts_with("digraph {") && dot.ends_with("}\n"));
-    assert!(dot.contains("subgraph \"cluster/r0./area2\""), "{dot}");
+    assert!(dot.contains("subgraph \"cluster/r0./area_x\""), "{dot}");
     assert!(dot.contains("label=\"region r0\""), "{dot}");
     assert_eq!(svg.matches("<title>region r0: 13 nodes run as one</title>").count(), 1, "{svg}");
 }
@@ -162,30 +162,30 @@ fn regions_are_told_with_what_leaves_them() {
         "s/1",
         "s/2",
         "s/3",
-        "area2/p/1",
-        "area2/p/2",
-        "area2/p/3",
-        "area2/p/4",
-        "area2/p/5",
-        "area2/p/6",
-        "root",
+        "area_x/value/1",
+        "area_x/value/2",
+        "area_x/value/3",
+        "area_x/value/4",
+        "area_x/value/5",
+        "area_x/value/6",
+        "area",
     ];
     let shown = nodes[..nodes.len() - 1].join(", ");
-    let line = format!("region r0 runs as one: {shown}, 1 more; leaving it: root\n");
+    let line = format!("region r0 runs as one: {shown}, 1 more; leaving it: area\n");
     assert!(text.contains(&line), "{text}");
     assert!(text.contains("; in region r0\n"), "{text}");
     let json = json(&["explain", TRIANGLE, "--format", "json"]);
-    let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "leaves": ["root"] }]);
+    let expected = serde_json::json!([{ "name": "r0", "nodes": nodes, "leaves": ["area"] }]);
     assert_eq!(json["regions"], expected);
     let root = json["nodes"].as_array().and_then(|nodes| nodes.last()).expect("nodes");
     assert_eq!(root["region"], serde_json::json!({ "name": "r0", "part": "whole" }));
     let graph = seen(&["explain", TRIANGLE, "--after", "fuse"]);
-    assert!(graph.contains("n16 = math.sqrt n15 @r0  # root\n"), "{graph}");
+    assert!(graph.contains("n16 = math.sqrt n15 @r0  # area\n"), "{graph}");
 }
 
 #[test]
 fn a_run_is_explained() {
-    let file = "examples/tone_curve.mill.json";
+    let file = "examples/tone_curve.mill";
     let json = json(&["explain", file, "--run", "--count", "8", "--format", "json"]);
     let nodes = json["nodes"].as_array().expect("a list");
     let run = |node: &serde_json::Value| node["run"]["elements"].as_u64();
@@ -197,7 +197,7 @@ fn a_run_is_explained() {
 #[test]
 fn flags_of_a_run_need_one() {
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--time", "1"],
+        &["explain", "examples/echo.mill", "--time", "1"],
         expect![[r#"
         exit code 2
         stderr:
@@ -206,7 +206,7 @@ fn flags_of_a_run_need_one() {
     "#]],
     );
     expect_seen(
-        &["check", "examples/echo.mill.json", "--count", "4"],
+        &["check", "examples/echo.mill", "--count", "4"],
         expect![[r#"
         exit code 2
         stderr:
@@ -215,7 +215,7 @@ fn flags_of_a_run_need_one() {
     "#]],
     );
     expect_seen(
-        &["explain", "examples/echo.mill.json", "--run"],
+        &["explain", "examples/echo.mill", "--run"],
         expect![[r#"
             exit code 2
             stderr:
@@ -227,7 +227,7 @@ fn flags_of_a_run_need_one() {
 
 #[test]
 fn nodes_are_run_twice_with_what_is_given() {
-    let file = "examples/echo.mill.json";
+    let file = "examples/echo.mill";
     let text = seen(&["check", file, "--twice", "--in", "delay=0.25", "--frame", "1..4"]);
     assert!(text.contains("ok, 6 nodes"), "{text}");
     let text = seen(&["check", file, "--twice", "--in", "delay=soon"]);

@@ -5,6 +5,7 @@ mod check;
 mod deploy;
 mod errors;
 mod explain;
+mod fmt;
 mod import;
 mod nodes;
 mod parts;

@@ -4,10 +4,10 @@ use expect_test::expect;
 
 use crate::{code, document, expect_seen, file, json, millstream, new_file, seen};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
-const SUNSPOTS: &str = "examples/sunspots.mill.json";
-const ECHO: &str = "examples/echo.mill.json";
-const TONE: &str = "examples/tone_curve.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
+const SUNSPOTS: &str = "examples/sunspots.mill";
+const ECHO: &str = "examples/echo.mill";
+const TONE: &str = "examples/tone_curve.mill";
 
 /// The numbers of an output.
 pub(crate) fn column(json: &serde_json::Value, output: &str) -> Vec<f64> {
@@ -131,7 +131,7 @@ fn a_list_takes_a_whole_column() {
 fn a_column_of_lists_is_a_list_per_element() {
     let json = json(&[
         "run",
-        "examples/face_area.mill.json",
+        "examples/face_area.mill",
         "--in",
         "position=@examples/data/torus.obj",
         "--in",
@@ -296,7 +296,7 @@ fn a_node_that_fails_is_named_and_the_other_outputs_are_shown() {
 #[test]
 fn long_lists_become_tables_and_short_ones_stay_inline() {
     let wave =
-        |n: &str| seen(&["run", "examples/square_wave.mill.json", "--in", &format!("samples={n}")]);
+        |n: &str| seen(&["run", "examples/square_wave.mill", "--in", &format!("samples={n}")]);
     expect![[r#"
         wave = [0.0, -9.841348e-7, 1.9682695e-6]
     "#]]
@@ -414,7 +414,7 @@ fn a_list_per_element_may_hold_numbers_that_convert() {
 
 #[test]
 fn an_output_that_is_asked_for_twice_is_there_once() {
-    let args = ["run", "examples/triangle_area.mill.json", "--out", "area", "--out", "area"];
+    let args = ["run", "examples/triangle_area.mill", "--out", "area", "--out", "area"];
     assert_eq!(seen(&args), "area = 0.5000001\n");
 }
 
@@ -574,6 +574,6 @@ fn a_view_is_asked_for_in_part() {
     assert!(text.starts_with("exit code 2") && text.contains("--size 640x480"), "{text}");
     let text = seen(&["run", &path, "--size", "640"]);
     assert!(text.starts_with("exit code 2") && text.contains("the width and the height"), "{text}");
-    let text = seen(&["run", "examples/square_wave.mill.json", "--size", "6x4"]);
+    let text = seen(&["run", "examples/square_wave.mill", "--size", "6x4"]);
     assert!(text.starts_with("exit code 2") && text.contains("reads the footprint"), "{text}");
 }

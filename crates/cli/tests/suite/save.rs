@@ -4,8 +4,8 @@ use expect_test::expect;
 
 use crate::{file, json, millstream, new_file, seen};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
-const ECHO: &str = "examples/echo.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
+const ECHO: &str = "examples/echo.mill";
 
 fn contents(path: &std::path::Path) -> String {
     std::fs::read_to_string(path).expect("it was written")
@@ -61,7 +61,7 @@ fn a_list_becomes_rows() {
     let path = new_file("wave.csv");
     seen(&[
         "run",
-        "examples/square_wave.mill.json",
+        "examples/square_wave.mill",
         "--in",
         "samples=3",
         "--save",
@@ -78,7 +78,7 @@ fn a_list_becomes_rows() {
 
 #[test]
 fn what_is_saved_reads_back_to_the_same_bits() {
-    let ripple = "examples/ripple.mill.json";
+    let ripple = "examples/ripple.mill";
     let given = "position=@examples/data/torus.obj";
     let answer = json(&["run", ripple, "--in", given, "--format", "json"]);
     let expected = &answer["outputs"]["position"]["values"];
@@ -103,7 +103,7 @@ fn more_rows_than_a_block_are_all_written() {
     let name = path.display().to_string();
     let saved = seen(&[
         "run",
-        "examples/tone_curve.mill.json",
+        "examples/tone_curve.mill",
         "--count",
         "200001",
         "--in",

@@ -2,8 +2,8 @@
 
 use crate::{json, millstream};
 
-const TRIANGLE: &str = "examples/triangle_area.mill.json";
-const TONE: &str = "examples/tone_curve.mill.json";
+const TRIANGLE: &str = "examples/triangle_area.mill";
+const TONE: &str = "examples/tone_curve.mill";
 
 #[test]
 fn stats_tell_what_ran() {
@@ -53,7 +53,7 @@ fn stats_say_which_times_are_shares() {
 
 #[test]
 fn times_add_up_to_the_time_of_the_command_for_every_evaluator() {
-    let documents = [TRIANGLE, TONE, "examples/ripple.mill.json", "examples/mandelbrot.mill.json"];
+    let documents = [TRIANGLE, TONE, "examples/ripple.mill", "examples/mandelbrot.mill"];
     for evaluator in ["lazy", "list", "incremental", "chunked", "parallel", "auto"] {
         for (document, count) in documents.iter().flat_map(|of| [(of, "1"), (of, "20000")]) {
             let args = ["run", document, "--count", count, "--evaluator", evaluator];

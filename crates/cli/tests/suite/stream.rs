@@ -114,7 +114,7 @@ fn columns_of_different_length_are_counted_to_their_ends() {
     let c = file("long.csv", "c.x,c.y,c.z\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n");
     let (b, c) = (format!("b=@{b}"), format!("c=@{c}"));
     let name = new_file("uneven.csv").display().to_string();
-    let triangle = "examples/triangle_area.mill.json";
+    let triangle = "examples/triangle_area.mill";
     expect_seen(
         &["run", triangle, "--in", &b, "--in", &c, "--save", &name, "--block", "2"],
         expect![[r#"
@@ -139,7 +139,7 @@ fn a_broken_file_is_named_without_a_word_of_panics() {
     let path = new_file("broken.parquet");
     std::fs::write(&path, b"PAR1 something else PAR1").expect("writes");
     let x = format!("a=@{}", path.display());
-    let text = seen(&["run", "examples/triangle_area.mill.json", "--in", &x]);
+    let text = seen(&["run", "examples/triangle_area.mill", "--in", &x]);
     assert!(text.starts_with("exit code 1") && !text.contains("panicked"), "{text}");
     assert!(text.contains("is not valid parquet") || text.contains("should hold"), "{text}");
 }

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 
 use crate::{code, expect_seen, json, seen};
 
-const POND: &str = "examples/pond.mill.json";
+const POND: &str = "examples/pond.mill";
 
 /// A new folder with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -203,33 +203,36 @@ fn a_folder_of_documents_is_a_node_library() {
     expect_seen(
         &["nodes", "--from", "examples/lib"],
         expect![[r#"
-        easing.mill.json
-          easing/smooth  From 0 at 0 to 1 at 1, flat at both ends; constant outside
-          easing/fade    From 1 to 0, half of the way in each half-life
+            easing.mill
+              easing/smooth  From 0 at 0 to 1 at 1, flat at both ends; constant outside
+              easing/fade    From 1 to 0, half of the way in each half-life
 
-        water.mill.json
-          water/ring     The height of a ring of waves around a stone that fell into water
-    "#]],
+            water.mill
+              water/ring     The height of a ring of waves around a stone that fell into water
+        "#]],
     );
     expect_seen(
         &["nodes", "--from", "examples/lib", "water/ring"],
         expect![[r#"
-        water/ring: The height of a ring of waves around a stone that fell into water
+            water/ring: The height of a ring of waves around a stone that fell into water
 
-          inputs
-            position: vec2 = [0,0]  a point of the surface, in m
-            center: vec2 = [0,0]  the place of the stone, in m
-            age: f32 = 1  the time since it fell, in s
-            speed: f32 = 1.5, from 0  in m/s
-            length: f32 = 0.5, from 0.001  from crest to crest, in m
+              inputs
+                position: vec2 = [0,0]  a point of the surface, in m
+                center: vec2 = [0,0]  the place of the stone, in m
+                age: f32 = 1  the time since it fell, in s
+                speed: f32 = 1.5, from 0  in m/s
+                length: f32 = 0.5, from 0.001  from crest to crest, in m
 
-          outputs
-            height: f32
+              outputs
+                height: f32
 
-          in a document in the folder, or with --lib
-            "use": {"water":"water.mill.json"}
-            { "type": "group", "group": "water/ring" }
-    "#]],
+              in a document in the folder, or with --lib
+                use water = "water.mill"
+                name = water/ring(position: ..., ...)
+              in JSON
+                "use": {"water":"water.mill"}
+                { "type": "group", "group": "water/ring" }
+        "#]],
     );
     expect_seen(
         &["nodes", "--from", "examples/lib", "water/rng"],
@@ -243,6 +246,6 @@ fn a_folder_of_documents_is_a_node_library() {
     let all = json(&["nodes", "--from", "examples/lib", "--format", "json"]);
     assert_eq!(all[1]["name"], "easing/fade");
     assert_eq!(all[1]["inputs"][1]["min"], 0.001);
-    assert_eq!(all[1]["use"]["easing"], "easing.mill.json");
+    assert_eq!(all[1]["use"]["easing"], "easing.mill");
     assert_eq!(json(&["nodes", "--from", "examples/lib", "easing", "--format", "json"])[1], all[1]);
 }

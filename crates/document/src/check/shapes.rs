@@ -409,6 +409,14 @@ pub(super) fn report_setting(
 fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let Json::String(text) = &setting.json else { return None };
     let span = setting.spot.span();
+    if let Some(places) = &setting.places.0 {
+        return part_of_places(places, span, start, end);
+    }
+    if span.len() == text.len() {
+        // The text stands there without quotes.
+        let end = (span.start as usize + end.max(start + 1)).min(span.end as usize);
+        return Some(Span::new((span.start as usize + start).min(end.saturating_sub(1)), end));
+    }
     let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
     if !plain || span.is_empty() || end > text.len() {
         return None;
@@ -417,4 +425,17 @@ fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let first = (span.end as usize).checked_sub(1 + text.len())?;
     // What is missing at the end is missing at the closing quote.
     Some(Span::new(first + start, first + end.max(start + 1)))
+}
+
+/// The bytes of the document that hold these bytes of a text whose parts are at these places.
+fn part_of_places(places: &[(u32, u32)], span: Span, start: usize, end: usize) -> Option<Span> {
+    let at = |byte: usize| {
+        let part = places.partition_point(|(text, _)| *text as usize <= byte).checked_sub(1)?;
+        let (text, document) = places[part];
+        Some(document as usize + byte - text as usize)
+    };
+    let last = (span.end as usize).saturating_sub(1);
+    let first = at(start)?.min(last);
+    let end = at(end.saturating_sub(1).max(start))? + 1;
+    Some(Span::new(first, end.clamp(first + 1, (last + 1).max(first + 1))))
 }

@@ -475,7 +475,7 @@ fn a_batch_is_refused_as_a_whole() {
             -    "i": { "type": "i32", "default": 1 }
             -  }
             +  "name": "Title",
-            +  "fps": 30.0,
+            +  "fps": 30,
             +  "start_frame": 1,
             +    "i": { "type": "i32", "default": 3, "unit": "m" }
             +  "view": { "zoom": 1.50 }

@@ -367,7 +367,7 @@ impl<'t> Reader<'t> {
             }
             if let Some((json, range)) = self.json(at, || format!("setting `{name}`")) {
                 let spot = Spot::new(self.span(&(key.range.start..range.end)));
-                settings.push((name, Setting { json, spot }));
+                settings.push((name, Setting { spot, ..Setting::from(json) }));
             }
         }
         Fields::from_distinct(settings.into_iter())

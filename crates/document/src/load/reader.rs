@@ -338,7 +338,7 @@ fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
 }
 
 /// Why links cannot mention this name, if so.
-pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+pub fn name_problem(name: &str) -> Option<&'static str> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'.' && byte != b'/';
     if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_plain) {
         return None;

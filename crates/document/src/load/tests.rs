@@ -30,7 +30,7 @@ fn the_draft_format_is_upgraded() {
         {
           "millstream": 1,
           "name": "Draft",
-          "fps": 30.0,
+          "fps": 30,
           "inputs": {
             "x": { "type": "f32" }
           },

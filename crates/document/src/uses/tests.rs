@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use millstream_base::Limits;
 use millstream_base::diagnostics::Diagnostics;
 
-use super::{locked, read_used};
+use super::{locks, read_used};
 use crate::checked::Checked;
 use crate::edit::{Edit, EditKind, Editor, NewNode};
 use crate::library::Library;
@@ -269,7 +269,8 @@ fn limits_hold_for_used_documents() {
 fn with_lock(text: &str, files: &[(&str, &str)]) -> String {
     let (document, _) = load(text.as_bytes(), &Limits::default());
     let document = document.expect("it loads");
-    locked(text, &document, Some(&library(files)), &Limits::default()).expect("all can be read")
+    let lock = locks(&document, Some(&library(files)), &Limits::default());
+    super::with_lock(text, &lock.expect("all can be read"))
 }
 
 #[test]

@@ -192,6 +192,13 @@ pub(super) fn is_taken(name: &str) -> bool {
     taken || SPECIAL.iter().any(|(special, _)| *special == name)
 }
 
+/// The words that are no inputs.
+pub(super) fn reserved() -> impl Iterator<Item = &'static str> {
+    let words = ["true", "false", "and", "or", "not"];
+    let constants = CONSTANTS.iter().map(|(name, _)| *name);
+    constants.chain(names().filter(|name| is_taken(name))).chain(words)
+}
+
 /// The named constants.
 pub(super) const CONSTANTS: &[(&str, f64)] = &[
     ("pi", std::f64::consts::PI),

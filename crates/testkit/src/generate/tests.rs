@@ -132,7 +132,7 @@ fn graphs_of_documents_read_back_after_every_phase() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     for entry in std::fs::read_dir(folder).expect("there are examples") {
         let path = entry.expect("the folder is read").path();
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if path.extension().is_some_and(|extension| extension == "mill") {
             let text = std::fs::read_to_string(&path).expect("an example is text");
             documents.push((path.display().to_string(), text));
         }
@@ -141,8 +141,10 @@ fn graphs_of_documents_read_back_after_every_phase() {
     let limits = Limits::default();
     for (name, text) in documents {
         let library = |path: &str| std::fs::read(format!("{folder}/{path}"));
+        let library = millstream_text::BothForms { library: &library, registry: &REGISTRY };
+        let loaded = millstream_text::load(text.as_bytes(), &REGISTRY, &limits);
         let (opened, problems) =
-            millstream_document::open(text.as_bytes(), &REGISTRY, Some(&library), &[], &limits);
+            millstream_document::open_loaded(loaded, &REGISTRY, Some(&library), &[], &limits);
         let (_, checked) = opened.unwrap_or_else(|| panic!("{name}: {problems}"));
         for phase in millstream_compile::Phase::ALL {
             let options = millstream_compile::Options { after: Some(phase), ..Default::default() };

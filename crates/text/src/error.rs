@@ -1,0 +1,136 @@
+//! Errors in the text form, apart from those of names and types, which checking finds.
+
+/// Why a part of a text is no part of a document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum TextError {
+    /// The text does not follow the grammar.
+    #[error("{message}")]
+    #[diagnostic(code(text::syntax))]
+    Syntax {
+        /// What is wrong.
+        message: String,
+        /// The next step for the author.
+        #[help]
+        hint: Option<String>,
+    },
+    /// A bracket without its counterpart.
+    #[error("this `{open}` is not closed")]
+    #[diagnostic(code(text::not_closed), help("add a `{close}`"))]
+    NotClosed {
+        /// The bracket.
+        open: &'static str,
+        /// Its counterpart.
+        close: &'static str,
+    },
+    /// A repeated name.
+    #[error("{what} `{name}` is defined twice")]
+    #[diagnostic(code(text::duplicate), help("the first counts; remove or rename the other"))]
+    Duplicate {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A name that links cannot mention.
+    #[error("{what} cannot be called `{name}`: {reason}")]
+    #[diagnostic(code(text::bad_name), help("choose another name"))]
+    BadName {
+        /// The kind of thing.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A call of a node type that the registry lacks, with inputs in order.
+    #[error("there is no node type called `{name}`")]
+    #[diagnostic(code(text::unknown_node_type), help("{hint}"))]
+    UnknownNodeType {
+        /// The name.
+        name: String,
+        /// The nearest name, or the next step.
+        hint: String,
+    },
+    /// An input by position, of a group whose inputs are in another file.
+    #[error("the inputs of `{name}` are in another document, so their order is not known here")]
+    #[diagnostic(code(text::needs_names), help("name each input: `{name}(x: 1, y: 2)`"))]
+    NeedsNames {
+        /// The group.
+        name: String,
+    },
+    /// An input by position, of a node whose inputs depend on settings that are wrong.
+    #[error("the settings of `{name}` are wrong, so the order of its inputs is not known")]
+    #[diagnostic(code(text::wrong_settings), help("`millstream nodes {name}` shows its settings"))]
+    WrongSettings {
+        /// The node type.
+        name: String,
+    },
+    /// More inputs than the node has.
+    #[error("`{name}` has {n} inputs, and this is one more")]
+    #[diagnostic(code(text::too_many_inputs), help("{hint}"))]
+    TooManyInputs {
+        /// The node type or group.
+        name: String,
+        /// Number of its inputs.
+        n: usize,
+        /// Their names.
+        hint: String,
+    },
+    /// Something that formulas cannot contain.
+    #[error("a formula cannot contain {what}")]
+    #[diagnostic(code(text::not_in_formula), help("{hint}"))]
+    NotInFormula {
+        /// The thing.
+        what: &'static str,
+        /// What to write instead.
+        hint: &'static str,
+    },
+    /// A value where a node is defined.
+    #[error("a node is a call or a formula, not {what}")]
+    #[diagnostic(
+        code(text::no_node),
+        help("write the value where it is used, or make it the default of an input")
+    )]
+    NoNode {
+        /// What was found.
+        what: &'static str,
+    },
+    /// Comments in a text whose view data leaves no room for them.
+    #[error("the view data is no object, so it has no room for the comments")]
+    #[diagnostic(code(text::no_room), help("write it as `view {{ \"editor\": ... }}`"))]
+    NoRoom,
+}
+
+/// A problem at a place of the text.
+pub(crate) struct Problem {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) error: TextError,
+}
+
+impl Problem {
+    pub(crate) fn new(start: usize, end: usize, error: TextError) -> Self {
+        Self { start, end, error }
+    }
+
+    pub(crate) fn syntax(start: usize, end: usize, message: impl Into<String>) -> Self {
+        Self::new(start, end, TextError::Syntax { message: message.into(), hint: None })
+    }
+
+    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
+        if let TextError::Syntax { hint, .. } = &mut self.error {
+            *hint = Some(text.into());
+        }
+        self
+    }
+}
+
+/// The text, cut after 60 characters.
+pub(crate) fn shortened(text: &str) -> String {
+    const MAX_SHOWN: usize = 60;
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,26 @@
+//! How formulas are spaced, wherever they are written.
+
+use crate::tree::{ExprId, Piece};
+
+/// Writes operands and operators, with spaces around operators that stand between operands.
+///
+/// # Errors
+/// Those of `operand`.
+pub(crate) fn write<E>(
+    pieces: &[Piece],
+    out: &mut String,
+    mut operand: impl FnMut(&mut String, ExprId) -> Result<(), E>,
+) -> Result<(), E> {
+    for piece in pieces {
+        match piece {
+            Piece::Prefix(operator) => out.push_str(operator),
+            Piece::Infix(operator) => {
+                out.push(' ');
+                out.push_str(operator);
+                out.push(' ');
+            }
+            Piece::Operand(expr) => operand(out, *expr)?,
+        }
+    }
+    Ok(())
+}

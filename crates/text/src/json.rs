@@ -1,0 +1,360 @@
+//! JSON values inside the text form: where they end, and how they are written on one line.
+//!
+//! Nothing recurses, so depth costs no stack.
+
+use crate::error::Problem;
+
+/// The end of the JSON value that starts at a place.
+///
+/// # Errors
+/// The first place where the text is no JSON.
+pub(crate) fn value_end(text: &str, start: usize) -> Result<usize, Problem> {
+    let bytes = text.as_bytes();
+    let mut open: Vec<(u8, usize)> = Vec::new();
+    let mut at = skip_space(bytes, start);
+    loop {
+        // A value, or the end of an empty list or object.
+        match bytes.get(at) {
+            Some(b'{' | b'[') => {
+                open.push((bytes[at], at));
+                let inside = skip_space(bytes, at + 1);
+                let closes = if bytes[at] == b'{' { b'}' } else { b']' };
+                if bytes.get(inside) == Some(&closes) {
+                    open.pop();
+                    at = inside + 1;
+                } else {
+                    at = if closes == b'}' { key_end(text, inside, &open)? } else { inside };
+                    continue;
+                }
+            }
+            Some(b'"') => at = string_end(text, at)?,
+            Some(b'-' | b'0'..=b'9') => at = number_end(text, at)?,
+            Some(_) => at = word_end(text, at)?,
+            None => return Err(ended(text, &open)),
+        }
+        loop {
+            let Some((bracket, opened)) = open.last().copied() else { return Ok(at) };
+            at = skip_space(bytes, at);
+            match (bytes.get(at), bracket) {
+                (Some(b','), _) => {
+                    at = skip_space(bytes, at + 1);
+                    if bracket == b'{' {
+                        at = key_end(text, at, &open)?;
+                    }
+                    break;
+                }
+                (Some(b'}'), b'{') | (Some(b']'), b'[') => {
+                    open.pop();
+                    at += 1;
+                }
+                (None, _) => return Err(ended(text, &open)),
+                (Some(_), _) => {
+                    let (what, closes) =
+                        if bracket == b'{' { ("an entry", "}") } else { ("a value", "]") };
+                    let found = shown(text, at);
+                    let message = format!("`,` or `{closes}` is missing before {found}");
+                    let problem = Problem::syntax(at, next_char(text, at), message);
+                    let line = text[..opened].matches('\n').count() + 1;
+                    return Err(
+                        problem.hint(format!("{what} ended; the bracket of line {line} is open"))
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The place of the value after a key and a colon.
+fn key_end(text: &str, at: usize, open: &[(u8, usize)]) -> Result<usize, Problem> {
+    let bytes = text.as_bytes();
+    match bytes.get(at) {
+        Some(b'"') => {}
+        None => return Err(ended(text, open)),
+        Some(_) => {
+            let message = format!("a key in double quotes is missing before {}", shown(text, at));
+            return Err(Problem::syntax(at, next_char(text, at), message));
+        }
+    }
+    let end = string_end(text, at)?;
+    let colon = skip_space(bytes, end);
+    match bytes.get(colon) {
+        Some(b':') => Ok(skip_space(bytes, colon + 1)),
+        None => Err(ended(text, open)),
+        Some(_) => {
+            let message = format!("`:` is missing after the key {}", &text[at..end]);
+            Err(Problem::syntax(colon, next_char(text, colon), message))
+        }
+    }
+}
+
+fn ended(text: &str, open: &[(u8, usize)]) -> Problem {
+    let Some((bracket, at)) = open.last().copied() else {
+        return Problem::syntax(text.len(), text.len(), "a value is missing");
+    };
+    let (open, close) = if bracket == b'{' { ("{", "}") } else { ("[", "]") };
+    Problem::new(at, at + 1, crate::error::TextError::NotClosed { open, close })
+}
+
+/// The end of the string that starts at a place, after its closing quote.
+///
+/// # Errors
+/// If it is not closed on its line, or holds an escape that is no character.
+pub(crate) fn string_end(text: &str, start: usize) -> Result<usize, Problem> {
+    let bytes = text.as_bytes();
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at = escape_end(text, at)?,
+            None | Some(b'\n') => {
+                let problem = Problem::syntax(start, at.max(start + 1), "this text is not closed");
+                return Err(problem.hint("add a `\"`; a line break inside a text is written `\\n`"));
+            }
+            Some(byte @ 0..=0x1f) => {
+                let message = "a text contains a control character";
+                let hint = match byte {
+                    b'\t' => "write a tab as `\\t`".to_owned(),
+                    byte => format!("write it as `\\u{byte:04x}`"),
+                };
+                return Err(Problem::syntax(at, at + 1, message).hint(hint));
+            }
+            Some(_) => at += 1,
+        }
+    }
+}
+
+fn escape_end(text: &str, start: usize) -> Result<usize, Problem> {
+    let bytes = text.as_bytes();
+    let hex = |at: usize| {
+        let digits = text.get(at..at + 4)?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if plain { u32::from_str_radix(digits, 16).ok() } else { None }
+    };
+    match bytes.get(start + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => return Ok(start + 2),
+        Some(b'u') => match hex(start + 2) {
+            Some(0xd800..=0xdbff) => {
+                let low = bytes.get(start + 6..start + 8) == Some(b"\\u");
+                if low && matches!(hex(start + 8), Some(0xdc00..=0xdfff)) {
+                    return Ok(start + 12);
+                }
+            }
+            Some(0xdc00..=0xdfff) | None => {}
+            Some(_) => return Ok(start + 6),
+        },
+        Some(_) | None => {}
+    }
+    let end = next_char(text, (start + 1).min(text.len())).min(text.len());
+    let problem = Problem::syntax(start, end, "this escape is no character");
+    Err(problem.hint("write the character itself, or its UTF-16 code as `\\uXXXX`"))
+}
+
+/// The end of the JSON number that starts at a place.
+fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        from + bytes[from.min(bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count()
+    };
+    let whole = start + usize::from(bytes[start] == b'-');
+    let mut at = digits(whole);
+    let refuse = |at: usize, message: &str| Err(Problem::syntax(start, at.max(start + 1), message));
+    if at == whole {
+        return refuse(at, "a number has a digit after its `-`");
+    }
+    if bytes[whole] == b'0' && at > whole + 1 {
+        return refuse(at, "a number does not start with 0 and another digit");
+    }
+    if bytes.get(at) == Some(&b'.') {
+        let end = digits(at + 1);
+        if end == at + 1 {
+            return refuse(end, "a number has a digit after its point");
+        }
+        at = end;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let end = digits(at + 1 + sign);
+        if end == at + 1 + sign {
+            return refuse(end, "a number has a digit after its `e`");
+        }
+        at = end;
+    }
+    Ok(at)
+}
+
+fn word_end(text: &str, start: usize) -> Result<usize, Problem> {
+    let rest = &text[start..];
+    let n = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    match &rest[..n] {
+        "true" | "false" | "null" => return Ok(start + n),
+        _ => {}
+    }
+    let problem = Problem::syntax(
+        start,
+        next_char(text, start).max(start + n),
+        format!("a value is missing before {}", shown(text, start)),
+    );
+    Err(match rest.bytes().next() {
+        Some(b'}' | b']' | b',') => problem.hint("remove the comma before it"),
+        Some(b'#') => problem.hint("comments stand outside of values"),
+        Some(b'\'' | b'`') => problem.hint("texts are written in double quotes"),
+        _ => problem.hint(
+            "a value is a number, a text in double quotes, true, false, null or a list of values",
+        ),
+    })
+}
+
+fn skip_space(bytes: &[u8], from: usize) -> usize {
+    let space = |byte: &&u8| matches!(**byte, b' ' | b'\n' | b'\r' | b'\t');
+    from + bytes[from.min(bytes.len())..].iter().take_while(space).count()
+}
+
+/// The place after the character at a place.
+pub(crate) fn next_char(text: &str, at: usize) -> usize {
+    at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
+}
+
+/// The text at a place, for messages.
+pub(crate) fn shown(text: &str, at: usize) -> String {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(first) = rest.chars().next() else { return "the end".into() };
+    if first == '\n' || first == '\r' {
+        return "the end of the line".into();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let end = match first {
+        first if is_word(first) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+        first => first.len_utf8(),
+    };
+    let word = crate::error::shortened(&rest[..end]);
+    if first.is_control() { format!("`{}`", word.escape_debug()) } else { format!("`{word}`") }
+}
+
+/// A valid JSON value on one line: with a space after commas and colons, and inside braces.
+pub(crate) fn write_value(value: &str, out: &mut String) {
+    let bytes = value.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let end = plain_string_end(bytes, at);
+                out.push_str(&value[at..end]);
+                at = end;
+                continue;
+            }
+            b',' => out.push_str(", "),
+            b':' => out.push_str(": "),
+            b'{' => {
+                let is_empty = bytes.get(skip_space(bytes, at + 1)) == Some(&b'}');
+                out.push_str(if is_empty { "{" } else { "{ " });
+            }
+            b'}' => out.push_str(if out.ends_with('{') { "}" } else { " }" }),
+            b' ' | b'\n' | b'\r' | b'\t' => {}
+            byte => {
+                let n = bytes[at..].iter().take_while(|b| is_scalar(**b)).count();
+                if n > 1 {
+                    out.push_str(&value[at..at + n]);
+                    at += n;
+                    continue;
+                }
+                out.push(byte as char);
+            }
+        }
+        at += 1;
+    }
+}
+
+fn is_scalar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
+}
+
+/// The end of a string in valid JSON.
+pub(crate) fn plain_string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The entries of a valid JSON object or the items of a list, as parts of its text; `None` if it is
+/// neither.
+pub(crate) fn parts(value: &str) -> Option<Vec<&str>> {
+    let value = value.trim();
+    let inside = value
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .or_else(|| value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')))?;
+    let bytes = inside.as_bytes();
+    let (mut at, mut start, mut depth) = (0, 0, 0_usize);
+    let mut found = Vec::new();
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                at = plain_string_end(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(inside[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let last = inside[start..].trim();
+    if !last.is_empty() {
+        found.push(last);
+    }
+    Some(found)
+}
+
+/// The key of an entry of a valid JSON object, in quotes, and its value.
+pub(crate) fn key_and_value(entry: &str) -> (&str, &str) {
+    let end = plain_string_end(entry.as_bytes(), 0);
+    let (key, rest) = entry.split_at(end.min(entry.len()));
+    (key, rest.trim_start().strip_prefix(':').unwrap_or(rest).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_end_where_they_end() {
+        for value in ["1", "-0.5e-3", "[]", "{}", "[1, [2, {\"a\": \"]\"}]]", "\"a\\\"b\"", "true"]
+        {
+            let text = format!("{value} rest");
+            assert_eq!(value_end(&text, 0).ok(), Some(value.len()), "{value}");
+        }
+        for wrong in [
+            "",
+            "[1,]",
+            "[1 2]",
+            "{\"a\" 1}",
+            "{a: 1}",
+            "01",
+            "1.",
+            "\"a",
+            "[",
+            "nul",
+            "\"\\x\"",
+            "\"\\ud800\"",
+        ] {
+            assert!(value_end(wrong, 0).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_are_spaced_alike() {
+        let mut out = String::new();
+        write_value("{\"a\" :[1,2 , {}],\"b, c\":{ \"d\":null}}", &mut out);
+        assert_eq!(out, r#"{ "a": [1, 2, {}], "b, c": { "d": null } }"#);
+    }
+}

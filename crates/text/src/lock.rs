@@ -1,0 +1,54 @@
+//! The locks of used documents in a text, brought up to date.
+
+use millstream_base::Limits;
+use millstream_document::{Lock, Named};
+use serde_json::Value as Json;
+
+use crate::name;
+use crate::parse::parse;
+use crate::tree::What;
+
+/// The text with these locks in place of those that it has; the rest stays as it is. `None` if it has
+/// problems.
+pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<String> {
+    if text.len() > limits.document_bytes {
+        return None;
+    }
+    let parsed = parse(text);
+    if !parsed.problems.is_empty() {
+        return None;
+    }
+    let mut lines = String::new();
+    for (name, Lock { format, hash, .. }) in lock {
+        lines.push_str("lock ");
+        name::write(name, &mut lines);
+        lines.push_str(&format!(" = {format} {}\n", Json::from(&**hash)));
+    }
+    let line_end = |at: usize| text[at..].find('\n').map_or(text.len(), |n| at + n + 1);
+    // The new lines replace the first old one, or follow the last use.
+    let mut out = String::with_capacity(text.len() + lines.len());
+    let mut copied = 0;
+    let locks = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Lock { .. }));
+    let mut place = None;
+    for item in locks {
+        out.push_str(&text[copied..item.span.start as usize]);
+        place = place.or(Some(out.len()));
+        copied = line_end(item.span.end as usize);
+    }
+    if place.is_none() {
+        let uses = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Use { .. }));
+        let last = uses
+            .max_by_key(|item| item.span.start)
+            .map_or(0, |item| line_end(item.span.end as usize));
+        out.push_str(&text[..last]);
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        place = Some(out.len());
+        copied = last;
+    }
+    let place = place.unwrap_or(out.len());
+    out.push_str(&text[copied..]);
+    out.insert_str(place, &lines);
+    Some(out)
+}

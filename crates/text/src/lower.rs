@@ -1,0 +1,266 @@
+//! From a syntax tree to a document: names become links, nested calls become nodes of their own.
+
+pub(crate) mod body;
+pub(crate) mod formula;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use millstream_base::diagnostics::{Diagnostic, Diagnostics};
+use millstream_base::{Limits, Place, Span};
+use millstream_document::model::{Document, GroupDef, InputDef, Lock, Named, UseDef};
+use millstream_document::{Spot, View, name_problem};
+
+use crate::comments;
+use crate::error::{Problem, TextError, shortened};
+use crate::names::{Groups, Sockets, VALUE, Vocabulary};
+use crate::tree::{GroupLine, InputLine, Item, Tree, What, at};
+use body::Maker;
+
+/// What all bodies of a document share.
+pub(crate) struct Shared<'a> {
+    pub(crate) tree: &'a Tree<'a>,
+    pub(crate) text: &'a str,
+    pub(crate) vocabulary: &'a Vocabulary<'a>,
+    pub(crate) groups: Groups<'a>,
+    /// The name of outputs that have no other.
+    pub(crate) value: Arc<str>,
+}
+
+/// What bodies add to.
+pub(crate) struct Found<'a> {
+    pub(crate) problems: Diagnostics,
+    pub(crate) limits: &'a Limits,
+    pub(crate) n_nodes: usize,
+    /// Whether a part is missing, so that checking names is pointless.
+    pub(crate) parts_lost: bool,
+}
+
+impl Found<'_> {
+    /// Reports a problem of a part at a path.
+    pub(crate) fn report(&mut self, path: &str, problem: &Problem) {
+        let span = Span::new(problem.start, problem.end.max(problem.start + 1));
+        self.problems.push(Diagnostic::new(Place::with_span(path, span), &problem.error));
+    }
+}
+
+/// The document of a tree.
+pub(crate) fn lower<'a>(
+    tree: &'a Tree<'a>,
+    text: &'a str,
+    vocabulary: &'a Vocabulary<'a>,
+    found: &mut Found<'_>,
+) -> Document {
+    let shared = Shared { tree, text, vocabulary, groups: groups(tree), value: Arc::from(VALUE) };
+    let mut document = Document::new("");
+    document.format = FORMAT;
+    let mut view = None;
+    let mut root = Vec::new();
+    let mut items = tree.items.iter();
+    let mut seen = HashSet::new();
+    while let Some(item) = items.next() {
+        head(item, &mut document, &mut seen, found);
+        match &item.what {
+            What::Input(input) => {
+                add_input(
+                    &mut document.inputs,
+                    &tree.inputs[*input as usize],
+                    item.is_broken,
+                    "",
+                    found,
+                );
+            }
+            What::View(text) => view = Some(&**text),
+            What::Node { .. } | What::Output(_) => root.push(item),
+            What::Group(group) => {
+                let mut inside = Vec::new();
+                let mut span = item.span;
+                for item in items.by_ref() {
+                    span.end = span.end.max(item.span.end);
+                    if matches!(item.what, What::Close) {
+                        break;
+                    }
+                    inside.push(item);
+                }
+                let line = &tree.groups[*group as usize];
+                let mut def = make_group(&shared, line, &inside, found);
+                if let Some(about) = &line.about {
+                    def.about = Some(Arc::from(&**about));
+                }
+                let spot = Spot::new(span);
+                def.spot = if item.is_broken { spot.unreadable() } else { spot };
+                check_name(
+                    "a group",
+                    "group",
+                    &line.name,
+                    item.span,
+                    document.groups.contains_key(&line.name),
+                    "",
+                    found,
+                );
+                if !document.groups.contains_key(&line.name) {
+                    document.groups.insert(Arc::from(&*line.name), def);
+                }
+            }
+            _ => {}
+        }
+    }
+    let inputs = tree.items.iter().filter_map(|item| match item.what {
+        What::Input(input) => Some(&tree.inputs[input as usize]),
+        _ => None,
+    });
+    let maker = Maker::new(&shared, "", inputs, &root, &[], found);
+    let (nodes, outputs) = maker.made(&root, &[]);
+    (document.nodes, document.outputs) = (nodes, outputs);
+    match comments::view_with(tree, view) {
+        Ok(view) => document.view = view,
+        Err(error) => {
+            let at = tree.items.iter().find(|item| matches!(item.what, What::View(_)));
+            let span = at.map_or_else(Span::default, |item| item.span);
+            found.report("", &Problem::new(span.start as usize, span.end as usize, error));
+            document.view = view.and_then(|view| View::from_text(view).ok()).unwrap_or_default();
+        }
+    }
+    document
+}
+
+/// The format of a text that does not state it, now and in later releases.
+pub(crate) const FORMAT: u32 = 2;
+
+/// The statements about the document as a whole.
+fn head(
+    item: &Item<'_>,
+    document: &mut Document,
+    seen: &mut HashSet<&'static str>,
+    found: &mut Found<'_>,
+) {
+    let keyword = match &item.what {
+        What::Format(_) => "millstream",
+        What::Schema(_) => "schema",
+        What::Title(_) => "name",
+        What::Fps(_) => "fps",
+        What::StartFrame(_) => "start_frame",
+        What::View(_) => "view",
+        What::Use { .. } | What::Lock { .. } => "",
+        _ => return,
+    };
+    if !keyword.is_empty() && !seen.insert(keyword) {
+        let error = TextError::Duplicate { what: "statement", name: keyword.into() };
+        found.report("", &Problem::new(item.span.start as usize, item.span.end as usize, error));
+        return;
+    }
+    match &item.what {
+        What::Format(format) => document.format = *format,
+        What::Schema(address) => document.schema = Some(Arc::from(&**address)),
+        What::Title(title) => document.name = Arc::from(&**title),
+        What::Fps(fps) => document.fps = *fps,
+        What::StartFrame(frame) => document.start_frame = *frame,
+        What::Use { name, path } => {
+            let is_known = document.uses.contains_key(name);
+            check_name("a used document", "use", name, item.span, is_known, "", found);
+            if !is_known {
+                let def = UseDef { spot: Spot::new(item.span), ..UseDef::new(&**path) };
+                document.uses.insert(Arc::from(&**name), def);
+            }
+        }
+        What::Lock { name, format, hash } => {
+            let is_known = document.lock.contains_key(name);
+            check_name("a used document", "lock", name, item.span, is_known, "", found);
+            if !is_known {
+                let hash = Arc::from(&**hash);
+                let lock = Lock { format: *format, hash, spot: Spot::new(item.span) };
+                document.lock.insert(Arc::from(&**name), lock);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reports a name that links cannot mention, or that is taken.
+pub(crate) fn check_name(
+    what: &'static str,
+    word: &'static str,
+    name: &str,
+    span: Span,
+    is_known: bool,
+    path: &str,
+    found: &mut Found<'_>,
+) {
+    let (start, end) = (span.start as usize, span.end as usize);
+    if let Some(reason) = name_problem(name) {
+        let error = TextError::BadName { what, name: shortened(name), reason };
+        found.report(path, &Problem::new(start, end, error));
+    }
+    if is_known {
+        let error = TextError::Duplicate { what: word, name: shortened(name) };
+        found.report(path, &Problem::new(start, end, error));
+    }
+}
+
+/// The groups and used documents that calls may name.
+fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
+    let mut groups = Groups::default();
+    for line in &tree.groups {
+        let inputs = tree.inputs[at(&line.inputs)].iter().map(|input| Arc::from(&*input.name));
+        let outputs = tree.outputs[at(&line.outputs)].iter().map(|output| Arc::from(&*output.name));
+        let sockets = Sockets { inputs: inputs.collect(), outputs: outputs.collect() };
+        groups.own.entry(&line.name).or_insert_with(|| Arc::new(sockets));
+    }
+    for item in &tree.items {
+        if let What::Use { name, .. } = &item.what {
+            groups.aliases.insert(name);
+        }
+    }
+    groups
+}
+
+fn make_group<'a>(
+    shared: &Shared<'a>,
+    line: &'a GroupLine<'a>,
+    items: &[&'a Item<'a>],
+    found: &mut Found<'_>,
+) -> GroupDef {
+    let tree = shared.tree;
+    let mut def = GroupDef::default();
+    let inputs = &tree.inputs[at(&line.inputs)];
+    for input in inputs {
+        add_input(&mut def.inputs, input, false, &line.name, found);
+    }
+    let outputs = &tree.outputs[at(&line.outputs)];
+    let maker = Maker::new(shared, &line.name, inputs.iter(), items, outputs, found);
+    let (nodes, outputs) = maker.made(items, outputs);
+    (def.nodes, def.outputs) = (nodes, outputs);
+    def
+}
+
+fn add_input(
+    inputs: &mut Named<InputDef>,
+    line: &InputLine<'_>,
+    is_broken: bool,
+    path: &str,
+    found: &mut Found<'_>,
+) {
+    let is_known = inputs.contains_key(&line.name);
+    check_name("an input", "input", &line.name, line.span, is_known, path, found);
+    if is_known {
+        return;
+    }
+    let shared = |text: &Option<crate::tree::Word<'_>>| text.as_deref().map(Arc::from);
+    let mut def = InputDef::new(&*line.ty);
+    let spot = Spot::new(line.span);
+    def.spot = if is_broken { spot.unreadable() } else { spot };
+    def.default = line.default.as_ref().and_then(|text| {
+        body::json(text)
+            .map_err(|message| {
+                found.report(
+                    path,
+                    &Problem::syntax(line.span.start as usize, line.span.end as usize, message),
+                );
+                def.spot = spot.unreadable();
+            })
+            .ok()
+    });
+    (def.min, def.max, def.step) = (line.min, line.max, line.step);
+    (def.about, def.unit) = (shared(&line.about), shared(&line.unit));
+    inputs.insert(Arc::from(&*line.name), def);
+}

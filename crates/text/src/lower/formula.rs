@@ -1,0 +1,339 @@
+//! Formulas: the text of a `math.expression`, and the sources of its letters.
+//!
+//! A letter is called after its source. Reading the text form makes nodes with this, and writing it
+//! tests with this whether a node reads back as it is.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::error::{Problem, TextError, shortened};
+use crate::formula;
+use crate::json::write_value;
+use crate::name;
+use crate::names::{Groups, MemberOf, Scope, Target, VALUE, Vocabulary};
+use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
+
+/// A formula that was written.
+pub(crate) struct Formula {
+    pub(crate) text: String,
+    /// The places of its parts: bytes of the text and of the document.
+    pub(crate) places: Vec<(u32, u32)>,
+    pub(crate) letters: Vec<(Arc<str>, Letter)>,
+}
+
+/// The source of a letter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Letter {
+    /// What a name means, and the expression with it.
+    Target(Target, ExprId),
+    /// What stands after `where`, and its position.
+    Bound(ExprId, u32),
+}
+
+/// The node that a call inside a formula becomes: its name.
+pub(crate) type Nested<'f> = &'f mut dyn FnMut(ExprId) -> Result<Arc<str>, Problem>;
+
+/// The names that formulas depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) vocabulary: &'a Vocabulary<'a>,
+    pub(crate) groups: &'a Groups<'a>,
+    pub(crate) scope: &'a Scope<'a>,
+    pub(crate) value: &'a Arc<str>,
+}
+
+struct Writer<'a, 'f> {
+    cx: Context<'a>,
+    tree: &'a Tree<'a>,
+    nested: Nested<'f>,
+    /// Letters after `where`, with their position there.
+    bound: HashMap<&'a str, (Arc<str>, u32)>,
+    by_target: HashMap<Target, u32>,
+    taken: HashSet<Arc<str>>,
+    /// The positions of the letters after `where` that were written.
+    used: HashSet<u32>,
+    out: Formula,
+}
+
+/// Writes the formula of an expression.
+///
+/// # Errors
+/// The first part that formulas cannot contain, or the error of `nested`.
+pub(crate) fn write<'a>(
+    cx: Context<'a>,
+    tree: &'a Tree<'a>,
+    expr: ExprId,
+    nested: Nested<'_>,
+) -> Result<Formula, Problem> {
+    let mut writer = Writer {
+        cx,
+        tree,
+        nested,
+        bound: HashMap::new(),
+        by_target: HashMap::new(),
+        taken: HashSet::new(),
+        used: HashSet::new(),
+        out: Formula { text: String::new(), places: Vec::new(), letters: Vec::new() },
+    };
+    if let ExprKind::Formula { bound, .. } = tree.kind(expr) {
+        for (i, arg) in bound.clone().zip(tree.args_of(bound)) {
+            let ArgTo::Input(letter) = &arg.to else { continue };
+            let shared: Arc<str> = Arc::from(&**letter);
+            if writer.bound.insert(letter, (Arc::clone(&shared), i)).is_some() {
+                let name = shortened(letter);
+                let error = TextError::Duplicate { what: "letter", name };
+                return Err(Problem::new(
+                    arg.start as usize,
+                    arg.start as usize + letter.len(),
+                    error,
+                ));
+            }
+            writer.taken.insert(shared);
+        }
+    }
+    writer.expr(expr)?;
+    Ok(writer.finish())
+}
+
+impl<'a> Writer<'a, '_> {
+    /// The formula. Its letters are in the order in which they appear; if all of them stand after
+    /// `where`, in the order there.
+    fn finish(mut self) -> Formula {
+        let letters = &mut self.out.letters;
+        let mut unused: Vec<_> =
+            self.bound.into_values().filter(|(_, place)| !self.used.contains(place)).collect();
+        unused.sort_unstable_by_key(|(_, place)| *place);
+        letters.extend(unused.into_iter().map(|(letter, place)| {
+            (letter, Letter::Bound(self.tree.args[place as usize].value, place))
+        }));
+        let place = |(_, source): &(Arc<str>, Letter)| match source {
+            Letter::Bound(_, place) => Some(*place),
+            Letter::Target(..) => None,
+        };
+        if letters.iter().all(|letter| place(letter).is_some()) {
+            letters.sort_by_key(place);
+        }
+        self.out
+    }
+
+    /// Notes the place of what is written next.
+    fn note(&mut self, expr: ExprId) {
+        let start = self.tree.span(expr).start;
+        self.out.places.push((self.out.text.len() as u32, start));
+    }
+
+    /// Writes an expression; the parser limits the depth.
+    fn expr(&mut self, expr: ExprId) -> Result<(), Problem> {
+        let tree = self.tree;
+        match tree.kind(expr) {
+            ExprKind::Literal(value) => self.literal(expr, value)?,
+            ExprKind::Ref { name, is_quoted } => self.reference(expr, name, *is_quoted)?,
+            ExprKind::Input(name) => {
+                let shared = self.cx.scope.inputs.get(&**name).map(Arc::clone);
+                let target = Target::Input(shared.unwrap_or_else(|| Arc::from(&**name)));
+                self.target(expr, target, name)?;
+            }
+            ExprKind::Link(link) => {
+                let (node, output) = &**link;
+                let target = Target::Link(self.cx.scope.node(node), Arc::from(&**output));
+                self.target(expr, target, "")?;
+            }
+            ExprKind::Member(of, member) => self.member(expr, *of, member)?,
+            ExprKind::Call(call) => self.call(expr, call)?,
+            ExprKind::Several(_) => {
+                let hint = "several sources go into an input of a node";
+                return Err(self.refused(expr, "a list of sources", hint));
+            }
+            ExprKind::Formula { pieces, .. } => {
+                let mut text = std::mem::take(&mut self.out.text);
+                let written =
+                    formula::write(&tree.pieces[at(pieces)], &mut text, |text, operand| {
+                        std::mem::swap(&mut self.out.text, text);
+                        let written = self.expr(operand);
+                        std::mem::swap(&mut self.out.text, text);
+                        written
+                    });
+                self.out.text = text;
+                written?;
+            }
+            ExprKind::Paren(inner) => {
+                self.note(expr);
+                self.out.text.push('(');
+                self.expr(*inner)?;
+                self.close(expr);
+            }
+        }
+        Ok(())
+    }
+
+    fn literal(&mut self, expr: ExprId, value: &str) -> Result<(), Problem> {
+        let is_number = value.starts_with(|c: char| c.is_ascii_digit() || "-.tf".contains(c));
+        if is_number {
+            self.note(expr);
+            write_value(value, &mut self.out.text);
+            return Ok(());
+        }
+        let (what, hint) = match value.bytes().next() {
+            Some(b'"') => ("a text", "give it to an input or a setting of a node"),
+            Some(b'n') => ("null", "leave the input out, or write a number"),
+            _ => ("a list or an object", "a vector is written `vec3(1, 2, 3)`"),
+        };
+        Err(self.refused(expr, what, hint))
+    }
+
+    fn reference(&mut self, expr: ExprId, name: &str, is_quoted: bool) -> Result<(), Problem> {
+        let Some((letter, place)) = self.bound.get(name) else {
+            let Context { scope, vocabulary, value, .. } = self.cx;
+            let target = scope.resolve(name, is_quoted, value, vocabulary);
+            return self.target(expr, target, name);
+        };
+        let (letter, place) = (Arc::clone(letter), *place);
+        self.note(expr);
+        self.out.text.push_str(&letter);
+        if self.used.insert(place) {
+            let source = Letter::Bound(self.tree.args[place as usize].value, place);
+            self.out.letters.push((letter, source));
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, expr: ExprId, call: &'a Call<'a>) -> Result<(), Problem> {
+        let tree = self.tree;
+        if !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary) {
+            let node = (self.nested)(expr)?;
+            let target = Target::Link(node, Arc::clone(self.cx.value));
+            return self.target(expr, target, "");
+        }
+        self.note(expr);
+        self.out.text.push_str(&call.name);
+        self.out.text.push('(');
+        for (i, arg) in tree.args_of(&call.args).iter().enumerate() {
+            self.out.text.push_str(if i > 0 { ", " } else { "" });
+            if let ArgTo::Input(name) = &arg.to {
+                if !call.name.contains('.') {
+                    return Err(self.no_names(&call.name, arg.start, name));
+                }
+                if !name::is_plain(name) {
+                    let hint = "call the node on a line of its own";
+                    return Err(self.refused(expr, "this name", hint));
+                }
+                self.out.places.push((self.out.text.len() as u32, arg.start));
+                self.out.text.push_str(name);
+                self.out.text.push_str(": ");
+            }
+            self.expr(arg.value)?;
+        }
+        self.close(expr);
+        Ok(())
+    }
+
+    /// The parenthesis at the end of an expression.
+    fn close(&mut self, expr: ExprId) {
+        let end = self.tree.span(expr).end.saturating_sub(1);
+        self.out.places.push((self.out.text.len() as u32, end));
+        self.out.text.push(')');
+    }
+
+    /// A function of formulas that is called with an input by name, as node types are.
+    fn no_names(&self, function: &str, start: u32, name: &str) -> Problem {
+        let known = self.cx.vocabulary.of_last_word(function);
+        let start = start as usize;
+        let function = shortened(function);
+        let message = format!("`{function}` is a function of formulas, whose inputs have no names");
+        let problem = Problem::syntax(start, start + name.len(), message);
+        match known.len() {
+            0 => problem.hint("write the inputs in their order"),
+            _ => problem
+                .hint(format!("a node type is called by its whole name: {}", known.join(", "))),
+        }
+    }
+
+    fn refused(&self, expr: ExprId, what: &'static str, hint: &'static str) -> Problem {
+        let span = self.tree.span(expr);
+        let error = TextError::NotInFormula { what, hint };
+        Problem::new(span.start as usize, span.end as usize, error)
+    }
+
+    fn member(&mut self, expr: ExprId, of: ExprId, member: &str) -> Result<(), Problem> {
+        let tree = self.tree;
+        if !name::is_plain(member) && !matches!(tree.kind(of), ExprKind::Ref { .. }) {
+            return Err(self.refused(expr, "this name", "name the node, and link its output"));
+        }
+        if let ExprKind::Ref { name, is_quoted } = tree.kind(of)
+            && !self.bound.contains_key(&**name)
+        {
+            let Context { scope, vocabulary, value, groups } = self.cx;
+            let known = (groups, tree, vocabulary);
+            match scope.resolve_member((name, *is_quoted), member, value, known) {
+                MemberOf::Link(target) => return self.target(expr, target, name),
+                MemberOf::Component(target) => self.target(of, target, name)?,
+            }
+        } else if let ExprKind::Call(call) = tree.kind(of)
+            && !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary)
+        {
+            let node = (self.nested)(of)?;
+            return self.target(expr, Target::Link(node, Arc::from(member)), "");
+        } else {
+            self.expr(of)?;
+        }
+        self.out.text.push('.');
+        self.out.text.push_str(member);
+        Ok(())
+    }
+
+    /// Writes the letter of a target, or the constant of this name.
+    fn target(&mut self, expr: ExprId, target: Target, name: &str) -> Result<(), Problem> {
+        self.note(expr);
+        let Some(wanted) = letter(&target) else {
+            self.out.text.push_str(name);
+            return Ok(());
+        };
+        let next = self.out.letters.len() as u32;
+        let letter = *self.by_target.entry(target.clone()).or_insert(next);
+        if letter == next {
+            self.cx.scope.check_link(&target, self.tree.span(expr))?;
+            let free = self.free(wanted);
+            self.taken.insert(Arc::clone(&free));
+            self.out.letters.push((free, Letter::Target(target, expr)));
+        }
+        self.out.text.push_str(&self.out.letters[letter as usize].0);
+        Ok(())
+    }
+
+    /// The letter itself, or with the lowest number that makes it free.
+    fn free(&self, wanted: Arc<str>) -> Arc<str> {
+        let is_free =
+            |letter: &str| !self.taken.contains(letter) && !self.cx.vocabulary.is_reserved(letter);
+        if is_free(&wanted) {
+            return wanted;
+        }
+        // Names that give one letter are few; of many, the count of letters tells where to go on.
+        let first = if self.taken.len() > 64 { self.taken.len() } else { 2 };
+        let mut numbers = (first..).map(|n| format!("{wanted}_{n}"));
+        numbers.find(|letter| is_free(letter)).expect("numbers do not end").into()
+    }
+}
+
+/// The letter that a target has unless that is taken.
+pub(crate) fn letter(target: &Target) -> Option<Arc<str>> {
+    match target {
+        Target::Constant => None,
+        Target::Input(name) => Some(letter_of(name)),
+        Target::Link(node, output) if **output == *VALUE => Some(letter_of(node)),
+        Target::Link(node, output) => Some(letter_of(&format!("{node}_{output}"))),
+    }
+}
+
+/// A name as a letter: what letters do not contain becomes `_`.
+fn letter_of(shared: &(impl AsRef<str> + ?Sized)) -> Arc<str> {
+    let name = shared.as_ref();
+    if name::is_plain(name) {
+        return name.into();
+    }
+    let mut letter: String =
+        name.chars().map(|c| if name::continues(c) { c } else { '_' }).collect();
+    if !letter.starts_with(name::starts) {
+        letter.insert(0, '_');
+    }
+    letter.into()
+}

@@ -1,0 +1,117 @@
+//! Names: plain words, or in back quotes with the escapes of JSON.
+
+use std::borrow::Cow;
+
+use crate::error::Problem;
+use crate::json::next_char;
+
+/// Whether a character starts a plain name.
+pub(crate) fn starts(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+/// Whether a character continues a plain name.
+pub(crate) fn continues(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Whether a name is written without quotes.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(starts) && chars.all(continues)
+}
+
+/// The end of the plain name at the start of a text.
+pub(crate) fn plain_end(text: &str) -> usize {
+    let ascii = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+    if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+        return ascii;
+    }
+    text.find(|c| !continues(c)).unwrap_or(text.len())
+}
+
+/// Writes a name, in back quotes if need be.
+pub(crate) fn write(name: &str, out: &mut String) {
+    if is_plain(name) { out.push_str(name) } else { write_quoted(name, out) }
+}
+
+/// Writes a name in back quotes.
+pub(crate) fn write_quoted(name: &str, out: &mut String) {
+    out.push('`');
+    for c in name.chars() {
+        match c {
+            '`' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // What some readers take for the end of a line.
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                out.push_str(&format!("\\u{:04x}", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('`');
+}
+
+/// Reads the name in back quotes that starts at a place; also returns where it ends.
+pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usize), Problem> {
+    let inside = start + 1;
+    let plain = text[inside..].bytes().take_while(|b| !matches!(b, b'`' | b'\\' | b'\n')).count();
+    if text.as_bytes().get(inside + plain) == Some(&b'`') {
+        return Ok((Cow::Borrowed(&text[inside..inside + plain]), inside + plain + 1));
+    }
+    let mut name = String::new();
+    let mut chars = text[inside..].char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '`' => return Ok((Cow::Owned(name), inside + at + 1)),
+            '\n' => break,
+            '\\' => {
+                let escape = chars.next().map(|(_, c)| c);
+                let code = |chars: &mut std::str::CharIndices<'_>| {
+                    let digits: String = chars.take(4).map(|(_, c)| c).collect();
+                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
+                };
+                let c = match escape {
+                    Some('n') => Some('\n'),
+                    Some('r') => Some('\r'),
+                    Some('t') => Some('\t'),
+                    Some('u') => code(&mut chars),
+                    Some(c @ ('`' | '\\' | '"' | '/')) => Some(c),
+                    Some(_) | None => None,
+                };
+                let Some(c) = c else {
+                    let at = inside + at;
+                    let end = next_char(text, at + 1);
+                    let problem = Problem::syntax(at, end, "this escape is no character");
+                    return Err(problem.hint("write `\\`` and `\\\\` for these, or `\\uXXXX`"));
+                };
+                name.push(c);
+            }
+            c => name.push(c),
+        }
+    }
+    let line = text[start..].find('\n').map_or(text.len(), |n| start + n);
+    Err(Problem::syntax(start, line.max(inside), "this name is not closed")
+        .hint("add a back quote"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reads_back() {
+        for name in
+            ["a", "", "square and add", "a`b\\c", "\n\t\r", "\u{7f}", "\u{2028}", "1a", "größe"]
+        {
+            let mut out = String::new();
+            write_quoted(name, &mut out);
+            assert!(!out.contains('\n'));
+            let (read, end) = read_quoted(&out, 0).ok().expect("it is a name");
+            assert_eq!((&*read, end), (name, out.len()));
+        }
+        assert!(is_plain("größe_2") && !is_plain("2a") && !is_plain(""));
+    }
+}

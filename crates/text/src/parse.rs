@@ -1,0 +1,548 @@
+//! The parser: from text to a syntax tree, statement by statement.
+//!
+//! A statement with an error is reported, kept by name where its name is known, and reading goes on
+//! with the next one. The parser recurses only where expressions nest, up to a limit.
+
+mod expression;
+mod face;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use millstream_base::Span;
+use millstream_base::diagnostics::did_you_mean;
+
+use crate::error::{Problem, TextError};
+use crate::json::{shown, value_end};
+use crate::token::{Kind, Lexer, Symbol, Token};
+use crate::tree::{Arg, ExprKind, Item, Piece, Tree, What, Word};
+
+/// More problems than anybody reads; the rest is only counted.
+const MAX_PROBLEMS: usize = 1000;
+
+/// The words that start statements.
+const STATEMENTS: [&str; 10] = [
+    "millstream",
+    "schema",
+    "name",
+    "fps",
+    "start_frame",
+    "use",
+    "lock",
+    "input",
+    "output",
+    "group",
+];
+
+/// A tree, and what keeps the text from being one.
+pub(crate) struct Parsed<'t> {
+    pub(crate) tree: Tree<'t>,
+    pub(crate) problems: Vec<Problem>,
+    /// Number of problems beyond those that are kept.
+    pub(crate) n_more: usize,
+}
+
+/// Parses a text.
+pub(crate) fn parse(text: &str) -> Parsed<'_> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut parser = Parser::new(text, start);
+    parser.text();
+    Parsed { tree: parser.tree, problems: parser.problems, n_more: parser.n_more }
+}
+
+/// Parses the text of a formula into a tree; `None` if it is none.
+pub(crate) fn parse_formula<'t>(text: &'t str, tree: &mut Tree<'t>) -> Option<u32> {
+    let mut parser = Parser::new(text, 0);
+    std::mem::swap(&mut parser.tree, tree);
+    let parsed = parser.advance().and_then(|_| parser.expr());
+    let ends = parser.token.kind == Kind::End && parser.lexer.comments.is_empty();
+    std::mem::swap(&mut parser.tree, tree);
+    parsed.ok().filter(|_| ends)
+}
+
+/// A bracket that is open.
+#[derive(Clone, Copy)]
+struct Opened {
+    at: usize,
+    open: &'static str,
+    close: &'static str,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    lexer: Lexer<'t>,
+    /// The next token.
+    token: Token<'t>,
+    /// The end of the token before it.
+    last_end: usize,
+    /// The brackets around the next token, inside which lines do not end statements.
+    opened: Vec<Opened>,
+    /// The group around the statement.
+    block: Option<Opened>,
+    /// The names of used documents so far.
+    aliases: HashSet<Cow<'t, str>>,
+    tree: Tree<'t>,
+    problems: Vec<Problem>,
+    n_more: usize,
+    depth: usize,
+    is_in_list: bool,
+    // Parts of expressions that are not complete yet.
+    args: Vec<Arg<'t>>,
+    pieces: Vec<Piece>,
+    sources: Vec<u32>,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str, start: usize) -> Self {
+        Self {
+            text,
+            lexer: Lexer::new(text, start),
+            token: Token { kind: Kind::Line, start, end: start },
+            last_end: start,
+            opened: Vec::new(),
+            block: None,
+            aliases: HashSet::new(),
+            tree: Tree::default(),
+            problems: Vec::new(),
+            n_more: 0,
+            depth: 0,
+            is_in_list: false,
+            args: Vec::new(),
+            pieces: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, problem: Problem) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        } else {
+            self.n_more += 1;
+        }
+    }
+
+    /// Moves to the next token.
+    fn advance(&mut self) -> Result<Token<'t>, Problem> {
+        self.last_end = self.token.end;
+        let next = self.lexer.next(!self.opened.is_empty())?;
+        Ok(std::mem::replace(&mut self.token, next))
+    }
+
+    fn is(&self, symbol: Symbol) -> bool {
+        self.token.kind == Kind::Symbol(symbol)
+    }
+
+    fn takes(&mut self, symbol: Symbol) -> Result<bool, Problem> {
+        let is_there = self.is(symbol);
+        if is_there {
+            self.advance()?;
+        }
+        Ok(is_there)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        self.token.kind == Kind::Name(word)
+    }
+
+    fn is_name(&self) -> bool {
+        matches!(self.token.kind, Kind::Name(_) | Kind::Quoted(_))
+    }
+
+    /// Enters a bracket.
+    fn open(&mut self, open: Symbol, close: Symbol) -> Result<(), Problem> {
+        let at = self.token.start;
+        self.opened.push(Opened { at, open: open.text(), close: close.text() });
+        self.advance().map(drop)
+    }
+
+    /// Leaves a bracket.
+    fn close(&mut self, close: Symbol) -> Result<(), Problem> {
+        if !self.is(close) {
+            let what =
+                if self.opened.last().is_some_and(|it| it.open == "(") { "`)`" } else { "`]`" };
+            return Err(self.missing(&format!("`,` or {what}")));
+        }
+        self.opened.pop();
+        self.advance().map(drop)
+    }
+
+    /// The problem that something is missing before the next token.
+    fn missing(&self, what: &str) -> Problem {
+        let (start, end) = (self.token.start, self.token.end);
+        if self.token.kind == Kind::End
+            && let Some(opened) = self.opened.last()
+        {
+            return not_closed(*opened);
+        }
+        let before = shown(self.text, start);
+        Problem::syntax(start, end, format!("{what} is missing before {before}"))
+    }
+
+    fn name(&mut self, what: &str) -> Result<Word<'t>, Problem> {
+        if !self.is_name() {
+            let problem = self.missing(what);
+            return Err(match self.token.kind {
+                Kind::Text => {
+                    problem.hint("a name with spaces is written in back quotes: `my name`")
+                }
+                _ => problem,
+            });
+        }
+        Ok(match self.advance()?.kind {
+            Kind::Name(name) => Cow::Borrowed(name),
+            Kind::Quoted(name) => name,
+            _ => unreachable!("it is a name"),
+        })
+    }
+
+    fn string(&mut self, what: &str) -> Result<Word<'t>, Problem> {
+        if self.token.kind != Kind::Text {
+            return Err(self.missing(&format!("{what} in double quotes")));
+        }
+        let token = self.advance()?;
+        let text = &self.text[token.start..token.end];
+        let inside = &text[1..text.len() - 1];
+        if !inside.contains('\\') {
+            return Ok(Cow::Borrowed(inside));
+        }
+        Ok(Cow::Owned(serde_json::from_str(text).expect("the lexer checked the escapes")))
+    }
+
+    /// A JSON value, as its text.
+    fn json(&mut self) -> Result<Word<'t>, Problem> {
+        let start = self.token.start;
+        let end = value_end(self.text, start)?;
+        self.lexer.at = end;
+        self.token = Token { kind: Kind::Line, start, end };
+        self.advance()?;
+        Ok(Cow::Borrowed(&self.text[start..end]))
+    }
+
+    /// A number with its sign.
+    fn number(&mut self, what: &str) -> Result<f64, Problem> {
+        let start = self.token.start;
+        self.takes(Symbol::Subtract)?;
+        if self.token.kind != Kind::Number {
+            return Err(self.missing(what));
+        }
+        self.advance()?;
+        let number = self.text[start..self.last_end].replace(' ', "").parse::<f64>();
+        number.ok().filter(|number| number.is_finite()).ok_or_else(|| {
+            Problem::syntax(start, self.last_end, "the number is too large")
+                .hint("the largest number is 1.7976931348623157e308")
+        })
+    }
+
+    fn whole<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Problem> {
+        let start = self.token.start;
+        self.takes(Symbol::Subtract)?;
+        let is_number = self.token.kind == Kind::Number;
+        if is_number {
+            self.advance()?;
+            if let Ok(number) = self.text[start..self.last_end].parse() {
+                return Ok(number);
+            }
+            return Err(Problem::syntax(start, self.last_end, format!("this is not {what}")));
+        }
+        Err(self.missing(what))
+    }
+
+    /// Reads all statements.
+    fn text(&mut self) {
+        let mut after_blank = false;
+        let (mut lines, mut n_comments) = (0, 0);
+        let start = self.lexer.at;
+        if let Err(problem) = self.advance() {
+            self.recover(start, problem, What::End);
+        }
+        loop {
+            match self.token.kind {
+                Kind::Line => {
+                    // A line with a comment is not blank.
+                    let is_comment = self.lexer.comments.len() > n_comments;
+                    n_comments = self.lexer.comments.len();
+                    lines = if is_comment { 1 } else { lines + 1 };
+                    after_blank |= lines > 1;
+                    self.skip_line();
+                    continue;
+                }
+                Kind::End => break,
+                _ => {}
+            }
+            self.statement(after_blank);
+            after_blank = false;
+            (lines, n_comments) = (0, 0);
+        }
+        if let Some(block) = self.block.take() {
+            self.report(not_closed(block));
+            self.item(What::Close, self.token.start, false, false);
+        }
+        self.item(What::End, self.token.start, after_blank, false);
+    }
+
+    fn skip_line(&mut self) {
+        let start = self.token.start;
+        if let Err(problem) = self.advance() {
+            self.recover(start, problem, What::End);
+        }
+    }
+
+    /// Adds a statement that ended before the next token.
+    fn item(&mut self, what: What<'t>, start: usize, after_blank: bool, is_broken: bool) {
+        let first = self.tree.comments.len() as u32;
+        let mut comments = std::mem::take(&mut self.lexer.comments);
+        // The comment after the statement, on its line.
+        let has_beside = comments.last().is_some_and(|comment| {
+            let at = comment.as_ptr() as usize - self.text.as_ptr() as usize;
+            let end = self.last_end.max(start);
+            at > end && !self.text[end..at].contains('\n') && !matches!(what, What::End)
+        });
+        let beside = if has_beside { comments.pop() } else { None };
+        let beside = beside.filter(|text| !text.is_empty()).map(Cow::Borrowed);
+        self.tree.comments.extend(comments.into_iter().map(Cow::Borrowed));
+        let before = first..self.tree.comments.len() as u32;
+        let span = Span::new(start, self.last_end.max(start));
+        self.tree.items.push(Item { what, span, before, beside, after_blank, is_broken });
+    }
+
+    /// Reads one statement.
+    fn statement(&mut self, after_blank: bool) {
+        let start = self.token.start;
+        let mut head = What::End;
+        let read = self.statement_in(&mut head).and_then(|what| {
+            let ends = matches!(self.token.kind, Kind::Line | Kind::End)
+                || (self.is(Symbol::CloseBlock) && self.block.is_some())
+                || matches!(what, What::Group(_));
+            if ends { Ok(what) } else { Err(self.too_much()) }
+        });
+        match read {
+            Ok(what) => self.item(what, start, after_blank, false),
+            Err(problem) => self.recover(start, problem, head),
+        }
+    }
+
+    /// Something after the end of a statement.
+    fn too_much(&self) -> Problem {
+        let (start, end) = (self.token.start, self.token.end);
+        let found = shown(self.text, start);
+        let problem =
+            Problem::syntax(start, end, format!("{found} does not continue the statement"));
+        match &self.token.kind {
+            Kind::Symbol(Symbol::Assign) => {
+                problem.hint("`==` tests whether two numbers are equal")
+            }
+            Kind::Symbol(Symbol::Close) => problem.hint("this `)` has no matching `(`"),
+            Kind::Symbol(Symbol::CloseBlock) => problem.hint("no group is open here"),
+            Kind::Name("and") => problem.hint("write `&&`"),
+            Kind::Name("or") => problem.hint("write `||`"),
+            Kind::Name(_) | Kind::Quoted(_) | Kind::Number => problem.hint(
+                "an operator or a comma is missing, or the next statement needs its own line",
+            ),
+            _ => problem.hint("a statement ends with its line"),
+        }
+    }
+
+    /// Reads a statement; sets what is known of it when it has an error.
+    fn statement_in(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
+        if self.is(Symbol::CloseBlock) {
+            if self.block.take().is_none() {
+                let problem =
+                    Problem::syntax(self.token.start, self.token.end, "this `}` closes nothing");
+                return Err(problem.hint("remove it, or add the first line of the group"));
+            }
+            *head = What::Close;
+            self.advance()?;
+            return Ok(What::Close);
+        }
+        if !self.is_name() {
+            let found = shown(self.text, self.token.start);
+            let problem = Problem::syntax(
+                self.token.start,
+                self.token.end,
+                format!("a statement does not start with {found}"),
+            );
+            return Err(match self.token.kind {
+                Kind::Number | Kind::Text => problem
+                    .hint("a name that is more than letters, digits and `_` stands in back quotes"),
+                Kind::Symbol(Symbol::Divide) => problem.hint("comments start with `#`"),
+                _ => problem
+                    .hint("write `name = ...`, `input name: type` or `output name: type = ...`"),
+            });
+        }
+        let keyword = match self.token.kind {
+            Kind::Name(word) => Some(word),
+            _ => None,
+        };
+        let start = self.token.start;
+        let name = self.name("a name")?;
+        if self.is(Symbol::Assign) {
+            *head = What::Node { name: name.clone(), value: 0 };
+            self.advance()?;
+            let value = self.expr()?;
+            let value = self.bound(value)?;
+            return Ok(What::Node { name, value });
+        }
+        if self.block.is_some() && !matches!(keyword, Some("group")) {
+            return Err(self.not_in_group(start, &name));
+        }
+        match keyword {
+            Some("millstream") => Ok(What::Format(self.format()?)),
+            Some("schema") => self.string("an address").map(What::Schema),
+            Some("name") => self.string("a title").map(What::Title),
+            Some("fps") => {
+                let at = self.token.start;
+                let fps = self.number("a number above 0")?;
+                if fps > 0.0 {
+                    return Ok(What::Fps(fps));
+                }
+                Err(Problem::syntax(at, self.last_end, "frames per second are above 0"))
+            }
+            Some("start_frame") => self.whole("a whole number").map(What::StartFrame),
+            Some("use") => self.use_line(),
+            Some("lock") => self.lock_line(),
+            Some("input") => self.input_line(head),
+            Some("output") => self.output_line(head),
+            Some("group") => self.group_line(head),
+            Some("view") => self.json().map(What::View),
+            _ => Err(self.no_statement(start, &name)),
+        }
+    }
+
+    fn format(&mut self) -> Result<u32, Problem> {
+        let start = self.token.start;
+        let newest = millstream_document::model::FORMAT_VERSION;
+        let format: u32 = self.whole("the number of a format")?;
+        if (1..=newest).contains(&format) {
+            return Ok(format);
+        }
+        let message =
+            format!("the document has format {format}; this build reads formats up to {newest}");
+        let problem = Problem::syntax(start, self.last_end, message);
+        Err(problem.hint("open it with a newer release of millstream"))
+    }
+
+    fn not_in_group(&self, start: usize, name: &str) -> Problem {
+        let end = self.last_end;
+        let message = format!("`{}` has no meaning in a group", crate::error::shortened(name));
+        let problem = Problem::syntax(start, end, message);
+        match name {
+            "input" => problem.hint("write inputs in the first line: `group name(x: f32)`"),
+            "output" => problem.hint("write outputs in the first line: `group name() -> y: f32`"),
+            _ => problem.hint("a node is written `name = ...`"),
+        }
+    }
+
+    fn no_statement(&self, start: usize, name: &str) -> Problem {
+        let problem = self.missing("`=`");
+        if let Some(near) = did_you_mean(name, STATEMENTS.iter().copied().chain(["view"]))
+            && near != name
+        {
+            let shown = crate::error::shortened(name);
+            let problem =
+                Problem::syntax(start, self.last_end, format!("`{shown}` starts no statement"));
+            return problem.hint(format!("did you mean `{near}`?"));
+        }
+        match self.token.kind {
+            Kind::Symbol(Symbol::Colon) => problem.hint("an input is written `input name: type`"),
+            Kind::Symbol(Symbol::Open) => problem
+                .hint("a node is written `name = call(...)`, a group `group name(...) { ... }`"),
+            Kind::Name(_) => problem.hint(
+                "a node is written `name = ...`; a name of several words stands in back quotes",
+            ),
+            _ => problem.hint("a node is written `name = ...`"),
+        }
+    }
+
+    /// Reports a problem, keeps what is known of the statement, and goes on with the next one.
+    fn recover(&mut self, start: usize, problem: Problem, head: What<'t>) {
+        let indent = indentation(self.text, start);
+        let mut resume = line_end(self.text, problem.start.max(start));
+        let line = line_start(self.text, problem.start.min(self.text.len()));
+        let mut problem = problem;
+        if let Some(opened) = self.opened.last().copied()
+            && line > start
+            && indentation(self.text, problem.start) <= indent
+            && !matches!(self.text.as_bytes().get(problem.start), Some(b')' | b']'))
+        {
+            // The next statement starts before the bracket is closed.
+            problem = not_closed(opened);
+            resume = line;
+        }
+        self.report(problem);
+        self.opened.clear();
+        self.depth = 0;
+        self.is_in_list = false;
+        self.args.clear();
+        self.pieces.clear();
+        self.sources.clear();
+        let is_group = matches!(head, What::Group(_));
+        // Lines that are indented more belong to the statement, if it starts its line.
+        if self.text[line_start(self.text, start)..start].trim().is_empty() {
+            resume = self.skipped(start, resume, is_group);
+        }
+        if is_group {
+            let close = Symbol::CloseBlock.text();
+            self.block = Some(Opened { at: start, open: Symbol::OpenBlock.text(), close });
+        }
+        self.lexer.at = resume.min(self.text.len());
+        self.last_end = self.lexer.at.max(start);
+        self.token = Token { kind: Kind::Line, start: self.lexer.at, end: self.lexer.at };
+        match head {
+            What::End => self.tree.n_lost += 1,
+            What::Node { name, .. } => {
+                let span = Span::new(start, start);
+                let value = self.tree.add(ExprKind::Literal(Cow::Borrowed("null")), span);
+                self.item(What::Node { name, value }, start, false, true);
+            }
+            head => self.item(head, start, false, true),
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// The place after the lines that continue a statement with an error.
+    fn skipped(&self, start: usize, from: usize, is_group: bool) -> usize {
+        let indent = indentation(self.text, start);
+        let mut resume = from.min(self.text.len());
+        loop {
+            let rest = &self.text[resume..];
+            let ends_with_block = self.text[start..resume].trim_end().ends_with('{');
+            if rest.is_empty() || (is_group && ends_with_block) {
+                return resume;
+            }
+            let next = &rest[..rest.find('\n').unwrap_or(rest.len())];
+            let is_more = next.trim().is_empty() || indentation(self.text, resume) > indent;
+            let closes = next.trim_start().starts_with([')', ']']);
+            if !is_more && !closes {
+                return resume;
+            }
+            resume = line_end(self.text, resume);
+        }
+    }
+}
+
+fn not_closed(opened: Opened) -> Problem {
+    let Opened { at, open, close } = opened;
+    Problem::new(at, at + 1, TextError::NotClosed { open, close })
+}
+
+/// The start of the line that holds a place.
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
+/// The start of the line after a place.
+fn line_end(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    text.as_bytes()[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |n| at + n + 1)
+}
+
+/// The blank bytes at the start of the line that holds a place.
+fn indentation(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let line = &text[line_start(text, at)..];
+    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}

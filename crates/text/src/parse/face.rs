@@ -1,0 +1,268 @@
+//! Statements about the document, inputs, outputs, and the first lines of groups.
+
+use std::borrow::Cow;
+
+use millstream_base::Span;
+
+use super::{Opened, Parser};
+use crate::error::Problem;
+use crate::json::shown;
+use crate::token::{Kind, Symbol, Token};
+use crate::tree::{GroupLine, InputLine, OutputLine, What, Word};
+
+impl<'t> Parser<'t> {
+    /// `use name = "path"`, from the name on.
+    pub(super) fn use_line(&mut self) -> Result<What<'t>, Problem> {
+        let name = self.name("the name of the used document")?;
+        self.aliases.insert(name.clone());
+        self.expect(Symbol::Assign, "a used document is written `use noise = \"lib/noise.mill\"`")?;
+        let path = self.string("the path of the document")?;
+        Ok(What::Use { name, path })
+    }
+
+    /// `lock name = format "hash"`, from the name on.
+    pub(super) fn lock_line(&mut self) -> Result<What<'t>, Problem> {
+        let name = self.name("the name of the used document")?;
+        self.expect(Symbol::Assign, "`millstream check --update-lock` writes locks")?;
+        let format = self.whole("the number of a format")?;
+        let hash = self.string("the hash of the document")?;
+        Ok(What::Lock { name, format, hash })
+    }
+
+    fn expect(&mut self, symbol: Symbol, hint: &str) -> Result<(), Problem> {
+        if self.takes(symbol)? {
+            return Ok(());
+        }
+        Err(self.missing(&format!("`{}`", symbol.text())).hint(hint))
+    }
+
+    pub(super) fn input_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
+        let at = self.tree.inputs.len() as u32;
+        self.input(|_| *head = What::Input(at))?;
+        Ok(What::Input(at))
+    }
+
+    pub(super) fn output_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
+        let at = self.tree.outputs.len() as u32;
+        self.output(|_| *head = What::Output(at))?;
+        Ok(What::Output(at))
+    }
+
+    /// An input, from its name on; it is added before its clauses are read.
+    fn input(&mut self, added: impl FnOnce(&Self)) -> Result<(), Problem> {
+        let start = self.token.start;
+        let name = self.name("the name of the input")?;
+        let span = Span::new(start, self.last_end);
+        let at = self.tree.inputs.len();
+        self.tree.inputs.push(InputLine {
+            name,
+            ty: Cow::Borrowed(""),
+            default: None,
+            min: None,
+            max: None,
+            step: None,
+            about: None,
+            unit: None,
+            span,
+        });
+        added(self);
+        self.expect(Symbol::Colon, "write the type of its value: `name: f32`")?;
+        self.tree.inputs[at].ty = self.ty()?;
+        loop {
+            let line = &self.tree.inputs[at];
+            let is_given = match self.token.kind {
+                Kind::Symbol(Symbol::Assign) => line.default.is_some(),
+                Kind::Name("from") => line.min.is_some(),
+                Kind::Name("to") => line.max.is_some(),
+                Kind::Name("step") => line.step.is_some(),
+                Kind::Name("in") => line.unit.is_some(),
+                Kind::Text => line.about.is_some(),
+                _ => break,
+            };
+            if is_given {
+                return Err(self.twice());
+            }
+            match self.token.kind {
+                Kind::Text => self.tree.inputs[at].about = Some(self.string("a description")?),
+                Kind::Symbol(_) => {
+                    self.advance()?;
+                    self.tree.inputs[at].default = Some(self.json()?);
+                }
+                Kind::Name("in") => self.tree.inputs[at].unit = Some(self.unit()?),
+                _ => {
+                    let word = self.advance()?;
+                    let number = Some(self.number("a number")?);
+                    let line = &mut self.tree.inputs[at];
+                    match word.kind {
+                        Kind::Name("from") => line.min = number,
+                        Kind::Name("to") => line.max = number,
+                        _ => line.step = number,
+                    }
+                }
+            }
+        }
+        self.tree.inputs[at].span = Span::new(start, self.last_end);
+        Ok(())
+    }
+
+    fn twice(&self) -> Problem {
+        let found = shown(self.text, self.token.start);
+        let message = format!("{found} is given twice");
+        Problem::syntax(self.token.start, self.token.end, message).hint("remove one of them")
+    }
+
+    fn output(&mut self, added: impl FnOnce(&Self)) -> Result<(), Problem> {
+        let start = self.token.start;
+        let name = self.name("the name of the output")?;
+        let span = Span::new(start, self.last_end);
+        let at = self.tree.outputs.len();
+        let (ty, value, about, unit) = (Cow::Borrowed(""), None, None, None);
+        self.tree.outputs.push(OutputLine { name, ty, value, about, unit, span });
+        added(self);
+        self.expect(Symbol::Colon, "write the type of its value: `name: f32`")?;
+        self.tree.outputs[at].ty = self.ty()?;
+        if self.takes(Symbol::Assign)? {
+            let value = self.expr()?;
+            self.tree.outputs[at].value = Some(self.bound(value)?);
+        }
+        loop {
+            let line = &self.tree.outputs[at];
+            match self.token.kind {
+                Kind::Text if line.about.is_none() => {
+                    self.tree.outputs[at].about = Some(self.string("a description")?);
+                }
+                Kind::Name("in") if line.unit.is_none() => {
+                    self.tree.outputs[at].unit = Some(self.unit()?);
+                }
+                Kind::Text | Kind::Name("in") => return Err(self.twice()),
+                _ => break,
+            }
+        }
+        self.tree.outputs[at].span = Span::new(start, self.last_end);
+        Ok(())
+    }
+
+    /// `in m` or `in "m/s"`.
+    fn unit(&mut self) -> Result<Word<'t>, Problem> {
+        self.advance()?;
+        match self.token.kind {
+            Kind::Name(_) => self.name("a unit"),
+            Kind::Text => self.string("a unit"),
+            _ => Err(self.missing("a unit, such as `m` or `\"m/s\"`,")),
+        }
+    }
+
+    /// The name of a type: `f32`, `list<vec3>`, or anything in back quotes.
+    fn ty(&mut self) -> Result<Word<'t>, Problem> {
+        if !self.is_name() {
+            return Err(self.missing("a type, such as `f32`,"));
+        }
+        let start = self.token.start;
+        if let Kind::Name(_) = self.token.kind {
+            let bytes = self.text.as_bytes();
+            let (mut end, mut depth) = (self.token.end, 0_usize);
+            while let Some(byte) = bytes.get(end) {
+                match byte {
+                    b'<' => depth += 1,
+                    b'>' if depth > 0 => depth -= 1,
+                    byte if depth > 0 && (byte.is_ascii_alphanumeric() || *byte == b'_') => {}
+                    _ => break,
+                }
+                end += 1;
+            }
+            if depth > 0 {
+                let problem = Problem::syntax(start, end, "the `<` of this type is not closed");
+                return Err(problem.hint("a list is written `list<f32>`"));
+            }
+            self.lexer.at = end;
+            self.token = Token { kind: Kind::Line, start, end };
+            self.advance()?;
+            return Ok(Cow::Borrowed(&self.text[start..end]));
+        }
+        self.name("a type")
+    }
+
+    /// The first line of a group, up to its `{`.
+    pub(super) fn group_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
+        if let Some(block) = self.block.take() {
+            // It cannot stand in another one, which is not closed.
+            self.report(super::not_closed(block));
+            self.item(What::Close, self.token.start, false, true);
+        }
+        let name = self.name("the name of the group")?;
+        let at = self.tree.groups.len() as u32;
+        let (first_input, first_output) =
+            (self.tree.inputs.len() as u32, self.tree.outputs.len() as u32);
+        self.tree.groups.push(GroupLine {
+            name,
+            inputs: first_input..first_input,
+            outputs: first_output..first_output,
+            about: None,
+            end: 0,
+        });
+        *head = What::Group(at);
+        if !self.is(Symbol::Open) {
+            return Err(self
+                .missing("`(`")
+                .hint("a group is written `group name(x: f32) -> y: f32 {`"));
+        }
+        self.open(Symbol::Open, Symbol::Close)?;
+        while !self.is(Symbol::Close) {
+            self.input(|_| {})?;
+            self.tree.groups[at as usize].inputs.end = self.tree.inputs.len() as u32;
+            if !self.takes(Symbol::Comma)? {
+                break;
+            }
+        }
+        self.close(Symbol::Close)?;
+        if self.takes(Symbol::Arrow)? {
+            self.group_outputs(at as usize)?;
+        }
+        let opened = self.token.start;
+        if !self.is(Symbol::OpenBlock) {
+            let hint =
+                "after its inputs and outputs the nodes of a group stand between `{` and `}`";
+            return Err(self.missing("`->` or `{`").hint(hint));
+        }
+        let (open, close) = (Symbol::OpenBlock.text(), Symbol::CloseBlock.text());
+        self.block = Some(Opened { at: opened, open, close });
+        self.advance()?;
+        self.tree.groups[at as usize].end = self.last_end as u32;
+        self.purpose(at as usize)?;
+        Ok(What::Group(at))
+    }
+
+    fn group_outputs(&mut self, at: usize) -> Result<(), Problem> {
+        if !self.is(Symbol::Open) {
+            self.output(|_| {})?;
+            self.tree.groups[at].outputs.end = self.tree.outputs.len() as u32;
+            return Ok(());
+        }
+        self.open(Symbol::Open, Symbol::Close)?;
+        while !self.is(Symbol::Close) {
+            self.output(|_| {})?;
+            self.tree.groups[at].outputs.end = self.tree.outputs.len() as u32;
+            if !self.takes(Symbol::Comma)? {
+                break;
+            }
+        }
+        self.close(Symbol::Close)
+    }
+
+    /// The purpose of a group, a text on the first line inside it.
+    fn purpose(&mut self, at: usize) -> Result<(), Problem> {
+        let (lexer_at, token) = (self.lexer.at, self.token.clone());
+        let (n_comments, last_end) = (self.lexer.comments.len(), self.last_end);
+        while self.token.kind == Kind::Line {
+            self.advance()?;
+        }
+        if self.token.kind == Kind::Text {
+            self.tree.groups[at].about = Some(self.string("the purpose of the group")?);
+            return Ok(());
+        }
+        // What was passed belongs to the first statement.
+        self.lexer.comments.truncate(n_comments);
+        (self.lexer.at, self.token, self.last_end) = (lexer_at, token, last_end);
+        Ok(())
+    }
+}

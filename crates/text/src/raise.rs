@@ -1,0 +1,300 @@
+//! From a document to a syntax tree, from which `lower` makes the same document.
+//!
+//! A body is read from its end: the node of a statement, then those that its last input needs, and
+//! so on, which is the opposite of the order in which `lower` makes nodes. A node that stands where
+//! `lower` would make it, under the name that `lower` would give it, is written as a nested call.
+
+mod node;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::Span;
+use millstream_document::model::{
+    Document, GroupDef, InputDef, Named, Node, OutputDef, OutputFrom,
+};
+
+use crate::comments::{Comment, Placed, rank_of};
+use crate::lower::FORMAT;
+use crate::lower::formula::Context;
+use crate::names::{Groups, Scope, Sockets, VALUE, Vocabulary};
+use crate::tree::{ExprId, ExprKind, GroupLine, InputLine, Item, OutputLine, Tree, What, Word};
+use node::BodyWriter;
+
+/// Hands the tree of a document to `then`.
+pub(crate) fn raise<T>(
+    document: &Document,
+    vocabulary: &Vocabulary<'_>,
+    then: impl FnOnce(&Tree<'_>) -> T,
+) -> T {
+    let rank = |comment: &Comment| rank_of(document, comment);
+    let placed = Placed::of(&document.view, rank);
+    let value: Arc<str> = Arc::from(VALUE);
+    let mut raiser = Raiser {
+        document,
+        vocabulary,
+        groups: groups(document),
+        placed,
+        tree: Tree::default(),
+        value: &value,
+    };
+    raiser.document();
+    then(&raiser.tree)
+}
+
+struct Raiser<'d, 'v> {
+    document: &'d Document,
+    vocabulary: &'v Vocabulary<'v>,
+    groups: Groups<'d>,
+    placed: Placed,
+    tree: Tree<'d>,
+    value: &'v Arc<str>,
+}
+
+/// The groups of a document that are written, and the names of the documents that it uses.
+fn groups(document: &Document) -> Groups<'_> {
+    let own = own_groups(document).map(|(name, group)| {
+        let inputs = group.inputs.keys().cloned().collect();
+        let outputs = group.outputs.keys().cloned().collect();
+        (&**name, Arc::new(Sockets { inputs, outputs }))
+    });
+    Groups { own: own.collect(), aliases: document.uses.keys().map(|name| &**name).collect() }
+}
+
+fn own_groups(document: &Document) -> impl Iterator<Item = (&Arc<str>, &GroupDef)> {
+    document.groups.iter().filter(|(_, group)| group.file.is_none())
+}
+
+impl<'d> Raiser<'d, '_> {
+    /// Adds a statement with the comments of the part at these keys.
+    fn item(&mut self, what: What<'d>, keys: &[&str], after_blank: bool) {
+        let (before, beside) = match what {
+            What::Close | What::End => (self.placed.take_end(keys), None),
+            _ => self.placed.take(keys),
+        };
+        let first = self.tree.comments.len() as u32;
+        self.tree.comments.extend(before.into_iter().map(Cow::Owned));
+        let before = first..self.tree.comments.len() as u32;
+        let beside = beside.map(Cow::Owned);
+        let span = Span::default();
+        self.tree.items.push(Item { what, span, before, beside, after_blank, is_broken: false });
+    }
+
+    fn document(&mut self) {
+        let document = self.document;
+        self.head();
+        let mut is_first = true;
+        for (name, def) in &document.uses {
+            let path = word(&def.path);
+            self.item(What::Use { name: word(name), path }, &["use", name], is_first);
+            is_first = false;
+        }
+        for (name, lock) in &document.lock {
+            let (format, hash) = (lock.format, word(&lock.hash));
+            self.item(What::Lock { name: word(name), format, hash }, &["lock", name], is_first);
+            is_first = false;
+        }
+        is_first = true;
+        for (name, def) in &document.inputs {
+            let at = self.input(name, def);
+            self.item(What::Input(at), &["inputs", name], is_first);
+            is_first = false;
+        }
+        self.root();
+        for (name, group) in own_groups(document) {
+            self.group(name, group);
+        }
+        let has_comment = self.placed.has(&["view"]);
+        let view = self.placed.rest.take().or_else(|| has_comment.then(|| "{}".to_owned()));
+        if let Some(view) = view {
+            self.item(What::View(Cow::Owned(view)), &["view"], true);
+        }
+        if self.tree.items.is_empty() {
+            // So that it is told from JSON.
+            self.item(What::Format(document.format), &["millstream"], false);
+        }
+        self.item(What::End, &[], true);
+    }
+
+    fn head(&mut self) {
+        let document = self.document;
+        let comments = |raiser: &Self, key: &str| raiser.placed.has(&[key]);
+        if let Some(schema) = &document.schema {
+            self.item(What::Schema(word(schema)), &["$schema"], false);
+        }
+        if document.format != FORMAT || comments(self, "millstream") {
+            self.item(What::Format(document.format), &["millstream"], false);
+        }
+        if !document.name.is_empty() || comments(self, "name") {
+            self.item(What::Title(word(&document.name)), &["name"], false);
+        }
+        if document.fps != Document::DEFAULT_FPS || comments(self, "fps") {
+            self.item(What::Fps(document.fps), &["fps"], false);
+        }
+        if document.start_frame != 0 || comments(self, "start_frame") {
+            self.item(What::StartFrame(document.start_frame), &["start_frame"], false);
+        }
+    }
+
+    /// The nodes and outputs of the document. The last node of an output that is called as it stands
+    /// with the output.
+    fn root(&mut self) {
+        let document = self.document;
+        let scope = self.scope(&document.inputs, &document.nodes);
+        let lines = self.body(&scope, &document.nodes, &document.outputs, "");
+        let mut outputs = document.outputs.iter().peekable();
+        let mut is_first = true;
+        for (name, value) in lines {
+            let output = outputs.peek().filter(|(output, def)| {
+                let is_own = matches!(&def.from, OutputFrom::Link(link)
+                    if link.node == *name && *link.output == *VALUE);
+                is_own && *output == name && self.placed_nowhere(name)
+            });
+            let is_value = matches!(
+                self.tree.kind(value),
+                ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
+            );
+            if output.is_some()
+                && is_value
+                && !is_bound(&self.tree, value)
+                && let Some((output, def)) = outputs.next()
+            {
+                let at = self.output(output, def, Some(value));
+                self.item(What::Output(at), &["outputs", output], is_first);
+            } else {
+                self.item(What::Node { name: word(name), value }, &["nodes", name], is_first);
+            }
+            is_first = false;
+        }
+        is_first = true;
+        let left: Vec<_> = outputs.collect();
+        for (name, def) in left {
+            let value = self.output_value(name, def, &scope);
+            let at = self.output(name, def, value);
+            self.item(What::Output(at), &["outputs", name], is_first);
+            is_first = false;
+        }
+    }
+
+    fn placed_nowhere(&self, name: &str) -> bool {
+        !self.placed.has(&["nodes", name])
+    }
+
+    fn group(&mut self, name: &'d Arc<str>, group: &'d GroupDef) {
+        let scope = self.scope(&group.inputs, &group.nodes);
+        let first = self.tree.inputs.len() as u32;
+        for (name, def) in &group.inputs {
+            self.input(name, def);
+        }
+        let inputs = first..self.tree.inputs.len() as u32;
+        let first = self.tree.outputs.len() as u32;
+        for (name, def) in &group.outputs {
+            let value = self.output_value(name, def, &scope);
+            self.output(name, def, value);
+        }
+        let outputs = first..self.tree.outputs.len() as u32;
+        let about = group.about.as_deref().map(Cow::Borrowed);
+        self.tree.groups.push(GroupLine { name: word(name), inputs, outputs, about, end: 0 });
+        let at = self.tree.groups.len() as u32 - 1;
+        self.item(What::Group(at), &["groups", name], true);
+        for (node, value) in self.body(&scope, &group.nodes, &group.outputs, name) {
+            let what = What::Node { name: word(node), value };
+            self.item(what, &["groups", name, "nodes", node], false);
+        }
+        self.item(What::Close, &["groups", name], false);
+    }
+
+    /// The statements of a body: names and expressions of those nodes that are not nested.
+    fn body(
+        &mut self,
+        scope: &Scope<'d>,
+        nodes: &'d Named<Node>,
+        outputs: &'d Named<OutputDef>,
+        group: &str,
+    ) -> Vec<(&'d Arc<str>, ExprId)> {
+        let keys = |node: &str| match group {
+            "" => self.placed.has(&["nodes", node]),
+            group => self.placed.has(&["groups", group, "nodes", node]),
+        };
+        let has_comment = nodes.keys().map(|name| keys(name)).collect();
+        let mut writer = BodyWriter::new(
+            &mut self.tree,
+            Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value },
+            (nodes, outputs),
+            has_comment,
+        );
+        writer.statements()
+    }
+
+    fn scope(&self, inputs: &'d Named<InputDef>, nodes: &'d Named<Node>) -> Scope<'d> {
+        let mut scope = Scope {
+            inputs: inputs.keys().map(|name| (&**name, Arc::clone(name))).collect(),
+            nodes: HashMap::with_capacity(nodes.len()),
+            shared: Vec::with_capacity(nodes.len()),
+        };
+        for (name, node) in nodes {
+            let face = node::face(node, &self.groups);
+            scope.add_node(name, Arc::clone(name), face);
+        }
+        scope
+    }
+
+    fn input(&mut self, name: &'d Arc<str>, def: &'d InputDef) -> u32 {
+        self.tree.inputs.push(InputLine {
+            name: word(name),
+            ty: word(&def.ty),
+            default: def.default.as_ref().map(|json| Cow::Owned(json.to_string())),
+            min: def.min,
+            max: def.max,
+            step: def.step,
+            about: def.about.as_deref().map(Cow::Borrowed),
+            unit: def.unit.as_deref().map(Cow::Borrowed),
+            span: Span::default(),
+        });
+        self.tree.inputs.len() as u32 - 1
+    }
+
+    fn output(&mut self, name: &'d Arc<str>, def: &'d OutputDef, value: Option<ExprId>) -> u32 {
+        self.tree.outputs.push(OutputLine {
+            name: word(name),
+            ty: word(&def.ty),
+            value,
+            about: def.about.as_deref().map(Cow::Borrowed),
+            unit: def.unit.as_deref().map(Cow::Borrowed),
+            span: Span::default(),
+        });
+        self.tree.outputs.len() as u32 - 1
+    }
+
+    /// The source of an output; `None` if it is the node of the same name.
+    fn output_value(
+        &mut self,
+        name: &str,
+        def: &'d OutputDef,
+        scope: &Scope<'d>,
+    ) -> Option<ExprId> {
+        if let OutputFrom::Link(link) = &def.from
+            && *link.node == *name
+            && *link.output == *VALUE
+        {
+            return None;
+        }
+        let cx =
+            Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value };
+        let kind = match &def.from {
+            OutputFrom::Link(link) => node::link(cx, &mut self.tree, link),
+            OutputFrom::Input(input) => node::input(cx, input),
+        };
+        Some(self.tree.add(kind, Span::default()))
+    }
+}
+
+/// Whether letters of a formula stand after `where`, where outputs have their notes.
+fn is_bound(tree: &Tree<'_>, expr: ExprId) -> bool {
+    matches!(tree.kind(expr), ExprKind::Formula { bound, .. } if !bound.is_empty())
+}
+
+fn word(text: &str) -> Word<'_> {
+    Cow::Borrowed(text)
+}

@@ -1,0 +1,441 @@
+//! The expressions of nodes: calls, with other calls inside them, and formulas.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use millstream_base::Span;
+use millstream_document::model::{
+    Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom,
+};
+use serde_json::Value as Json;
+
+use crate::error::{Problem, TextError};
+use crate::lower::body::made_name;
+use crate::lower::formula::{self, Context, Letter};
+use crate::names::{Callee, EXPRESSION, Face, Groups, MemberOf, Sockets, Target, TypeName, VALUE};
+use crate::parse::parse_formula;
+use crate::print::is_special;
+use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
+
+/// Inputs are searched one by one up to this number.
+const MAX_WALKED: usize = 16;
+
+/// Calls are nested at most so deeply.
+const MAX_NESTED: usize = 40;
+
+/// What is known of the outputs of a node.
+pub(super) fn face<'d>(node: &'d Node, groups: &Groups<'d>) -> Face<'d> {
+    match &node.kind {
+        NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
+        NodeKind::Type(name) => Face::Type(name),
+        NodeKind::Group(name) if is_type(name) => Face::Type(name),
+        NodeKind::Group(name) | NodeKind::Repeat(name) => match groups.own.get(&**name) {
+            Some(sockets) => Face::Outputs(Arc::clone(sockets)),
+            None => Face::Unknown,
+        },
+    }
+}
+
+/// Whether the group stands for nodes of a type.
+fn is_type(group: &str) -> bool {
+    group.contains('.') && !group.contains('/')
+}
+
+fn reference(name: &str, is_quoted: bool) -> ExprKind<'_> {
+    ExprKind::Ref { name: Cow::Borrowed(name), is_quoted }
+}
+
+/// The shortest reference to an input.
+pub(super) fn input<'d>(cx: Context<'_>, name: &'d str) -> ExprKind<'d> {
+    let is_quoted = is_special(name);
+    match cx.scope.resolve(name, is_quoted, cx.value, cx.vocabulary) {
+        Target::Input(_) => reference(name, is_quoted),
+        _ => ExprKind::Input(Cow::Borrowed(name)),
+    }
+}
+
+/// The shortest reference to an output of a node.
+pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> ExprKind<'d> {
+    let (node, output) = (&*link.node, &*link.output);
+    let is_meant = |target: &Target| matches!(target, Target::Link(to, from) if **to == *node && **from == *output);
+    for is_quoted in [is_special(node), true] {
+        let target = cx.scope.resolve(node, is_quoted, cx.value, cx.vocabulary);
+        if output == VALUE && is_meant(&target) {
+            return reference(node, is_quoted);
+        }
+        let known = (cx.groups, &*tree, cx.vocabulary);
+        let member = cx.scope.resolve_member((node, is_quoted), output, cx.value, known);
+        if matches!(member, MemberOf::Link(target) if is_meant(&target)) {
+            let of = tree.add(reference(node, is_quoted), Span::default());
+            return ExprKind::Member(of, Cow::Borrowed(output));
+        }
+    }
+    ExprKind::Link(Box::new((Cow::Borrowed(node), Cow::Borrowed(output))))
+}
+
+/// Writes the nodes of a body.
+pub(super) struct BodyWriter<'x, 'd> {
+    tree: &'x mut Tree<'d>,
+    cx: Context<'x>,
+    nodes: Vec<(&'d Arc<str>, &'d Node)>,
+    /// How often each node is read.
+    n_uses: Vec<u32>,
+    has_comment: Vec<bool>,
+    /// The number of nodes that are not written yet.
+    n_left: usize,
+    depth: usize,
+}
+
+impl<'x, 'd> BodyWriter<'x, 'd> {
+    pub(super) fn new(
+        tree: &'x mut Tree<'d>,
+        cx: Context<'x>,
+        (nodes, outputs): (&'d Named<Node>, &'d Named<OutputDef>),
+        has_comment: Vec<bool>,
+    ) -> Self {
+        let mut n_uses = vec![0; nodes.len()];
+        let mut count = |link: &Link| {
+            if let Some(node) = cx.scope.nodes.get(&*link.node) {
+                n_uses[*node as usize] += 1;
+            }
+        };
+        for input in nodes.values().flat_map(|node| node.inputs.iter()) {
+            for source in input.1.sources() {
+                if let InputValue::Link(link) = &source.value {
+                    count(link);
+                }
+            }
+        }
+        for output in outputs.values() {
+            if let OutputFrom::Link(link) = &output.from {
+                count(link);
+            }
+        }
+        let nodes: Vec<_> = nodes.iter().collect();
+        let n_left = nodes.len();
+        Self { tree, cx, nodes, n_uses, has_comment, n_left, depth: 0 }
+    }
+
+    /// The names and expressions of statements, in order.
+    pub(super) fn statements(&mut self) -> Vec<(&'d Arc<str>, ExprId)> {
+        let mut lines = Vec::with_capacity(self.n_left);
+        while self.n_left > 0 {
+            self.n_left -= 1;
+            let (name, node) = self.nodes[self.n_left];
+            let expr = self.node(name, node, false).expect("a statement can be any node");
+            lines.push((name, expr));
+        }
+        lines.reverse();
+        lines
+    }
+
+    fn add(&mut self, kind: ExprKind<'d>) -> ExprId {
+        self.tree.add(kind, Span::default())
+    }
+
+    /// The expression of a node; `None` if it cannot be nested.
+    fn node(&mut self, name: &'d str, node: &'d Node, is_nested: bool) -> Option<ExprId> {
+        if let NodeKind::Type(ty) = &node.kind
+            && **ty == *EXPRESSION
+            && let Some(text) = formula_text(node)
+        {
+            for binds_all in [false, true] {
+                let Some(expr) = self.formula(name, node, text, binds_all) else { continue };
+                if super::is_bound(self.tree, expr) {
+                    return (!is_nested).then_some(expr);
+                }
+                return Some(self.marked(expr, is_nested));
+            }
+        }
+        Some(self.call(name, node))
+    }
+
+    /// A formula, in parentheses where it would be something else.
+    fn marked(&mut self, expr: ExprId, is_nested: bool) -> ExprId {
+        let is_formula = match self.tree.kind(expr) {
+            ExprKind::Formula { .. } => true,
+            ExprKind::Call(call) => {
+                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) == Callee::Function
+            }
+            ExprKind::Paren(_) => false,
+            _ => !is_nested,
+        };
+        if is_formula { expr } else { self.add(ExprKind::Paren(expr)) }
+    }
+
+    /// The formula with names in the place of its letters; those that are not called after their
+    /// sources stand after `where`, or all do.
+    fn formula(
+        &mut self,
+        name: &'d str,
+        node: &'d Node,
+        text: &'d str,
+        binds_all: bool,
+    ) -> Option<ExprId> {
+        let (first, n_pieces) = (self.tree.exprs.len(), self.tree.pieces.len());
+        let mut expr = parse_formula(text, self.tree)?;
+        let last = self.tree.exprs.len();
+        let is_free = |letter: &str, input: &Input| {
+            let target = match &input.value {
+                InputValue::Input(name) => Target::Input(Arc::clone(name)),
+                InputValue::Link(link) => {
+                    Target::Link(Arc::clone(&link.node), Arc::clone(&link.output))
+                }
+                InputValue::Literal(_) | InputValue::Several(_) => return false,
+            };
+            !binds_all && formula::letter(&target).is_some_and(|free| *free == *letter)
+        };
+        // Of many letters each is found at once.
+        let many: HashMap<&str, (&'d Arc<str>, &'d Input)> = match node.inputs.len() {
+            0..=MAX_WALKED => HashMap::new(),
+            _ => node.inputs.iter().map(|(name, input)| (&**name, (name, input))).collect(),
+        };
+        let input_of = |name: &str| {
+            if many.is_empty() { node.inputs.get_key_value(name) } else { many.get(name).copied() }
+        };
+        let mut seen = HashSet::new();
+        for i in first..last {
+            let ExprKind::Ref { name, is_quoted } = &self.tree.exprs[i].kind else { continue };
+            if *is_quoted {
+                return None;
+            }
+            let Some((letter, input)) = input_of(name) else { continue };
+            seen.insert(&**letter);
+            if !is_free(letter, input) {
+                continue;
+            }
+            self.tree.exprs[i].kind = match &input.value {
+                InputValue::Input(name) => self::input(self.cx, name),
+                InputValue::Link(source) => link(self.cx, self.tree, source),
+                InputValue::Literal(_) | InputValue::Several(_) => continue,
+            };
+        }
+        let bound: Vec<_> = node
+            .inputs
+            .iter()
+            .filter(|(letter, input)| !seen.contains(&***letter) || !is_free(letter, input))
+            .collect();
+        if !bound.is_empty() {
+            expr = self.with_bound(name, expr, &bound);
+        }
+        let letters = self.written(expr, text, n_pieces)?;
+        let mut bound = bound.into_iter().map(|(letter, _)| letter);
+        let is_same = letters.len() == node.inputs.len()
+            && letters.iter().zip(node.inputs.iter()).all(|((letter, source), (name, input))| {
+                letter == name
+                    && match source {
+                        Letter::Target(target, _) => is_target(target, &input.value),
+                        Letter::Bound(..) => bound.any(|bound| bound == name),
+                    }
+            });
+        is_same.then_some(expr)
+    }
+
+    /// The formula with these letters after `where`.
+    fn with_bound(
+        &mut self,
+        name: &'d str,
+        expr: ExprId,
+        bound: &[(&'d Arc<str>, &'d Input)],
+    ) -> ExprId {
+        let pieces = match self.tree.kind(expr) {
+            ExprKind::Formula { pieces, .. } => pieces.clone(),
+            _ => {
+                self.tree.pieces.push(Piece::Operand(expr));
+                let end = self.tree.pieces.len() as u32;
+                end - 1..end
+            }
+        };
+        // No node is left meanwhile, so none is nested.
+        let n_left = std::mem::take(&mut self.n_left);
+        let mut args = Vec::with_capacity(bound.len());
+        for (letter, input) in bound {
+            let value = self.source(name, letter, input);
+            args.push(Arg { to: ArgTo::Input(Cow::Borrowed(letter)), value, start: 0 });
+        }
+        self.n_left = n_left;
+        let first = self.tree.args.len() as u32;
+        self.tree.args.extend(args);
+        let bound = first..self.tree.args.len() as u32;
+        self.add(ExprKind::Formula { pieces, bound })
+    }
+
+    /// The letters of a formula that reads back as this text; its pieces are the last ones.
+    fn written(
+        &self,
+        expr: ExprId,
+        text: &str,
+        n_pieces: usize,
+    ) -> Option<Vec<(Arc<str>, Letter)>> {
+        if self.looks_like_path(n_pieces) {
+            return None;
+        }
+        let refused = |_| {
+            let error = TextError::NotInFormula { what: "a nested node", hint: "" };
+            Err(Problem::new(0, 0, error))
+        };
+        let mut refused = refused;
+        let written = formula::write(self.cx, self.tree, expr, &mut refused).ok()?;
+        (written.text == text).then_some(written.letters)
+    }
+
+    /// Whether a division reads as the path of a group.
+    fn looks_like_path(&self, n_pieces: usize) -> bool {
+        let aliases = &self.cx.groups.aliases;
+        if aliases.is_empty() {
+            return false;
+        }
+        let is_alias = |operand: &ExprId| {
+            matches!(self.tree.kind(*operand),
+                ExprKind::Ref { name, .. } if aliases.contains(&**name))
+        };
+        self.tree.pieces[n_pieces..].windows(2).any(
+            |two| matches!(two, [Piece::Operand(operand), Piece::Infix("/")] if is_alias(operand)),
+        )
+    }
+
+    /// The source of an input, as an expression.
+    fn source(&mut self, node: &str, socket: &str, input: &'d Input) -> ExprId {
+        let kind = match &input.value {
+            InputValue::Literal(json) => ExprKind::Literal(Cow::Owned(json.to_string())),
+            InputValue::Input(name) => self::input(self.cx, name),
+            InputValue::Link(source) => match self.nested(node, socket, source) {
+                Some(expr) => return expr,
+                None => link(self.cx, self.tree, source),
+            },
+            InputValue::Several(sources) => {
+                let mut items: Vec<ExprId> = sources
+                    .iter()
+                    .enumerate()
+                    .rev()
+                    .map(|(i, source)| self.source(node, &format!("{socket}_{}", i + 1), source))
+                    .collect();
+                items.reverse();
+                let first = self.tree.sources.len() as u32;
+                self.tree.sources.extend(items);
+                ExprKind::Several(first..self.tree.sources.len() as u32)
+            }
+        };
+        self.add(kind)
+    }
+
+    /// The node that an input links, as a nested call, if it reads back as it is.
+    fn nested(&mut self, node: &str, socket: &str, link: &'d Link) -> Option<ExprId> {
+        let at = self.n_left.checked_sub(1)?;
+        let (name, source) = self.nodes[at];
+        let fits = link.node == *name
+            && self.n_uses[at] == 1
+            && !self.has_comment[at]
+            && self.depth < MAX_NESTED
+            && **name == *made_name(node, socket);
+        if !fits {
+            return None;
+        }
+        let is_value = *link.output == *VALUE;
+        (self.n_left, self.depth) = (at, self.depth + 1);
+        let expr = self.node(name, source, true);
+        self.depth -= 1;
+        let called = expr.is_some_and(|expr| match self.tree.kind(expr) {
+            ExprKind::Call(call) => {
+                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) != Callee::Function
+            }
+            _ => false,
+        });
+        match expr {
+            Some(expr) if is_value => Some(expr),
+            Some(expr) if called => {
+                Some(self.add(ExprKind::Member(expr, Cow::Borrowed(&link.output))))
+            }
+            Some(_) | None => {
+                self.n_left = at + 1;
+                None
+            }
+        }
+    }
+
+    fn call(&mut self, name: &'d str, node: &'d Node) -> ExprId {
+        let (word, callee, sockets) = self.callee(node);
+        let is_own_group = !matches!(node.kind, NodeKind::Type(_));
+        let is_in_order = |i: usize, socket: &str| {
+            sockets.as_ref().is_some_and(|it| it.inputs.get(i).is_some_and(|it| **it == *socket))
+        };
+        // The first input, and those with one letter, go by their position.
+        let mut n_positions = 0;
+        for (i, (socket, _)) in node.inputs.iter().enumerate() {
+            let is_short = i == 0 || (!is_own_group && socket.len() == 1);
+            if !is_in_order(i, socket) || !is_short {
+                break;
+            }
+            n_positions += 1;
+        }
+        let mut args = Vec::with_capacity(node.inputs.len() + node.set.len());
+        for (setting, value) in node.set.iter().rev() {
+            let value = self.add(ExprKind::Literal(Cow::Owned(value.json.to_string())));
+            args.push(Arg { to: ArgTo::Setting(Cow::Borrowed(setting)), value, start: 0 });
+        }
+        for (i, (socket, input)) in node.inputs.iter().enumerate().rev() {
+            let value = self.source(name, socket, input);
+            let to = if i < n_positions {
+                ArgTo::Position
+            } else {
+                ArgTo::Input(Cow::Borrowed(&**socket))
+            };
+            args.push(Arg { to, value, start: 0 });
+        }
+        let first = self.tree.args.len() as u32;
+        self.tree.args.extend(args.into_iter().rev());
+        let args = first..self.tree.args.len() as u32;
+        let (is_muted, version) = (node.muted, node.version);
+        self.add(ExprKind::Call(Call { word, is_muted, name: callee, version, args }))
+    }
+
+    /// How the call of a node names its type or group, and the sockets by position.
+    fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>, Option<Arc<Sockets>>) {
+        let vocabulary = self.cx.vocabulary;
+        let means = |name: &str, wanted: &Callee<'_>| {
+            let (word, version) = (CallWord::None, 1);
+            let name = Cow::Owned(name.to_owned());
+            let call = Call { word, is_muted: false, name, version, args: 0..0 };
+            self.cx.groups.callee(&call, self.tree, vocabulary) == *wanted
+        };
+        let own = |name: &str| self.cx.groups.own.get(name).map(Arc::clone);
+        match &node.kind {
+            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group), own(group)),
+            NodeKind::Group(group) if !is_type(group) => {
+                let is_meant = means(group, &Callee::Group(group));
+                let word = if is_meant { CallWord::None } else { CallWord::Group };
+                (word, Cow::Borrowed(&**group), own(group))
+            }
+            NodeKind::Type(ty) | NodeKind::Group(ty) => {
+                let sockets = vocabulary.known_with(ty, &node.set).sockets;
+                let wanted = Callee::Type(TypeName::Written(ty));
+                let short = vocabulary.shortened(ty).filter(|_| **ty != *EXPRESSION);
+                if let Some(short) = short.filter(|short| means(short, &wanted)) {
+                    return (CallWord::None, Cow::Borrowed(short), sockets);
+                }
+                let word = if means(ty, &wanted) { CallWord::None } else { CallWord::Node };
+                (word, Cow::Borrowed(&**ty), sockets)
+            }
+        }
+    }
+}
+
+/// The text of a node that may be written as a formula.
+fn formula_text(node: &Node) -> Option<&str> {
+    let text = node.set.get("text").filter(|_| node.set.len() == 1 && !node.muted)?;
+    match &text.json {
+        Json::String(text) if node.version == 1 => Some(text),
+        _ => None,
+    }
+}
+
+fn is_target(target: &Target, value: &InputValue) -> bool {
+    match (target, value) {
+        (Target::Input(a), InputValue::Input(b)) => a == b,
+        (Target::Link(node, output), InputValue::Link(link)) => {
+            *node == link.node && *output == link.output
+        }
+        _ => false,
+    }
+}

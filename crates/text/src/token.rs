@@ -1,0 +1,221 @@
+//! The lexer: splits a text into names, numbers, texts and symbols.
+
+use std::borrow::Cow;
+
+use crate::error::Problem;
+use crate::json::{next_char, shown, string_end};
+use crate::name;
+
+/// The kind of a token.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind<'t> {
+    Name(&'t str),
+    /// A name in back quotes.
+    Quoted(Cow<'t, str>),
+    /// A number, which need not be one of JSON.
+    Number,
+    /// A text in double quotes.
+    Text,
+    Symbol(Symbol),
+    /// The end of a line.
+    Line,
+    /// The end of the text.
+    End,
+}
+
+macro_rules! symbols {
+    ($($variant:ident $text:literal),* $(,)?) => {
+        /// Operators and punctuation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Symbol {
+            $($variant,)*
+        }
+
+        impl Symbol {
+            /// As it is written.
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+symbols! {
+    Arrow "->", Equal "==", NotEqual "!=", LessEqual "<=", GreaterEqual ">=", And "&&", Or "||",
+    Power "**", Less "<", Greater ">", Add "+", Subtract "-", Multiply "*", Divide "/", Modulo "%",
+    Caret "^", Not "!", Question "?", Colon ":", Open "(", Close ")", OpenList "[", CloseList "]",
+    OpenBlock "{", CloseBlock "}", Comma ",", Point ".", Assign "=", At "@",
+}
+
+/// A token with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Token<'t> {
+    pub(crate) kind: Kind<'t>,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Reads one token after another.
+pub(crate) struct Lexer<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) at: usize,
+    /// The comments that were passed since these were last taken, without `#` and the space after
+    /// it.
+    pub(crate) comments: Vec<&'t str>,
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(text: &'t str, at: usize) -> Self {
+        Self { text, at, comments: Vec::new() }
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    /// The next token; line ends are skipped if they do not matter.
+    pub(crate) fn next(&mut self, skips_lines: bool) -> Result<Token<'t>, Problem> {
+        loop {
+            match self.byte(self.at) {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\n' if skips_lines => self.at += 1,
+                b'#' => {
+                    let rest = &self.text[self.at + 1..];
+                    let n = rest.find('\n').unwrap_or(rest.len());
+                    let comment = rest[..n].trim_end();
+                    self.comments.push(comment.strip_prefix(' ').unwrap_or(comment));
+                    self.at += 1 + n;
+                }
+                _ => break,
+            }
+        }
+        let start = self.at;
+        let kind = self.kind()?;
+        Ok(Token { kind, start, end: self.at })
+    }
+
+    fn kind(&mut self) -> Result<Kind<'t>, Problem> {
+        let start = self.at;
+        let byte = self.byte(start);
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => return Ok(self.name()),
+            b'0'..=b'9' => return Ok(self.number()),
+            b'.' if self.byte(start + 1).is_ascii_digit() => return Ok(self.number()),
+            b'"' => {
+                self.at = string_end(self.text, start)?;
+                return Ok(Kind::Text);
+            }
+            b'`' => {
+                let (name, end) = name::read_quoted(self.text, start)?;
+                self.at = end;
+                return Ok(Kind::Quoted(name));
+            }
+            b'\n' => {
+                self.at += 1;
+                return Ok(Kind::Line);
+            }
+            0 if start >= self.text.len() => return Ok(Kind::End),
+            _ => {}
+        }
+        if let Some((symbol, n)) = symbol(byte, self.byte(start + 1)) {
+            self.at += n;
+            return Ok(Kind::Symbol(symbol));
+        }
+        match self.text[start..].chars().next() {
+            Some(c) if name::starts(c) => Ok(self.name()),
+            Some(c) => Err(self.stray(c)),
+            None => Ok(Kind::End),
+        }
+    }
+
+    fn name(&mut self) -> Kind<'t> {
+        let rest = &self.text[self.at..];
+        let n = name::plain_end(rest);
+        self.at += n;
+        Kind::Name(&rest[..n])
+    }
+
+    /// A number as formulas write it.
+    fn number(&mut self) -> Kind<'t> {
+        let digits = |from: usize| {
+            let rest = &self.text.as_bytes()[from..];
+            from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let mut end = digits(self.at);
+        if self.byte(end) == b'.' {
+            end = digits(end + 1);
+        }
+        if matches!(self.byte(end), b'e' | b'E') {
+            let sign = usize::from(matches!(self.byte(end + 1), b'+' | b'-'));
+            let exponent = digits(end + 1 + sign);
+            if exponent > end + 1 + sign {
+                end = exponent;
+            }
+        }
+        self.at = end;
+        Kind::Number
+    }
+
+    fn stray(&self, c: char) -> Problem {
+        let message = format!("{} has no meaning here", shown(self.text, self.at));
+        let problem = Problem::syntax(self.at, next_char(self.text, self.at), message);
+        match c {
+            '&' => problem.hint("`&&` is true if both sides are"),
+            '|' => problem.hint("`||` is true if one of its sides is"),
+            '\'' | '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => {
+                problem.hint("texts are written in double quotes, \"...\"")
+            }
+            ';' => problem.hint("a statement ends with its line"),
+            '$' | '~' => problem.hint("a name with such a character is written in back quotes"),
+            '\u{feff}' => problem.hint("remove the byte order mark"),
+            '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{3000}' => problem.hint("write a plain space"),
+            '\u{2212}' | '\u{2013}' => problem.hint("write `-`"),
+            '\u{d7}' | '\u{b7}' => problem.hint("write `*`"),
+            _ => problem,
+        }
+    }
+}
+
+/// The symbol that starts with these two bytes, and its length.
+fn symbol(first: u8, second: u8) -> Option<(Symbol, usize)> {
+    let two = match (first, second) {
+        (b'-', b'>') => Symbol::Arrow,
+        (b'=', b'=') => Symbol::Equal,
+        (b'!', b'=') => Symbol::NotEqual,
+        (b'<', b'=') => Symbol::LessEqual,
+        (b'>', b'=') => Symbol::GreaterEqual,
+        (b'&', b'&') => Symbol::And,
+        (b'|', b'|') => Symbol::Or,
+        (b'*', b'*') => Symbol::Power,
+        _ => {
+            let one = match first {
+                b'<' => Symbol::Less,
+                b'>' => Symbol::Greater,
+                b'+' => Symbol::Add,
+                b'-' => Symbol::Subtract,
+                b'*' => Symbol::Multiply,
+                b'/' => Symbol::Divide,
+                b'%' => Symbol::Modulo,
+                b'^' => Symbol::Caret,
+                b'!' => Symbol::Not,
+                b'?' => Symbol::Question,
+                b':' => Symbol::Colon,
+                b'(' => Symbol::Open,
+                b')' => Symbol::Close,
+                b'[' => Symbol::OpenList,
+                b']' => Symbol::CloseList,
+                b'{' => Symbol::OpenBlock,
+                b'}' => Symbol::CloseBlock,
+                b',' => Symbol::Comma,
+                b'.' => Symbol::Point,
+                b'=' => Symbol::Assign,
+                b'@' => Symbol::At,
+                _ => return None,
+            };
+            return Some((one, 1));
+        }
+    };
+    Some((two, 2))
+}

@@ -1,0 +1,222 @@
+//! The syntax tree: what the text says, without knowledge of names and node types.
+//!
+//! The formatter prints it, and documents are made from it and turned into it. Its parts lie in
+//! flat lists, in which parts refer to each other by position.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use millstream_base::Span;
+
+/// A name or text, which mostly is part of the text.
+pub(crate) type Word<'t> = Cow<'t, str>;
+
+/// The position of an expression.
+pub(crate) type ExprId = u32;
+
+/// A text as statements.
+#[derive(Default)]
+pub(crate) struct Tree<'t> {
+    pub(crate) items: Vec<Item<'t>>,
+    pub(crate) exprs: Vec<Expr<'t>>,
+    pub(crate) args: Vec<Arg<'t>>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) sources: Vec<ExprId>,
+    pub(crate) inputs: Vec<InputLine<'t>>,
+    pub(crate) outputs: Vec<OutputLine<'t>>,
+    pub(crate) groups: Vec<GroupLine<'t>>,
+    pub(crate) comments: Vec<Word<'t>>,
+    /// The number of statements that could not be read, so that names are missing.
+    pub(crate) n_lost: usize,
+}
+
+/// A statement, or the end of a block, with the comments around it.
+pub(crate) struct Item<'t> {
+    pub(crate) what: What<'t>,
+    pub(crate) span: Span,
+    /// The comments on lines of their own before it.
+    pub(crate) before: Range<u32>,
+    /// The comment at the end of its line.
+    pub(crate) beside: Option<Word<'t>>,
+    pub(crate) after_blank: bool,
+    /// Whether a part of it could not be read.
+    pub(crate) is_broken: bool,
+}
+
+/// A statement.
+#[derive(Clone)]
+pub(crate) enum What<'t> {
+    Format(u32),
+    Schema(Word<'t>),
+    Title(Word<'t>),
+    Fps(f64),
+    StartFrame(i64),
+    Use {
+        name: Word<'t>,
+        path: Word<'t>,
+    },
+    Lock {
+        name: Word<'t>,
+        format: u32,
+        hash: Word<'t>,
+    },
+    /// The input at this position.
+    Input(u32),
+    /// The output at this position.
+    Output(u32),
+    Node {
+        name: Word<'t>,
+        value: ExprId,
+    },
+    /// The start of the group at this position.
+    Group(u32),
+    /// The end of the last group.
+    Close,
+    View(Word<'t>),
+    /// The end of the text.
+    End,
+}
+
+/// An input of the document or of a group.
+pub(crate) struct InputLine<'t> {
+    pub(crate) name: Word<'t>,
+    pub(crate) ty: Word<'t>,
+    /// JSON.
+    pub(crate) default: Option<Word<'t>>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    pub(crate) step: Option<f64>,
+    pub(crate) about: Option<Word<'t>>,
+    pub(crate) unit: Option<Word<'t>>,
+    pub(crate) span: Span,
+}
+
+/// An output of the document or of a group.
+pub(crate) struct OutputLine<'t> {
+    pub(crate) name: Word<'t>,
+    pub(crate) ty: Word<'t>,
+    /// The source, if it is not the node of the same name.
+    pub(crate) value: Option<ExprId>,
+    pub(crate) about: Option<Word<'t>>,
+    pub(crate) unit: Option<Word<'t>>,
+    pub(crate) span: Span,
+}
+
+/// The first line of a group.
+pub(crate) struct GroupLine<'t> {
+    pub(crate) name: Word<'t>,
+    /// Positions of inputs.
+    pub(crate) inputs: Range<u32>,
+    /// Positions of outputs.
+    pub(crate) outputs: Range<u32>,
+    pub(crate) about: Option<Word<'t>>,
+    /// The end of its last line.
+    pub(crate) end: u32,
+}
+
+/// An expression with its place.
+pub(crate) struct Expr<'t> {
+    pub(crate) kind: ExprKind<'t>,
+    pub(crate) span: Span,
+}
+
+/// The kinds of expressions.
+pub(crate) enum ExprKind<'t> {
+    /// A JSON value, or a number of a formula.
+    Literal(Word<'t>),
+    /// A name; those in back quotes are never constants.
+    Ref {
+        name: Word<'t>,
+        is_quoted: bool,
+    },
+    /// `input name`.
+    Input(Word<'t>),
+    /// `node name.output`.
+    Link(Box<(Word<'t>, Word<'t>)>),
+    /// `expression.name`.
+    Member(ExprId, Word<'t>),
+    Call(Call<'t>),
+    /// A list of sources.
+    Several(Range<u32>),
+    /// Operands and operators in order, and the letters that are bound after `where`.
+    Formula {
+        pieces: Range<u32>,
+        bound: Range<u32>,
+    },
+    Paren(ExprId),
+}
+
+/// A call of a node type, a group or a function.
+#[derive(Clone)]
+pub(crate) struct Call<'t> {
+    pub(crate) word: CallWord,
+    pub(crate) is_muted: bool,
+    pub(crate) name: Word<'t>,
+    /// 1 unless stated.
+    pub(crate) version: u32,
+    pub(crate) args: Range<u32>,
+}
+
+/// What a call says about its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallWord {
+    /// Nothing: the name is looked up.
+    None,
+    /// `repeat name(...)`.
+    Repeat,
+    /// `group name(...)`.
+    Group,
+    /// `node name(...)`.
+    Node,
+}
+
+/// An argument of a call.
+pub(crate) struct Arg<'t> {
+    pub(crate) to: ArgTo<'t>,
+    pub(crate) value: ExprId,
+    pub(crate) start: u32,
+}
+
+/// The meaning of an argument.
+pub(crate) enum ArgTo<'t> {
+    /// The input at its position.
+    Position,
+    /// An input by name.
+    Input(Word<'t>),
+    /// A setting.
+    Setting(Word<'t>),
+}
+
+/// A part of a formula.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece {
+    Operand(ExprId),
+    /// An operator before its operand.
+    Prefix(&'static str),
+    /// An operator between two operands.
+    Infix(&'static str),
+}
+
+/// The positions of a range.
+pub(crate) fn at(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+impl<'t> Tree<'t> {
+    pub(crate) fn kind(&self, expr: ExprId) -> &ExprKind<'t> {
+        &self.exprs[expr as usize].kind
+    }
+
+    pub(crate) fn span(&self, expr: ExprId) -> Span {
+        self.exprs[expr as usize].span
+    }
+
+    pub(crate) fn args_of(&self, range: &Range<u32>) -> &[Arg<'t>] {
+        &self.args[at(range)]
+    }
+
+    pub(crate) fn add(&mut self, kind: ExprKind<'t>, span: Span) -> ExprId {
+        self.exprs.push(Expr { kind, span });
+        self.exprs.len() as ExprId - 1
+    }
+}

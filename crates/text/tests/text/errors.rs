@@ -1,0 +1,272 @@
+//! What is reported, and where.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use expect_test::{Expect, expect};
+use millstream_base::Limits;
+use millstream_document::open_loaded;
+use millstream_text::{load_text, with_lock};
+
+use crate::{REGISTRY, document, formatted, limits};
+
+/// The problems of loading and checking, each with line, column and the text it marks.
+fn problems(text: &str) -> String {
+    let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
+    let (_, problems) = open_loaded(loaded, &REGISTRY, None, &[], &limits());
+    let mut out = String::new();
+    for problem in &problems {
+        let span = problem.place.span.unwrap_or_default();
+        let (start, end) = (span.start as usize, (span.end as usize).min(text.len()));
+        let line = text[..start].matches('\n').count() + 1;
+        let column = text[..start].rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let marked = text.get(start..end).unwrap_or_default().escape_debug();
+        let path = problem.place.path.as_str();
+        writeln!(out, "{line}:{column} `{marked}` {path} {}: {}", problem.code, problem.message)
+            .expect("strings take all text");
+        if let Some(help) = &problem.help {
+            writeln!(out, "    {help}").expect("strings take all text");
+        }
+    }
+    out
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
+fn reports(text: &str, expected: Expect) {
+    expected.assert_eq(&problems(text));
+}
+
+#[test]
+fn several_problems_are_reported_at_once() {
+    reports(
+        "input a: f32\n\
+         input b f32\n\
+         x = a +\n\
+         y = sqrt(a,\n\
+         z = [1, 2]\n\
+         w = a ! b\n\
+         group g(x: f32) -> y: f32\n\
+         \x20 y = x\n\
+         }\n\
+         v = f(x: 1, 2)\n\
+         inptu c: f32\n\
+         a = = 2\n\
+         u = 'text'\n\
+         t = \"text\n\
+         s = a + \"text\"\n\
+         q = math.add(1, 2, 3)\n\
+         p = math.ad(1)\n",
+        expect![[r#"
+            2:9 `f32`  text::syntax: `:` is missing before `f32`
+                write the type of its value: `name: f32`
+            3:8 `\n`  text::syntax: a value, a name or a call is missing before the end of the line
+                a statement ends with its line; inside parentheses it goes on with the next one
+            4:9 `(`  text::not_closed: this `(` is not closed
+                add a `)`
+            6:7 `!`  text::syntax: `!` does not continue the statement
+                a statement ends with its line
+            7:26 `\n`  text::syntax: `->` or `{` is missing before the end of the line
+                after its inputs and outputs the nodes of a group stand between `{` and `}`
+            10:13 `2`  text::syntax: an input without a name follows one with a name
+                name it too, as in `x: ...`, or move it to the front
+            11:1 `inptu`  text::syntax: `inptu` starts no statement
+                did you mean `input`?
+            12:5 `=`  text::syntax: a value, a name or a call is missing before `=`
+            13:5 `\'`  text::syntax: `'` has no meaning here
+                texts are written in double quotes, "..."
+            14:5 `\"text`  text::syntax: this text is not closed
+                add a `"`; a line break inside a text is written `\n`
+            15:9 `\"text\"` s text::not_in_formula: a formula cannot contain a text
+                give it to an input or a setting of a node
+            16:20 `3` q text::too_many_inputs: `math.add` has 2 inputs, and this is one more
+                they are `a`, `b`
+            17:13 `1` p text::unknown_node_type: there is no node type called `math.ad`
+                did you mean `math.add`?
+        "#]],
+    );
+}
+
+#[test]
+fn checking_points_into_the_text() {
+    reports(
+        "input a: f3\n\
+         x = vector.distance(a, b)\n\
+         y = (x +  missing) * sin(x, 2)\n\
+         z = math.add(a: x, c: 1, mode = \"up\")\n\
+         w = nosuch(x)\n\
+         u = nosuch(x: 1, mode = 2) + 1\n\
+         t = 1 + clamp(2, min: 0, max: 1)\n\
+         v = x +* 2\n\
+         output o: f32 = z.other\n\
+         output r: f32\n",
+        expect![[r#"
+            1:7 `a: f3`  check::unknown_type: input `a` has the unknown type `f3`
+                did you mean `f32`?
+            2:24 `b` x.b check::unknown_node: `b.value`: there is no node called `b`
+                add the node or change the link
+            3:22 `sin(x, 2)` y settings::refused: setting `text`: `sin` takes 1 argument, not 2
+            4:26 `mode = \"up\"` z settings::unknown: there is no setting called `mode`
+                this node has no settings
+            5:5 `nosuch` w settings::refused: setting `text`: there is no function called `nosuch`
+                did you mean `cosh`?
+            6:5 `nosuch(x: 1, mode = 2)` u_1 check::unknown_node_type: there is no node type called `nosuch`
+                `millstream nodes` lists all node types
+            7:18 `min` t text::syntax: `clamp` is a function of formulas, whose inputs have no names
+                a node type is called by its whole name: `mix.clamp`
+            8:8 `*`  text::syntax: a value, a name or a call is missing before `*`
+                a power is written `x ^ 2` or `x ** 2`
+            10:8 `r: f32`  check::unknown_node: `r.value`: there is no node called `r`
+                add the node or change the link
+        "#]],
+    );
+}
+
+#[test]
+fn blocks_that_are_not_closed_are_named() {
+    reports(
+        "group a(x: f32) -> value: f32 {\n  value = x\ngroup b(x: f32) -> value: f32 {\n  value = x\n",
+        expect![[r#"
+            1:31 `{`  text::not_closed: this `{` is not closed
+                add a `}`
+            3:31 `{`  text::not_closed: this `{` is not closed
+                add a `}`
+        "#]],
+    );
+    reports(
+        "view { \"a\": [1, }\nx = 1\n",
+        expect![[r#"
+        1:17 `}`  text::syntax: a value is missing before `}`
+            remove the comma before it
+    "#]],
+    );
+    reports(
+        "x = 1\n}\n",
+        expect![[r#"
+        2:1 `}`  text::syntax: this `}` closes nothing
+            remove it, or add the first line of the group
+    "#]],
+    );
+    reports(
+        "group g(x: f32) -> y: f32 { input z: f32\n y = x }\nname `a\n",
+        expect![[r#"
+        1:29 `input`  text::syntax: `input` has no meaning in a group
+            write inputs in the first line: `group name(x: f32)`
+        3:6 ``a`  text::syntax: this name is not closed
+            add a back quote
+    "#]],
+    );
+}
+
+#[test]
+fn names_that_need_quotes_say_so() {
+    reports(
+        "my node = 2\n1st = 2\n\"a\" = 2\n`a.b` = 2\nx = a-b$\ny = sqrt(`a/b`) + f(x).`c.d`\n",
+        expect![[r#"
+            1:4 `node`  text::syntax: `=` is missing before `node`
+                a node is written `name = ...`; a name of several words stands in back quotes
+            2:1 `1`  text::syntax: a statement does not start with `1st`
+                a name that is more than letters, digits and `_` stands in back quotes
+            3:1 `\"a\"`  text::syntax: a statement does not start with `"`
+                a name that is more than letters, digits and `_` stands in back quotes
+            4:1 ``a.`  text::bad_name: a node cannot be called `a.b`: it contains a `.`
+                choose another name
+            5:8 `$`  text::syntax: `$` has no meaning here
+                a name with such a character is written in back quotes
+            6:10 ``a/b`` y text::bad_name: a node cannot be called `a/b`: it contains a `/`
+                choose another name
+        "#]],
+    );
+}
+
+#[test]
+fn statements_are_not_repeated() {
+    reports(
+        "fps 30\nfps 24\nx = 1\nx = 2\ninput a: f32\ninput a: f32\nuse l = \"a\"\nuse l = \"b\"\n\
+         y = math.add(a: 1, a: 2)\nz = x + y where x: 1, x: 2\noutput x: i32\noutput x: i32\n\
+         input s: f32 from 1 from 2\nfps 0\nmillstream 9\nstart_frame 1.5\n",
+        expect![[r#"
+            2:1 `fps 24`  text::duplicate: statement `fps` is defined twice
+                the first counts; remove or rename the other
+            4:1 `x`  text::duplicate: node `x` is defined twice
+                the first counts; remove or rename the other
+            6:7 `a: f32`  text::duplicate: input `a` is defined twice
+                the first counts; remove or rename the other
+            8:1 `use l = \"b\"`  text::duplicate: use `l` is defined twice
+                the first counts; remove or rename the other
+            9:20 `a: 2` y text::duplicate: input `a` is defined twice
+                the first counts; remove or rename the other
+            10:23 `x` z text::duplicate: letter `x` is defined twice
+                the first counts; remove or rename the other
+            12:8 `x: i32`  text::duplicate: output `x` is defined twice
+                the first counts; remove or rename the other
+            13:21 `from`  text::syntax: `from` is given twice
+                remove one of them
+            14:5 `0`  text::syntax: frames per second are above 0
+            15:12 `9`  text::syntax: the document has format 9; this build reads formats up to 2
+                open it with a newer release of millstream
+            16:13 `1.5`  text::syntax: this is not a whole number
+        "#]],
+    );
+}
+
+#[test]
+fn long_texts_are_read_in_linear_time() {
+    let start = Instant::now();
+    let chain: String = (1..200_000).map(|i| format!("n{i} = math.add(n{}, 1)\n", i - 1)).collect();
+    assert_eq!(document(&format!("n0 = 1\n{chain}")).nodes.len(), 200_000);
+    let mut line = String::new();
+    for i in 0..100_000 {
+        write!(line, " + a{i}").expect("strings take all text");
+    }
+    assert_eq!(document(&format!("x = 1{line}\n")).nodes["x"].inputs.len(), 100_000);
+    let list = format!("input l: list<f32> = [{}0]\n", "0,".repeat(1_000_000));
+    assert_eq!(formatted(&list).len(), list.len() + 1_000_000);
+    for wrong in [
+        "x = f(\n",
+        "x = [\n",
+        "x = [1,\n",
+        "x = (\n",
+        "}\n",
+        "group g(\n",
+        "x = [[\n",
+        "\"\n",
+        "x = `\n",
+        "view {\n",
+    ] {
+        let text = wrong.repeat(20_000);
+        let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
+        assert!(loaded.problems.has_errors() && loaded.problems.len() <= 41_000, "{wrong}");
+    }
+    for deep in ["(", "[", "f(", "-", "muted ", "a.", "x?", "{\"a\":", "f(x: ", "several ["] {
+        let text = format!("x = {}\n", deep.repeat(100_000));
+        let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
+        assert!(loaded.problems.has_errors(), "{deep}");
+    }
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
+}
+
+#[test]
+fn limits_hold() {
+    let text = "x = 1\ny = 2\nz = 3\n";
+    let few = Limits { nodes: 2, ..Limits::default() };
+    let loaded = load_text(text.as_bytes(), &REGISTRY, &few);
+    assert!(loaded.document.is_none() && loaded.problems.to_string().contains("more than 2 nodes"));
+    let few = Limits { document_bytes: 5, ..Limits::default() };
+    let loaded = load_text(text.as_bytes(), &REGISTRY, &few);
+    assert!(loaded.problems.to_string().contains("more than 5 bytes"));
+    let loaded = load_text(b"x = 1\n\xff", &REGISTRY, &limits());
+    assert!(loaded.problems.to_string().contains("byte 6 is not UTF-8"));
+}
+
+#[test]
+fn locks_are_replaced_in_their_place() {
+    let lock = document("lock a = 2 \"sha256:1\"\nlock `b c` = 1 \"x\"\n").lock;
+    let text = "name \"n\"\nuse a = \"a.mill\" # first\nuse `b c` = \"b\"\n\nx  = 1 # stays\n";
+    let locked = with_lock(text, &lock, &limits()).expect("it is right");
+    assert_eq!(
+        locked,
+        "name \"n\"\nuse a = \"a.mill\" # first\nuse `b c` = \"b\"\nlock a = 2 \"sha256:1\"\nlock `b c` = 1 \"x\"\n\nx  = 1 # stays\n"
+    );
+    assert_eq!(with_lock(&locked, &lock, &limits()), Some(locked.clone()));
+    assert!(with_lock("x = (", &lock, &limits()).is_none());
+}
