@@ -241,3 +241,71 @@ pub(super) fn memory(setting: &Setting<'_>) -> Result<Study, Stop> {
     let title = "A ladder of 2001 nodes whose input returns to earlier values: time of a read";
     Ok(Study { name: "memory", title, x: "values in turn", rows, chart: Some(Shown::Time) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::engine;
+    use millstream::Limits;
+
+    fn small() -> Vec<Family> {
+        vec![
+            families::chain(130),
+            families::tree(60),
+            families::ladder(9),
+            families::diamonds(5),
+            families::layered(8, 6),
+            families::switches(5, 4),
+            families::wide(40),
+        ]
+    }
+
+    #[test]
+    fn all_strategies_give_the_same_values() {
+        let engine = engine(Limits::default());
+        let setting = Setting { engine: &engine, seconds: 0.0 };
+        for Family { name, graph, sources, selectors } in small() {
+            let mut random = Random(23);
+            let mut fresh = Fresh(0);
+            let field = everything(&setting, &graph).unwrap_or_else(|_| panic!("{name} compiles"));
+            let n_strategies = field.len();
+            // Values that differ end the measurement with an error.
+            let rows = measure(name, 0.0, field, 0.0, || {
+                let change = |random: &mut Random, fresh: &mut Fresh| {
+                    let mut change = vec![(sources[random.below(sources.len())], fresh.next())];
+                    if !selectors.is_empty() {
+                        let selector = selectors[random.below(selectors.len())];
+                        change.push((selector, random.below(2) as f64));
+                    }
+                    change
+                };
+                let reading = |random: &mut Random, fresh: &mut Fresh| -> Reading {
+                    (0..1 + random.below(3)).map(|_| change(random, fresh)).collect()
+                };
+                (0..6).map(|_| reading(&mut random, &mut fresh)).collect()
+            });
+            let rows = rows.unwrap_or_else(|_| panic!("the strategies agree on {name}"));
+            assert_eq!(rows.len(), n_strategies);
+            assert!(rows.iter().all(|row| !row.gave_up && row.seconds.is_some()));
+        }
+    }
+
+    #[test]
+    fn paths_decide_the_runs_of_propagation() {
+        let n = 6_u32;
+        let Family { graph, sources, .. } = families::diamonds(n as usize);
+        let mut fresh = Fresh(0);
+        let rows = measure("diamonds", 0.0, propagations(&graph), 0.0, || {
+            vec![vec![vec![(sources[0], fresh.next())]]]
+        });
+        let Ok(rows) = rows else { panic!("the strategies agree") };
+        let runs: Vec<f64> = rows.iter().filter_map(|row| row.runs).collect();
+        let glitches: Vec<f64> = rows.iter().map(|row| row.glitches).collect();
+        let n = f64::from(n);
+        // Depth first by paths, breadth first by lengths of paths, by rank by nodes.
+        assert_eq!(runs[0], 5.0 * (n.exp2() - 1.0));
+        assert_eq!(runs[1], n * (5.0 * n + 5.0) / 2.0);
+        assert_eq!(runs[3], 4.0 * n);
+        assert_eq!(glitches, [n.exp2() - 1.0, n, n, 0.0]);
+    }
+}
