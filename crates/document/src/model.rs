@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use millstream_base::UsedFile;
 use millstream_node::signature::Widths;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
@@ -137,13 +137,13 @@ pub struct InputDef {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// Smallest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub min: Option<f64>,
     /// Largest sensible value, for each lane.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub max: Option<f64>,
     /// Step of a control that changes the value.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::save::short")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub step: Option<f64>,
     /// The meaning of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -421,6 +421,26 @@ impl From<Json> for Setting {
     fn from(json: Json) -> Self {
         Self { json, spot: Spot::default(), places: Places::default() }
     }
+}
+
+/// A number that is written without a point if it is whole, as people write it.
+pub(crate) struct Short(pub(crate) f64);
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = self.0 as i64;
+        let is_whole = whole as f64 == self.0 && whole.unsigned_abs() < 1 << 53;
+        if is_whole && self.0.to_bits() != (-0.0_f64).to_bits() {
+            return serializer.serialize_i64(whole);
+        }
+        serializer.serialize_f64(self.0)
+    }
+}
+
+/// Writes a bound of an input.
+#[expect(clippy::ref_option, reason = "serde hands over references")]
+fn short<S: Serializer>(bound: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    bound.map(Short).serialize(serializer)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]

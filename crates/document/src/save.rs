@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use crate::fields::Fields;
 use crate::layout::laid_out;
 use crate::model::{
-    Document, GroupDef, Input, InputValue, Link, Named, NodeKind, OutputFrom, Setting, UseDef,
+    Document, GroupDef, Input, InputValue, Link, Named, NodeKind, OutputFrom, Setting, Short,
+    UseDef,
 };
 use crate::view::View;
 
@@ -66,26 +67,6 @@ impl Serialize for Document {
         }
         map.end()
     }
-}
-
-/// A number that is written without a point if it is whole, as people write it.
-struct Short(f64);
-
-impl Serialize for Short {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = self.0 as i64;
-        let is_whole = whole as f64 == self.0 && whole.unsigned_abs() < 1 << 53;
-        if is_whole && self.0.to_bits() != (-0.0_f64).to_bits() {
-            return serializer.serialize_i64(whole);
-        }
-        serializer.serialize_f64(self.0)
-    }
-}
-
-/// Writes a bound of an input.
-#[expect(clippy::ref_option, reason = "serde hands over references")]
-pub(crate) fn short<S: Serializer>(bound: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    bound.map(Short).serialize(serializer)
 }
 
 /// The groups without those of used documents.

@@ -29,8 +29,6 @@ pub(crate) struct Vocabulary<'r> {
     reserved: OnceCell<HashSet<&'static str>>,
     /// The node types of the family without a name that were asked for, by their last words.
     of_family: RefCell<HashMap<Box<str>, Arc<str>>>,
-    /// The node types that other words stand for; `None` for words that stand for several.
-    shorts: OnceCell<HashMap<Box<str>, Option<Arc<str>>>>,
     plain: RefCell<HashMap<Box<str>, Known>>,
 }
 
@@ -55,7 +53,6 @@ impl<'r> Vocabulary<'r> {
             registry,
             reserved: OnceCell::new(),
             of_family: RefCell::default(),
-            shorts: OnceCell::new(),
             plain: RefCell::default(),
         }
     }
@@ -69,29 +66,17 @@ impl<'r> Vocabulary<'r> {
         reserved.contains(word)
     }
 
-    /// The node type that is meant by its last word: that of the family without a name, or the only
-    /// one.
+    /// The node type of the family without a name that is meant by its last word. A word means no
+    /// node type of another family, so that a text means the same whatever libraries there are.
     pub(crate) fn short(&self, word: &str) -> Option<Arc<str>> {
         if let Some(known) = self.of_family.borrow().get(word) {
             return Some(Arc::clone(known));
         }
         let name = format!("{FAMILY}.{word}");
-        if self.registry.get(&name).is_some() {
-            let name: Arc<str> = name.into();
-            self.of_family.borrow_mut().insert(word.into(), Arc::clone(&name));
-            return Some(name);
-        }
-        // All others at once; most texts name none of them.
-        let shorts = self.shorts.get_or_init(|| {
-            let mut shorts: HashMap<Box<str>, Option<Arc<str>>> = HashMap::new();
-            for def in self.registry.iter() {
-                let Some((_, last)) = def.name.rsplit_once('.') else { continue };
-                let known = shorts.entry(last.into());
-                known.and_modify(|it| *it = None).or_insert_with(|| Some(Arc::from(&*def.name)));
-            }
-            shorts
-        });
-        shorts.get(word)?.as_ref().map(Arc::clone)
+        self.registry.get(&name)?;
+        let name: Arc<str> = name.into();
+        self.of_family.borrow_mut().insert(word.into(), Arc::clone(&name));
+        Some(name)
     }
 
     /// The node types with this last word, for messages.

@@ -21,8 +21,9 @@ fn all_examples_are_right() {
     let directory = crate::root().join("examples");
     let entries = std::fs::read_dir(directory).expect("it is there");
     let mut files: Vec<String> = entries
-        .map(|entry| entry.expect("it can be listed").path().display().to_string())
-        .filter(|path| path.ends_with(".mill"))
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "mill"))
+        .map(|path| path.display().to_string())
         .collect();
     files.sort();
     assert!(files.len() >= 7);

@@ -1,9 +1,12 @@
 //! What the text form means, and how documents look in it.
 
 use expect_test::{Expect, expect};
+use millstream_base::Type;
 use millstream_document::save;
+use millstream_node::NodeDef;
+use millstream_text::load_text;
 
-use crate::{converted, document, formatted, from_json};
+use crate::{converted, document, formatted, from_json, limits};
 
 #[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
 fn means(text: &str, expected: Expect) {
@@ -277,7 +280,7 @@ fn everything_that_json_holds_has_a_place() {
             v = list.first(several [2])
             e1 = (x + y) / 2 where x: n, y: 3
             e2 = math.expression(n, text = "n+1")
-            e3 = (clamp(n, 0, 1))
+            e3 = clamp(n, 0, 1)
             e4 = 2
             pi = context.index(level = 1)
             e5 = math.expression(text = "pi * 2")
@@ -446,4 +449,16 @@ fn tabs_carriage_returns_and_a_byte_order_mark_are_read() {
     let odd = format!("\u{feff}{}", plain.replace("  ", "\t").replace('\n', "\r\n"));
     assert_eq!(document(&odd), document(plain));
     assert_eq!(formatted(&odd), formatted(plain));
+}
+
+#[test]
+fn a_text_means_the_same_whatever_other_libraries_hold() {
+    let text = "x = clamp(2, 0, 1)\ny = sqrt(x)\nz = perlin(y)\n";
+    let mut more = millstream_nodes::registry();
+    for name in ["other.clamp", "other.sqrt", "other.perlin"] {
+        let def = NodeDef::new(name, "").input("x", Type::F32, "").output("value", Type::F32, "");
+        more.register(def.lanewise(|_, x| x[0]));
+    }
+    let loaded = load_text(text.as_bytes(), &more, &limits());
+    assert_eq!(loaded.document, Some(document(text)));
 }
