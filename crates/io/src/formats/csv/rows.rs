@@ -1,5 +1,7 @@
 //! The records of a text and the cells in them.
 
+use std::io::{Chain, Read as _};
+
 use ::csv::{ByteRecord, ReaderBuilder};
 use millstream_base::Lane;
 use millstream_base::literal::form_of;
@@ -27,7 +29,10 @@ pub(super) struct Rows<'a> {
     file: &'a str,
     dialect: &'static Dialect,
     bytes: &'a [u8],
-    reader: ::csv::Reader<&'a [u8]>,
+    reader: ::csv::Reader<Chain<&'static [u8], &'a [u8]>>,
+    /// Bytes that the reader got before these: a line break, so that it does not take a first cell
+    /// that begins like a byte order mark for one.
+    n_before: usize,
     record: ByteRecord,
     /// Lines of the file before these bytes.
     n_lines: u64,
@@ -42,13 +47,24 @@ impl<'a> Rows<'a> {
     ) -> Self {
         let mut reader = ReaderBuilder::new();
         let reader = reader.delimiter(dialect.separator).has_headers(false).flexible(true);
-        let reader = reader.from_reader(bytes);
-        Self { file, dialect, bytes, reader, record: ByteRecord::new(), n_lines }
+        let before: &[u8] = if bytes.starts_with(b"\xef\xbb\xbf") { b"\n" } else { b"" };
+        let reader = reader.from_reader(before.chain(bytes));
+        let (n_before, record) = (before.len(), ByteRecord::new());
+        Self { file, dialect, bytes, reader, n_before, record, n_lines }
     }
 
     /// Bytes up to the end of the current record.
     pub(super) fn end(&self) -> usize {
-        self.reader.position().byte() as usize
+        self.reader.position().byte() as usize - self.n_before
+    }
+
+    /// The byte and the line at which the reader places the current record.
+    fn start(&self) -> Option<(usize, u64)> {
+        let start = self.record.position()?;
+        // The first record is placed before the line break that was put there.
+        let is_first = start.byte() == 0;
+        let n_lines = if is_first { 0 } else { self.n_before as u64 };
+        Some(((start.byte() as usize).saturating_sub(self.n_before), start.line() - n_lines))
     }
 
     pub(super) fn spot(&self, line: u64) -> Spot {
@@ -61,7 +77,7 @@ impl<'a> Rows<'a> {
         if self.end() < self.bytes.len() {
             return Ok(());
         }
-        let start = self.record.position().map_or(0, |start| start.byte() as usize);
+        let start = self.start().map_or(0, |(byte, _)| byte);
         let text = self.bytes.get(start..).unwrap_or(&[]);
         let mut cell = Cell::Start;
         let mut last_quoted = line;
@@ -122,10 +138,10 @@ impl<'a> Rows<'a> {
 
     /// The line on which the current record starts; the reader places it before blank lines.
     fn line(&self) -> u64 {
-        let Some(start) = self.record.position() else { return 0 };
-        let text = self.bytes.get(start.byte() as usize..).unwrap_or(&[]);
+        let Some((start, line)) = self.start() else { return 0 };
+        let text = self.bytes.get(start..).unwrap_or(&[]);
         let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-        self.n_lines + start.line() + blank.filter(|byte| **byte == b'\n').count() as u64
+        self.n_lines + line + blank.filter(|byte| **byte == b'\n').count() as u64
     }
 
     /// Checks that the current record has a cell for each name.

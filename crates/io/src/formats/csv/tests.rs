@@ -22,6 +22,15 @@ fn want(name: &str, ty: Type) -> ReadOptions {
 }
 
 #[test]
+fn only_the_file_has_a_byte_order_mark() {
+    // The mark of the file goes; a cell that begins with such a character keeps it.
+    assert_eq!(
+        columns("\u{feff}a\n\u{feff}x\n\u{feff}\n"),
+        ["a string[\"\\\"\\u{feff}x\\\"\", \"\\\"\\u{feff}\\\"\"]"]
+    );
+}
+
+#[test]
 fn types_are_found_out_and_vectors_put_together() {
     assert_eq!(
         columns("id,name,p.x,p.y,ok,w\n1,a,0.5,1,true,\n-2,\"b, c\",inf,2,false,3\n"),
