@@ -1,6 +1,6 @@
 //! The text form of documents, which people write: `FILE.mill`.
 //!
-//! [`load()`] makes a document of a text, [`to_text`] writes a document as text, and [`format`] lays
+//! [`load()`] makes a document of a text, [`to_text`] writes a document as text, and [`format()`] lays
 //! a text out. `docs/text-form.md` holds the grammar.
 //!
 //! A text is parsed into a syntax tree (`parse`), which is printed (`print`), or made into a document

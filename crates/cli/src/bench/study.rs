@@ -58,6 +58,9 @@ pub(super) struct Setting<'a> {
     seconds: f64,
 }
 
+/// A function that runs a study.
+type Run = fn(&Setting<'_>) -> Result<Study, Stop>;
+
 /// Runs all studies, on these documents too, and writes what they found.
 pub(super) fn study(
     engine: &Engine,
@@ -67,7 +70,7 @@ pub(super) fn study(
 ) -> Result<Exit, Stop> {
     let report = Report::new(dir)?;
     let setting = Setting { engine, seconds: seconds / 20.0 };
-    let all: [fn(&Setting<'_>) -> Result<Study, Stop>; 7] = [
+    let all: [Run; 7] = [
         values::families,
         values::share,
         values::paths,

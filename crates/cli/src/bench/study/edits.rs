@@ -85,7 +85,7 @@ fn relink(document: &Document, random: &mut Random) -> Edit {
         let name = format!("n{at}");
         let node = &document.nodes[&*name];
         let linked = node.inputs.iter().find_map(|(socket, input)| match &input.value {
-            InputValue::Link(_) => Some(socket.clone()),
+            InputValue::Link(_) => Some(Arc::clone(socket)),
             InputValue::Literal(_) | InputValue::Input(_) | InputValue::Several(_) => None,
         });
         if let Some(socket) = linked {

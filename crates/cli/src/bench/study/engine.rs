@@ -67,9 +67,10 @@ impl Evaluated {
     fn request(&self) -> Request {
         self.sources.iter().fold(Request::new(), |request, id| {
             let value = self.values[*id as usize];
-            let value = match self.is_selector[*id as usize] {
-                true => Value::Bool(value != 0.0),
-                false => Value::F64(value),
+            let value = if self.is_selector[*id as usize] {
+                Value::Bool(value != 0.0)
+            } else {
+                Value::F64(value)
             };
             request.set(format!("x{id}"), value)
         })

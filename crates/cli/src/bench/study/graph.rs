@@ -139,9 +139,12 @@ impl Graph {
 
     /// The same graph as the text of a document. Node `7` is the input `x7` or the node `n7`.
     pub(super) fn document(&self) -> String {
-        let source = |id: Id| match self.is_source(id) {
-            true => json!({ "input": format!("x{id}") }),
-            false => json!({ "from": format!("n{id}.value") }),
+        let source = |id: Id| {
+            if self.is_source(id) {
+                json!({ "input": format!("x{id}") })
+            } else {
+                json!({ "from": format!("n{id}.value") })
+            }
         };
         let (mut inputs, mut nodes) = (Map::new(), Map::new());
         for id in self.ids() {

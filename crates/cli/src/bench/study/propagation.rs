@@ -47,10 +47,8 @@ impl Retraction {
 
 impl Strategy for Retraction {
     fn name(&self) -> String {
-        match self.is_eager {
-            true => "retract, assert at once".into(),
-            false => "retract, assert when read".into(),
-        }
+        let when = if self.is_eager { "at once" } else { "when read" };
+        format!("retract, assert {when}")
     }
 
     fn read(&mut self, changes: &[Change]) -> Result<f64, NoRead> {

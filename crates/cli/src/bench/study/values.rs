@@ -203,7 +203,7 @@ pub(super) fn flips(setting: &Setting<'_>) -> Result<Study, Stop> {
         rows.extend(measure(name, every as f64, field, setting.seconds, || {
             let reading = |k: usize| {
                 let mut change: Reading = vec![vec![(sources[0], fresh.next())]];
-                if k % every == 0 {
+                if k.is_multiple_of(every) {
                     let which = random.below(selectors.len());
                     is_second[which] = !is_second[which];
                     let to = f64::from(u8::from(is_second[which]));
@@ -280,7 +280,7 @@ mod tests {
                     change
                 };
                 let reading = |random: &mut Random, fresh: &mut Fresh| -> Reading {
-                    (0..1 + random.below(3)).map(|_| change(random, fresh)).collect()
+                    (0..=random.below(3)).map(|_| change(random, fresh)).collect()
                 };
                 (0..6).map(|_| reading(&mut random, &mut fresh)).collect()
             });
