@@ -17,6 +17,10 @@ const TRIES: u32 = 2;
 /// An evaluation of so many seconds takes long.
 const LONG: f64 = 1e-3;
 
+/// After so many seconds one try is enough. After fewer it may be what is made in the first
+/// evaluation, such as a list, that took so long.
+const VERY_LONG: f64 = 2e-2;
+
 /// Ways that are expected to take so many times as long as the best one are not tried; where an
 /// evaluation takes long, those beyond the second number only now and then.
 const HOPELESS: f64 = 3.0;
@@ -144,7 +148,7 @@ impl<const N: usize> Trials<N> {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.get_mut(key) else { return };
         let seen = &mut known.ways[way];
-        let is_long = took.as_secs_f64() >= LONG;
+        let is_long = took.as_secs_f64() >= VERY_LONG;
         seen.n = if is_long { seen.n.max(TRIES) } else { seen.n.saturating_add(1) };
         if seen.n >= TRIES {
             seen.seconds = took.as_secs_f64().min(seen.seconds * 1.05);
