@@ -115,7 +115,7 @@ impl Need {
         Self { feature, level, aspect: Aspect::Extent }
     }
 
-    /// The type of what is needed.
+    /// The type of the value that is needed.
     pub fn ty(&self) -> Type {
         match self.aspect {
             Aspect::Value => self.feature.ty(),

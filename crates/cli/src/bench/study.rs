@@ -61,7 +61,7 @@ pub(super) struct Setting<'a> {
 /// A function that runs a study.
 type Run = fn(&Setting<'_>) -> Result<Study, Stop>;
 
-/// Runs all studies, on these documents too, and writes what they found.
+/// Runs all studies, including that of the given documents, and writes the results.
 pub(super) fn study(
     engine: &Engine,
     documents: &[(String, Program)],

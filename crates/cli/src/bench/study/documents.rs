@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use millstream::deploy::{Freeze, deploy};
-use millstream::evaluate::{AnyEvaluator, EVALUATORS, EvalError};
+use millstream::evaluate::{AnyEvaluator, EvalError};
 use millstream::{Feature, Given, LogDetail, Program, Request, Value};
 
+use super::engine::evaluator;
 use super::measure::Row;
 use super::{Setting, Shown, Study};
 use crate::bench::asked::{arbitrary, salted};
@@ -36,12 +37,6 @@ pub(super) fn all(
     Ok(studies)
 }
 
-fn evaluator(name: &str, threads: usize) -> AnyEvaluator {
-    let row = EVALUATORS.iter().find(|row| row.name == name);
-    let row = row.expect("the name is one of the table's");
-    (row.new)(NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN))
-}
-
 /// The number of threads that the machine runs at once.
 fn machine() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
@@ -58,7 +53,7 @@ struct Contender {
 
 impl Contender {
     fn new(name: &str, threads: usize) -> Self {
-        let evaluator = evaluator(name, threads);
+        let evaluator = evaluator(name, NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN));
         let name = if threads == 1 { name.into() } else { format!("{name}, {threads} threads") };
         Self { name, evaluator, times: Vec::new(), runs: 0.0 }
     }
@@ -298,7 +293,7 @@ fn classes(setting: &Setting<'_>) -> Result<Study, Stop> {
         for row in &mut at {
             let is_deployed = row.graph != "patch";
             let program = if is_deployed { &deployed } else { &program };
-            let mut evaluator = evaluator(&row.strategy, 1);
+            let mut evaluator = evaluator(&row.strategy, NonZeroUsize::MIN);
             let mut runs = 0;
             for k in 0..=100 {
                 let request = if is_deployed { Request::new().frame(k) } else { next() };

@@ -11,6 +11,12 @@ use millstream::{Engine, LogDetail, Program, Request, Value};
 use super::graph::{Graph, Id, Op};
 use super::strategy::{Change, NoRead, Strategy};
 
+/// The evaluator of this name on at most so many threads.
+pub(super) fn evaluator(name: &str, threads: NonZeroUsize) -> AnyEvaluator {
+    let row = EVALUATORS.iter().find(|row| row.name == name);
+    (row.expect("the name is one of the table's").new)(threads)
+}
+
 /// An evaluator with requests.
 pub(super) struct Evaluated {
     name: String,
@@ -27,9 +33,7 @@ pub(super) struct Evaluated {
 impl Evaluated {
     /// The evaluator of this name, on one thread.
     pub(super) fn named(name: &str, engine: &Engine, graph: &Graph) -> Result<Self, NoRead> {
-        let row = EVALUATORS.iter().find(|row| row.name == name);
-        let row = row.expect("the name is one of the table's");
-        Self::new(name.into(), (row.new)(NonZeroUsize::MIN), engine, graph)
+        Self::new(name.into(), evaluator(name, NonZeroUsize::MIN), engine, graph)
     }
 
     /// The incremental evaluator that walks, and keeps old results within a number of bytes.

@@ -3,7 +3,7 @@
 use super::graph::{Graph, Id, Op};
 use crate::random::Random;
 
-/// A graph, the source whose changes reach most of it, and all sources but selectors.
+/// A graph with its sources of numbers and its selectors.
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) graph: Graph,

@@ -40,7 +40,7 @@ impl List {
         }
     }
 
-    /// Makes the list: depth first from the output, so that only what is reached is in it.
+    /// Makes the list: a depth-first walk from the output, so that it holds only reachable nodes.
     fn make(&mut self) {
         let Self { values, list, needed, .. } = self;
         list.clear();

@@ -1,5 +1,7 @@
-//! Strategies side by side: first what they run is counted and their outputs are compared, then
-//! they are timed in turns, so that other load on the machine affects all alike.
+//! Measures strategies side by side.
+//!
+//! A first pass counts the nodes that run and compares the outputs. Then strategies are timed in
+//! turns, so that other load on the machine affects all alike.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +40,7 @@ pub(super) fn measure(
     seconds: f64,
     mut readings: impl FnMut() -> Vec<Reading>,
 ) -> Result<Vec<Row>, Stop> {
-    // What was never read runs in full in the first reads, and caches fill: these do not count.
+    // The first reads run all nodes and fill the caches, so they are not counted.
     let warm = count(graph, x, &mut field, &readings(), None)?;
     let mut rows = count(graph, x, &mut field, &readings(), Some(&warm))?;
     let mut timed: Vec<(bool, Vec<f64>)> =

@@ -6,6 +6,50 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::graph::{Graph, Id};
 use super::strategy::{Change, NoRead, Strategy, Values};
 
+/// Marks all nodes that depend on those of the stack, and calls `on_marked` for those that were not
+/// marked before.
+fn mark(
+    stack: &mut Vec<Id>,
+    users: &[Vec<Id>],
+    is_marked: &mut [bool],
+    mut on_marked: impl FnMut(Id),
+) {
+    while let Some(id) = stack.pop() {
+        for user in &users[id as usize] {
+            if !std::mem::replace(&mut is_marked[*user as usize], true) {
+                stack.push(*user);
+                on_marked(*user);
+            }
+        }
+    }
+}
+
+/// Calls `visit` for each marked node that the output needs, inputs first, and unmarks it.
+fn for_marked(
+    values: &mut Values,
+    is_marked: &mut [bool],
+    mut visit: impl FnMut(&mut Values, Id) -> Result<(), NoRead>,
+) -> Result<(), NoRead> {
+    let mut stack = vec![(values.graph.output(), 0)];
+    while let Some((id, position)) = stack.last_mut() {
+        let at = *id as usize;
+        let input = is_marked[at].then(|| values.needed(*id, *position)).flatten();
+        if let Some(input) = input {
+            *position += 1;
+            if is_marked[input as usize] {
+                stack.push((input, 0));
+            }
+            continue;
+        }
+        let id = *id;
+        stack.pop();
+        if std::mem::take(&mut is_marked[at]) {
+            visit(values, id)?;
+        }
+    }
+    Ok(())
+}
+
 /// Changes first retract all values that depend on them; retracted values are computed again.
 pub(super) struct Retraction {
     values: Values,
@@ -19,29 +63,6 @@ impl Retraction {
     pub(super) fn new(graph: &Graph, is_eager: bool) -> Self {
         let is_retracted = vec![false; graph.len()];
         Self { values: Values::settled(graph), users: graph.users(), is_retracted, is_eager }
-    }
-
-    /// Runs what was retracted and is needed for the output.
-    fn assert_output(&mut self) -> Result<(), NoRead> {
-        let Self { values, is_retracted, .. } = self;
-        let mut stack = vec![(values.graph.output(), 0)];
-        while let Some((id, position)) = stack.last_mut() {
-            let at = *id as usize;
-            let input = is_retracted[at].then(|| values.needed(*id, *position)).flatten();
-            if let Some(input) = input {
-                *position += 1;
-                if is_retracted[input as usize] {
-                    stack.push((input, 0));
-                }
-                continue;
-            }
-            let id = *id;
-            stack.pop();
-            if std::mem::take(&mut is_retracted[at]) {
-                values.run(id)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -61,14 +82,7 @@ impl Strategy for Retraction {
                     stack.push(*source);
                 }
             }
-            while let Some(id) = stack.pop() {
-                for user in &self.users[id as usize] {
-                    if !std::mem::replace(&mut self.is_retracted[*user as usize], true) {
-                        stack.push(*user);
-                        retracted.push(*user);
-                    }
-                }
-            }
+            mark(&mut stack, &self.users, &mut self.is_retracted, |id| retracted.push(id));
             if self.is_eager {
                 // Ids are an order in which each node follows its inputs.
                 retracted.sort_unstable();
@@ -78,7 +92,9 @@ impl Strategy for Retraction {
                 }
             }
         }
-        self.assert_output()?;
+        for_marked(&mut self.values, &mut self.is_retracted, |values, id| {
+            values.run(id).map(drop)
+        })?;
         Ok(self.values.output())
     }
 
@@ -253,29 +269,9 @@ impl Strategy for MarkAndCheck {
                 stack.push(*source);
             }
         }
-        while let Some(id) = stack.pop() {
-            for user in &users[id as usize] {
-                if !std::mem::replace(&mut is_marked[*user as usize], true) {
-                    stack.push(*user);
-                }
-            }
-        }
-        let mut stack = vec![(values.graph.output(), 0)];
-        while let Some((id, position)) = stack.last_mut() {
-            let at = *id as usize;
-            let input = is_marked[at].then(|| values.needed(*id, *position)).flatten();
-            if let Some(input) = input {
-                *position += 1;
-                if is_marked[input as usize] {
-                    stack.push((input, 0));
-                }
-                continue;
-            }
-            let id = *id;
-            stack.pop();
-            if !std::mem::take(&mut is_marked[at]) {
-                continue;
-            }
+        mark(&mut stack, users, is_marked, |_| ());
+        for_marked(values, is_marked, |values, id| {
+            let at = id as usize;
             let mut position = 0;
             let mut must_run = false;
             while let Some(input) = values.needed(id, position) {
@@ -286,7 +282,8 @@ impl Strategy for MarkAndCheck {
             if must_run && values.run(id)? {
                 changed[at] = *reading;
             }
-        }
+            Ok(())
+        })?;
         Ok(values.output())
     }
 
