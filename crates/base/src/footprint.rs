@@ -33,6 +33,51 @@ impl Footprint {
             crop: [0, 0, width, height],
         }
     }
+
+    /// Width and height of the requested region in pixels.
+    pub fn size(&self) -> [usize; 2] {
+        let [x, y, end_x, end_y] = self.crop.map(i64::from);
+        [end_x - x, end_y - y].map(|length| length.max(0) as usize)
+    }
+
+    /// Number of the requested pixels; `None` if it does not fit into a `usize`.
+    pub fn n_pixels(&self) -> Option<usize> {
+        let [width, height] = self.size();
+        width.checked_mul(height)
+    }
+
+    /// The same view with another requested region.
+    pub fn with_crop(&self, crop: [i32; 4]) -> Self {
+        Self { crop, ..self.clone() }
+    }
+
+    /// The region requested with more pixels on each side; it shrinks down to nothing, in its
+    /// middle, if `by` is negative.
+    pub fn grown(&self, by: [i32; 2]) -> Self {
+        let [x, y, end_x, end_y] = self.crop;
+        let ((x, end_x), (y, end_y)) = (grown(x, end_x, by[0]), grown(y, end_y, by[1]));
+        self.with_crop([x, y, end_x, end_y])
+    }
+
+    /// Whether the region of the other view lies within the region of this one, on the same grid.
+    pub fn contains(&self, other: &Self) -> bool {
+        let ([x, y, end_x, end_y], other_crop) = (self.crop, other.crop);
+        self.transform.same(&other.transform)
+            && x <= other_crop[0]
+            && y <= other_crop[1]
+            && other_crop[2] <= end_x
+            && other_crop[3] <= end_y
+    }
+}
+
+/// The range extended by `by` on both sides; an empty range in the middle if it shrinks to nothing.
+fn grown(start: i32, end: i32, by: i32) -> (i32, i32) {
+    let (from, to) = (start.saturating_sub(by), end.saturating_add(by));
+    if from <= to {
+        return (from, to);
+    }
+    let middle = i32::midpoint(start, end);
+    (middle, middle)
 }
 
 impl Default for Footprint {
@@ -63,6 +108,16 @@ impl Hash for Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_grow_and_shrink_to_nothing() {
+        assert_eq!(grown(2, 6, 3), (-1, 9));
+        assert_eq!(grown(2, 6, -1), (3, 5));
+        assert_eq!(grown(2, 6, -2), (4, 4));
+        assert_eq!(grown(2, 6, -3), (4, 4));
+        assert_eq!(grown(i32::MIN, i32::MAX, 1), (i32::MIN, i32::MAX));
+        assert_eq!(grown(i32::MIN, i32::MAX, i32::MIN), (0, 0));
+    }
 
     #[test]
     fn footprints_are_equal_by_bits() {

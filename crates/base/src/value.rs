@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 
+use crate::image::Image;
 use crate::lane::Lane;
 use crate::same::{Same, bits_f32, bits_f64};
 use crate::value::column::Column;
@@ -83,6 +84,12 @@ impl Opaque {
     /// The type.
     pub fn ty(&self) -> Type {
         (*self.0).ty()
+    }
+
+    /// Size in bytes of what the engine's own types hold; of any other type, of the value itself.
+    fn bytes(&self) -> usize {
+        let table = self.get().map(Table::bytes);
+        table.or_else(|| self.get().map(Image::bytes)).unwrap_or(self.ty().size())
     }
 
     pub(crate) fn any(&self) -> &dyn Any {
@@ -199,7 +206,7 @@ impl Value {
             Self::Mat4(_) => size_of::<Mat4>(),
             Self::String(text) => text.len(),
             Self::List(elements) => elements.bytes(),
-            Self::Opaque(opaque) => opaque.get().map_or(opaque.ty().size(), Table::bytes),
+            Self::Opaque(opaque) => opaque.bytes(),
             Self::Bool(_)
             | Self::I32(_)
             | Self::I64(_)

@@ -129,39 +129,11 @@ fn grow() -> NodeDef {
                 let mut cells = Cells::new(call);
                 let (views, by) = (call.input::<Footprint>(0), call.input::<i32>(1));
                 cells.fill(call, |i| {
-                    let (view, by) = (views.get(i), by.get(i));
-                    let [x, y, end_x, end_y] = view.crop;
-                    let (x, end_x) = grown(x, end_x, by);
-                    let (y, end_y) = grown(y, end_y, by);
-                    Ok(Footprint { crop: [x, y, end_x, end_y], ..view })
+                    let by = by.get(i);
+                    Ok(views.get(i).grown([by, by]))
                 })?;
                 cells.put(call);
                 Ok(())
             }))
         })
-}
-
-/// The range extended by `by` on both sides; an empty range in the middle if it shrinks to nothing.
-fn grown(start: i32, end: i32, by: i32) -> (i32, i32) {
-    let (from, to) = (start.saturating_sub(by), end.saturating_add(by));
-    if from <= to {
-        return (from, to);
-    }
-    let middle = i32::midpoint(start, end);
-    (middle, middle)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_grow_and_shrink_to_nothing() {
-        assert_eq!(grown(2, 6, 3), (-1, 9));
-        assert_eq!(grown(2, 6, -1), (3, 5));
-        assert_eq!(grown(2, 6, -2), (4, 4));
-        assert_eq!(grown(2, 6, -3), (4, 4));
-        assert_eq!(grown(i32::MIN, i32::MAX, 1), (i32::MIN, i32::MAX));
-        assert_eq!(grown(i32::MIN, i32::MAX, i32::MIN), (0, 0));
-    }
 }

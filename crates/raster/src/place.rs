@@ -1,0 +1,1 @@
+//! Images placed on the pixels of another view.
