@@ -87,6 +87,13 @@ impl Registry {
         def
     }
 
+    /// Adds a node type whose nodes only networks make.
+    pub fn register_part(&mut self, def: NodeDef) -> Arc<NodeDef> {
+        let def = Arc::new(def);
+        self.hidden.insert(def.name.to_string(), Arc::clone(&def));
+        def
+    }
+
     /// Adds several node types, see [`register`](Self::register).
     pub fn register_all(&mut self, defs: impl IntoIterator<Item = NodeDef>) {
         for def in defs {

@@ -36,10 +36,10 @@ pub fn register(registry: &mut Registry) {
 }
 
 /// Red, green and blue, or the three coordinates of another color space.
-type Three<'b> = [Val<'b>; 3];
+pub(crate) type Three<'b> = [Val<'b>; 3];
 
 /// The channels of a color without alpha.
-fn three<'b>(color: &[Val<'b>]) -> Three<'b> {
+pub(crate) fn three<'b>(color: &[Val<'b>]) -> Three<'b> {
     [color[0], color[1], color[2]]
 }
 
@@ -57,11 +57,11 @@ fn each<'b>(a: Three<'b>, b: Three<'b>, f: impl Fn(Val<'b>, Val<'b>) -> Val<'b>)
 /// The weights of the channels in the luminance of linear light.
 const LUMINANCE: [f64; 3] = [0.2126, 0.7152, 0.0722];
 
-fn luminance(color: Three<'_>) -> Val<'_> {
+pub(crate) fn luminance(color: Three<'_>) -> Val<'_> {
     color[0] * LUMINANCE[0] + color[1] * LUMINANCE[1] + color[2] * LUMINANCE[2]
 }
 
 /// Adds a color input, black and opaque by default.
-fn color_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
+pub(crate) fn color_input(def: NodeDef, name: &'static str, about: &'static str) -> NodeDef {
     def.input_or(name, Type::COLOR, Default::Zero, about)
 }

@@ -30,6 +30,7 @@ pub mod control;
 pub mod curve;
 pub mod date;
 pub mod footprint;
+pub mod image;
 pub mod list;
 pub mod random;
 pub mod reduce;
@@ -70,6 +71,7 @@ pub fn registry() -> Registry {
     string::register(&mut registry);
     table::register(&mut registry);
     vector::register(&mut registry);
+    image::register(&mut registry);
     // Last: it calls the others.
     expression::register(&mut registry);
     registry

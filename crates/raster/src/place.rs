@@ -1,1 +1,346 @@
-//! Images placed on the pixels of another view.
+//! Images placed on the pixels of another view, and their colors at points of the scene.
+
+use millstream_base::num::floor;
+use millstream_base::{Footprint, Image, Mat4};
+
+/// How a color between pixels follows from the pixels around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// The nearest pixel.
+    Nearest,
+    /// Linear between the four nearest pixels.
+    Linear,
+    /// Cubic through the sixteen nearest pixels (Catmull and Rom).
+    Cubic,
+}
+
+/// What lies beyond the edges of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Edge {
+    /// The nearest pixel of the edge.
+    Extend,
+    /// Nothing: zero in all channels.
+    Clear,
+    /// The image again.
+    Wrap,
+    /// The image mirrored.
+    Mirror,
+}
+
+impl Edge {
+    /// The position in `0..n` that stands for position `i`; `None` if nothing lies there.
+    pub fn fold(self, i: i64, n: usize) -> Option<usize> {
+        let end = n as i64;
+        if (0..end).contains(&i) {
+            return Some(i as usize);
+        }
+        if n == 0 {
+            return None;
+        }
+        match self {
+            Self::Extend => Some(i.clamp(0, end - 1) as usize),
+            Self::Clear => None,
+            Self::Wrap => Some(i.rem_euclid(end) as usize),
+            Self::Mirror => {
+                let i = i.rem_euclid(2 * end);
+                Some(i.min(2 * end - 1 - i) as usize)
+            }
+        }
+    }
+}
+
+/// A map of the plane: the points `(x, y)` go to `(a x + b y + c, d x + e y + f)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Affine(pub [f64; 6]);
+
+impl Affine {
+    /// What a matrix does to the points of the plane `z = 0`, seen along `z`.
+    pub fn of(matrix: &Mat4) -> Self {
+        let m = &matrix.0;
+        Self([m[0], m[1], m[3], m[4], m[5], m[7]].map(f64::from))
+    }
+
+    /// The point at which a point arrives.
+    pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        let [a, b, c, d, e, f] = self.0;
+        [a * x + b * y + c, d * x + e * y + f]
+    }
+
+    /// First `first`, then this.
+    pub fn after(&self, first: &Self) -> Self {
+        let ([a, b, _, d, e, _], [p, q, _, s, t, _]) = (self.0, first.0);
+        let [c, f] = self.at([first.0[2], first.0[5]]);
+        Self([a * p + b * s, a * q + b * t, c, d * p + e * s, d * q + e * t, f])
+    }
+
+    /// The map back; `None` if points coincide.
+    pub fn inverse(&self) -> Option<Self> {
+        let [a, b, c, d, e, f] = self.0;
+        let area = a * e - b * d;
+        let back = [e, -b, b * f - e * c, -d, a, d * c - a * f].map(|x| x / area);
+        back.iter().all(|x| x.is_finite()).then_some(Self(back))
+    }
+
+    /// The greater of the lengths of one step in each direction.
+    fn stretch(&self) -> f64 {
+        let [a, b, _, d, e, _] = self.0;
+        (a * a + d * d).max(b * b + e * e).sqrt()
+    }
+}
+
+/// The colors of an image at points of the scene.
+#[derive(Debug)]
+pub struct Sampler<'i> {
+    channels: &'i [f32],
+    n_channels: usize,
+    size: [usize; 2],
+    /// From the scene to pixels, counted from the lower left corner of the image; `None` if the view
+    /// of the image is a line or a point.
+    to_pixels: Option<Affine>,
+    filter: Filter,
+    edge: Edge,
+}
+
+impl<'i> Sampler<'i> {
+    /// The colors of an image.
+    pub fn new(image: &'i Image, filter: Filter, edge: Edge) -> Self {
+        let [x, y, ..] = image.view().crop.map(f64::from);
+        let to_view = Affine::of(&image.view().transform).inverse();
+        let to_pixels = to_view.map(|it| Affine([1.0, 0.0, -x, 0.0, 1.0, -y]).after(&it));
+        Self {
+            channels: image.channels(),
+            n_channels: image.n_channels(),
+            size: [image.width(), image.height()],
+            to_pixels,
+            filter,
+            edge,
+        }
+    }
+
+    /// The channels at a point of the scene; those that the image lacks are 0.
+    pub fn at(&self, point: [f64; 2]) -> [f32; 4] {
+        match &self.to_pixels {
+            Some(to_pixels) => self.at_pixel(to_pixels.at(point)),
+            None => [0.0; 4],
+        }
+    }
+
+    /// The channels at a point in pixels from the lower left corner of the image.
+    fn at_pixel(&self, [x, y]: [f64; 2]) -> [f32; 4] {
+        // Positions far outside are as good as any other outside, and all integers in between are
+        // exact. What is not a number is outside.
+        const FAR: f64 = (1_u64 << 52) as f64;
+        if !(x.abs() < FAR && y.abs() < FAR) {
+            return [0.0; 4];
+        }
+        match self.filter {
+            Filter::Nearest => self.pixel(floor(x) as i64, floor(y) as i64),
+            Filter::Linear => self.blend([x, y], 0, |t| [1.0 - t, t]),
+            Filter::Cubic => self.blend([x, y], -1, |t| {
+                // Keys, "Cubic Convolution Interpolation for Digital Image Processing", 1981.
+                let (t2, t3) = (t * t, t * t * t);
+                [
+                    (-t3 + 2.0 * t2 - t) / 2.0,
+                    (3.0 * t3 - 5.0 * t2 + 2.0) / 2.0,
+                    (-3.0 * t3 + 4.0 * t2 + t) / 2.0,
+                    (t3 - t2) / 2.0,
+                ]
+            }),
+        }
+    }
+
+    /// The sum of the pixels around a point with these weights, which depend on the distance from
+    /// the center of the pixel before it; `first` is the offset of the first pixel from that one.
+    fn blend<const N: usize>(
+        &self,
+        point: [f64; 2],
+        first: i64,
+        weights: impl Fn(f32) -> [f32; N],
+    ) -> [f32; 4] {
+        let [(x, of_x), (y, of_y)] = point.map(|at| {
+            let before = floor(at - 0.5);
+            (before as i64 + first, weights((at - 0.5 - before) as f32))
+        });
+        let mut sum = [0.0; 4];
+        for (j, wy) in of_y.into_iter().enumerate() {
+            let mut row = [0.0; 4];
+            for (i, wx) in of_x.into_iter().enumerate() {
+                let pixel = self.pixel(x + i as i64, y + j as i64);
+                (0..4).for_each(|k| row[k] += wx * pixel[k]);
+            }
+            (0..4).for_each(|k| sum[k] += wy * row[k]);
+        }
+        sum
+    }
+
+    #[inline]
+    fn pixel(&self, x: i64, y: i64) -> [f32; 4] {
+        let mut pixel = [0.0; 4];
+        let [width, height] = self.size;
+        if let (Some(x), Some(y)) = (self.edge.fold(x, width), self.edge.fold(y, height)) {
+            let at = (y * width + x) * self.n_channels;
+            let channels = &self.channels[at..at + self.n_channels];
+            pixel[..channels.len()].copy_from_slice(channels);
+        }
+        pixel
+    }
+}
+
+/// The most samples per pixel and direction when an image is reduced.
+const MOST_SAMPLES: f64 = 32.0;
+
+/// The image on the pixels that a view requests. On the same grid pixels are copied; otherwise they
+/// are resampled, and where several pixels fall into one they are averaged.
+///
+/// `work` is called with the number of pixels that follow.
+///
+/// # Errors
+/// The first error of `work`.
+pub fn place<E>(
+    image: &Image,
+    view: &Footprint,
+    (filter, edge): (Filter, Edge),
+    mut work: impl FnMut(usize) -> Result<(), E>,
+) -> Result<Image, E> {
+    if image.view() == view {
+        return Ok(image.clone());
+    }
+    let [width, height] = view.size();
+    let n = image.n_channels();
+    let mut values = Vec::with_capacity(width * height * n);
+    if same_grid(image.view(), view) {
+        for y in view.crop[1]..view.crop[3].max(view.crop[1]) {
+            work(width)?;
+            copy_row(image, edge, [view.crop[0], y], width, &mut values);
+        }
+    } else {
+        let sampler = Sampler::new(image, filter, edge);
+        let to_scene = Affine::of(&view.transform);
+        let to_pixels = sampler.to_pixels.unwrap_or(Affine([0.0; 6])).after(&to_scene);
+        let n_samples = match filter {
+            Filter::Nearest => 1.0,
+            // A NaN counts as 1.
+            Filter::Linear | Filter::Cubic => to_pixels.stretch().max(1.0).min(MOST_SAMPLES).ceil(),
+        };
+        let [left, lower, ..] = view.crop.map(f64::from);
+        for y in 0..height {
+            work(width * (n_samples * n_samples) as usize)?;
+            for x in 0..width {
+                let corner = [left + x as f64, lower + y as f64];
+                let pixel = average(&sampler, &to_pixels, corner, n_samples);
+                values.extend_from_slice(&pixel[..n]);
+            }
+        }
+    }
+    Ok(Image::from_channels(view.clone(), n, values).expect("all pixels were made"))
+}
+
+/// The mean of the samples of one pixel, whose lower left corner is given.
+fn average(sampler: &Sampler<'_>, to_pixels: &Affine, corner: [f64; 2], n: f64) -> [f32; 4] {
+    let n_samples = n as usize;
+    let mut sum = [0.0; 4];
+    for j in 0..n_samples {
+        for i in 0..n_samples {
+            let at = [corner[0] + (i as f64 + 0.5) / n, corner[1] + (j as f64 + 0.5) / n];
+            let sample = sampler.at_pixel(to_pixels.at(at));
+            (0..4).for_each(|k| sum[k] += sample[k]);
+        }
+    }
+    let n_all = (n * n) as f32;
+    sum.map(|x| x / n_all)
+}
+
+fn same_grid(a: &Footprint, b: &Footprint) -> bool {
+    let bits = |view: &Footprint| view.transform.0.map(f32::to_bits);
+    bits(a) == bits(b)
+}
+
+/// Appends the channels of a row of pixels from `start`, in pixels of the view.
+fn copy_row(image: &Image, edge: Edge, start: [i32; 2], width: usize, to: &mut Vec<f32>) {
+    let (n, channels) = (image.n_channels(), image.channels());
+    let [left, lower, ..] = image.view().crop.map(i64::from);
+    let Some(row) = edge.fold(i64::from(start[1]) - lower, image.height()) else {
+        to.resize(to.len() + width * n, 0.0);
+        return;
+    };
+    let row = &channels[row * image.width() * n..][..image.width() * n];
+    let first = i64::from(start[0]) - left;
+    let inside = first.max(0)..(first + width as i64).min(image.width() as i64);
+    let mut x = 0;
+    while x < width as i64 {
+        if first + x == inside.start && inside.start < inside.end {
+            to.extend_from_slice(&row[inside.start as usize * n..inside.end as usize * n]);
+            x += inside.end - inside.start;
+            continue;
+        }
+        match edge.fold(first + x, image.width()) {
+            Some(at) => to.extend_from_slice(&row[at * n..][..n]),
+            None => to.resize(to.len() + n, 0.0),
+        }
+        x += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(width: i32, height: i32) -> Image {
+        let n = (width * height) as usize;
+        let values = (0..n).map(|i| i as f32).collect();
+        Image::from_channels(Footprint::of_size(width, height), 1, values).expect("it fits")
+    }
+
+    fn placed(image: &Image, view: &Footprint, filter: Filter, edge: Edge) -> Vec<f32> {
+        let work = |_| Ok::<(), ()>(());
+        place(image, view, (filter, edge), work).expect("nothing fails").channels().to_vec()
+    }
+
+    #[test]
+    fn pixels_of_the_same_grid_are_copied() {
+        let image = counted(3, 2);
+        let view = image.view().with_crop([-2, -1, 5, 1]);
+        let row = |edge| placed(&image, &view, Filter::Linear, edge);
+        let zero = [0.0; 7];
+        assert_eq!(row(Edge::Clear), [zero, [0., 0., 0., 1., 2., 0., 0.]].concat());
+        assert_eq!(row(Edge::Extend), [[0., 0., 0., 1., 2., 2., 2.]; 2].concat());
+        let wrapped = [[4., 5., 3., 4., 5., 3., 4.], [1., 2., 0., 1., 2., 0., 1.]];
+        assert_eq!(row(Edge::Wrap), wrapped.concat());
+        assert_eq!(row(Edge::Mirror), [[1., 0., 0., 1., 2., 2., 1.]; 2].concat());
+    }
+
+    #[test]
+    fn half_of_the_resolution_averages() {
+        let image = counted(4, 2);
+        let mut view = Footprint::of_size(2, 1);
+        (view.transform.0[0], view.transform.0[5]) = (2.0, 2.0);
+        assert_eq!(placed(&image, &view, Filter::Linear, Edge::Extend), [2.5, 4.5]);
+        assert_eq!(placed(&image, &view, Filter::Nearest, Edge::Extend), [5.0, 7.0]);
+    }
+
+    #[test]
+    fn filters_go_through_the_centers_of_pixels() {
+        let image = counted(5, 5);
+        for filter in [Filter::Nearest, Filter::Linear, Filter::Cubic] {
+            let sampler = Sampler::new(&image, filter, Edge::Extend);
+            assert_eq!(sampler.at([2.5, 3.5]), [17.0, 0.0, 0.0, 0.0]);
+        }
+        for filter in [Filter::Linear, Filter::Cubic] {
+            let sampler = Sampler::new(&image, filter, Edge::Extend);
+            assert_eq!(sampler.at([2.75, 2.25])[0], 12.25 - 1.25);
+        }
+        let strange = [f64::NAN, f64::INFINITY, 1e300];
+        let sampler = Sampler::new(&image, Filter::Cubic, Edge::Extend);
+        assert!(strange.iter().all(|x| sampler.at([*x, 0.0]) == [0.0; 4]));
+    }
+
+    #[test]
+    fn a_map_and_its_inverse() {
+        let map = Affine([2.0, 1.0, 3.0, -1.0, 4.0, 5.0]);
+        let back = map.inverse().expect("it is invertible");
+        let there = back.after(&map);
+        let identity = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+        assert!(there.0.iter().zip(identity).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert_eq!(Affine([1.0, 2.0, 0.0, 2.0, 4.0, 0.0]).inverse(), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! Images: made of fields, combined, transformed, filtered and read.
+//!
+//! The work on pixels is done in two ways. What concerns each pixel by itself is a loop over pixels
+//! as elements (`pixels`), so any node that computes a color works on images. What looks at the
+//! surroundings of pixels calls the crate `raster`; such a node requests a larger region of its
+//! image, or another view of it (`viewed`).
+
+mod lift;
+mod pixels;
+mod sample;
+mod transform;
+mod viewed;
+mod weave;
+
+use millstream_base::{Image, Type};
+use millstream_node::Registry;
+
+use pixels::PixelLoop;
+use viewed::Views;
+
+/// Adds the family; the colors and the context must be there.
+pub fn register(registry: &mut Registry) {
+    registry.register_type(Type::of::<Image>());
+    let pixels = PixelLoop::new(registry);
+    let views = Views::new(registry);
+    registry.register(pixels::from_field(pixels.clone()));
+    registry.register(sample::sample());
+    registry.register(sample::information());
+    lift::register(registry, &pixels);
+    transform::register(registry, &views);
+}

@@ -1,0 +1,242 @@
+//! Image nodes that do to each pixel what a node on colors does.
+
+use std::sync::Arc;
+
+use millstream_base::{Color, Column, Footprint, Image, Type, ValueType};
+use millstream_node::signature::SocketType;
+use millstream_node::{Call, Data, NodeDef, PartSource, Registry};
+use millstream_raster::place::{Edge, Filter, place};
+
+use super::pixels::{PixelLoop, at, n_pixels};
+use super::weave::{Weave, input};
+use crate::cells::{Cells, function};
+use crate::color::{color_input, luminance, three};
+use crate::mix::mix;
+
+/// The node types on colors that have one on images, of the same name.
+const LIFTED: [&str; 18] = [
+    "adapt",
+    "blend",
+    "brightness_contrast",
+    "composite",
+    "desaturate",
+    "difference",
+    "exposure",
+    "gamma",
+    "hue_saturation",
+    "invert",
+    "levels",
+    "luminance",
+    "mix",
+    "over",
+    "posterize",
+    "separate",
+    "slope_offset_power",
+    "tone_map",
+];
+
+/// The node types of which these nodes are made.
+#[derive(Clone)]
+struct Lift {
+    pixels: PixelLoop,
+    information: Arc<NodeDef>,
+    on_view: Arc<NodeDef>,
+    pixel: Arc<NodeDef>,
+    unpremultiply: Arc<NodeDef>,
+}
+
+/// Whether the work on a pixel takes and gives colors with premultiplied alpha.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alpha {
+    Straight,
+    Premultiplied,
+}
+
+pub(super) fn register(registry: &mut Registry, pixels: &PixelLoop) {
+    let on_view = registry.register_part(on_view());
+    let pixel = registry.register_part(pixel());
+    let known = |registry: &Registry, name: &str| {
+        Arc::clone(registry.get(name).expect("the node type exists"))
+    };
+    let lift = Lift {
+        pixels: pixels.clone(),
+        information: known(registry, "image.information"),
+        unpremultiply: known(registry, "color.unpremultiply"),
+        on_view,
+        pixel,
+    };
+    for name in LIFTED {
+        let of = known(registry, &format!("color.{name}"));
+        let def = NodeDef::new(
+            format!("image.{name}"),
+            format!("{}, for each pixel of an image", of.manual.summary),
+        );
+        let def = def.details(format!(
+            "Does to each pixel what `color.{name}` does to a color whose alpha is not \
+             premultiplied. The result has the pixels of the first image, on which other images \
+             are placed.",
+        ));
+        registry.register(lift.node(def, of, Alpha::Straight));
+    }
+    for (def, of, alpha) in [mask(), threshold()] {
+        let of = registry.register_part(of);
+        registry.register(lift.node(def, of, alpha));
+    }
+}
+
+impl Lift {
+    /// Completes a node type on images by a node type on colors with fixed sockets.
+    fn node(&self, mut def: NodeDef, of: Arc<NodeDef>, alpha: Alpha) -> NodeDef {
+        let sockets = of.fixed_signature().expect("its sockets are fixed").clone();
+        let is_color = |ty: &SocketType| matches!(ty, SocketType::Exact(ty) if *ty == Type::COLOR);
+        let image = Type::of::<Image>();
+        let mut images = Vec::new();
+        def.settings.clone_from(&of.settings);
+        for (i, socket) in sockets.inputs.into_iter().enumerate() {
+            if is_color(&socket.ty) {
+                let name = if socket.name == "color" { "image".into() } else { socket.name };
+                images.push(i);
+                def = def.input(name, image, socket.about);
+            } else {
+                def = def.input_or(socket.name, socket.ty, socket.default, socket.about);
+            }
+        }
+        for output in sockets.outputs {
+            def = def.output(output.name, image, output.about);
+        }
+        let lift = self.clone();
+        def.network(move |parts| {
+            let mut weave = Weave::default();
+            let mut sources: Vec<PartSource> = (0..parts.inputs.len()).map(input).collect();
+            let view = weave.part("view", &lift.information, &[], &[sources[images[0]]]).output(3);
+            let region = lift.pixels.region(&mut weave, view);
+            let number = lift.pixels.number(&mut weave);
+            for i in &images {
+                let mut image = sources[*i];
+                if *i != images[0] {
+                    image = weave.part("placed", &lift.on_view, &[], &[image, view]).into();
+                }
+                let pixel = weave.part("pixel", &lift.pixel, &[], &[image, number]).into();
+                sources[*i] = match alpha {
+                    Alpha::Premultiplied => pixel,
+                    Alpha::Straight => {
+                        weave.part("straight", &lift.unpremultiply, &[], &[pixel]).into()
+                    }
+                };
+            }
+            let settings = parts.settings.clone();
+            let changed = weave.part_with("changed", &of, settings, parts.generics, &sources);
+            let outputs: Vec<PartSource> = (0..parts.outputs.len())
+                .map(|k| {
+                    let ty = weave.type_of(changed, k);
+                    let mut pixel = changed.output(k as u32);
+                    if alpha == Alpha::Straight {
+                        pixel = lift.pixels.premultiplied(&mut weave, (ty, pixel));
+                    }
+                    lift.pixels.gathered(&mut weave, (ty, pixel), region, view)
+                })
+                .collect();
+            Ok(weave.outputs(&outputs))
+        })
+    }
+}
+
+fn mask() -> (NodeDef, NodeDef, Alpha) {
+    let def = NodeDef::new("image.mask", "Mixes two images by a mask").details(
+        "Where the first channel of the mask is 0 the result is `a`, where it is 1 `b`, in between \
+         a mixture of both, premultiplied. The result has the pixels of `a`, on which the other \
+         images are placed.",
+    );
+    let of = NodeDef::new("image.mask_pixel", "Mixes two pixels by a third one");
+    let of =
+        color_input(color_input(of, "a", "the image where the mask is 0"), "b", "where it is 1");
+    let of = color_input(of, "mask", "").output("value", Type::COLOR, "").form(|_, x| {
+        let factor = x[2][0];
+        vec![(0..4).map(|k| mix(x[0][k], x[1][k], factor)).collect()]
+    });
+    (def, of, Alpha::Premultiplied)
+}
+
+fn threshold() -> (NodeDef, NodeDef, Alpha) {
+    let def = NodeDef::new("image.threshold", "Where an image is at least as bright as a level")
+        .details("1 where the luminance is the level or more, 0 elsewhere.");
+    let of = NodeDef::new("image.threshold_pixel", "Whether a pixel is as bright as a level");
+    let of = color_input(of, "color", "")
+        .input_or("level", Type::F32, 0.5, "least luminance that counts")
+        .output("value", Type::F32, "one channel")
+        .form(|_, x| {
+            let is_bright = luminance(three(&x[0])).ge(x[1][0]);
+            vec![vec![is_bright.select(x[1][0].like(1.0), x[1][0].like(0.0))]]
+        });
+    (def, of, Alpha::Straight)
+}
+
+fn on_view() -> NodeDef {
+    NodeDef::new("image.on_view", "An image placed on the pixels of a view")
+        .input("image", Type::of::<Image>(), "")
+        .input("view", Type::of::<Footprint>(), "")
+        .output("value", Type::of::<Image>(), "")
+        .kernel(|_| {
+            Ok(function(|call| {
+                let mut cells = Cells::<Image>::new(call);
+                let (images, views) = (call.input::<Image>(0), call.input::<Footprint>(1));
+                let (limits, mut pace) = (call.limits(), call.pace());
+                cells.fill(call, |i| {
+                    let view = views.get(i);
+                    n_pixels(&view, limits).map_err(|failure| at(failure, i))?;
+                    let how = (Filter::Linear, Edge::Clear);
+                    place(&images.get(i), &view, how, |n| pace.work(8 * n))
+                })?;
+                cells.put(call);
+                Ok(())
+            }))
+        })
+}
+
+fn pixel() -> NodeDef {
+    NodeDef::new("image.pixel", "A pixel of an image, premultiplied")
+        .input("image", Type::of::<Image>(), "")
+        .input("number", Type::I32, "number of the pixel in the image")
+        .output("value", Type::COLOR, "")
+        .function(|call: &mut Call<'_>| {
+            if let Some(pixels) = all_pixels(call) {
+                call.set(0, pixels);
+                return Ok(());
+            }
+            let mut cells = Cells::<Color>::new(call);
+            let (images, numbers) = (call.input::<Image>(0), call.input::<i32>(1));
+            cells.fill(call, |i| Ok(pixel_of(&images.get(i), numbers.get(i) as usize)))?;
+            cells.put(call);
+            Ok(())
+        })
+}
+
+/// The pixels of the image, if there is one image of which all pixels are called for in order.
+fn all_pixels(call: &Call<'_>) -> Option<Column> {
+    let Data::One(image) = call.argument(0).data() else { return None };
+    let Data::Many(_) = call.argument(1).data() else { return None };
+    let image = Image::from_value(image)?;
+    let numbers = call.input::<i32>(1);
+    let in_order = call.extent() == image.pixels().len()
+        && (0..call.extent()).all(|i| numbers.get(i) as usize == i);
+    in_order.then(|| {
+        let n = image.pixels().len();
+        match image.n_channels() {
+            4 => image.pixels().clone(),
+            _ => (0..n).map(|i| pixel_of(&image, i)).collect::<Vec<Color>>().into(),
+        }
+    })
+}
+
+/// A pixel as a color, premultiplied; nothing if the image lacks it.
+fn pixel_of(image: &Image, number: usize) -> Color {
+    let n = image.n_channels();
+    let channels = image.channels().get(number * n..(number + 1) * n).unwrap_or_default();
+    match *channels {
+        [gray] => Color([gray, gray, gray, 1.0]),
+        [gray, alpha] => Color([gray, gray, gray, alpha]),
+        [r, g, b] => Color([r, g, b, 1.0]),
+        [r, g, b, a] => Color([r, g, b, a]),
+        _ => Color([0.0; 4]),
+    }
+}

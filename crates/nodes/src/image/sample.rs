@@ -1,0 +1,148 @@
+//! Reading images: colors at points of the scene, sizes, pixels.
+
+use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
+use millstream_node::{Call, Data, Failure, NodeDef, Settings};
+use millstream_raster::place::{Edge, Filter, Sampler};
+
+use crate::cells::{Cells, function};
+use crate::shape::choices;
+
+choices! {
+    /// How a color between pixels follows from the pixels around it.
+    pub(super) enum Between {
+        Nearest = "nearest": "the nearest pixel",
+        Linear = "linear": "linear between the four nearest pixels",
+        Cubic = "cubic": "cubic through the sixteen nearest pixels",
+    }
+}
+
+choices! {
+    /// What lies beyond the edges.
+    pub(super) enum Outside {
+        Clear = "clear": "nothing: zero in all channels, also alpha",
+        Extend = "extend": "the nearest pixel of the edge",
+        Wrap = "wrap": "the image again",
+        Mirror = "mirror": "the image mirrored",
+    }
+}
+
+/// Adds the setting that chooses a filter.
+pub(super) fn with_filter(def: NodeDef) -> NodeDef {
+    def.choice("filter", Between::ALL, "linear", "how colors between pixels are found")
+}
+
+/// Adds the setting that chooses what lies beyond the edges.
+pub(super) fn with_edge(def: NodeDef, default: &'static str) -> NodeDef {
+    def.choice("outside", Outside::ALL, default, "what lies beyond the edges")
+}
+
+/// The filter that the settings choose.
+pub(super) fn filter_of(settings: &Settings) -> Filter {
+    match Between::named(settings.text("filter")) {
+        Between::Nearest => Filter::Nearest,
+        Between::Linear => Filter::Linear,
+        Between::Cubic => Filter::Cubic,
+    }
+}
+
+/// What the settings put beyond the edges.
+pub(super) fn edge_of(settings: &Settings) -> Edge {
+    match Outside::named(settings.text("outside")) {
+        Outside::Clear => Edge::Clear,
+        Outside::Extend => Edge::Extend,
+        Outside::Wrap => Edge::Wrap,
+        Outside::Mirror => Edge::Mirror,
+    }
+}
+
+/// The color, alpha not premultiplied, of the channels of a pixel.
+fn color(channels: [f32; 4], n_channels: usize) -> Color {
+    let [a, b, c, d] = channels;
+    let (rgb, alpha) = match n_channels {
+        1 => ([a; 3], 1.0),
+        2 => ([a; 3], b),
+        3 => ([a, b, c], 1.0),
+        _ => ([a, b, c], d),
+    };
+    let [r, g, b] = if alpha == 0.0 || alpha == 1.0 { rgb } else { rgb.map(|x| x / alpha) };
+    Color([r, g, b, alpha])
+}
+
+pub(super) fn sample() -> NodeDef {
+    let def = NodeDef::new("image.sample", "The color of an image at a point of the scene").details(
+        "The image lies in the scene where the view that it was made for lies; only x and y of the \
+         position count. Alpha of the color is not premultiplied, that of an image without alpha \
+         is 1. An image of one channel gives gray.\n\nIn a field whose position is that of the \
+         pixel, this reads the same pixel of another image; with a changed position it distorts \
+         the image. It sees no more of the image than the requested region.",
+    );
+    with_edge(with_filter(def), "clear")
+        .input("image", Type::of::<Image>(), "")
+        .input("position", Type::VEC3, "point of the scene")
+        .output("value", Type::COLOR, "")
+        .kernel(|parts| {
+            let how = (filter_of(parts.settings), edge_of(parts.settings));
+            Ok(function(move |call| sample_all(call, how)))
+        })
+}
+
+fn sample_all(call: &mut Call<'_>, (filter, edge): (Filter, Edge)) -> Result<(), Failure> {
+    let mut cells = Cells::<Color>::new(call);
+    let positions = call.input::<Vec3>(1);
+    let at = |sampler: &Sampler<'_>, n: usize, i: usize| {
+        let Vec3([x, y, _]) = positions.get(i);
+        color(sampler.at([x.into(), y.into()]), n)
+    };
+    match call.argument(0).data() {
+        Data::One(image) => {
+            let image = Image::from_value(image).expect("the argument is an image");
+            let sampler = Sampler::new(&image, filter, edge);
+            cells.fill(call, |i| Ok(at(&sampler, image.n_channels(), i)))?;
+        }
+        Data::Many(_) => {
+            let images = call.input::<Image>(0);
+            cells.fill(call, |i| {
+                let image = images.get(i);
+                Ok(at(&Sampler::new(&image, filter, edge), image.n_channels(), i))
+            })?;
+        }
+    }
+    cells.put(call);
+    Ok(())
+}
+
+pub(super) fn information() -> NodeDef {
+    NodeDef::new("image.information", "The size of an image and the view that it covers")
+        .details(
+            "An image that was read covers a view of its own, in which a pixel has the size of one \
+             unit of the scene. `context.with_footprint` with this view gives another image the \
+             same size and place.",
+        )
+        .input("image", Type::of::<Image>(), "")
+        .output("width", Type::I32, "width in pixels")
+        .output("height", Type::I32, "height in pixels")
+        .output("channels", Type::I32, "number of channels, 1 to 4")
+        .output("view", Type::of::<Footprint>(), "the view, whose requested region it covers")
+        .function(|call: &mut Call<'_>| {
+            of_each(call, 0, |image| image.width() as i32)?;
+            of_each(call, 1, |image| image.height() as i32)?;
+            of_each(call, 2, |image| image.n_channels() as i32)?;
+            of_each(call, 3, |image| image.view().clone())
+        })
+}
+
+/// Sets an output to a property of each image, if the output is used.
+pub(super) fn of_each<V: ValueType>(
+    call: &mut Call<'_>,
+    output: usize,
+    property: impl Fn(&Image) -> V,
+) -> Result<(), Failure> {
+    if !call.wants(output) {
+        return Ok(());
+    }
+    let mut cells = Cells::for_output(call, output);
+    let images = call.input::<Image>(0);
+    cells.fill(call, |i| Ok(property(&images.get(i))))?;
+    cells.put(call);
+    Ok(())
+}

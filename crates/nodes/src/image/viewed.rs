@@ -1,0 +1,159 @@
+//! Image nodes that request another view of their image than is requested of them.
+//!
+//! Such a node is a network: the requested view is read, the node says which view of the image it
+//! needs for it, the image is evaluated for that view, and the work gives the image of the requested
+//! view. An image that does not depend on the view, such as one that was read from a file, is placed
+//! on the pixels that the work needs.
+
+use std::sync::Arc;
+
+use millstream_base::{Footprint, Image, Limits, Type, Value};
+use millstream_node::settings::Settings;
+use millstream_node::signature::SocketType;
+use millstream_node::{Call, Failure, NodeDef, PartSource, Registry};
+use millstream_raster::place::{Edge, Filter, place};
+
+use super::pixels::{at, n_pixels};
+use super::weave::{Weave, input};
+use crate::cells::{Cells, function};
+
+/// What a node does at one element.
+pub(super) struct Job<'a> {
+    pub(super) settings: &'a Settings,
+    /// The values of the inputs after the image.
+    pub(super) numbers: &'a [Value],
+    /// The requested view.
+    pub(super) wanted: &'a Footprint,
+    pub(super) limits: &'a Limits,
+}
+
+impl Job<'_> {
+    /// The value of an input, counted after the image.
+    pub(super) fn number<T: millstream_base::ValueType>(&self, i: usize) -> T {
+        T::from_value(&self.numbers[i]).expect("inputs have their types")
+    }
+}
+
+/// The view of the image that a node needs.
+type Ask = dyn Fn(&Job<'_>) -> Result<Footprint, Failure> + Send + Sync;
+/// The image of the requested view, out of the image of the view that the node asked for.
+type Work = dyn Fn(&Job<'_>, &Image, &mut Steps<'_>) -> Result<Image, Failure> + Send + Sync;
+/// Counts pixels of work; fails if the evaluation is cancelled.
+pub(super) type Steps<'a> = dyn FnMut(usize) -> Result<(), Failure> + 'a;
+
+/// Units of work per pixel.
+const PER_PIXEL: usize = 8;
+
+/// The node types of which these nodes are made.
+#[derive(Clone)]
+pub(super) struct Views {
+    footprint: Arc<NodeDef>,
+    with_footprint: Arc<NodeDef>,
+}
+
+/// The work of a node type.
+pub(super) struct Viewed {
+    /// How an image that does not depend on the view is placed.
+    pub(super) how: fn(&Settings) -> (Filter, Edge),
+    pub(super) ask: Arc<Ask>,
+    pub(super) work: Arc<Work>,
+}
+
+impl Views {
+    pub(super) fn new(registry: &Registry) -> Self {
+        let known = |name: &str| Arc::clone(registry.get(name).expect("the node type exists"));
+        Self {
+            footprint: known("context.footprint"),
+            with_footprint: known("context.with_footprint"),
+        }
+    }
+
+    /// Registers a node type with fixed sockets, whose first input is an image and whose output is
+    /// an image.
+    pub(super) fn register(&self, registry: &mut Registry, def: NodeDef, of: Viewed) {
+        let Viewed { how, ask, work } = of;
+        let sockets = def.fixed_signature().expect("the sockets are fixed").inputs.clone();
+        let part = |suffix: &str, about: &str| {
+            let mut part = NodeDef::new(format!("{}_{suffix}", def.name), about.to_owned());
+            part.settings.clone_from(&def.settings);
+            part
+        };
+        let with_numbers = |part: NodeDef| {
+            let numbers = sockets[1..].iter();
+            let part = numbers.fold(part, |part, socket| {
+                let SocketType::Exact(ty) = socket.ty else { panic!("its type is fixed") };
+                part.input(socket.name.clone(), ty, "")
+            });
+            part.input("view", Type::of::<Footprint>(), "the requested view")
+        };
+        let asked = Arc::clone(&ask);
+        let asking = with_numbers(part("view", "The view of the image that the node needs"))
+            .output("value", Type::of::<Footprint>(), "")
+            .kernel(move |parts| {
+                let (settings, ask) = (parts.settings.clone(), Arc::clone(&asked));
+                Ok(function(move |call| {
+                    let mut cells = Cells::<Footprint>::new(call);
+                    cells.fill(call, |i| {
+                        in_job(call, &settings, (0, i), |job| {
+                            ask(job).and_then(|view| n_pixels(&view, job.limits).map(|_| view))
+                        })
+                    })?;
+                    cells.put(call);
+                    Ok(())
+                }))
+            });
+        let calling = part("work", "The image of the requested view");
+        let calling = with_numbers(calling.input("image", Type::of::<Image>(), ""))
+            .output("value", Type::of::<Image>(), "")
+            .kernel(move |parts| {
+                let settings = parts.settings.clone();
+                let (ask, work) = (Arc::clone(&ask), Arc::clone(&work));
+                Ok(function(move |call| {
+                    let mut cells = Cells::<Image>::new(call);
+                    let (images, mut pace) = (call.input::<Image>(0), call.pace());
+                    cells.fill(call, |i| {
+                        let mut steps = |n: usize| pace.work(n.saturating_mul(PER_PIXEL));
+                        in_job(call, &settings, (1, i), |job| {
+                            let view = ask(job)?;
+                            n_pixels(job.wanted, job.limits)?;
+                            let image =
+                                place(&images.get(i), &view, how(job.settings), &mut steps)?;
+                            work(job, &image, &mut steps)
+                        })
+                    })?;
+                    cells.put(call);
+                    Ok(())
+                }))
+            });
+        let asking = registry.register_part(asking);
+        let calling = registry.register_part(calling);
+        let n = sockets.len();
+        let views = self.clone();
+        registry.register(def.network(move |parts| {
+            let mut weave = Weave::default();
+            let view = weave.part("view", &views.footprint, &[], &[]).into();
+            let numbers: Vec<PartSource> = (1..n).map(input).chain([view]).collect();
+            let settings = || parts.settings.clone();
+            let asked = weave.part_with("asked", &asking, settings(), &[], &numbers).into();
+            let ty = Type::of::<Image>();
+            let image = weave.part("image", &views.with_footprint, &[ty], &[input(0), asked]);
+            let sources: Vec<PartSource> = [image.into()].into_iter().chain(numbers).collect();
+            let result = weave.part_with("", &calling, settings(), &[], &sources).into();
+            Ok(weave.outputs(&[result]))
+        }));
+    }
+}
+
+/// Runs the job of an element of a call, whose inputs from `first` on are the numbers and the view.
+fn in_job<R>(
+    call: &Call<'_>,
+    settings: &Settings,
+    (first, i): (usize, usize),
+    run: impl FnOnce(&Job<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let last = call.n_inputs() - 1;
+    let numbers: Vec<Value> = (first..last).map(|k| call.argument(k).value(i)).collect();
+    let wanted = call.input::<Footprint>(last).get(i);
+    let job = Job { settings, numbers: &numbers, wanted: &wanted, limits: call.limits() };
+    run(&job).map_err(|failure| at(failure, i))
+}

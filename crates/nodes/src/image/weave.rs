@@ -1,0 +1,80 @@
+//! Making the networks of image nodes.
+
+use std::sync::Arc;
+
+use millstream_base::{Type, Value};
+use millstream_node::node_def::instance::Instance;
+use millstream_node::{Network, NodeDef, Part, PartSource, Settings};
+
+/// A network in the making.
+#[derive(Default)]
+pub(super) struct Weave(Network);
+
+/// A part of a network.
+#[derive(Clone, Copy)]
+pub(super) struct Made(u32);
+
+impl Made {
+    /// An output of the part.
+    pub(super) fn output(self, output: u32) -> PartSource {
+        PartSource::Output { part: self.0, output }
+    }
+}
+
+impl From<Made> for PartSource {
+    /// The first output.
+    fn from(part: Made) -> Self {
+        part.output(0)
+    }
+}
+
+/// An input of the node.
+pub(super) fn input(i: usize) -> PartSource {
+    PartSource::Input(i as u32)
+}
+
+impl Weave {
+    /// A node of this type, with its default settings, that reads each source at one socket.
+    pub(super) fn part(
+        &mut self,
+        name: &str,
+        def: &Arc<NodeDef>,
+        generics: &[Type],
+        sources: &[PartSource],
+    ) -> Made {
+        let settings = Settings::read(&def.settings, [], &|_| None);
+        let settings = settings.expect("the settings of parts have defaults");
+        self.part_with(name, def, settings, generics, sources)
+    }
+
+    /// A node of this type.
+    pub(super) fn part_with(
+        &mut self,
+        name: &str,
+        def: &Arc<NodeDef>,
+        settings: Settings,
+        generics: &[Type],
+        sources: &[PartSource],
+    ) -> Made {
+        let arities = vec![1; sources.len()];
+        let instance = def.instantiate(settings, generics.to_vec(), &arities);
+        self.instance(name, instance.expect("parts have instances if the node has"), sources)
+    }
+
+    fn instance(&mut self, name: &str, instance: Instance, sources: &[PartSource]) -> Made {
+        let (instance, sources) = (Arc::new(instance), sources.iter().copied().collect());
+        self.0.parts.push(Part { name: name.into(), instance, sources });
+        Made(self.0.parts.len() as u32 - 1)
+    }
+
+    /// The type of an output of a part.
+    pub(super) fn type_of(&self, part: Made, output: usize) -> Type {
+        self.0.parts[part.0 as usize].instance.outputs[output].ty
+    }
+
+    /// The network with these outputs.
+    pub(super) fn outputs(mut self, outputs: &[PartSource]) -> Network {
+        self.0.outputs = outputs.to_vec();
+        self.0
+    }
+}
