@@ -34,6 +34,22 @@ impl Footprint {
         }
     }
 
+    /// The same rectangle of the scene with `by` times fewer pixels in each direction, rounded up.
+    pub fn reduced(&self, by: i32) -> Self {
+        let by = by.max(1);
+        let mut transform = self.transform;
+        for row in transform.0.chunks_exact_mut(4) {
+            row[..2].iter_mut().for_each(|step| *step *= by as f32);
+        }
+        let up = |x: i32| x.div_euclid(by) + i32::from(x.rem_euclid(by) != 0);
+        let [x, y, end_x, end_y] = self.crop;
+        Self {
+            transform,
+            resolution: self.resolution.map(up),
+            crop: [x.div_euclid(by), y.div_euclid(by), up(end_x), up(end_y)],
+        }
+    }
+
     /// Width and height of the requested region in pixels.
     pub fn size(&self) -> [usize; 2] {
         let [x, y, end_x, end_y] = self.crop.map(i64::from);
@@ -108,6 +124,14 @@ impl Hash for Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fewer_pixels_cover_the_same_rectangle() {
+        let view = Footprint::of_size(5, 4).with_crop([-1, 0, 5, 3]).reduced(2);
+        assert_eq!((view.resolution, view.crop), ([3, 2], [-1, 0, 3, 2]));
+        assert_eq!((view.transform.0[0], view.transform.0[5], view.transform.0[10]), (2., 2., 1.));
+        assert_eq!(Footprint::of_size(5, 4).reduced(1), Footprint::of_size(5, 4));
+    }
 
     #[test]
     fn ranges_grow_and_shrink_to_nothing() {

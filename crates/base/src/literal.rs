@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::footprint::Footprint;
+use crate::image::Image;
 use crate::lane::Lane;
 use crate::value::Value;
 use crate::value::column::Column;
@@ -310,9 +311,17 @@ fn write_value(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Value::Opaque(opaque) => match (opaque.get::<Table>(), opaque.get::<Footprint>()) {
             (Some(table), _) => write_table(table, f),
             (None, Some(footprint)) => write!(f, "{}", footprint.to_json()),
-            (None, None) => write!(f, "<{}>", opaque.ty()),
+            (None, None) => match opaque.get::<Image>() {
+                Some(image) => write_image(image, f),
+                None => write!(f, "<{}>", opaque.ty()),
+            },
         },
     }
+}
+
+fn write_image(image: &Image, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (n, s) = (image.n_channels(), if image.n_channels() == 1 { "" } else { "s" });
+    write!(f, "<image of {} by {} pixels, {n} channel{s}>", image.width(), image.height())
 }
 
 fn write_table(table: &Table, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,12 +8,10 @@ use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{
-    Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request, RequestAxis,
-};
+use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
 use millstream_run::live::{LiveProgram, NotNumbers};
-use millstream_run::{Auto, Chunked, Parts, ticks};
+use millstream_run::{Auto, Chunked, Parts, Varying, ticks};
 
 use crate::prepared::PreparedProgram;
 use crate::run_log::{self, NodeRun};
@@ -122,12 +120,30 @@ impl Program {
         &'a self,
         evaluator: &'a mut dyn Evaluator,
     ) -> impl FnMut(&Request) -> Result<Answer, EvalError> + 'a {
+        self.in_parts(evaluator, Varying::Elements)
+    }
+
+    /// Evaluates requests for one region of a view after the other, which are otherwise the same, so
+    /// that an image larger than memory can be computed: what does not depend on the view is computed
+    /// in one of them. The pixels have the bits of the image in one piece.
+    pub fn in_tiles<'a>(
+        &'a self,
+        evaluator: &'a mut dyn Evaluator,
+    ) -> impl FnMut(&Request) -> Result<Answer, EvalError> + 'a {
+        self.in_parts(evaluator, Varying::View)
+    }
+
+    fn in_parts<'a>(
+        &'a self,
+        evaluator: &'a mut dyn Evaluator,
+        varying: Varying,
+    ) -> impl FnMut(&Request) -> Result<Answer, EvalError> + 'a {
         let mut parts = None;
         move |request| {
             if self.plan.has_states() {
                 return self.run_with(evaluator, request);
             }
-            let new = || Parts::new(evaluator, &self.plan, request, RequestAxis::Index);
+            let new = || Parts::new(evaluator, &self.plan, request, varying);
             let parts = parts.get_or_insert_with(new);
             parts.evaluate(evaluator, request.clone())
         }

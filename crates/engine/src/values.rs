@@ -25,6 +25,6 @@ pub use millstream_base::literal::{LiteralError, from_json, to_json, to_plain_js
 pub use millstream_base::same::Same;
 pub use millstream_base::types::Kind;
 pub use millstream_base::{
-    Color, Column, Footprint, Lane, Mask, Mat4, Quat, Table, Type, Value, ValueType, Vec2, Vec3,
-    Vec4,
+    Color, Column, Footprint, Image, Lane, Mask, Mat4, Quat, Table, Type, Value, ValueType, Vec2,
+    Vec3, Vec4,
 };

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
-use millstream_base::{Budget, Column, Feature, Limits, Mask, Type, Value};
+use millstream_base::{Budget, Column, Feature, Footprint, Limits, Mask, Type, Value};
 use millstream_node::convert::convert_value;
 use millstream_node::{Data, Kernel};
 
@@ -229,6 +229,12 @@ impl Request {
     pub fn feature(mut self, feature: Feature, given: Given) -> Self {
         self.features.push((feature, given));
         self
+    }
+
+    /// Requests this view, in the place of any other.
+    pub fn view(mut self, view: Footprint) -> Self {
+        self.features.retain(|(feature, _)| *feature != Feature::Footprint);
+        self.feature(Feature::Footprint, Given::One(view.into()))
     }
 
     /// Requests a log.

@@ -15,6 +15,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(separate());
     registry.register(crop());
     registry.register(grow());
+    registry.register(pixel_size());
 }
 
 fn make() -> NodeDef {
@@ -135,5 +136,21 @@ fn grow() -> NodeDef {
                 cells.put(call);
                 Ok(())
             }))
+        })
+}
+
+fn pixel_size() -> NodeDef {
+    NodeDef::new("footprint.pixel_size", "The size of a pixel in the scene")
+        .details(
+            "The square root of the area that a pixel covers in the scene, seen along z: the \
+             softness of smooth edges, or the least detail that is visible.",
+        )
+        .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
+        .output("value", Type::F32, "length in units of the scene")
+        .function(|call: &mut Call<'_>| {
+            put_part(call, 0, |view| {
+                let [a, b, _, _, d, e] = [0, 1, 2, 3, 4, 5].map(|i| f64::from(view.transform.0[i]));
+                (a * e - b * d).abs().sqrt() as f32
+            })
         })
 }

@@ -33,4 +33,4 @@ pub use chunked::Chunked;
 pub use incremental::Incremental;
 pub use lazy::Lazy;
 pub use list::List;
-pub use parts::Parts;
+pub use parts::{Parts, Varying};

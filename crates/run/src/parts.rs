@@ -1,4 +1,4 @@
-//! One request evaluated in parts: tick by tick, or some elements at a time.
+//! One request evaluated in parts: tick by tick, some elements or a part of the view at a time.
 //!
 //! Results that are the same in all parts are computed once, in the first part that needs them.
 //! Such a result depends on nothing that differs between parts, and a step that does differ reads
@@ -27,6 +27,17 @@ const SMALL: usize = 1 << 16;
 
 /// Larger ones are held if one element takes so many instructions.
 const EXPENSIVE: usize = 16;
+
+/// What differs from part to part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varying {
+    /// The moment.
+    Ticks,
+    /// The elements, which are columns given for the same inputs.
+    Elements,
+    /// The requested view.
+    View,
+}
 
 /// The evaluation of one request in parts.
 #[derive(Debug)]
@@ -72,18 +83,18 @@ impl Known {
 }
 
 impl<'a> Parts<'a> {
-    /// Parts along this axis: elements, or ticks of a plan with state. Along `Time`, `request` is
-    /// that for all parts; along `Index` it is that for the first part, and each part has columns
-    /// for the same inputs.
+    /// Parts that differ in this. If it is ticks, `request` is that for all parts, otherwise that for
+    /// the first part.
     pub fn new(
         evaluator: &dyn Evaluator,
         plan: &'a Plan,
         request: &Request,
-        axis: RequestAxis,
+        varying: Varying,
     ) -> Self {
         // Evaluators that keep results need no help; without elements hardly anything runs.
         let is_plain = evaluator.caches_results() || request.n_elements() == Some(0);
-        let held = if is_plain { Vec::new() } else { Fixed::new(plan, request, axis).held(plan) };
+        let held =
+            if is_plain { Vec::new() } else { Fixed::new(plan, request, varying).held(plan) };
         let names = held.iter().enumerate().map(|(i, held)| (Arc::clone(&held.name), i));
         Self { by_name: names.collect(), held, ..Self::apart(plan) }
     }
@@ -242,18 +253,19 @@ struct Fixed {
 }
 
 impl Fixed {
-    fn new(plan: &Plan, request: &Request, axis: RequestAxis) -> Self {
+    fn new(plan: &Plan, request: &Request, varying: Varying) -> Self {
         let differs = |given: Option<&Given>| match given {
-            Some(Given::PerTime(_)) => axis == RequestAxis::Time,
-            Some(Given::PerIndex(_)) => axis == RequestAxis::Index,
+            Some(Given::PerTime(_)) => varying == Varying::Ticks,
+            Some(Given::PerIndex(_)) => varying == Varying::Elements,
             Some(Given::One(_)) | None => false,
         };
         let (mut different, mut wide) = (FeatureSet::NONE, FeatureSet::NONE);
         for (bit, need) in plan.needs.iter().enumerate() {
             let bit = FeatureSet::bit(bit as u32);
             let is_clock = match need.feature {
-                Feature::Time | Feature::Tick | Feature::RealTime => axis == RequestAxis::Time,
-                Feature::Index => axis == RequestAxis::Index,
+                Feature::Time | Feature::Tick | Feature::RealTime => varying == Varying::Ticks,
+                Feature::Index => varying == Varying::Elements,
+                Feature::Footprint => varying == Varying::View,
                 _ => false,
             };
             let given = request.of_feature(&need.feature);

@@ -20,7 +20,7 @@ use millstream_ir::states::States;
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
 
-use crate::parts::Parts;
+use crate::parts::{Parts, Varying};
 
 /// Evaluates one tick on the state before it. The result holds the state after it, or `None` if a
 /// node failed whose state that would be.
@@ -72,7 +72,7 @@ pub fn evaluate(
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
         1 => Parts::apart(plan),
-        _ => Parts::new(evaluator, plan, request, RequestAxis::Time),
+        _ => Parts::new(evaluator, plan, request, Varying::Ticks),
     };
     for frame in plan.start_frame..=last {
         let n_done = frame.abs_diff(plan.start_frame);

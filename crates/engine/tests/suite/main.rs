@@ -5,6 +5,7 @@ mod callbacks;
 mod expressions;
 mod fine_grain;
 mod groups;
+mod images;
 mod live_edits;
 mod live_parts;
 mod repeats;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Type, Value};
+use millstream_base::Type;
 use millstream_node::node_def::instance::Instance;
 use millstream_node::{Network, NodeDef, Part, PartSource, Settings};
 

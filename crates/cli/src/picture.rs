@@ -1,0 +1,277 @@
+//! `run --save FILE.png`: an output as a picture.
+//!
+//! An output that is an image is the picture. Of any other output that may be the value of a pixel,
+//! such as a color, the picture shows the values at the pixels of the view: a node `image.from_field`
+//! is added to the document. Large views are evaluated and written strip by strip.
+
+use std::path::{Path, PathBuf};
+
+use millstream::document::{
+    Document, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
+};
+use millstream::evaluate::Data;
+use millstream::values::{Column, Image, Type, Value, ValueType};
+use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Program, Request};
+use millstream_io::pictures::{
+    Depth, PictureFailure, PictureFormat, PictureSpec, read_picture, write_picture,
+};
+
+use crate::document::{Text, shown};
+use crate::outcome::{Exit, Stop};
+use crate::place::stop;
+use crate::request::refused;
+use crate::run::report_failures;
+use crate::terminal::{tell, visible};
+
+/// Pixels that are evaluated at once where a picture is written strip by strip.
+const STRIP: usize = 1 << 20;
+
+/// Where a picture is written, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureTarget {
+    path: PathBuf,
+    format: PictureFormat,
+    depth: Option<Depth>,
+}
+
+impl PictureTarget {
+    /// The target of `--save`, if its extension is that of a picture.
+    pub(crate) fn of(path: &Path, depth: Option<Depth>) -> Option<Self> {
+        let format = PictureFormat::of_path(path).ok()?;
+        Some(Self { path: path.to_owned(), format, depth })
+    }
+}
+
+/// Reads the number of bits per channel.
+pub(crate) fn depth(text: &str) -> Result<Depth, String> {
+    match text {
+        "8" => Ok(Depth::Eight),
+        "16" => Ok(Depth::Sixteen),
+        "32" | "float" => Ok(Depth::Float),
+        _ => Err("write 8, 16 or 32".into()),
+    }
+}
+
+/// The program with the output that the picture shows, made an image, and the name of the output.
+pub(crate) fn program_of_picture(
+    engine: &Engine,
+    text: &Text,
+    program: Program,
+    asked: &[String],
+) -> Result<(Program, String), Stop> {
+    let name = shown_output(&program, asked)?;
+    let mut document: Document = program.document().clone();
+    let output = document.outputs.get_mut(&name).expect("the output was found");
+    if *output.ty == *Type::of::<Image>().name() {
+        return Ok((program, name));
+    }
+    let mut field = Node::new(NodeKind::Type("image.from_field".into()));
+    let value = match &output.from {
+        OutputFrom::Link(link) => InputValue::Link(link.clone()),
+        OutputFrom::Input(input) => InputValue::Input(input.clone()),
+    };
+    field.inputs.insert("field", Input { value, spot: output.spot.clone() });
+    let mut node = String::from("picture");
+    while document.nodes.contains_key(&node) || document.inputs.contains_key(&node) {
+        node.push('_');
+    }
+    let from = OutputFrom::Link(Link::new(&*node, "value"));
+    *output = OutputDef { ty: Type::of::<Image>().name().into(), from, ..output.clone() };
+    document.nodes.insert(node.into(), field);
+    engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
+}
+
+/// The output that a picture shows: the one that is asked for, the only image, or the only value
+/// that may be that of a pixel.
+fn shown_output(program: &Program, asked: &[String]) -> Result<String, Stop> {
+    let outputs = program.outputs();
+    let is_image = |ty: Type| ty == Type::of::<Image>();
+    let is_pixel = |ty: Type| ty.lanes().is_some_and(|(_, n)| n <= 4) && ty != Type::QUAT;
+    let usage = |text: String, help: &str| Stop::new(Exit::Usage, text, Some(help.to_owned()));
+    let named: Vec<_> = outputs
+        .iter()
+        .filter(|output| asked.is_empty() || asked.iter().any(|name| **name == *output.name))
+        .collect();
+    let mut found: Vec<_> = named.iter().filter(|output| is_image(output.ty)).collect();
+    if found.is_empty() {
+        found = named.iter().filter(|output| is_pixel(output.ty)).collect();
+    }
+    match found[..] {
+        [output] => Ok(output.name.to_string()),
+        [] => Err(usage(
+            "no output is an image, a color, a number or a vector, so there is no picture".into(),
+            "make an image of a field with `image.from_field`, or save the values as a table",
+        )),
+        [..] => {
+            let names: Vec<String> =
+                found.iter().map(|output| format!("`{}`", visible(&output.name))).collect();
+            let text = format!("a picture shows one output, and there are {}", names.join(", "));
+            Err(usage(text, "choose one with --out NAME"))
+        }
+    }
+}
+
+/// An image from a picture file.
+pub(crate) fn read(
+    path: &Path,
+    limits: &millstream::Limits,
+    until: &millstream_io::Budget,
+) -> Result<Image, Stop> {
+    let picture = read_picture(path, None, limits, until);
+    let picture = picture.map_err(|error| Stop::data(Exit::Wrong, &error))?;
+    for note in &picture.notes {
+        tell(&format!("{}: {note}\n", path.display()));
+    }
+    Ok(picture.image)
+}
+
+impl PictureTarget {
+    /// Writes the pictures of an answer; the file is not changed unless all of it succeeds. Tells
+    /// whether something was written.
+    pub(crate) fn save(
+        &self,
+        answer: &Answer,
+        output: &str,
+        frames: Option<&[i64]>,
+    ) -> Result<bool, Stop> {
+        let series = answer.output(output).and_then(|it| it.value.as_ref());
+        let (Some(series), true) = (series, answer.failures.is_empty()) else {
+            tell(&format!("{} is not written\n", self.path.display()));
+            return Ok(false);
+        };
+        match &series.data {
+            Data::One(image) => self.write_whole(&self.path, &image_of(image))?,
+            Data::Many(images) => self.write_sequence(images, frames)?,
+        }
+        Ok(true)
+    }
+
+    /// Writes a picture for each moment.
+    fn write_sequence(&self, images: &Column, frames: Option<&[i64]>) -> Result<(), Stop> {
+        let text = self.path.display().to_string();
+        if images.len() > 1 && !text.contains('#') {
+            let help = "write # in the name where the number goes, such as out.####.png";
+            let text = format!("{} pictures do not fit into one file `{text}`", images.len());
+            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+        }
+        for (i, image) in images.iter().enumerate() {
+            let number = frames.and_then(|frames| frames.get(i).copied()).unwrap_or(i as i64);
+            self.write_whole(Path::new(&numbered(&text, number)), &image_of(&image))?;
+        }
+        Ok(())
+    }
+
+    fn write_whole(&self, path: &Path, image: &Image) -> Result<(), Stop> {
+        let (n, width) = (image.n_channels(), image.width());
+        // Alpha that says nothing is left out.
+        let is_opaque = image.has_alpha() && image.channels().chunks(n).all(|c| c[n - 1] == 1.0);
+        let n_written = n - usize::from(is_opaque);
+        let rows = |from_top: std::ops::Range<usize>| {
+            let mut rows = Vec::with_capacity(from_top.len() * width * n_written);
+            for row in from_top {
+                let start = (image.height() - 1 - row) * width * n;
+                let row = &image.channels()[start..start + width * n];
+                row.chunks(n).for_each(|pixel| rows.extend_from_slice(&pixel[..n_written]));
+            }
+            Ok(rows)
+        };
+        self.write(path, (width, image.height(), n_written), rows)
+    }
+
+    /// Evaluates and writes a large view strip by strip; `None` if the view is not large.
+    pub(crate) fn in_strips(
+        &self,
+        program: &Program,
+        evaluator: &mut dyn Evaluator,
+        request: &Request,
+        output: &str,
+    ) -> Result<Option<Exit>, Stop> {
+        let Some(Given::One(view)) = request.of_feature(&Feature::Footprint) else {
+            return Ok(None);
+        };
+        let view = &Footprint::from_value(view).expect("the feature is a view");
+        if view.n_pixels().is_some_and(|n| n <= 2 * STRIP) {
+            return Ok(None);
+        }
+        let [left, lower, right, upper] = view.crop;
+        let [width, height] = view.size();
+        let mut evaluate = program.in_tiles(evaluator);
+        // The image of rows, counted from the top; no image if the evaluation failed.
+        let mut strip = |rows: std::ops::Range<usize>| -> Result<Image, Stop> {
+            let (top, bottom) = (upper - rows.start as i32, upper - rows.end as i32);
+            let part = view.with_crop([left, bottom.max(lower), right, top]);
+            let request = request.clone().view(part);
+            let answer: Answer = evaluate(&request).map_err(|error| refused(&error))?;
+            report_failures(&answer);
+            match answer.value::<Image>(output) {
+                Some(image) if answer.failures.is_empty() => Ok(image),
+                _ => {
+                    let text = format!("{} is not written", self.path.display());
+                    Err(Stop::new(Exit::Failed, text, None))
+                }
+            }
+        };
+        let n_rows = (STRIP / width.max(1)).clamp(1, height);
+        let mut first = 0..n_rows;
+        let mut image = strip(first.clone())?;
+        if image.width() != width || image.height() != n_rows || !view.contains(image.view()) {
+            // The image has pixels of its own, whatever the view is.
+            self.write_whole(&self.path, &image)?;
+            return Ok(Some(Exit::Done));
+        }
+        let n = image.n_channels();
+        let rows = |wanted: std::ops::Range<usize>| {
+            let mut rows = Vec::with_capacity(wanted.len() * width * n);
+            for row in wanted {
+                if !first.contains(&row) {
+                    first = row..(row + n_rows).min(height);
+                    image = strip(first.clone())?;
+                }
+                let start = (first.end - 1 - row) * width * n;
+                rows.extend_from_slice(&image.channels()[start..start + width * n]);
+            }
+            Ok(rows)
+        };
+        self.write(&self.path, (width, height, n), rows)?;
+        Ok(Some(Exit::Done))
+    }
+
+    fn write(
+        &self,
+        path: &Path,
+        (width, height, n_channels): (usize, usize, usize),
+        mut rows: impl FnMut(std::ops::Range<usize>) -> Result<Vec<f32>, Stop>,
+    ) -> Result<(), Stop> {
+        let spec = PictureSpec::new(self.format, [width, height], n_channels).depth(self.depth);
+        write_picture(path, &spec, &mut rows).map_err(|failure| match failure {
+            PictureFailure::Io(error) => stop(&error),
+            PictureFailure::Rows(stop) => stop,
+        })?;
+        tell(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
+        Ok(())
+    }
+}
+
+fn image_of(value: &Value) -> Image {
+    Image::from_value(value).expect("the output is an image")
+}
+
+/// The name with the number in the place of the last signs `#`, with at least as many digits.
+fn numbered(name: &str, number: i64) -> String {
+    let Some(end) = name.rfind('#').map(|at| at + 1) else { return name.to_owned() };
+    let start = name[..end].trim_end_matches('#').len();
+    format!("{}{number:0width$}{}", &name[..start], &name[end..], width = end - start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_at_least_as_many_digits_as_signs() {
+        assert_eq!(numbered("a/out.####.png", 7), "a/out.0007.png");
+        assert_eq!(numbered("#.png", 123), "123.png");
+        assert_eq!(numbered("plain.png", 1), "plain.png");
+        assert_eq!(numbered("a#b##", -1), "a#b-1");
+    }
+}

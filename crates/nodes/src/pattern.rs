@@ -1,0 +1,94 @@
+//! Patterns over positions: gradients, checkers, stripes.
+
+use millstream_base::{Type, Vec2};
+use millstream_form::Val;
+use millstream_node::{Default, NodeDef, Registry};
+
+/// Adds the nodes of this family.
+pub fn register(registry: &mut Registry) {
+    registry.register(linear());
+    registry.register(radial());
+    registry.register(angular());
+    registry.register(checker());
+    registry.register(stripes());
+}
+
+fn pattern(name: &'static str, summary: &'static str) -> NodeDef {
+    NodeDef::new(name, summary)
+        .input("position", Type::VEC3, "point of the scene, of which x and y count")
+        .output("value", Type::F32, "0 to 1")
+}
+
+fn point(def: NodeDef, name: &'static str, at: [f32; 2], about: &'static str) -> NodeDef {
+    def.input_or(name, Type::VEC2, Default::Value(Vec2(at).into()), about)
+}
+
+const BEYOND: &str = "Beyond its ends the gradient keeps the value of the end. `color.ramp` and \
+                      `curve.float` make colors and other courses of it.";
+
+fn linear() -> NodeDef {
+    let def = pattern("pattern.linear", "A gradient from one point to another").details(BEYOND);
+    let def = point(def, "start", [0.0; 2], "where the value is 0");
+    point(def, "end", [1.0, 0.0], "where the value is 1").form(|_, x| {
+        let along = [x[2][0] - x[1][0], x[2][1] - x[1][1]];
+        let from = [x[0][0] - x[1][0], x[0][1] - x[1][1]];
+        let square = along[0] * along[0] + along[1] * along[1];
+        let t = (from[0] * along[0] + from[1] * along[1]) / square;
+        vec![vec![square.eq(0.0).select(0.0, t.clamp(0.0, 1.0))]]
+    })
+}
+
+fn radial() -> NodeDef {
+    let def = pattern("pattern.radial", "A gradient from a center outwards").details(BEYOND);
+    point(def, "center", [0.0; 2], "where the value is 0")
+        .input_or("radius", Type::F32, 1.0, "distance at which the value is 1")
+        .form(|_, x| {
+            let [dx, dy] = [x[0][0] - x[1][0], x[0][1] - x[1][1]];
+            let away = (dx * dx + dy * dy).sqrt();
+            let radius = x[2][0];
+            vec![vec![radius.gt(0.0).select((away / radius).clamp(0.0, 1.0), 1.0)]]
+        })
+}
+
+fn angular() -> NodeDef {
+    let def = pattern("pattern.angular", "A gradient around a center, counterclockwise");
+    point(def, "center", [0.0; 2], "the center")
+        .input_or("start", Type::F32, 0.0, "angle in radians at which the value is 0")
+        .form(|_, x| {
+            let [dx, dy] = [x[0][0] - x[1][0], x[0][1] - x[1][1]];
+            let turns = (dy.atan2(dx) - x[2][0]) * std::f64::consts::TAU.recip();
+            vec![vec![turns - turns.floor()]]
+        })
+}
+
+/// Whether a number of cells from 0 is odd, as 0 or 1.
+fn is_odd(cells: Val<'_>) -> Val<'_> {
+    let half = cells * 0.5;
+    (half - half.floor()) * 2.0
+}
+
+fn checker() -> NodeDef {
+    point(
+        pattern("pattern.checker", "A checkerboard of zeros and ones"),
+        "size",
+        [1.0; 2],
+        "width and height of a field",
+    )
+    .details("The field whose lower left corner is at the origin is 0.")
+    .form(|_, x| {
+        let cell = |k: usize| (x[0][k] / x[1][k]).floor();
+        vec![vec![is_odd(cell(0) + cell(1))]]
+    })
+}
+
+fn stripes() -> NodeDef {
+    pattern("pattern.stripes", "Stripes: a wave that goes from 0 to 1 and back")
+        .input_or("width", Type::F32, 1.0, "width of a stripe and the gap next to it")
+        .input_or("angle", Type::F32, 0.0, "direction in radians across the stripes")
+        .form(|_, x| {
+            let angle = x[2][0];
+            let across = x[0][0] * angle.cos() + x[0][1] * angle.sin();
+            let turns = across / x[1][0] * std::f64::consts::TAU;
+            vec![vec![0.5 - turns.cos() * 0.5]]
+        })
+}
