@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use millstream::values::{LiteralError, Table, Type, Value, from_json};
+use millstream::values::{Image, LiteralError, Table, Type, Value, from_json};
 use millstream::{Given, Limits};
 use millstream_io::{
     Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
@@ -11,6 +11,7 @@ use millstream_io::{
 use serde_json::Value as Json;
 
 use crate::outcome::{Exit, Message, Stop};
+use crate::picture;
 use crate::piped;
 use crate::place::Place;
 
@@ -41,6 +42,9 @@ pub(crate) fn given(
 ) -> Result<Given, Stop> {
     match at.value.strip_prefix('@') {
         Some(place) if ty == Type::of::<Table>() => whole_table(place, limits, until),
+        Some(place) if ty == Type::of::<Image>() => {
+            picture::read(Path::new(place), limits, until).map(|image| Given::One(image.into()))
+        }
         Some(place) => from_file(at.name, place, ty, limits, until),
         None => literal(at.name, at.value, ty).map(Given::One),
     }
@@ -84,6 +88,7 @@ pub(crate) fn open(
         || !format.is_some_and(Format::is_read_in_blocks)
         || ty.element().is_some()
         || ty == Type::of::<Table>()
+        || ty == Type::of::<Image>()
     {
         return Ok(None);
     }

@@ -28,6 +28,7 @@ mod nodes;
 mod number;
 mod outcome;
 mod percentiles;
+mod picture;
 mod piped;
 mod place;
 mod plot;

@@ -4,6 +4,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
+use millstream::values::{Image, ValueType};
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestError, Value,
 };
@@ -39,6 +40,10 @@ pub(crate) struct RequestArgs {
     /// Evaluate for a view of this many pixels
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub(crate) size: Option<Footprint>,
+    /// Evaluate the view with this many times fewer pixels in each direction, as a preview
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "size",
+          value_parser = clap::value_parser!(i32).range(1..=1024))]
+    pub(crate) reduce: i32,
     /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     pub(crate) features: Vec<String>,
@@ -131,6 +136,7 @@ impl RequestArgs {
         let mut request = Request::new();
         let mut messages = Vec::new();
         let mut assigned = Vec::new();
+        let mut view_of_image = None;
         for text in &self.inputs {
             let at = assignment("--in", text)?;
             match program.inputs().iter().find(|input| &*input.name == at.name) {
@@ -161,11 +167,24 @@ impl RequestArgs {
             }
             let given = given(at, ty, &limits, until)?;
             range::warn(program, at.name, &given);
+            if let Given::One(value) = &given
+                && view_of_image.is_none()
+            {
+                view_of_image = Image::from_value(value).map(|image| image.view().clone());
+            }
             request = request.given(at.name, given);
         }
-        let size = self.size.as_ref();
-        for (feature, given) in features(program, &self.features, size, &limits, until)? {
+        let size = self.size.as_ref().map(|size| size.reduced(self.reduce));
+        for (feature, given) in features(program, &self.features, size.as_ref(), &limits, until)? {
             request = request.feature(feature, given);
+        }
+        // Without --size a graph that changes a picture gives one of its size.
+        let reads_view = program.plan().needs.iter().any(|it| it.feature == Feature::Footprint);
+        if let Some(view) = view_of_image
+            && reads_view
+            && request.of_feature(&Feature::Footprint).is_none()
+        {
+            request = request.feature(Feature::Footprint, Given::One(view.into()));
         }
         if let Some(n) = self.count {
             request = request.count(n);

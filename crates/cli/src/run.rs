@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use millstream::{Answer, Limits, LogDetail, Program, Request};
 use millstream_io::Budget;
+use millstream_io::pictures::Depth;
 
 use crate::document::{compile_for, read_until};
 use crate::evaluators::EvaluatorName;
@@ -17,6 +18,7 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
+use crate::picture::{self, PictureTarget, program_of_picture};
 use crate::place::Target;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
@@ -33,6 +35,7 @@ Examples:
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --save areas.csv
   millstream run examples/echo.mill --time 0..4:0.05
   millstream run examples/echo.mill --frame 1..48 --format json
+  millstream run examples/night_sky.mill --size 1920x1080 --save sky.png
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
 like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
@@ -64,9 +67,14 @@ pub(crate) struct Args {
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
     /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj or ply file;
-    /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output
+    /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output. Write
+    /// an image, or a color at each pixel of the view, as a png, jpeg, exr, tiff or webp file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// With --save of a picture: bits per channel, 8, 16 or 32 as floating point numbers [default:
+    /// as is usual for the format]
+    #[arg(long, value_name = "BITS", value_parser = picture::depth, requires = "save")]
+    depth: Option<Depth>,
     /// With --save: the number of rows that are read, evaluated and written at once, if the graph
     /// allows it
     #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
@@ -112,6 +120,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let program = compile_for(&engine, &text, &args.outputs)?;
     let mut phases = Phases::from(started);
     phases.end(Phase::Load);
+    if let Some(target) = args.save.as_ref().and_then(|path| PictureTarget::of(path, args.depth)) {
+        let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
+        return save_picture(args, &program, &target, &output, started, limits);
+    }
+    if args.depth.is_some() {
+        let text = "--depth has no effect: the file is not a picture";
+        return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+    }
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
         let text = "--save and --format json would both write to the standard output";
@@ -169,6 +185,43 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+/// Evaluates the output of a picture, and writes it.
+fn save_picture(
+    args: &Args,
+    program: &Program,
+    target: &PictureTarget,
+    output: &str,
+    started: Instant,
+    limits: Limits,
+) -> Result<Exit, Stop> {
+    let deadline = deadline_of(args, started);
+    let outputs = [output.to_owned()];
+    let mut request = args.given.request(program, &outputs, limits, Files::Now, deadline)?;
+    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
+    request = request.with_log(detail);
+    let moments = args.given.moments(program.plan());
+    let is_one = moments.is_none() && args.given.count.is_none() && !args.stats;
+    let mut evaluator = args.evaluator.evaluator(args.threads);
+    if is_one && let Some(exit) = target.in_strips(program, &mut *evaluator, &request, output)? {
+        return Ok(exit);
+    }
+    let progress = Progress::start(None);
+    request.progress = Some(progress.follow());
+    let mut phases = Phases::from(started);
+    phases.end(Phase::Read);
+    let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
+    drop(progress);
+    phases.end(Phase::Evaluate);
+    report_failures(&answer);
+    let frames = moments.as_ref().and_then(|moments| moments.frames.as_deref());
+    let is_written = target.save(&answer, output, frames)?;
+    if args.stats {
+        phases.end(Phase::Write);
+        tell(&stats::text(program, &answer, &phases));
+    }
+    Ok(if is_written { Exit::Done } else { Exit::Failed })
 }
 
 /// The deadline of the verb.
