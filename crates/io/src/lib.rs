@@ -29,11 +29,18 @@ mod guard;
 mod read;
 mod writer;
 
+mod pictures;
+
 pub use error::{IoError, Part, Spot};
 pub use format::Format;
 pub use guard::is_decoding;
 pub use millstream_base::{Budget, Ended};
 pub use options::{ColumnChoice, Encoding, Framing, ReadOptions, WriteOptions};
+pub use pictures::{
+    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, ReadPicture, Transfer,
+    image_bytes, read_picture, read_picture_bytes, write_image, write_image_to, write_picture,
+    write_picture_to,
+};
 pub use read::{TableReader, read, read_bytes, read_column, read_column_bytes, read_stream};
 pub use table::{ColumnSpec, Table};
 pub use writer::{TableWriter, write, write_bytes, write_file};
