@@ -281,8 +281,10 @@ fn read(source: &Source<'_>, reading: &Reading<'_>) -> Result<ReadPicture, IoErr
 ///
 /// `rows` gives the channels of the pixels of these rows side by side, in linear light and
 /// premultiplied. Png, exr and tiff keep no more than some rows in memory; jpeg and webp keep all
-/// as bytes. The file gets its name when it is complete. Png is compressed with its fast method, exr
-/// and tiff with deflate; jpeg is written with quality 90 and full color resolution.
+/// as bytes. A range has about two million values, at least 32 rows; a caller whose rows cost less in
+/// larger groups makes such groups and hands them out in parts. The file gets its name when it is
+/// complete. Png is compressed with its fast method, exr with PIZ, tiff with deflate; jpeg is
+/// written with quality 90 and full color resolution.
 ///
 /// # Errors
 /// If `rows` fails, the format cannot hold the picture, or writing fails; the file then is as it

@@ -18,7 +18,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt as _;
 use image::metadata::Orientation;
 
-use super::canvas::{Canvas, Decoded, Reading};
+use super::canvas::{Decoded, Reading};
 use super::color::{ColorSpace, Curve};
 use super::pixels::convert;
 use super::rows::{Rows, Stop, UNIT, WriteSeek};
@@ -65,18 +65,27 @@ pub(super) fn read(
         if some.is_empty() {
             break;
         }
-        let blocks =
-            spread(&some, |chunk| UncompressedBlock::decompress_chunk(chunk.clone(), &meta, false));
-        for block in blocks {
-            let block = block.ok_or_else(|| reading.broken(CONTRADICTION))?.map_err(broken)?;
+        let blocks = spread(some, |chunk| {
+            let block = UncompressedBlock::decompress_chunk(chunk, &meta, false)?;
             let at = block.index;
-            if at.layer != layer || at.level != Vec2(0, 0) || block.data.len() != size(&at) {
-                return Err(reading.broken(CONTRADICTION));
+            let is_whole = at.layer == layer && at.level == Vec2(0, 0);
+            if !is_whole || block.data.len() != size(&at) {
+                return Err(Error::Invalid(CONTRADICTION.into()));
             }
+            Ok((at, pixels(&block, &header.channels, &channels)))
+        });
+        for block in blocks {
+            let block = block.unwrap_or_else(|| Err(Error::Invalid(CONTRADICTION.into())));
+            let (at, pixels) = block.map_err(broken)?;
             if seen.insert((at.pixel_position.0, at.pixel_position.1)) {
                 n_pixels += at.pixel_size.area();
             }
-            put(&block, &header.channels, &channels, &mut canvas);
+            let length = at.pixel_size.0 * channels.len();
+            let start = at.pixel_position.0 * channels.len();
+            for (y, pixels) in pixels.chunks_exact(length).enumerate() {
+                let row = canvas.row(at.pixel_position.1 + y);
+                row[start..start + length].copy_from_slice(pixels);
+            }
         }
     }
     if n_pixels != width * height {
@@ -176,38 +185,40 @@ fn space(header: &Header, notes: &mut Vec<String>) -> ColorSpace {
     }
 }
 
-/// Puts the channels of a block into their places.
-fn put(block: &UncompressedBlock, list: &ChannelList, channels: &[usize], canvas: &mut Canvas) {
-    let n = canvas.n_channels;
-    let mut line_values = Vec::new();
+/// The pixels of a block, row by row from the top, channels side by side.
+fn pixels(block: &UncompressedBlock, list: &ChannelList, channels: &[usize]) -> Vec<f32> {
+    let (n, top) = (channels.len(), block.index.pixel_position.1);
+    let length = block.index.pixel_size.0 * n;
+    let mut pixels = vec![0.0; length * block.index.pixel_size.1];
+    let mut halves = (Vec::new(), Vec::new());
     for line in block.lines(list) {
         let at = line.location;
         let Some(channel) = channels.iter().position(|place| *place == at.channel) else {
             continue;
         };
-        let ty = list.list[at.channel].sample_type;
-        line_values.clear();
-        match ty {
+        let row = &mut pixels[(at.position.1 - top) * length..][..length];
+        let places = row.iter_mut().skip(channel).step_by(n);
+        match list.list[at.channel].sample_type {
             SampleType::F32 => {
                 let values = line.value.as_chunks().0.iter();
-                line_values.extend(values.map(|bytes| f32::from_ne_bytes(*bytes)));
+                places.zip(values).for_each(|(to, bytes)| *to = f32::from_ne_bytes(*bytes));
             }
             SampleType::F16 => {
-                line_values.resize(at.sample_count, 0.0);
+                let (short, long) = &mut halves;
+                short.clear();
                 let values = line.value.as_chunks().0.iter();
-                let halves: Vec<f16> = values.map(|bytes| f16::from_ne_bytes(*bytes)).collect();
-                halves.convert_to_f32_slice(&mut line_values);
+                short.extend(values.map(|bytes| f16::from_ne_bytes(*bytes)));
+                long.resize(short.len(), 0.0);
+                short.convert_to_f32_slice(long);
+                places.zip(long).for_each(|(to, value)| *to = *value);
             }
             SampleType::U32 => {
                 let values = line.value.as_chunks().0.iter();
-                line_values.extend(values.map(|bytes| u32::from_ne_bytes(*bytes) as f32));
+                places.zip(values).for_each(|(to, bytes)| *to = u32::from_ne_bytes(*bytes) as f32);
             }
         }
-        let row = &mut canvas.row(at.position.1)[at.position.0 * n..];
-        for (pixel, value) in row.chunks_exact_mut(n).zip(&line_values) {
-            pixel[channel] = *value;
-        }
     }
+    pixels
 }
 
 pub(super) fn write(
@@ -227,7 +238,7 @@ pub(super) fn write(
     let channel = |name: &str| ChannelDescription::named(Text::from(name), ty);
     let channels = ChannelList::new(order.iter().map(|(name, _)| channel(name)).collect());
     let header = Header::new(Text::from("main"), (spec.width, spec.height), channels.list)
-        .with_encoding(Compression::ZIP16, BlockDescription::ScanLines, LineOrder::Increasing);
+        .with_encoding(Compression::PIZ, BlockDescription::ScanLines, LineOrder::Increasing);
     let mut stopped = None;
     let written = ::exr::block::write(out, [header].into_iter().collect(), true, |meta, chunks| {
         let mut y = 0;
@@ -236,22 +247,21 @@ pub(super) fn write(
             Error::Aborted
         })? {
             let length = spec.width * spec.n_channels;
-            let blocks: Vec<&[f32]> = values.chunks(UNIT * length).collect();
-            let starts: Vec<(usize, &[f32])> =
-                blocks.iter().enumerate().map(|(i, block)| (y + i * UNIT, *block)).collect();
-            let compressed = spread(&starts, |(y, block)| {
+            let blocks = values.chunks(UNIT * length).enumerate();
+            let starts = blocks.map(|(i, block)| (y + i * UNIT, block)).collect();
+            let compressed = spread(starts, |(y, block)| {
                 let index = BlockIndex {
                     layer: 0,
-                    pixel_position: Vec2(0, *y),
+                    pixel_position: Vec2(0, y),
                     pixel_size: Vec2(spec.width, block.len() / length),
                     level: Vec2(0, 0),
                 };
                 let data = planes(block, length, order, ty);
                 UncompressedBlock { index, data }.compress_to_chunk(&meta.headers)
             });
-            for ((y, _), chunk) in starts.iter().zip(compressed) {
+            for (i, chunk) in compressed.into_iter().enumerate() {
                 let chunk = chunk.ok_or(Error::Invalid(CONTRADICTION.into()))??;
-                chunks.write_chunk(y / UNIT, chunk)?;
+                chunks.write_chunk(y / UNIT + i, chunk)?;
             }
             y += values.len() / length;
         }

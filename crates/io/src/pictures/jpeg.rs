@@ -9,7 +9,7 @@ use ::image::{ExtendedColorType, ImageEncoder};
 
 use super::canvas::{Decoded, Reading};
 use super::color::linear_profile;
-use super::pixels::{encode, without_alpha};
+use super::pixels::{encoded, without_alpha};
 use super::rows::{Rows, Stop};
 use super::webp::{failed, failure, room, whole};
 use super::{PictureSpec, Transfer};
@@ -83,15 +83,16 @@ pub(super) fn write<W: Write + ?Sized>(
     spec: &PictureSpec,
     rows: &mut Rows<'_>,
 ) -> Result<(), Stop> {
-    let (_, transfer) = spec.settled()?;
+    let settled = spec.settled()?;
     let (n, has_alpha) = (spec.n_channels, spec.n_channels.is_multiple_of(2));
     let n_colors = n - usize::from(has_alpha);
+    let opaque = PictureSpec { n_channels: n_colors, ..*spec };
     let mut codes = room(spec.width * spec.height * n_colors)?;
-    let mut y = 0;
-    while let Some(values) = rows.next()? {
+    while let Some(mut values) = rows.next()? {
         if has_alpha {
-            let opaque = without_alpha(&values, n).map_err(|(at, alpha)| {
-                let (x, y) = (at % spec.width, y + at / spec.width);
+            values = without_alpha(&values, n).map_err(|(at, alpha)| {
+                let (x, y) =
+                    (at % spec.width, codes.len() / n_colors / spec.width + at / spec.width);
                 Stop::Refused {
                     problem: format!(
                         "cannot be written: the pixel in column {x} of row {y} from the top has \
@@ -100,15 +101,14 @@ pub(super) fn write<W: Write + ?Sized>(
                     hint: "lay the image over a background, or write png, webp, tiff or exr".into(),
                 }
             })?;
-            encode(&opaque, n_colors, transfer, &mut codes);
-        } else {
-            encode(&values, n_colors, transfer, &mut codes);
         }
-        y += values.len() / (spec.width * n);
+        for bytes in encoded(&values, &opaque, settled, u16::to_ne_bytes) {
+            codes.extend_from_slice(&bytes);
+        }
     }
     let color = if n_colors == 1 { ExtendedColorType::L8 } else { ExtendedColorType::Rgb8 };
     let mut encoder = JpegEncoder::new_with_quality(out, QUALITY);
-    if transfer == Transfer::Linear {
+    if settled.1 == Transfer::Linear {
         encoder.set_icc_profile(linear_profile()).map_err(Stop::other)?;
     }
     encoder.encode(&codes, spec.width as u32, spec.height as u32, color).map_err(failed)

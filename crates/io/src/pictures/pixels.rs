@@ -2,54 +2,53 @@
 //!
 //! Alpha of codes is straight, alpha of linear light is premultiplied.
 
-use super::Transfer;
 use super::color::{ColorSpace, Tables};
-use super::transfer::{Encoder, TO_8, TO_16};
+use super::spread::spread;
+use super::transfer::{TO_8, TO_16, To8, To16};
+use super::{Depth, PictureSpec, Transfer};
 
 /// A whole number that stands for a value from 0 to 1.
 pub(super) trait Code: Copy + Default + 'static {
     /// The code of 1.
     const TOP: u16;
+    /// What finds the nearest code.
+    type Encoder;
+    fn encoder() -> &'static Self::Encoder;
+    fn nearest(encoder: &Self::Encoder, x: f32) -> Self;
     fn index(self) -> usize;
     fn of(code: u32) -> Self;
-    fn encoder() -> &'static Encoder;
 }
 
-impl Code for u8 {
-    const TOP: u16 = Self::MAX as u16;
+macro_rules! code {
+    ($code:ident, $encoder:ident, $of:ident) => {
+        impl Code for $code {
+            const TOP: u16 = Self::MAX as u16;
+            type Encoder = $encoder;
 
-    #[inline(always)]
-    fn index(self) -> usize {
-        self.into()
-    }
+            fn encoder() -> &'static $encoder {
+                &$of
+            }
 
-    #[inline(always)]
-    fn of(code: u32) -> Self {
-        code as Self
-    }
+            #[inline(always)]
+            fn nearest(encoder: &$encoder, x: f32) -> Self {
+                encoder.code(x)
+            }
 
-    fn encoder() -> &'static Encoder {
-        &TO_8
-    }
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn of(code: u32) -> Self {
+                code as Self
+            }
+        }
+    };
 }
 
-impl Code for u16 {
-    const TOP: u16 = Self::MAX;
-
-    #[inline(always)]
-    fn index(self) -> usize {
-        self.into()
-    }
-
-    #[inline(always)]
-    fn of(code: u32) -> Self {
-        code as Self
-    }
-
-    fn encoder() -> &'static Encoder {
-        &TO_16
-    }
-}
+code!(u8, To8, TO_8);
+code!(u16, To16, TO_16);
 
 /// Makes linear light of rows of codes.
 pub(super) struct Decoding {
@@ -144,7 +143,7 @@ pub(super) fn encode<C: Code>(
     match transfer {
         Transfer::Srgb => {
             let encoder = C::encoder();
-            straight(row, n_channels, codes, |x| C::of(encoder.code(x)));
+            straight(row, n_channels, codes, |x| C::nearest(encoder, x));
         }
         Transfer::Linear => straight(row, n_channels, codes, plain),
     }
@@ -162,12 +161,37 @@ fn with_alpha<C: Code, const N: usize>(row: &[f32], codes: &mut [C], of: impl Fn
     for (code, pixel) in codes.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0) {
         let alpha = pixel[N - 1];
         // A color that nothing is seen of has no code.
-        let by = if alpha > 0.0 { alpha } else { f32::INFINITY };
+        let by = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
         for i in 0..N - 1 {
-            code[i] = of(pixel[i] / by);
+            code[i] = of(pixel[i] * by);
         }
         code[N - 1] = plain(alpha);
     }
+}
+
+/// Values whose codes one thread makes at once.
+const PIECE: usize = 1 << 16;
+
+/// The bytes of the codes of rows, in pieces of whole rows; words of 16 bits as `of_word` gives them.
+pub(super) fn encoded(
+    rows: &[f32],
+    spec: &PictureSpec,
+    (depth, transfer): (Depth, Transfer),
+    of_word: fn(u16) -> [u8; 2],
+) -> impl Iterator<Item = Vec<u8>> + use<> {
+    let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
+    let pieces = rows.chunks((PIECE / length).max(1) * length).collect();
+    let encoded = spread(pieces, |rows| {
+        let (mut bytes, mut words) = (Vec::new(), Vec::new());
+        if depth == Depth::Eight {
+            encode(rows, n, transfer, &mut bytes);
+        } else {
+            encode(rows, n, transfer, &mut words);
+            bytes.extend(words.iter().flat_map(|word| of_word(*word)));
+        }
+        bytes
+    });
+    encoded.into_iter().map(|bytes| bytes.expect("making codes does not panic"))
 }
 
 /// Removes alpha from pixels that are opaque as far as 8 bits show.

@@ -10,7 +10,7 @@ use image::metadata::Orientation;
 
 use super::canvas::{Decoded, Reading};
 use super::color::{BT709, ColorSpace, Curve, Xy};
-use super::pixels::{Decoding, encode};
+use super::pixels::{Decoding, encoded};
 use super::rows::{Rows, Stop};
 use super::{Depth, PictureSpec, Transfer};
 use crate::error::IoError;
@@ -160,17 +160,10 @@ pub(super) fn write<W: Write + ?Sized>(
     }
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut stream = writer.stream_writer_with_size(1 << 16).map_err(failed)?;
-    let (mut bytes, mut words) = (Vec::new(), Vec::new());
     while let Some(values) = rows.next()? {
-        bytes.clear();
-        if is_wide {
-            words.clear();
-            encode(&values, spec.n_channels, transfer, &mut words);
-            bytes.extend(words.iter().flat_map(|word: &u16| word.to_be_bytes()));
-        } else {
-            encode(&values, spec.n_channels, transfer, &mut bytes);
+        for bytes in encoded(&values, spec, (depth, transfer), u16::to_be_bytes) {
+            stream.write_all(&bytes)?;
         }
-        stream.write_all(&bytes)?;
     }
     stream.finish().map_err(failed)?;
     writer.finish().map_err(failed)

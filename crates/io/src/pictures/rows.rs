@@ -28,11 +28,11 @@ impl Stop {
     }
 }
 
-/// Values that are pulled at once, about.
-const PULLED: usize = 4 << 20;
+/// Values that are pulled at once, about: enough to share among the cores, few enough for caches.
+const PULLED: usize = 2 << 20;
 
 /// Rows are pulled in multiples of this, which the formats that compress blocks of rows divide.
-pub(super) const UNIT: usize = 16;
+pub(super) const UNIT: usize = 32;
 
 type Pull<'a> = &'a mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, Stop>;
 

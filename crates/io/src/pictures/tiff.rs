@@ -414,7 +414,7 @@ fn write_kind<K: TiffKind>(
     let (mut offsets, mut counts) = (Vec::new(), Vec::new());
     while let Some(values) = rows.next()? {
         let strips: Vec<&[f32]> = values.chunks(n_rows * length).collect();
-        let compressed = spread(&strips, |strip| {
+        let compressed = spread(strips, |strip| {
             let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
             encoder.write_all(&differences(strip, spec, depth, transfer))?;
             encoder.finish()

@@ -7,7 +7,7 @@ use ::image::{ExtendedColorType, ImageDecoder, ImageEncoder, ImageError};
 
 use super::canvas::{Decoded, Reading};
 use super::color::{ColorSpace, linear_profile};
-use super::pixels::{Decoding, encode};
+use super::pixels::{Decoding, encoded};
 use super::rows::{Rows, Stop};
 use super::{Depth, PictureSpec, Transfer};
 use crate::error::IoError;
@@ -68,10 +68,12 @@ pub(super) fn write<W: Write + ?Sized>(
     spec: &PictureSpec,
     rows: &mut Rows<'_>,
 ) -> Result<(), Stop> {
-    let (_, transfer) = spec.settled()?;
-    let mut codes: Vec<u8> = room(spec.width * spec.height * spec.n_channels)?;
+    let settled = spec.settled()?;
+    let mut codes = room(spec.width * spec.height * spec.n_channels)?;
     while let Some(values) = rows.next()? {
-        encode(&values, spec.n_channels, transfer, &mut codes);
+        for bytes in encoded(&values, spec, settled, u16::to_ne_bytes) {
+            codes.extend_from_slice(&bytes);
+        }
     }
     let color = match spec.n_channels {
         1 => ExtendedColorType::L8,
@@ -80,7 +82,7 @@ pub(super) fn write<W: Write + ?Sized>(
         _ => ExtendedColorType::Rgba8,
     };
     let mut encoder = WebPEncoder::new_lossless(out);
-    if transfer == Transfer::Linear {
+    if settled.1 == Transfer::Linear {
         encoder.set_icc_profile(linear_profile()).map_err(Stop::other)?;
     }
     let (width, height) = (spec.width as u32, spec.height as u32);
