@@ -4,9 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use millstream::Limits;
-use millstream_io::{
-    Budget, PictureFormat, PictureOptions, image_bytes, read_picture_bytes,
-};
+use millstream_io::Budget;
+use millstream_io::pictures::{PictureFormat, PictureOptions, image_bytes, read_picture_bytes};
 
 fuzz_target!(init: {
     // Panics of decoders are caught and become errors; any other panic ends the run.

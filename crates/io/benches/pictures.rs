@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 use divan::Bencher;
 use exr::prelude::{ReadChannels, ReadLayers, WritableImage};
 use millstream_base::{Budget, Footprint, Image, Limits};
-use millstream_io::{Depth, PictureFormat, PictureOptions, image_bytes, read_picture_bytes};
+use millstream_io::pictures::{
+    Depth, PictureFormat, PictureOptions, image_bytes, read_picture_bytes,
+};
 
 fn main() {
     divan::main();
@@ -57,7 +59,7 @@ fn write(bencher: Bencher<'_, '_>, format: PictureFormat, case: (Depth, usize)) 
 
 fn read(bencher: Bencher<'_, '_>, format: PictureFormat, case: (Depth, usize)) {
     let (bytes, limits) = (file(format, case), Limits::default());
-    bencher.bench(|| read_picture_bytes("file", &bytes, format, &limits, &Budget::default()));
+    bencher.bench(|| read_picture_bytes("file", &bytes, format, &limits, &Budget::default()).ok());
 }
 
 #[divan::bench(args = PNGS, sample_count = 3)]

@@ -6,6 +6,8 @@
 //! nothing half-written is left. Numbers are written so that they read back to the same bits. The
 //! module of each format says how columns are laid out in it.
 //!
+//! Pictures are images instead of tables; [`pictures`] has their formats and functions.
+//!
 //! Files are not trusted: whatever their bytes, reading ends in a table or an [`IoError`] that
 //! says where and why, and takes memory in proportion to the bytes that are there.
 
@@ -29,18 +31,13 @@ mod guard;
 mod read;
 mod writer;
 
-mod pictures;
+pub mod pictures;
 
 pub use error::{IoError, Part, Spot};
 pub use format::Format;
 pub use guard::is_decoding;
 pub use millstream_base::{Budget, Ended};
 pub use options::{ColumnChoice, Encoding, Framing, ReadOptions, WriteOptions};
-pub use pictures::{
-    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, ReadPicture, Transfer,
-    image_bytes, read_picture, read_picture_bytes, write_image, write_image_to, write_picture,
-    write_picture_to,
-};
 pub use read::{TableReader, read, read_bytes, read_column, read_column_bytes, read_stream};
 pub use table::{ColumnSpec, Table};
 pub use writer::{TableWriter, write, write_bytes, write_file};

@@ -114,14 +114,14 @@ pub struct ReadPicture {
 #[derive(Debug)]
 pub enum PictureFailure<E> {
     /// The file could not be written, or its format cannot hold the picture.
-    Io(IoError),
+    Io(Box<IoError>),
     /// The rows could not be made.
     Rows(E),
 }
 
 impl<E> From<IoError> for PictureFailure<E> {
     fn from(error: IoError) -> Self {
-        Self::Io(error)
+        Self::Io(Box::new(error))
     }
 }
 
@@ -203,6 +203,15 @@ impl PictureFormat {
 impl fmt::Display for PictureFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Transfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Srgb => "sRGB",
+            Self::Linear => "linear light",
+        })
     }
 }
 
@@ -415,7 +424,7 @@ pub fn image_bytes(
 
 fn only_io(written: Result<(), PictureFailure<Infallible>>) -> Result<(), IoError> {
     written.map_err(|failure| match failure {
-        PictureFailure::Io(error) => error,
+        PictureFailure::Io(error) => *error,
         PictureFailure::Rows(never) => match never {},
     })
 }
@@ -432,10 +441,45 @@ fn rows_of(image: &Image, range: Range<usize>) -> Vec<f32> {
 }
 
 impl PictureSpec {
+    /// A picture of this width and height with 1 to 4 channels, written as its format usually is.
+    pub fn new(format: PictureFormat, [width, height]: [usize; 2], n_channels: usize) -> Self {
+        Self { format, width, height, n_channels, options: PictureOptions::default() }
+    }
+
     /// The picture of an image.
     pub fn of_image(format: PictureFormat, options: PictureOptions, image: &Image) -> Self {
-        let (width, height) = (image.width(), image.height());
-        Self { format, width, height, n_channels: image.n_channels(), options }
+        let size = [image.width(), image.height()];
+        Self { options, ..Self::new(format, size, image.n_channels()) }
+    }
+
+    /// The same with this depth; `None` for the usual one.
+    pub fn depth(mut self, depth: Option<Depth>) -> Self {
+        self.options.depth = depth;
+        self
+    }
+
+    /// The same with numbers of this meaning; `None` for the usual one.
+    pub fn transfer(mut self, transfer: Option<Transfer>) -> Self {
+        self.options.transfer = transfer;
+        self
+    }
+
+    /// How channels are written, for people: `8 bits, sRGB`.
+    pub fn about(&self) -> String {
+        let depth = self.options.depth.unwrap_or(self.format.depths()[0]);
+        let depth = match (self.format, depth) {
+            (PictureFormat::Exr, Depth::Sixteen) => "floats of 16 bits".into(),
+            (_, depth) => depth.to_string(),
+        };
+        format!("{depth}, {}", self.options.transfer.unwrap_or(self.usual_transfer()))
+    }
+
+    fn usual_transfer(&self) -> Transfer {
+        if self.is_float() { Transfer::Linear } else { Transfer::Srgb }
+    }
+
+    fn is_float(&self) -> bool {
+        self.format == PictureFormat::Exr || self.options.depth == Some(Depth::Float)
     }
 
     /// The depth and the meaning of numbers, if the format can hold the picture.
@@ -464,10 +508,8 @@ impl PictureSpec {
             let problem = format!("cannot be written: {format} does not hold {depth}");
             return refused(problem, format!("{format} holds {}", known.join(" or ")));
         }
-        let is_float = format == PictureFormat::Exr || depth == Depth::Float;
-        let usual = if is_float { Transfer::Linear } else { Transfer::Srgb };
-        let transfer = options.transfer.unwrap_or(usual);
-        if is_float && transfer == Transfer::Srgb {
+        let transfer = options.transfer.unwrap_or(self.usual_transfer());
+        if self.is_float() && transfer == Transfer::Srgb {
             let problem = format!("cannot be written: floats of {format} are linear light");
             return refused(problem, "leave the encoding out, or write whole numbers".into());
         }

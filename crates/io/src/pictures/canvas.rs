@@ -1,5 +1,6 @@
 //! What the readers of all formats share: checks before anything is decoded, and the pixels.
 
+use std::fmt::Display;
 use std::io;
 
 use image::metadata::Orientation;
@@ -27,7 +28,7 @@ impl Reading<'_> {
     }
 
     /// The error for a file that does not follow its format.
-    pub(super) fn broken(&self, reason: impl ToString) -> IoError {
+    pub(super) fn broken(&self, reason: impl Display) -> IoError {
         let (spot, format, reason) = (self.spot(), self.format.name(), reason.to_string());
         IoError::Syntax { spot, format, reason, form: BINARY_FORM }
     }
@@ -39,8 +40,17 @@ impl Reading<'_> {
 
     /// The error for a valid file of a kind that is not read.
     pub(super) fn unsupported(&self, what: impl Into<String>) -> IoError {
-        let hint = format!("open it in an editor of pictures and save it as plain {}", self.format);
-        IoError::unsupported(self.spot(), what, hint)
+        IoError::unsupported(self.spot(), what, self.plainer())
+    }
+
+    /// The error for a valid file that a decoder refuses, with its words.
+    pub(super) fn refused(&self, why: impl Display) -> IoError {
+        let problem = format!("cannot be read: {why}");
+        IoError::Content { spot: self.spot(), problem, hint: self.plainer() }
+    }
+
+    fn plainer(&self) -> String {
+        format!("open it in an editor of pictures and save it as plain {}", self.format)
     }
 
     /// The error for a stream that cannot be read.
@@ -77,7 +87,7 @@ impl Reading<'_> {
         let most = self.limits.image_pixels;
         let n_pixels = width.checked_mul(height).filter(|n| *n <= most);
         // Footprints count pixels so.
-        let fits = width.max(height) <= i32::MAX as usize;
+        let fits = i32::try_from(width.max(height)).is_ok();
         let Some(n_pixels) = n_pixels.filter(|_| fits) else {
             let (spot, limit) = (self.spot(), &Limits::IMAGE_PIXELS);
             return Err(IoError::Limit { spot, what: "pixels", most, limit });

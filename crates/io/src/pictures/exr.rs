@@ -111,7 +111,7 @@ pub(super) fn read(
 fn failure(error: Error, reading: &Reading<'_>) -> IoError {
     match error {
         Error::Io(error) => reading.io(error),
-        Error::NotSupported(what) => reading.unsupported(what),
+        Error::NotSupported(what) => reading.refused(what),
         Error::Invalid(what) if what == "reference to missing bytes" => reading.cut_off(),
         error => reading.broken(error),
     }

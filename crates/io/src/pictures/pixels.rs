@@ -84,14 +84,17 @@ impl Decoding {
         let blue = &blue[..=usize::from(C::TOP)];
         let (pixels, codes) = (row.as_chunks_mut::<N>().0, codes.as_chunks::<N>().0);
         for (pixel, code) in pixels.iter_mut().zip(codes) {
-            let alpha =
-                if N % 2 == 0 { code[N - 1].index() as f32 / f32::from(C::TOP) } else { 1.0 };
+            let alpha = if N.is_multiple_of(2) {
+                code[N - 1].index() as f32 / f32::from(C::TOP)
+            } else {
+                1.0
+            };
             pixel[0] = red[code[0].index()] * alpha;
             if N > 2 {
                 pixel[1] = green[code[1].index()] * alpha;
                 pixel[2] = blue[code[2].index()] * alpha;
             }
-            if N % 2 == 0 {
+            if N.is_multiple_of(2) {
                 pixel[N - 1] = alpha;
             }
         }
@@ -116,7 +119,9 @@ pub(super) fn premultiply(n_channels: usize, row: &mut [f32]) {
     if n_channels.is_multiple_of(2) {
         for pixel in row.chunks_exact_mut(n_channels) {
             let (alpha, others) = pixel.split_last_mut().expect("it has channels");
-            others.iter_mut().for_each(|value| *value *= *alpha);
+            for value in others {
+                *value *= *alpha;
+            }
         }
     }
 }

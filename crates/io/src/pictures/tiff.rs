@@ -73,7 +73,8 @@ pub(super) fn read(
     tiff = tiff.with_limits(limits);
     let is_gray = layout.n_channels < 3;
     let profile = tiff.find_tag(Tag::IccProfile).map_err(broken)?;
-    let profile = profile.map(|bytes| bytes.into_u8_vec()).transpose().map_err(broken)?;
+    let profile =
+        profile.map(::tiff::decoder::ifd::Value::into_u8_vec).transpose().map_err(broken)?;
     let space = space(profile.as_deref(), &layout, is_gray, &mut notes);
     let orientation = tiff.find_tag_unsigned::<u8>(Tag::Orientation).map_err(broken)?;
     let orientation =
@@ -117,7 +118,7 @@ pub(super) fn read(
 fn failure(error: TiffError, reading: &Reading<'_>) -> IoError {
     match error {
         TiffError::IoError(error) => reading.io(error),
-        TiffError::UnsupportedError(what) => reading.unsupported(what.to_string()),
+        TiffError::UnsupportedError(what) => reading.refused(what),
         error => reading.broken(error),
     }
 }
@@ -271,7 +272,8 @@ impl<'a> Tile<'a> {
             };
             self.row.clear();
             self.row.extend_from_slice(self.bytes.get(start..start + length)?);
-            return self.decode(row);
+            self.decode(row);
+            return Some(());
         };
         if matches!(sample, Sample::Bits(_)) {
             return None;
@@ -283,10 +285,11 @@ impl<'a> Tile<'a> {
             let to = self.row.chunks_exact_mut(size).skip(i).step_by(n_samples);
             to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
         }
-        self.decode(row)
+        self.decode(row);
+        Some(())
     }
 
-    fn decode(&mut self, row: &mut [f32]) -> Option<()> {
+    fn decode(&mut self, row: &mut [f32]) {
         let Layout { sample, n_samples, n_channels, .. } = *self.layout;
         let bytes = &self.row;
         match sample {
@@ -316,7 +319,6 @@ impl<'a> Tile<'a> {
             Sample::F32 => floats(bytes, self.layout, row, f32::from_ne_bytes),
             Sample::F64 => floats(bytes, self.layout, row, |x| f64::from_ne_bytes(x) as f32),
         }
-        Some(())
     }
 
     fn codes_8(&mut self, row: &mut [f32]) {
@@ -354,9 +356,9 @@ fn settle<C: Code>(codes: &mut Vec<C>, layout: &Layout) {
         for pixel in codes.chunks_exact_mut(n) {
             let (alpha, others) = pixel.split_last_mut().expect("it has channels");
             let alpha = code(*alpha).max(1);
-            others
-                .iter_mut()
-                .for_each(|x| *x = C::of(((code(*x) * top + alpha / 2) / alpha).min(top)));
+            for x in others {
+                *x = C::of(((code(*x) * top + alpha / 2) / alpha).min(top));
+            }
         }
     }
 }
@@ -373,7 +375,7 @@ fn floats<const N: usize>(
     }
 }
 
-/// Bytes from which on the file is a BigTIFF, whose offsets have 64 bits; compressing may lengthen.
+/// Bytes from which on the file is a `BigTIFF`, whose offsets have 64 bits; compressing may lengthen.
 const BIG: u64 = 3_900_000_000;
 
 pub(super) fn write(
@@ -500,5 +502,41 @@ fn differences(rows: &[f32], spec: &PictureSpec, depth: Depth, transfer: Transfe
             }
             bytes
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use millstream_base::{Budget, Limits};
+
+    use super::*;
+    use crate::pictures::{PictureFormat, read_picture_bytes};
+
+    #[test]
+    fn files_with_offsets_of_64_bits_read_back() {
+        let format = PictureFormat::Tiff;
+        let spec = PictureSpec::new(format, [300, 70], 4).depth(Some(Depth::Float));
+        let values: Vec<f32> = (0..300 * 70 * 4).map(|i| i as f32).collect();
+        let mut pull =
+            |rows: std::ops::Range<usize>| Ok(values[rows.start * 1200..rows.end * 1200].to_vec());
+        let mut bytes = Cursor::new(Vec::new());
+        let out: &mut dyn WriteSeek = &mut bytes;
+        let tiff = TiffEncoder::<_, TiffKindBig>::new_generic(out).expect("writes");
+        write_kind(tiff, &spec, &mut Rows::new(&spec, &mut pull)).expect("writes");
+        let bytes = bytes.into_inner();
+        assert_eq!(bytes[2], 43, "the mark of a BigTIFF");
+        let read =
+            read_picture_bytes("file", &bytes, format, &Limits::default(), &Budget::default());
+        let image = read.expect("reads").image;
+        assert_eq!(image.channels()[69 * 1200..], values[..1200]);
+    }
+
+    #[test]
+    fn packed_bits_are_codes() {
+        assert_eq!([0, 1, 7].map(|i| packed(&[0b1000_0001], i, 1)), [255, 0, 255]);
+        assert_eq!([0, 1, 2, 3].map(|i| packed(&[0b0001_1011], i, 2)), [0, 85, 170, 255]);
+        assert_eq!([0, 1, 2].map(|i| packed(&[0xf0, 0x80], i, 4)), [255, 0, 136]);
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn whole(
 pub(super) fn failure(error: ImageError, reading: &Reading<'_>) -> IoError {
     match error {
         ImageError::IoError(error) => reading.io(error),
-        ImageError::Unsupported(what) => reading.unsupported(what.to_string()),
+        ImageError::Unsupported(what) => reading.refused(what),
         error => reading.broken(error),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageBuffer, ImageEncoder as _};
-use millstream_io::{Depth, PictureFormat, PictureOptions, ReadPicture, image_bytes};
+use millstream_io::pictures::{Depth, PictureFormat, PictureOptions, ReadPicture, image_bytes};
 use moxcms::ColorProfile;
 use png::{BitDepth, ColorType, Info, ScaledFloat, SourceChromaticities};
 

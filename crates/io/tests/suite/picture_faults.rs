@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use miette::Diagnostic as _;
 use millstream_base::{Budget, Image, Limits};
-use millstream_io::{
-    Depth, IoError, PictureFormat, PictureOptions, PictureSpec, Transfer, image_bytes,
-    read_picture, read_picture_bytes, write_picture_to,
+use millstream_io::IoError;
+use millstream_io::pictures::{
+    Depth, PictureFormat, PictureOptions, PictureSpec, Transfer, image_bytes, read_picture,
+    read_picture_bytes, write_picture_to,
 };
 
 use crate::corrupt::hush;
@@ -41,11 +42,11 @@ fn samples() -> Vec<(PictureFormat, Vec<u8>)> {
 }
 
 /// Reads with little room; how it ends is for the caller.
-fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), IoError> {
+fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), Box<IoError>> {
     let limits = Limits { image_pixels: 1 << 16, bytes: 1 << 24, ..Limits::default() };
-    read_picture_bytes("file", bytes, format, &limits, &Budget::default()).map(|picture| {
-        assert!(picture.image.width() * picture.image.height() <= 1 << 16);
-    })
+    let picture = read_picture_bytes("file", bytes, format, &limits, &Budget::default())?;
+    assert!(picture.image.width() * picture.image.height() <= 1 << 16);
+    Ok(())
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn what_a_format_cannot_hold_is_refused() {
         let failed = write_picture_to("file", &mut bytes, &spec, &mut |_| Err(()));
         assert!(bytes.is_empty());
         match failed {
-            Err(millstream_io::PictureFailure::Io(error)) => {
+            Err(millstream_io::pictures::PictureFailure::Io(error)) => {
                 assert!(error.help().is_some(), "{error}");
                 error.to_string()
             }

@@ -4,9 +4,10 @@ use std::convert::Infallible;
 use std::io::Cursor;
 
 use millstream_base::{Budget, Footprint, Image, Limits};
-use millstream_io::{
-    Depth, IoError, PictureFailure, PictureFormat, PictureOptions, PictureSpec, ReadPicture,
-    Transfer, image_bytes, read_picture, read_picture_bytes, write_image, write_picture,
+use millstream_io::IoError;
+use millstream_io::pictures::{
+    Depth, PictureFailure, PictureFormat, PictureOptions, PictureSpec, ReadPicture, Transfer,
+    image_bytes, read_picture, read_picture_bytes, write_image, write_picture,
 };
 use proptest::prelude::*;
 
@@ -15,8 +16,8 @@ pub(crate) fn image(width: usize, height: usize, n: usize, values: Vec<f32>) -> 
     Image::from_channels(view, n, values).expect("the channels are those of the pixels")
 }
 
-pub(crate) fn read(bytes: &[u8], format: PictureFormat) -> Result<ReadPicture, IoError> {
-    read_picture_bytes("file", bytes, format, &Limits::default(), &Budget::default())
+pub(crate) fn read(bytes: &[u8], format: PictureFormat) -> Result<ReadPicture, Box<IoError>> {
+    Ok(read_picture_bytes("file", bytes, format, &Limits::default(), &Budget::default())?)
 }
 
 pub(crate) fn depth(depth: Depth) -> PictureOptions {
@@ -130,7 +131,7 @@ fn known_colors() {
     let file = png([4, 1], png::ColorType::Grayscale, &codes, png::BitDepth::Eight, |_| {});
     let picture = read(&file, PictureFormat::Png).expect("reads");
     // IEC 61966-2-1 for these codes.
-    let expected = [0.0, 1.0, 0.215_860_53, 0.003_035_269_8];
+    let expected = [0.0, 1.0, 0.215_860_53, 0.003_035_27];
     for (value, expected) in picture.image.channels().iter().zip(expected) {
         assert!((value - expected).abs() < 1e-7, "{value} {expected}");
     }
@@ -189,8 +190,7 @@ fn rows_are_pulled_some_at_a_time() {
     std::fs::create_dir_all(&folder).expect("a folder");
     for format in [PictureFormat::Png, PictureFormat::Exr, PictureFormat::Tiff] {
         let path = folder.join(format!("wide.{format}"));
-        let options = PictureOptions { depth: None, transfer: Some(Transfer::Linear) };
-        let spec = PictureSpec { format, width, height, n_channels: 1, options };
+        let spec = PictureSpec::new(format, [width, height], 1).transfer(Some(Transfer::Linear));
         let mut ends = Vec::new();
         write_picture(&path, &spec, &mut |rows| {
             assert_eq!(rows.start, ends.last().copied().unwrap_or(0));
@@ -220,7 +220,7 @@ fn what_fails_leaves_the_file_as_it_was() {
         let path = folder.join(format!("picture.{format}"));
         std::fs::write(&path, "before").expect("writes");
         let options = PictureOptions::default();
-        let spec = PictureSpec { format, width: 9, height: 3, n_channels: 3, options };
+        let spec = PictureSpec::new(format, [9, 3], 3);
         let failed = write_picture(&path, &spec, &mut |_| Err("no rows"));
         assert!(matches!(failed, Err(PictureFailure::Rows("no rows"))), "{format}");
         assert_eq!(std::fs::read(&path).expect("reads"), b"before");
@@ -230,6 +230,15 @@ fn what_fails_leaves_the_file_as_it_was() {
     }
     assert_eq!(std::fs::read_dir(&folder).expect("reads").count(), PictureFormat::ALL.len());
     std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+#[test]
+fn a_picture_tells_how_it_is_written() {
+    let about = |format, depth| PictureSpec::new(format, [1, 1], 1).depth(depth).about();
+    assert_eq!(about(PictureFormat::Png, None), "8 bits, sRGB");
+    assert_eq!(about(PictureFormat::Tiff, Some(Depth::Float)), "floats of 32 bits, linear light");
+    assert_eq!(about(PictureFormat::Exr, None), "floats of 32 bits, linear light");
+    assert_eq!(about(PictureFormat::Exr, Some(Depth::Sixteen)), "floats of 16 bits, linear light");
 }
 
 #[test]
