@@ -3,7 +3,7 @@
 //! Blocks are compressed and decompressed here, on threads of ours: those of the crate end the
 //! program where its decoder panics.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ::exr::block::chunk::Chunk;
 use ::exr::block::writer::ChunksWriter as _;
@@ -126,12 +126,12 @@ fn chosen(headers: &[Header], notes: &mut Vec<String>) -> Option<(usize, Vec<usi
     let full = |(layer, header): (usize, &Header)| {
         let names: Vec<String> =
             header.channels.list.iter().map(|channel| channel.name.to_string()).collect();
-        let prefixes = names.iter().map(|name| &name[..name.rfind('.').map_or(0, |dot| dot + 1)]);
+        let places: HashMap<&str, usize> =
+            names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
         // Channels without the name of a layer come first.
-        let mut prefixes: Vec<&str> = prefixes.collect();
-        prefixes.sort_by_key(|prefix| !prefix.is_empty());
-        prefixes.into_iter().find_map(|prefix| {
-            let place = |of: &str| names.iter().position(|name| *name == format!("{prefix}{of}"));
+        let prefixes = names.iter().map(|name| &name[..name.rfind('.').map_or(0, |dot| dot + 1)]);
+        std::iter::once("").chain(prefixes).find_map(|prefix| {
+            let place = |of: &str| places.get(format!("{prefix}{of}").as_str()).copied();
             let colors: Option<Vec<usize>> = ["R", "G", "B"].into_iter().map(place).collect();
             let mut channels = colors.or_else(|| Some(vec![place("Y")?]))?;
             channels.extend(place("A"));

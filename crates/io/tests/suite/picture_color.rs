@@ -302,6 +302,16 @@ fn layers_and_channels_of_exr() {
     let picture = read(&bytes(vec![layer("main", Encoding::UNCOMPRESSED, many), depth], |_| {}));
     assert_eq!(&picture.image.channels()[..4], [1.0, 0.5, 0.25, 0.5]);
     assert_eq!(picture.notes, ["left out were the channels Z, glow.R, depth.Y"]);
+    // As many layers as channels take no longer than one.
+    let mut many: Vec<_> = (0..3000).map(|i| channel(&format!("light{i}.X"), 0.0)).collect();
+    many.extend(
+        rgb()
+            .into_iter()
+            .map(|of| AnyChannel { name: format!("light.{}", of.name).as_str().into(), ..of }),
+    );
+    let picture = read(&bytes(vec![layer("main", Encoding::UNCOMPRESSED, many)], |_| {}));
+    assert_eq!(&picture.image.channels()[..3], [1.0, 0.5, 0.25]);
+    assert!(picture.notes[0].ends_with(", ..."), "{:?}", picture.notes);
     let only = layer("depth", Encoding::FAST_LOSSLESS, vec![channel("Z", 3.0)]);
     let picture = read(&bytes(vec![only], |_| {}));
     assert_eq!(picture.image.channels(), [3.0; 4]);
