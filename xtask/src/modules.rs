@@ -82,7 +82,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "io",
         "error options meter scalar table builder format guess stored fields guard read \
-         writer formats",
+         writer formats pictures",
     ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
     (

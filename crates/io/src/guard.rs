@@ -24,13 +24,21 @@ pub(crate) fn guarded<T, E: std::fmt::Display>(
     decode: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, IoError> {
     let syntax = |reason: &str| format.syntax(Spot::file(file), reason);
+    match caught(decode) {
+        Some(result) => result.map_err(|error| syntax(&error.to_string())),
+        None => Err(syntax(CONTRADICTION)),
+    }
+}
+
+/// The reason of an error that stands for a panic.
+pub(crate) const CONTRADICTION: &str = "its parts contradict each other";
+
+/// Calls a decoder; `None` if it panics.
+pub(crate) fn caught<T>(decode: impl FnOnce() -> T) -> Option<T> {
     let outside = IS_DECODING.replace(true);
     let result = catch_panic(decode);
     IS_DECODING.set(outside);
-    match result {
-        Ok(result) => result.map_err(|error| syntax(&error.to_string())),
-        Err(_) => Err(syntax("its parts contradict each other")),
-    }
+    result.ok()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! nothing half-written is left. Numbers are written so that they read back to the same bits. The
 //! module of each format says how columns are laid out in it.
 //!
+//! Pictures are images instead of tables; [`pictures`] has their formats and functions.
+//!
 //! Files are not trusted: whatever their bytes, reading ends in a table or an [`IoError`] that
 //! says where and why, and takes memory in proportion to the bytes that are there.
 
@@ -28,6 +30,8 @@ mod guard;
 
 mod read;
 mod writer;
+
+pub mod pictures;
 
 pub use error::{IoError, Part, Spot};
 pub use format::Format;

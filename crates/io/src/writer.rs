@@ -265,7 +265,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The device or pipe at a path, open to be written; `None` for anything else.
-fn device(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
         OpenOptions::new().write(true).open(path).map(Some)
     } else {
@@ -278,15 +278,15 @@ fn blocks_of(table: &Table) -> Vec<Column> {
 }
 
 /// A file under a temporary name, which is removed unless it is kept.
-struct TemporaryFile {
-    out: BufWriter<File>,
+pub(crate) struct TemporaryFile {
+    pub(crate) out: BufWriter<File>,
     path: PathBuf,
     target: PathBuf,
     kept: bool,
 }
 
 impl TemporaryFile {
-    fn beside(target: &Path) -> io::Result<Self> {
+    pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         let target = &followed(target)?;
         let replaced = std::fs::metadata(target).ok();
         let Some(name) = target.file_name() else {
@@ -321,7 +321,7 @@ impl TemporaryFile {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files beside it"))
     }
 
-    fn keep(mut self) -> io::Result<()> {
+    pub(crate) fn keep(mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().sync_all()?;
         std::fs::rename(&self.path, &self.target)?;

@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use crate::tables::{gltf, table, written};
 
 /// Keeps panics quiet that become errors.
-fn hush() {
+pub(crate) fn hush() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let outer = std::panic::take_hook();

@@ -2,5 +2,8 @@
 
 mod budget;
 mod corrupt;
+mod picture_color;
+mod picture_faults;
+mod pictures;
 mod round_trip;
 mod tables;

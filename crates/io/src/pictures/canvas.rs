@@ -1,0 +1,197 @@
+//! What the readers of all formats share: checks before anything is decoded, and the pixels.
+
+use std::fmt::Display;
+use std::io;
+
+use image::metadata::Orientation;
+use millstream_base::pages::{in_huge_pages, room_in_huge_pages};
+use millstream_base::{Footprint, Image, Limits};
+
+use super::color::ColorSpace;
+use super::{Depth, PictureFormat, ReadPicture};
+use crate::error::{IoError, Spot};
+use crate::format::BINARY_FORM;
+use crate::meter::Meter;
+
+/// A picture that is being read.
+pub(super) struct Reading<'a> {
+    /// The name of the file in messages.
+    pub(super) file: &'a str,
+    pub(super) format: PictureFormat,
+    pub(super) limits: &'a Limits,
+    pub(super) meter: Meter,
+}
+
+impl Reading<'_> {
+    fn spot(&self) -> Spot {
+        Spot::file(self.file)
+    }
+
+    /// The error for a file that does not follow its format.
+    pub(super) fn broken(&self, reason: impl Display) -> IoError {
+        let (spot, format, reason) = (self.spot(), self.format.name(), reason.to_string());
+        IoError::Syntax { spot, format, reason, form: BINARY_FORM }
+    }
+
+    /// The error for a file that ends too early.
+    pub(super) fn cut_off(&self) -> IoError {
+        self.broken("it ends before its picture does")
+    }
+
+    /// The error for a valid file of a kind that is not read.
+    pub(super) fn unsupported(&self, what: impl Into<String>) -> IoError {
+        IoError::unsupported(self.spot(), what, self.plainer())
+    }
+
+    /// The error for a valid file that a decoder refuses, with its words.
+    pub(super) fn refused(&self, why: impl Display) -> IoError {
+        let problem = format!("cannot be read: {why}");
+        IoError::Content { spot: self.spot(), problem, hint: self.plainer() }
+    }
+
+    fn plainer(&self) -> String {
+        format!("open it in an editor of pictures and save it as plain {}", self.format)
+    }
+
+    /// The error for a stream that cannot be read.
+    pub(super) fn io(&self, error: io::Error) -> IoError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.cut_off(),
+            // Decoders report broken data so.
+            io::ErrorKind::Other | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                self.broken(error)
+            }
+            _ => IoError::reading(self.file)(error),
+        }
+    }
+
+    /// Checks that the picture is still wanted.
+    pub(super) fn look(&self) -> Result<(), IoError> {
+        self.meter.look(|| self.spot())
+    }
+
+    /// Checks the size that a file promises, before anything is decoded, and makes room.
+    pub(super) fn canvas(
+        &self,
+        width: usize,
+        height: usize,
+        n_channels: usize,
+    ) -> Result<Canvas, IoError> {
+        if width == 0 || height == 0 {
+            return Err(IoError::Content {
+                spot: self.spot(),
+                problem: format!("is a picture of {width}x{height} pixels"),
+                hint: "save a picture with at least one pixel".into(),
+            });
+        }
+        let most = self.limits.image_pixels;
+        let n_pixels = width.checked_mul(height).filter(|n| *n <= most);
+        // Footprints count pixels so.
+        let fits = i32::try_from(width.max(height)).is_ok();
+        let Some(n_pixels) = n_pixels.filter(|_| fits) else {
+            let (spot, limit) = (self.spot(), &Limits::IMAGE_PIXELS);
+            return Err(IoError::Limit { spot, what: "pixels", most, limit });
+        };
+        let n_bytes = n_pixels.saturating_mul(n_channels * size_of::<f32>());
+        self.meter.check_bytes(n_bytes, || self.spot())?;
+        // Zeros that are not written yet take no memory.
+        let mut values = vec![0.0; n_pixels * n_channels];
+        in_huge_pages(&mut values);
+        Ok(Canvas { width, height, n_channels, values })
+    }
+}
+
+/// The pixels of a picture, row by row from the lower edge.
+pub(super) struct Canvas {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) n_channels: usize,
+    pub(super) values: Vec<f32>,
+}
+
+impl Canvas {
+    /// A row by its number from the top.
+    pub(super) fn row(&mut self, from_top: usize) -> &mut [f32] {
+        let length = self.width * self.n_channels;
+        let start = (self.height - 1 - from_top) * length;
+        &mut self.values[start..start + length]
+    }
+}
+
+/// A picture that was decoded.
+pub(super) struct Decoded {
+    pub(super) canvas: Canvas,
+    pub(super) depth: Depth,
+    pub(super) space: ColorSpace,
+    pub(super) orientation: Orientation,
+    pub(super) notes: Vec<String>,
+}
+
+impl Decoded {
+    /// The image, turned as the file says.
+    pub(super) fn finish(self, reading: &Reading<'_>) -> Result<ReadPicture, IoError> {
+        let Self { canvas, depth, space, orientation, mut notes } = self;
+        if space.matrix().is_some() {
+            notes.insert(0, format!("colors were converted from {}", space.name));
+        }
+        if orientation != Orientation::NoTransforms {
+            notes.push(format!("{}, as the file says", name_of(orientation)));
+        }
+        let canvas = turned(canvas, orientation);
+        reading.look()?;
+        let view = Footprint::of_size(canvas.width as i32, canvas.height as i32);
+        let image = Image::from_channels(view, canvas.n_channels, canvas.values);
+        let image = image.expect("the canvas has the size and the channels of an image");
+        Ok(ReadPicture { image, depth, color_space: space.name, notes })
+    }
+}
+
+fn name_of(orientation: Orientation) -> &'static str {
+    match orientation {
+        Orientation::NoTransforms => "as it is",
+        Orientation::Rotate90 => "turned by 90 degrees clockwise",
+        Orientation::Rotate180 => "turned by 180 degrees",
+        Orientation::Rotate270 => "turned by 90 degrees counterclockwise",
+        Orientation::FlipHorizontal => "mirrored left to right",
+        Orientation::FlipVertical => "mirrored top to bottom",
+        Orientation::Rotate90FlipH => "turned by 90 degrees clockwise and mirrored left to right",
+        Orientation::Rotate270FlipH => {
+            "turned by 90 degrees counterclockwise and mirrored left to right"
+        }
+    }
+}
+
+/// The picture as it is meant to be seen.
+fn turned(canvas: Canvas, orientation: Orientation) -> Canvas {
+    let Canvas { width, height, n_channels: n, values } = canvas;
+    // With rows from the lower edge, where the pixel at (x, y) of the result comes from.
+    let (right, top) = (width - 1, height - 1);
+    let from: &dyn Fn(usize, usize) -> (usize, usize) = match orientation {
+        Orientation::NoTransforms => return Canvas { width, height, n_channels: n, values },
+        Orientation::FlipHorizontal => &|x, y| (right - x, y),
+        Orientation::FlipVertical => &|x, y| (x, top - y),
+        Orientation::Rotate180 => &|x, y| (right - x, top - y),
+        Orientation::Rotate90 => &|x, y| (right - y, x),
+        Orientation::Rotate270 => &|x, y| (y, top - x),
+        Orientation::Rotate90FlipH => &|x, y| (right - y, top - x),
+        Orientation::Rotate270FlipH => &|x, y| (y, x),
+    };
+    let is_on_its_side = matches!(
+        orientation,
+        Orientation::Rotate90
+            | Orientation::Rotate270
+            | Orientation::Rotate90FlipH
+            | Orientation::Rotate270FlipH
+    );
+    let [width, height, pitch] =
+        if is_on_its_side { [height, width, width] } else { [width, height, width] };
+    let mut result = room_in_huge_pages(values.len());
+    for y in 0..height {
+        for x in 0..width {
+            let (from_x, from_y) = from(x, y);
+            let start = (from_y * pitch + from_x) * n;
+            result.extend_from_slice(&values[start..start + n]);
+        }
+    }
+    Canvas { width, height, n_channels: n, values: result }
+}

@@ -1,0 +1,542 @@
+//! Tiff. Files are taken apart, and directories written, by the crate `tiff`; strips are compressed
+//! here, on all cores, since the crate's own way to do so takes whole pictures.
+
+use std::io::Write as _;
+
+use ::tiff::decoder::{Decoder, Limits, TiffCodingUnit};
+use ::tiff::encoder::{Rational, TiffEncoder, TiffKind, TiffKindBig, TiffKindStandard};
+use ::tiff::tags::{
+    CompressionMethod, ExtraSamples, PhotometricInterpretation, Predictor, SampleFormat, Tag,
+};
+use ::tiff::{ColorType, TiffError};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use half::f16;
+use image::metadata::Orientation;
+
+use super::canvas::{Canvas, Decoded, Reading};
+use super::color::{ColorSpace, linear_profile};
+use super::pixels::{Code, Decoding, convert, encode, premultiply};
+use super::rows::{Rows, Stop, UNIT, WriteSeek};
+use super::spread::spread;
+use super::{Depth, PictureSpec, Transfer};
+use crate::error::{IoError, Spot};
+use crate::format::Stream;
+use crate::guard::CONTRADICTION;
+
+/// Tiles may be so much wider than the picture.
+const WIDEST_TILE: u32 = 1 << 16;
+
+/// What the samples of a file are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sample {
+    /// Whole numbers of 1, 2 or 4 bits.
+    Bits(u8),
+    U8,
+    U16,
+    U32,
+    F16,
+    F32,
+    F64,
+}
+
+/// How the samples of a pixel become channels.
+#[derive(Clone, Copy)]
+struct Layout {
+    sample: Sample,
+    /// Samples of a pixel as they are decoded.
+    n_samples: usize,
+    /// Channels of a pixel.
+    n_channels: usize,
+    is_cmyk: bool,
+    /// Whether alpha is premultiplied.
+    is_associated: bool,
+}
+
+pub(super) fn read(
+    stream: Box<dyn Stream + '_>,
+    reading: &Reading<'_>,
+) -> Result<Decoded, IoError> {
+    let broken = |error| failure(error, reading);
+    let mut tiff = Decoder::new(stream).map_err(broken)?;
+    let (width, height) = tiff.dimensions().map_err(broken)?;
+    let mut notes = Vec::new();
+    let layout = layout(&mut tiff, reading, &mut notes)?;
+    let mut canvas = reading.canvas(width as usize, height as usize, layout.n_channels)?;
+    let (tile_width, tile_height) = tiff.chunk_dimensions();
+    if tile_width > width.saturating_mul(2).max(WIDEST_TILE) {
+        return Err(reading.broken("its tiles are wider than the picture"));
+    }
+    let mut limits = Limits::default();
+    limits.decoding_buffer_size = reading.limits.bytes;
+    limits.intermediate_buffer_size = reading.limits.bytes;
+    tiff = tiff.with_limits(limits);
+    let is_gray = layout.n_channels < 3;
+    let profile = tiff.find_tag(Tag::IccProfile).map_err(broken)?;
+    let profile =
+        profile.map(::tiff::decoder::ifd::Value::into_u8_vec).transpose().map_err(broken)?;
+    let space = space(profile.as_deref(), &layout, is_gray, &mut notes);
+    let orientation = tiff.find_tag_unsigned::<u8>(Tag::Orientation).map_err(broken)?;
+    let orientation =
+        orientation.and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms);
+    let mut tile = Tile::new(&layout, &space);
+    let across = width.div_ceil(tile_width);
+    for i in 0..across * height.div_ceil(tile_height) {
+        reading.look()?;
+        let (at_x, at_y) = ((i % across) * tile_width, (i / across) * tile_height);
+        let (w, h) = (tile_width.min(width - at_x), tile_height.min(height - at_y));
+        let unit = TiffCodingUnit(i);
+        let buffer = tiff.image_coding_unit_layout(unit).map_err(broken)?;
+        reading.meter.check_bytes(buffer.complete_len, || Spot::file(reading.file))?;
+        tile.bytes.resize(buffer.complete_len, 0);
+        tiff.read_coding_unit_bytes(unit, &mut tile.bytes).map_err(broken)?;
+        let stride = buffer.row_stride.map_or(0, usize::from);
+        let plane = buffer.plane_stride.map_or(0, usize::from);
+        if buffer.planes != 1 && buffer.planes < layout.n_samples {
+            return Err(reading.broken(CONTRADICTION));
+        }
+        for y in 0..h as usize {
+            let n = layout.n_channels;
+            let row = &mut canvas.row(at_y as usize + y)[at_x as usize * n..];
+            let row = &mut row[..w as usize * n];
+            let planes = if buffer.planes == 1 { None } else { Some(plane) };
+            tile.row(y * stride, planes, row).ok_or_else(|| reading.broken(CONTRADICTION))?;
+        }
+    }
+    if tiff.more_images() {
+        notes.push("it holds more pictures, of which this is the first".into());
+    }
+    finish(&mut canvas, &layout, &space);
+    let depth = match layout.sample {
+        Sample::Bits(_) | Sample::U8 => Depth::Eight,
+        Sample::U16 => Depth::Sixteen,
+        Sample::U32 | Sample::F16 | Sample::F32 | Sample::F64 => Depth::Float,
+    };
+    Ok(Decoded { canvas, depth, space, orientation, notes })
+}
+
+fn failure(error: TiffError, reading: &Reading<'_>) -> IoError {
+    match error {
+        TiffError::IoError(error) => reading.io(error),
+        TiffError::UnsupportedError(what) => reading.refused(what),
+        error => reading.broken(error),
+    }
+}
+
+/// How pixels are stored, if it is a way that is read.
+fn layout<'a>(
+    tiff: &mut Decoder<Box<dyn Stream + 'a>>,
+    reading: &Reading<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Layout, IoError> {
+    let broken = |error| failure(error, reading);
+    let color = tiff.colortype().map_err(broken)?;
+    let format = tiff.find_tag_unsigned_vec::<u16>(Tag::SampleFormat).map_err(broken)?;
+    let format = format.and_then(|all| all.first().copied()).unwrap_or(1);
+    let sample = match (SampleFormat::from_u16_exhaustive(format), color.bit_depth()) {
+        (SampleFormat::Uint, bits @ (1 | 2 | 4)) => Sample::Bits(bits),
+        (SampleFormat::Uint, 8) => Sample::U8,
+        (SampleFormat::Uint, 16) => Sample::U16,
+        (SampleFormat::Uint, 32) => Sample::U32,
+        (SampleFormat::IEEEFP, 16) => Sample::F16,
+        (SampleFormat::IEEEFP, 32) => Sample::F32,
+        (SampleFormat::IEEEFP, 64) => Sample::F64,
+        (format, bits) => {
+            return Err(
+                reading.unsupported(format!("samples of {bits} bits of the kind {format:?}"))
+            );
+        }
+    };
+    let n_samples = usize::from(color.num_samples());
+    let extra = tiff.find_tag_unsigned_vec::<u16>(Tag::ExtraSamples).map_err(broken)?;
+    let extra = extra.unwrap_or_default();
+    let first = extra.first().and_then(|kind| ExtraSamples::from_u16(*kind));
+    let is_alpha =
+        matches!(first, Some(ExtraSamples::AssociatedAlpha | ExtraSamples::UnassociatedAlpha));
+    let (n_channels, is_cmyk) = match color {
+        ColorType::Gray(_) => (1, false),
+        ColorType::Multiband { .. } if n_samples == extra.len() + 1 => {
+            (1 + usize::from(is_alpha), false)
+        }
+        ColorType::RGB(_) => (3, false),
+        ColorType::RGBA(_) => (4, false),
+        ColorType::CMYK(8 | 16) => (3, true),
+        color => return Err(reading.unsupported(format!("pixels of the kind {color:?}"))),
+    };
+    let n_stored = tiff.find_tag_unsigned::<u16>(Tag::SamplesPerPixel).map_err(broken)?;
+    let n_stored = usize::from(n_stored.unwrap_or(1));
+    let predictor = tiff.find_tag_unsigned::<u16>(Tag::Predictor).map_err(broken)?;
+    if n_stored != n_samples && predictor.is_some_and(|kind| kind != 1) {
+        // The decoder leaves out samples before it adds up differences.
+        return Err(reading.unsupported("differences of more channels than colors and alpha"));
+    }
+    if n_stored != n_channels && !is_cmyk {
+        notes.push(format!("{n_channels} of its {n_stored} channels were read"));
+    }
+    if is_cmyk {
+        notes.push("CMYK was converted without regard to its inks".into());
+    }
+    let is_associated = first == Some(ExtraSamples::AssociatedAlpha) && n_channels % 2 == 0;
+    Ok(Layout { sample, n_samples, n_channels, is_cmyk, is_associated })
+}
+
+/// The color space: that of the profile; else sRGB for whole numbers, linear light for floats.
+fn space(
+    profile: Option<&[u8]>,
+    layout: &Layout,
+    is_gray: bool,
+    notes: &mut Vec<String>,
+) -> ColorSpace {
+    match (layout.sample.is_float(), profile) {
+        (true, None) => ColorSpace::linear(),
+        (false, None) => ColorSpace::srgb(),
+        // The inks were made into colors without it.
+        (false, Some(_)) if layout.is_cmyk => ColorSpace::srgb(),
+        (false, Some(profile)) => ColorSpace::of_profile_or_srgb(profile, is_gray, notes),
+        (true, Some(profile)) => match ColorSpace::of_profile(profile, is_gray) {
+            Ok(space) if space.is_linear() => space,
+            Ok(ColorSpace { name, .. }) => {
+                notes.push(format!(
+                    "the color profile `{name}` was not applied to floats, which were taken as \
+                     linear BT.709"
+                ));
+                ColorSpace::linear()
+            }
+            Err(profile) => {
+                notes.push(format!(
+                    "{profile}, was not applied; floats were taken as linear BT.709"
+                ));
+                ColorSpace::linear()
+            }
+        },
+    }
+}
+
+/// What is left to do when all floats are there.
+fn finish(canvas: &mut Canvas, layout: &Layout, space: &ColorSpace) {
+    if !layout.sample.is_float() {
+        return;
+    }
+    if !layout.is_associated {
+        premultiply(layout.n_channels, &mut canvas.values);
+    }
+    if let Some(matrix) = space.matrix() {
+        convert(&matrix, layout.n_channels, &mut canvas.values);
+    }
+}
+
+impl Sample {
+    fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    fn n_bytes(self) -> usize {
+        match self {
+            Self::Bits(_) | Self::U8 => 1,
+            Self::U16 | Self::F16 => 2,
+            Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+/// A tile or strip that was decoded.
+struct Tile<'a> {
+    layout: &'a Layout,
+    decoding: Decoding,
+    bytes: Vec<u8>,
+    /// The bytes of one row, samples of a pixel side by side.
+    row: Vec<u8>,
+    narrow: Vec<u8>,
+    wide: Vec<u16>,
+}
+
+impl<'a> Tile<'a> {
+    fn new(layout: &'a Layout, space: &ColorSpace) -> Self {
+        let is_narrow = matches!(layout.sample, Sample::Bits(_) | Sample::U8);
+        let top = if is_narrow { u8::MAX.into() } else { u16::MAX };
+        let decoding = Decoding::new(space, layout.n_channels, top);
+        let (bytes, row, narrow, wide) = Default::default();
+        Self { layout, decoding, bytes, row, narrow, wide }
+    }
+
+    /// Decodes the row that begins at a byte; with planes, so many bytes apart, at this byte of
+    /// each. `None` if it is not there.
+    fn row(&mut self, start: usize, planes: Option<usize>, row: &mut [f32]) -> Option<()> {
+        let Layout { sample, n_samples, n_channels, .. } = *self.layout;
+        let (size, width) = (sample.n_bytes(), row.len() / n_channels);
+        let Some(plane) = planes else {
+            let length = match sample {
+                Sample::Bits(bits) => (width * n_samples * usize::from(bits)).div_ceil(8),
+                _ => width * n_samples * size,
+            };
+            self.row.clear();
+            self.row.extend_from_slice(self.bytes.get(start..start + length)?);
+            self.decode(row);
+            return Some(());
+        };
+        if matches!(sample, Sample::Bits(_)) {
+            return None;
+        }
+        self.row.resize(width * n_samples * size, 0);
+        for i in 0..n_samples {
+            let start = start + i * plane;
+            let from = self.bytes.get(start..start + width * size)?.chunks_exact(size);
+            let to = self.row.chunks_exact_mut(size).skip(i).step_by(n_samples);
+            to.zip(from).for_each(|(to, from)| to.copy_from_slice(from));
+        }
+        self.decode(row);
+        Some(())
+    }
+
+    fn decode(&mut self, row: &mut [f32]) {
+        let Layout { sample, n_samples, n_channels, .. } = *self.layout;
+        let bytes = &self.row;
+        match sample {
+            Sample::Bits(bits) => {
+                let n = row.len() / n_channels * n_samples;
+                self.narrow.clear();
+                self.narrow.extend((0..n).map(|i| packed(bytes, i, bits)));
+                self.codes_8(row);
+            }
+            Sample::U8 => {
+                self.narrow.clear();
+                self.narrow.extend_from_slice(bytes);
+                self.codes_8(row);
+            }
+            Sample::U16 => {
+                self.wide.clear();
+                self.wide.extend(bytes.as_chunks().0.iter().map(|x| u16::from_ne_bytes(*x)));
+                self.codes_16(row);
+            }
+            Sample::U32 => {
+                self.wide.clear();
+                let words = bytes.as_chunks().0.iter();
+                self.wide.extend(words.map(|x| (u32::from_ne_bytes(*x) >> 16) as u16));
+                self.codes_16(row);
+            }
+            Sample::F16 => floats(bytes, self.layout, row, |x| f16::from_ne_bytes(x).to_f32()),
+            Sample::F32 => floats(bytes, self.layout, row, f32::from_ne_bytes),
+            Sample::F64 => floats(bytes, self.layout, row, |x| f64::from_ne_bytes(x) as f32),
+        }
+    }
+
+    fn codes_8(&mut self, row: &mut [f32]) {
+        settle(&mut self.narrow, self.layout);
+        self.decoding.row(&self.narrow, row);
+    }
+
+    fn codes_16(&mut self, row: &mut [f32]) {
+        settle(&mut self.wide, self.layout);
+        self.decoding.row(&self.wide, row);
+    }
+}
+
+/// The number at a place of packed bits, as a code of 8 bits.
+fn packed(bytes: &[u8], i: usize, bits: u8) -> u8 {
+    let per_byte = usize::from(8 / bits);
+    let shift = 8 - bits as usize * (i % per_byte + 1);
+    let top = u8::MAX >> (8 - bits);
+    (bytes[i / per_byte] >> shift & top) * (u8::MAX / top)
+}
+
+/// Makes codes of channels, with straight alpha, from those of samples.
+fn settle<C: Code>(codes: &mut Vec<C>, layout: &Layout) {
+    let (n, top) = (layout.n_channels, u32::from(C::TOP));
+    let code = |code: C| code.index() as u32;
+    if layout.is_cmyk {
+        let without =
+            |ink: C, black: C| C::of(((top - code(ink)) * (top - code(black)) + top / 2) / top);
+        let pixels = codes.chunks_exact(layout.n_samples);
+        *codes = pixels.flat_map(|p| [0, 1, 2].map(|i| without(p[i], p[3]))).collect();
+    } else if layout.n_samples > n {
+        *codes = codes.chunks_exact(layout.n_samples).flat_map(|p| p[..n].to_vec()).collect();
+    }
+    if layout.is_associated {
+        for pixel in codes.chunks_exact_mut(n) {
+            let (alpha, others) = pixel.split_last_mut().expect("it has channels");
+            let alpha = code(*alpha).max(1);
+            for x in others {
+                *x = C::of(((code(*x) * top + alpha / 2) / alpha).min(top));
+            }
+        }
+    }
+}
+
+fn floats<const N: usize>(
+    bytes: &[u8],
+    layout: &Layout,
+    row: &mut [f32],
+    of: impl Fn([u8; N]) -> f32,
+) {
+    let samples = bytes.as_chunks::<N>().0.chunks_exact(layout.n_samples);
+    for (pixel, samples) in row.chunks_exact_mut(layout.n_channels).zip(samples) {
+        pixel.iter_mut().zip(samples).for_each(|(value, bytes)| *value = of(*bytes));
+    }
+}
+
+/// Bytes from which on the file is a `BigTIFF`, whose offsets have 64 bits; compressing may lengthen.
+const BIG: u64 = 3_900_000_000;
+
+pub(super) fn write(
+    out: &mut dyn WriteSeek,
+    spec: &PictureSpec,
+    rows: &mut Rows<'_>,
+) -> Result<(), Stop> {
+    let (depth, _) = spec.settled()?;
+    let row_bytes = (spec.width * spec.n_channels * n_bytes(depth)) as u64;
+    if row_bytes.saturating_mul(spec.height as u64) < BIG {
+        let tiff = TiffEncoder::<_, TiffKindStandard>::new_generic(out);
+        write_kind(tiff.map_err(failed)?, spec, rows)
+    } else {
+        let tiff = TiffEncoder::<_, TiffKindBig>::new_generic(out);
+        write_kind(tiff.map_err(failed)?, spec, rows)
+    }
+}
+
+fn n_bytes(depth: Depth) -> usize {
+    match depth {
+        Depth::Eight => 1,
+        Depth::Sixteen => 2,
+        Depth::Float => 4,
+    }
+}
+
+fn write_kind<K: TiffKind>(
+    mut tiff: TiffEncoder<&mut dyn WriteSeek, K>,
+    spec: &PictureSpec,
+    rows: &mut Rows<'_>,
+) -> Result<(), Stop> {
+    let (depth, transfer) = spec.settled()?;
+    let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
+    // Strips of about a quarter of a megabyte that rows are pulled in multiples of.
+    let fitting = ((256 << 10) / (length * n_bytes(depth))).clamp(1, UNIT);
+    let n_rows = 1 << fitting.ilog2();
+    let mut directory = tiff.image_directory().map_err(failed)?;
+    let (mut offsets, mut counts) = (Vec::new(), Vec::new());
+    while let Some(values) = rows.next()? {
+        let strips: Vec<&[f32]> = values.chunks(n_rows * length).collect();
+        let compressed = spread(strips, |strip| {
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&differences(strip, spec, depth, transfer))?;
+            encoder.finish()
+        });
+        for strip in compressed {
+            let strip = strip.expect("compressing does not panic")?;
+            let offset = directory.write_data(&strip[..]).map_err(failed)?;
+            offsets.push(K::convert_offset(offset).map_err(failed)?);
+            counts.push(K::convert_offset(strip.len() as u64).map_err(failed)?);
+        }
+    }
+    let is_float = depth == Depth::Float;
+    let format = if is_float { SampleFormat::IEEEFP } else { SampleFormat::Uint };
+    let predictor = if is_float { Predictor::FloatingPoint } else { Predictor::Horizontal };
+    let color =
+        if n < 3 { PhotometricInterpretation::BlackIsZero } else { PhotometricInterpretation::RGB };
+    let mut tags = || {
+        directory.write_tag(Tag::ImageWidth, spec.width as u32)?;
+        directory.write_tag(Tag::ImageLength, spec.height as u32)?;
+        directory.write_tag(Tag::BitsPerSample, &vec![8 * n_bytes(depth) as u16; n][..])?;
+        directory.write_tag(Tag::Compression, CompressionMethod::Deflate.to_u16())?;
+        directory.write_tag(Tag::PhotometricInterpretation, color.to_u16())?;
+        directory.write_tag(Tag::StripOffsets, K::convert_slice(&offsets))?;
+        directory.write_tag(Tag::SamplesPerPixel, n as u16)?;
+        directory.write_tag(Tag::RowsPerStrip, n_rows as u32)?;
+        directory.write_tag(Tag::StripByteCounts, K::convert_slice(&counts))?;
+        directory.write_tag(Tag::XResolution, Rational { n: 1, d: 1 })?;
+        directory.write_tag(Tag::YResolution, Rational { n: 1, d: 1 })?;
+        directory.write_tag(Tag::ResolutionUnit, 1_u16)?;
+        directory.write_tag(Tag::Predictor, predictor.to_u16())?;
+        directory.write_tag(Tag::SampleFormat, &vec![format.to_u16(); n][..])?;
+        if n.is_multiple_of(2) {
+            let straight = ExtraSamples::UnassociatedAlpha;
+            let alpha = if is_float { ExtraSamples::AssociatedAlpha } else { straight };
+            directory.write_tag(Tag::ExtraSamples, alpha.to_u16())?;
+        }
+        if transfer == Transfer::Linear && !is_float {
+            directory.write_tag(Tag::IccProfile, &linear_profile()[..])?;
+        }
+        Ok(())
+    };
+    tags().map_err(failed)?;
+    directory.finish().map_err(failed)
+}
+
+fn failed(error: TiffError) -> Stop {
+    match error {
+        TiffError::IoError(error) => Stop::Io(error),
+        error => Stop::other(error),
+    }
+}
+
+/// The bytes of some rows as differences, which compress better: of the codes of a channel side by
+/// side, and of floats byte by byte, the highest bytes of a row before the lower ones.
+fn differences(rows: &[f32], spec: &PictureSpec, depth: Depth, transfer: Transfer) -> Vec<u8> {
+    let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
+    match depth {
+        Depth::Eight => {
+            let mut codes: Vec<u8> = Vec::new();
+            encode(rows, n, transfer, &mut codes);
+            for row in codes.chunks_exact_mut(length) {
+                (n..length).rev().for_each(|i| row[i] = row[i].wrapping_sub(row[i - n]));
+            }
+            codes
+        }
+        Depth::Sixteen => {
+            let mut codes: Vec<u16> = Vec::new();
+            encode(rows, n, transfer, &mut codes);
+            for row in codes.chunks_exact_mut(length) {
+                (n..length).rev().for_each(|i| row[i] = row[i].wrapping_sub(row[i - n]));
+            }
+            bytemuck::cast_slice(&codes).to_vec()
+        }
+        Depth::Float => {
+            let mut bytes = vec![0; rows.len() * 4];
+            for (row, values) in bytes.chunks_exact_mut(length * 4).zip(rows.chunks_exact(length)) {
+                for (i, value) in values.iter().enumerate() {
+                    for (plane, byte) in value.to_be_bytes().into_iter().enumerate() {
+                        row[plane * length + i] = byte;
+                    }
+                }
+                (n..row.len()).rev().for_each(|i| row[i] = row[i].wrapping_sub(row[i - n]));
+            }
+            bytes
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use millstream_base::{Budget, Limits};
+
+    use super::*;
+    use crate::pictures::{PictureFormat, read_picture_bytes};
+
+    #[test]
+    fn files_with_offsets_of_64_bits_read_back() {
+        let format = PictureFormat::Tiff;
+        let spec = PictureSpec::new(format, [300, 70], 4).depth(Some(Depth::Float));
+        let values: Vec<f32> = (0..300 * 70 * 4).map(|i| i as f32).collect();
+        let mut pull =
+            |rows: std::ops::Range<usize>| Ok(values[rows.start * 1200..rows.end * 1200].to_vec());
+        let mut bytes = Cursor::new(Vec::new());
+        let out: &mut dyn WriteSeek = &mut bytes;
+        let tiff = TiffEncoder::<_, TiffKindBig>::new_generic(out).expect("writes");
+        write_kind(tiff, &spec, &mut Rows::new(&spec, &mut pull)).expect("writes");
+        let bytes = bytes.into_inner();
+        assert_eq!(bytes[2], 43, "the mark of a BigTIFF");
+        let read =
+            read_picture_bytes("file", &bytes, format, &Limits::default(), &Budget::default());
+        let image = read.expect("reads").image;
+        assert_eq!(image.channels()[69 * 1200..], values[..1200]);
+    }
+
+    #[test]
+    fn packed_bits_are_codes() {
+        assert_eq!([0, 1, 7].map(|i| packed(&[0b1000_0001], i, 1)), [255, 0, 255]);
+        assert_eq!([0, 1, 2, 3].map(|i| packed(&[0b0001_1011], i, 2)), [0, 85, 170, 255]);
+        assert_eq!([0, 1, 2].map(|i| packed(&[0xf0, 0x80], i, 4)), [255, 0, 136]);
+    }
+}

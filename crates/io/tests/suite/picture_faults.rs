@@ -1,0 +1,245 @@
+//! Files that are not what they should be: a message that names the file, never a panic, never more
+//! memory or time than the bytes are worth.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use miette::Diagnostic as _;
+use millstream_base::{Budget, Image, Limits};
+use millstream_io::IoError;
+use millstream_io::pictures::{
+    Depth, PictureFormat, PictureOptions, PictureSpec, Transfer, image_bytes, read_picture,
+    read_picture_bytes, write_picture_to,
+};
+
+use crate::corrupt::hush;
+use crate::pictures::{depth, image, png, read};
+
+fn sample(n: usize) -> Image {
+    let values =
+        (0..19 * 23 * n).map(|i| if i % n == n - 1 { 1.0 } else { (i % 50) as f32 / 50.0 });
+    image(19, 23, n, values.collect())
+}
+
+/// Files of every format, depth and number of channels.
+fn samples() -> Vec<(PictureFormat, Vec<u8>)> {
+    let mut samples = Vec::new();
+    for format in PictureFormat::ALL {
+        for of in format.depths() {
+            for n in 1..=4 {
+                samples
+                    .push((format, image_bytes(format, depth(*of), &sample(n)).expect("writes")));
+            }
+        }
+    }
+    let linear = PictureOptions { depth: Some(Depth::Eight), transfer: Some(Transfer::Linear) };
+    for format in
+        [PictureFormat::Png, PictureFormat::Jpeg, PictureFormat::Tiff, PictureFormat::WebP]
+    {
+        samples.push((format, image_bytes(format, linear, &sample(3)).expect("writes")));
+    }
+    samples
+}
+
+/// Reads with little room; how it ends is for the caller.
+fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), Box<IoError>> {
+    let limits = Limits { image_pixels: 1 << 16, bytes: 1 << 24, ..Limits::default() };
+    let picture = read_picture_bytes("file", bytes, format, &limits, &Budget::default())?;
+    assert!(picture.image.width() * picture.image.height() <= 1 << 16);
+    Ok(())
+}
+
+#[test]
+fn files_that_are_cut_off_are_refused() {
+    hush();
+    for (format, bytes) in samples() {
+        for end in 0..bytes.len() {
+            let error = match read_small(&bytes[..end], format) {
+                Err(error) => error.to_string(),
+                // The last bytes may be filling.
+                Ok(()) => {
+                    assert!(end + 2 > bytes.len(), "{format}: {end} of {}", bytes.len());
+                    continue;
+                }
+            };
+            assert!(error.starts_with("`file` "), "{format} {end}: {error}");
+        }
+    }
+}
+
+#[test]
+fn changed_bytes_do_not_panic() {
+    hush();
+    for (format, bytes) in samples() {
+        for at in 0..bytes.len().min(700) {
+            for byte in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80] {
+                let mut changed = bytes.clone();
+                changed[at] = byte;
+                if let Err(error) = read_small(&changed, format) {
+                    assert!(error.to_string().starts_with("`file` "), "{format} {at}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn content_of_another_format_is_named() {
+    let files: Vec<(PictureFormat, Vec<u8>)> = PictureFormat::ALL
+        .into_iter()
+        .map(|format| {
+            (format, image_bytes(format, PictureOptions::default(), &sample(3)).expect("writes"))
+        })
+        .collect();
+    for (is, bytes) in &files {
+        for (expected, _) in files.iter().filter(|(other, _)| other != is) {
+            let error = read(bytes, *expected).expect_err("another format");
+            assert_eq!(error.to_string(), format!("`file` holds {is}, not {expected}"));
+            let help = error.help().expect("there is one").to_string();
+            assert_eq!(help, format!("name the format, {is}, or rename the file"));
+        }
+    }
+    let error = read(b"GIF89a\x01\0", PictureFormat::Png).expect_err("gif");
+    assert_eq!(error.to_string(), "`file` holds gif, not png");
+    let help = error.help().expect("there is one").to_string();
+    assert_eq!(help, "save it as one of: png, jpeg, exr, tiff, webp");
+    for format in PictureFormat::ALL {
+        let error = read(b"", format).expect_err("nothing");
+        assert_eq!(error.to_string(), "`file` is empty");
+        let error = read(b"once upon a time there was a text", format).expect_err("a text");
+        let expected =
+            format!("`file` is not valid {format}: it does not begin as such a file does");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn sizes_are_checked_before_pixels() {
+    // Headers that promise much, and nothing after them.
+    let limits = Limits { image_pixels: 1000, ..Limits::default() };
+    for format in PictureFormat::ALL {
+        let bytes =
+            image_bytes(format, PictureOptions::default(), &image(40, 30, 3, vec![0.5; 3600]));
+        let bytes = bytes.expect("writes");
+        let error = read_picture_bytes("file", &bytes, format, &limits, &Budget::default());
+        let error = error.expect_err("1200 pixels");
+        assert_eq!(error.to_string(), "`file` has more than 1000 pixels", "{format}");
+        let help = error.help().expect("there is one").to_string();
+        assert!(help.contains("`image_pixels`"), "{help}");
+        let few = Limits { bytes: 3000, ..Limits::default() };
+        let error = read_picture_bytes("file", &bytes, format, &few, &Budget::default());
+        assert_eq!(error.expect_err("14400 bytes").to_string(), "`file` has more than 3000 bytes");
+    }
+}
+
+/// A png whose header states a size, with the pixels of another.
+fn png_of_size(width: u32, height: u32) -> Vec<u8> {
+    let mut file = png([1, 1], ::png::ColorType::Rgba, &[9; 4], ::png::BitDepth::Eight, |_| {});
+    file[16..20].copy_from_slice(&width.to_be_bytes());
+    file[20..24].copy_from_slice(&height.to_be_bytes());
+    let sum = crate::picture_color::crc32(&file[12..29]);
+    file[29..33].copy_from_slice(&sum.to_be_bytes());
+    file
+}
+
+#[test]
+fn bombs_and_pictures_without_pixels() {
+    for [width, height] in [[1 << 30, 1 << 30], [i32::MAX as u32, 1], [1_000_000, 1_000_000]] {
+        let error = read(&png_of_size(width, height), PictureFormat::Png).expect_err("a bomb");
+        assert_eq!(error.to_string(), "`file` has more than 268435456 pixels");
+    }
+    // Within the limit, but the pixels are not there.
+    let error = read(&png_of_size(16_000, 16_000), PictureFormat::Png).expect_err("a lie");
+    assert!(error.to_string().starts_with("`file` is not valid png: "), "{error}");
+    for size in [[0, 5], [5, 0]] {
+        let [width, height] = size;
+        let error = read(&png_of_size(width, height), PictureFormat::Png).expect_err("nothing");
+        assert!(error.to_string().starts_with("`file` is "), "{error}");
+    }
+}
+
+#[test]
+fn reading_ends_with_its_budget() {
+    let budget = Budget::until(&Arc::new(AtomicBool::new(true)));
+    for (format, bytes) in samples() {
+        let read = read_picture_bytes("file", &bytes, format, &Limits::default(), &budget);
+        let error = read.expect_err("cancelled");
+        assert!(matches!(error, IoError::Ended { .. }), "{format}: {error}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let read = |name: &str| {
+        read_picture(name.as_ref(), None, &Limits::default(), &Budget::default())
+            .expect_err("no picture")
+    };
+    assert!(read("nowhere/a.png").to_string().starts_with("cannot read `nowhere/a.png`: "));
+    assert_eq!(read("a.gif").to_string(), "`a.gif` has no extension that names a format");
+    let help = read("a").help().expect("there is one").to_string();
+    assert_eq!(help, "name the format or use one of: png, jpeg, jpg, exr, tiff, tif, webp");
+    let folder = std::env::temp_dir().join(format!("millstream-folder-{}.png", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let error = read(folder.to_str().expect("is text"));
+    assert!(matches!(error, IoError::Read { .. }), "{error}");
+    std::fs::remove_dir(&folder).expect("it is there");
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_refused() {
+    let refused = |format, width, height, n_channels, options| {
+        let spec = PictureSpec { format, width, height, n_channels, options };
+        let mut bytes = Vec::new();
+        let failed = write_picture_to("file", &mut bytes, &spec, &mut |_| Err(()));
+        assert!(bytes.is_empty());
+        match failed {
+            Err(millstream_io::pictures::PictureFailure::Io(error)) => {
+                assert!(error.help().is_some(), "{error}");
+                error.to_string()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let usual = PictureOptions::default();
+    for format in PictureFormat::ALL {
+        for [width, height] in [[0, 1], [1, 0]] {
+            let error = refused(format, width, height, 1, usual);
+            let size = format!("{width}x{height}");
+            assert_eq!(error, format!("`file` cannot be written: {size} pixels are no picture"));
+        }
+        let error = refused(format, 1, 1, 5, usual);
+        assert_eq!(error, "`file` cannot be written: 5 channels are no picture");
+    }
+    let error = refused(PictureFormat::Jpeg, 70_000, 1, 1, usual);
+    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels a side, and this is \
+                    70000x1";
+    assert_eq!(error, expected);
+    assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels a side"));
+    let error = refused(PictureFormat::Jpeg, 1, 1, 1, depth(Depth::Sixteen));
+    assert_eq!(error, "`file` cannot be written: jpeg does not hold 16 bits");
+    let error = refused(PictureFormat::Png, 1, 1, 1, depth(Depth::Float));
+    assert_eq!(error, "`file` cannot be written: png does not hold floats of 32 bits");
+}
+
+#[test]
+fn jpeg_takes_opaque_pixels_only() {
+    let mut values = vec![1.0; 4 * 4 * 4];
+    let opaque = image(4, 4, 4, values.clone());
+    let bytes = image_bytes(PictureFormat::Jpeg, PictureOptions::default(), &opaque);
+    assert_eq!(
+        read(&bytes.expect("writes"), PictureFormat::Jpeg).expect("reads").image.n_channels(),
+        3
+    );
+    // Column 1 of the lowest row.
+    values[7] = 0.5;
+    let clear = image(4, 4, 4, values);
+    let error = image_bytes(PictureFormat::Jpeg, PictureOptions::default(), &clear);
+    let error = error.expect_err("alpha");
+    assert_eq!(
+        error.to_string(),
+        "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha \
+         0.5, and jpeg holds no alpha"
+    );
+    let help = error.help().expect("there is one").to_string();
+    assert_eq!(help, "lay the image over a background, or write png, webp, tiff or exr");
+}
