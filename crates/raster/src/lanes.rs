@@ -15,6 +15,11 @@ pub(crate) struct Block<T>(pub(crate) [T; LANES]);
 pub(crate) trait Cell: Copy + Default + Send + Sync {
     /// The number of a channel.
     fn read(channel: f32) -> Self;
+    /// The numbers of channels.
+    #[inline(always)]
+    fn read_all(channels: [f32; LANES]) -> [Self; LANES] {
+        channels.map(Self::read)
+    }
     /// The channel that a number means.
     fn write(self) -> f32;
 }
@@ -23,6 +28,11 @@ impl Cell for f32 {
     #[inline(always)]
     fn read(channel: f32) -> Self {
         channel
+    }
+
+    #[inline(always)]
+    fn read_all(channels: [f32; LANES]) -> [Self; LANES] {
+        channels
     }
 
     #[inline(always)]
@@ -45,11 +55,12 @@ pub(crate) const fn pixels_of_block<const C: usize>() -> usize {
 /// Reads pixels of a row into a block, as many as there are or fit.
 #[inline(always)]
 pub(crate) fn read_pixels<T: Cell, const C: usize>(row: &[f32], block: &mut Block<T>) {
-    let n = LANES / C * C;
-    if let Some(whole) = row.get(..n) {
-        block.0[..n].iter_mut().zip(whole).for_each(|(to, from)| *to = T::read(*from));
+    if let Some(whole) = row.first_chunk::<LANES>() {
+        // The last numbers are not used if pixels do not fill a block.
+        block.0 = T::read_all(*whole);
     } else {
-        block.0.iter_mut().zip(row).for_each(|(to, from)| *to = T::read(*from));
+        let n = LANES / C * C;
+        block.0[..n].iter_mut().zip(row).for_each(|(to, from)| *to = T::read(*from));
     }
 }
 
@@ -78,7 +89,9 @@ pub(crate) fn write_turned<T: Cell, const C: usize>(
     for b in 0..n_rows {
         let row = &mut rows[b * stride..][..from.len() * C];
         for (pixel, from) in row.as_chunks_mut::<C>().0.iter_mut().zip(from) {
-            *pixel = from.0.as_chunks::<C>().0[b].map(T::write);
+            for (to, from) in pixel.iter_mut().zip(from.0.as_chunks::<C>().0[b]) {
+                *to = from.write();
+            }
         }
     }
 }

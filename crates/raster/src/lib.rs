@@ -14,9 +14,13 @@ pub mod region;
 pub mod place;
 
 pub mod blur;
+pub mod morphology;
 pub mod resize;
 
 mod lanes;
+mod mean;
 mod passes;
+mod rank;
+mod rows;
 mod taps;
 mod width;

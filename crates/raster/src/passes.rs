@@ -16,6 +16,9 @@ use crate::lanes::{Block, Cell, LANES, pixels_of_block, read_pixels, turn, write
 use crate::region::Edge;
 use crate::width::Width;
 
+/// Blocks of columns that are read at the same time, so that rows are read in longer pieces.
+const STRIP: usize = 8;
+
 /// A filter along one axis. Positions of the source are counted from the first pixel of the image.
 ///
 /// What an output is made of, and in which order, must not depend on the outputs beside it.
@@ -23,8 +26,15 @@ pub(crate) trait Pass<T>: Sync {
     /// The positions of the source that a range of outputs, which is not empty, is made of.
     fn needs(&self, outputs: Range<usize>) -> Range<i64>;
 
-    /// Computes a range of outputs from the positions that they need.
-    fn run(&self, width: Width, from: &[Block<T>], outputs: Range<usize>, to: &mut [Block<T>]);
+    /// Computes a range of outputs from the positions that they need, the first of which is `start`.
+    fn run(
+        &self,
+        width: Width,
+        from: &[Block<T>],
+        start: i64,
+        outputs: Range<usize>,
+        to: &mut [Block<T>],
+    );
 
     /// The number of outputs in a row for which the needed positions are worth reading.
     fn worthwhile(&self) -> usize;
@@ -103,8 +113,10 @@ struct Columns {
     map: Vec<Option<usize>>,
     /// The columns of the image that occur.
     range: Range<usize>,
-    /// Whether the positions are these columns one after the other.
-    is_plain: bool,
+    /// The position of the first.
+    start: i64,
+    /// The positions, counted from the first, that lie within the image.
+    plain: Range<usize>,
 }
 
 impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
@@ -125,12 +137,17 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
 
     fn columns(&self, positions: Range<i64>) -> Columns {
         let n = self.image.width();
+        let (first, after) = (positions.start, positions.end);
         let map: Vec<Option<usize>> = positions.map(|at| self.edges[0].index(at, n)).collect();
+        let inside = first.max(0)..after.min(n as i64);
         let start = map.iter().flatten().min().map_or(0, |first| *first);
         let end = map.iter().flatten().max().map_or(start, |last| last + 1);
-        let is_plain =
-            map.iter().enumerate().all(|(i, column)| column.is_some_and(|at| at == start + i));
-        Columns { map, range: start..end, is_plain }
+        let plain = if inside.is_empty() {
+            0..0
+        } else {
+            (inside.start - first) as usize..(inside.end - first) as usize
+        };
+        Columns { map, range: start..end, start: first, plain }
     }
 
     /// Fills `columns` of the room, for rows of the result.
@@ -145,29 +162,38 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
         let (pass, n_pixels) = (self.passes[1], pixels_of_block::<C>());
         let channels = self.image.channels();
         let (stride, n_rows) = (self.image.width() * C, self.image.height());
+        let needs = pass.needs(rows.clone());
         let sources: Vec<Option<usize>> =
-            pass.needs(rows.clone()).map(|at| self.edges[1].index(at, n_rows)).collect();
+            needs.clone().map(|at| self.edges[1].index(at, n_rows)).collect();
+        let n_sources = sources.len();
         let n_columns = columns.range.len().next_multiple_of(n_pixels);
-        room.strip.resize(sources.len(), Block::default());
+        room.strip.resize(STRIP * n_sources, Block::default());
         room.strip_out.resize(rows.len(), Block::default());
         room.columns.resize(n_columns * rows.len().div_ceil(n_pixels), Block::default());
-        for strip in (0..columns.range.len()).step_by(n_pixels) {
-            pace.work(sources.len() * LANES)?;
-            let column = columns.range.start + strip;
-            for (block, row) in room.strip.iter_mut().zip(&sources) {
-                match row {
-                    Some(row) => {
-                        read_pixels::<T, C>(
-                            &channels[row * stride..][column * C..stride],
-                            block,
-                        );
+        for wide in (0..columns.range.len()).step_by(STRIP * n_pixels) {
+            pace.work(STRIP * n_sources * LANES)?;
+            let strips = (columns.range.len() - wide).div_ceil(n_pixels).min(STRIP);
+            let column = columns.range.start + wide;
+            for (i, row) in sources.iter().enumerate() {
+                let Some(row) = row else {
+                    for strip in 0..strips {
+                        room.strip[strip * n_sources + i] = Block([T::read(0.0); LANES]);
                     }
-                    None => *block = Block([T::read(0.0); LANES]),
+                    continue;
+                };
+                let row = &channels[row * stride..][column * C..stride];
+                for strip in 0..strips {
+                    let row = &row[strip * n_pixels * C..];
+                    read_pixels::<T, C>(row, &mut room.strip[strip * n_sources + i]);
                 }
             }
-            pass.run(width, &room.strip, rows.clone(), &mut room.strip_out);
-            for (plane, rows) in room.strip_out.chunks(n_pixels).enumerate() {
-                turn::<T, C>(rows, &mut room.columns[plane * n_columns + strip..][..n_pixels]);
+            for strip in 0..strips {
+                let from = &room.strip[strip * n_sources..][..n_sources];
+                pass.run(width, from, needs.start, rows.clone(), &mut room.strip_out);
+                let at = wide + strip * n_pixels;
+                for (plane, rows) in room.strip_out.chunks(n_pixels).enumerate() {
+                    turn::<T, C>(rows, &mut room.columns[plane * n_columns + at..][..n_pixels]);
+                }
             }
         }
         Ok(())
@@ -190,7 +216,7 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
         for plane in 0..n_rows.div_ceil(n_pixels) {
             pace.work((columns.map.len() + self.width) * LANES)?;
             let blocks = &room.columns[plane * n_columns..][..columns.range.len()];
-            let from = if columns.is_plain {
+            let from = if columns.plain.len() == columns.map.len() {
                 blocks
             } else {
                 let zero = Block([T::read(0.0); LANES]);
@@ -198,10 +224,16 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
                     column.map_or(zero, |column| blocks[column - columns.range.start])
                 };
                 room.extended.clear();
-                room.extended.extend(columns.map.iter().map(at));
+                room.extended.extend(columns.map[..columns.plain.start].iter().map(at));
+                let plain = &columns.map[columns.plain.clone()];
+                if let Some(first) = plain.first().copied().flatten() {
+                    let first = first - columns.range.start;
+                    room.extended.extend_from_slice(&blocks[first..first + plain.len()]);
+                }
+                room.extended.extend(columns.map[columns.plain.end..].iter().map(at));
                 &room.extended
             };
-            self.passes[0].run(width, from, 0..self.width, &mut room.line);
+            self.passes[0].run(width, from, columns.start, 0..self.width, &mut room.line);
             let first = plane * n_pixels;
             let n_rows = n_pixels.min(n_rows - first);
             for (strip, blocks) in room.line.chunks(n_pixels).enumerate() {

@@ -63,16 +63,16 @@ impl Pass<f32> for Taps {
         &self,
         width: Width,
         from: &[Block<f32>],
+        start: i64,
         outputs: Range<usize>,
         to: &mut [Block<f32>],
     ) {
-        let start = self.needs(outputs.clone()).start;
         width.run(Sums { taps: self, from, start, outputs: &self.outputs[outputs], to });
     }
 
     fn worthwhile(&self) -> usize {
         let most = self.outputs.iter().map(|tap| tap.weights.1 - tap.weights.0).max();
-        most.unwrap_or(0) / 4
+        most.unwrap_or(0) / 2
     }
 }
 
