@@ -68,6 +68,14 @@ for kind in ["f32", "u8"]:
             continue
         clock(f"dilate 10, {what}", "vips (rank)", lambda: vips.rank(21, 21, 440).write_to_memory())
 
-mask = (pixels(1, "f32") > 0.85).astype(np.uint8)
-clock("distance", "opencv (unsigned, one class)", lambda: cv2.distanceTransform(mask, cv2.DIST_L2, cv2.DIST_MASK_PRECISE))
-clock("distance", "opencv (5x5 approximation)", lambda: cv2.distanceTransform(mask, cv2.DIST_L2, 5))
+y, x = np.mgrid[0:H, 0:W]
+discs = ((x % 192 - 96) ** 2 + (y % 192 - 96) ** 2 < 40 * 40) | ((x % 192 == 0) & (y % 192 == 0))
+dot = np.zeros((H, W), bool)
+dot[H // 2, W // 2] = True
+for name, mask in [("discs", discs), ("dot", dot)]:
+    outside = (~mask).astype(np.uint8)
+    inside = mask.astype(np.uint8)
+    exact = cv2.DIST_MASK_PRECISE
+    clock(f"distance {name}", "opencv (unsigned)", lambda: cv2.distanceTransform(outside, cv2.DIST_L2, exact))
+    clock(f"distance {name}", "opencv (signed, twice)", lambda: cv2.distanceTransform(outside, cv2.DIST_L2, exact) - cv2.distanceTransform(inside, cv2.DIST_L2, exact))
+    clock(f"distance {name}", "opencv (unsigned, 5x5 approximation)", lambda: cv2.distanceTransform(outside, cv2.DIST_L2, 5))

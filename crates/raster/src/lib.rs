@@ -14,6 +14,13 @@ pub mod region;
 pub mod place;
 
 pub mod blur;
+pub mod convolve;
+pub mod directional;
+pub mod sharpen;
+pub mod slope;
+pub mod distance;
+pub mod dither;
+pub mod statistics;
 pub mod morphology;
 pub mod resize;
 

@@ -5,11 +5,14 @@
 
 use std::time::Instant;
 
+use imageproc::distance_transform::Norm;
 use image::{ImageBuffer, Luma, Pixel, Rgb, Rgba, imageops};
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
 use millstream_raster::blur::{BoxBlur, Gaussian};
 use millstream_raster::crew::Crew;
+use millstream_raster::distance::Distance;
+use millstream_raster::morphology::{Morphology, Operation, Shape};
 use millstream_raster::region::Edge;
 use millstream_raster::resize::{Kernel, Resize};
 
@@ -26,6 +29,7 @@ fn main() {
     for n_channels in [3, 4] {
         ours(n_channels, &run);
     }
+    distances(&run);
     peers::<Rgb<f32>>(3, &run);
     peers::<Rgba<f32>>(4, &run);
     gray_peers(&run);
@@ -46,10 +50,59 @@ fn ours(n_channels: usize, run: &Run<'_>) {
     run(&format!("box 20, {n_channels} f32"), "millstream", &mut || {
         mean.apply(&image, crop, &crew).expect("nobody cancels");
     });
+    let dilate = Morphology {
+        operation: Operation::Dilate,
+        shape: Shape::Square,
+        radius: 10,
+        edge: Edge::Extend,
+    };
+    run(&format!("dilate 10, {n_channels} f32"), "millstream", &mut || {
+        dilate.apply(&image, crop, &crew).expect("nobody cancels");
+    });
+    let disc = Morphology { shape: Shape::Disc, ..dilate };
+    run(&format!("dilate disc 10, {n_channels} f32"), "millstream", &mut || {
+        disc.apply(&image, crop, &crew).expect("nobody cancels");
+    });
     for size in [[1280, 720], [3840, 2160]] {
         let resize = Resize { size, kernel: Kernel::Lanczos3 };
         run(&format!("lanczos {}, {n_channels} f32", size[0]), "millstream", &mut || {
             resize.apply(&image, [0, 0, size[0], size[1]], &crew).expect("nobody cancels");
+        });
+    }
+}
+
+/// The mask of discs and, every 96 pixels, a dot; as in `peers.py`.
+fn mask() -> Vec<f32> {
+    let is_inside = |x: usize, y: usize| {
+        let (dx, dy) = (x % 192, y % 192);
+        let square = (dx as i32 - 96).pow(2) + (dy as i32 - 96).pow(2);
+        square < 40 * 40 || dx == 0 && dy == 0
+    };
+    let at = |i: usize| if is_inside(i % WIDTH, i / WIDTH) { 1.0 } else { 0.0 };
+    (0..WIDTH * HEIGHT).map(at).collect()
+}
+
+/// One pixel alone.
+fn dot() -> Vec<f32> {
+    let mut values = vec![0.0; WIDTH * HEIGHT];
+    values[HEIGHT / 2 * WIDTH + WIDTH / 2] = 1.0;
+    values
+}
+
+fn distances(run: &Run<'_>) {
+    for (name, values) in [("discs", mask()), ("dot", dot())] {
+        let view = Footprint::of_size(WIDTH as i32, HEIGHT as i32);
+        let bytes = values.iter().map(|value| (value * 255.0) as u8).collect();
+        let gray: ImageBuffer<Luma<u8>, Vec<u8>> =
+            ImageBuffer::from_raw(WIDTH as u32, HEIGHT as u32, bytes).expect("it fits");
+        let image = Image::from_channels(view, 1, values).expect("it fits");
+        let crop = image.view().crop;
+        let distance = Distance { channel: 0, threshold: 0.5, limit: 1e9 };
+        run(&format!("distance {name}"), "millstream (signed)", &mut || {
+            distance.apply(&image, crop, &Crew::alone()).expect("nobody cancels");
+        });
+        run(&format!("distance {name}"), "imageproc (unsigned, squares)", &mut || {
+            let _ = imageproc::distance_transform::euclidean_squared_distance_transform(&gray);
         });
     }
 }
@@ -62,14 +115,14 @@ where
         ImageBuffer::from_raw(WIDTH as u32, HEIGHT as u32, values(n_channels)).expect("it fits");
     for size in [[1280, 720], [3840, 2160]] {
         run(&format!("lanczos {}, {n_channels} f32", size[0]), "image", &mut || {
-            imageops::resize(&image, size[0], size[1], imageops::FilterType::Lanczos3);
+            let _ = imageops::resize(&image, size[0], size[1], imageops::FilterType::Lanczos3);
         });
     }
     run(&format!("gaussian 20, {n_channels} f32"), "image", &mut || {
-        imageops::blur(&image, 20.0 / 3.0);
+        let _ = imageops::blur(&image, 20.0 / 3.0);
     });
     run(&format!("gaussian 20, {n_channels} f32"), "imageproc", &mut || {
-        imageproc::filter::gaussian_blur_f32(&image, 20.0 / 3.0);
+        let _ = imageproc::filter::gaussian_blur_f32(&image, 20.0 / 3.0);
     });
 }
 
@@ -78,7 +131,10 @@ fn gray_peers(run: &Run<'_>) {
     let gray: ImageBuffer<Luma<u8>, Vec<u8>> =
         ImageBuffer::from_raw(WIDTH as u32, HEIGHT as u32, bytes).expect("it fits");
     run("box 20, 1 u8", "imageproc", &mut || {
-        imageproc::filter::box_filter(&gray, 20, 20);
+        let _ = imageproc::filter::box_filter(&gray, 20, 20);
+    });
+    run("dilate 10, 1 u8", "imageproc", &mut || {
+        let _ = imageproc::morphology::dilate(&gray, Norm::LInf, 10);
     });
 }
 
