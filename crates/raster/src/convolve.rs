@@ -29,7 +29,8 @@ impl Weights {
     /// The rectangle lies on the image as it is (a correlation); it is not turned around, as a
     /// convolution in mathematics turns it. Pixels of weight 0 are not looked at.
     pub fn of_rectangle(width: usize, height: usize, weights: &[f32]) -> Option<Self> {
-        if width.checked_mul(height) != Some(weights.len()) || i32::try_from(weights.len()).is_err() {
+        if width.checked_mul(height) != Some(weights.len()) || i32::try_from(weights.len()).is_err()
+        {
             return None;
         }
         let at = |i: usize| [(i % width), (i / width)].map(|at| at as i32);

@@ -37,7 +37,7 @@ impl Distance {
     }
 
     fn limit(&self) -> f32 {
-        self.limit.max(0.0).min(MOST)
+        if self.limit > 0.0 { self.limit.min(MOST) } else { 0.0 }
     }
 
     /// The distances in the region `crop`, an image of one channel.
@@ -72,7 +72,8 @@ impl Distance {
             columns.search(&mut nearest, crew)?;
             let first = (i64::from(crop[0]) - i64::from(x)) as usize;
             let limit = self.limit();
-            let lines = Lines { nearest: &nearest, n_columns, n_rows: height, first, limit, most: reach };
+            let lines =
+                Lines { nearest: &nearest, n_columns, n_rows: height, first, limit, most: reach };
             lines.search(width, &mut values, crew)?;
         }
         Ok(finished(view, 1, values))

@@ -66,19 +66,23 @@ pub fn ordered(
     let mut values = fresh(image.channels().len());
     let rows = values.chunks_mut(stride).zip(image.channels().chunks(stride));
     let rows = rows.zip(bottom..).collect();
-    crew.each(rows, || (), |((out, from), y), (), pace| {
-        pace.work(stride)?;
-        let period = 1 << matrix.n_bits();
-        let thresholds: Vec<f32> =
-            (0..period).map(|i| matrix.threshold(left.wrapping_add(i), y)).collect();
-        let pixels = out.chunks_exact_mut(n_channels).zip(from.chunks_exact(n_channels));
-        for ((out, from), threshold) in pixels.zip(thresholds.iter().cycle()) {
-            for (to, value) in out.iter_mut().zip(from) {
-                *to = (unit(*value) * steps + threshold).floor().min(steps) / steps;
+    crew.each(
+        rows,
+        || (),
+        |((out, from), y), (), pace| {
+            pace.work(stride)?;
+            let period = 1 << matrix.n_bits();
+            let thresholds: Vec<f32> =
+                (0..period).map(|i| matrix.threshold(left.wrapping_add(i), y)).collect();
+            let pixels = out.chunks_exact_mut(n_channels).zip(from.chunks_exact(n_channels));
+            for ((out, from), threshold) in pixels.zip(thresholds.iter().cycle()) {
+                for (to, value) in out.iter_mut().zip(from) {
+                    *to = (unit(*value) * steps + threshold).floor().min(steps) / steps;
+                }
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     Ok(finished(image.view().clone(), n_channels, values))
 }
 
@@ -129,7 +133,7 @@ fn steps(levels: u32) -> f32 {
 
 /// The value between 0 and 1; NaN is 0.
 fn unit(value: f32) -> f32 {
-    value.max(0.0).min(1.0)
+    if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -141,9 +145,8 @@ mod tests {
     #[test]
     fn thresholds_are_those_of_bayer() {
         let rank = |x, y| (Bayer::Four.threshold(x, y) * 16.0 - 0.5) as i32;
-        let rows: [[i32; 4]; 4] = std::array::from_fn(|y| {
-            std::array::from_fn(|x| rank(x as i32, y as i32))
-        });
+        let rows: [[i32; 4]; 4] =
+            std::array::from_fn(|y| std::array::from_fn(|x| rank(x as i32, y as i32)));
         assert_eq!(rows, [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]);
         assert_eq!(Bayer::Sixteen.threshold(-1, -1), Bayer::Sixteen.threshold(15, 15));
     }
@@ -151,7 +154,8 @@ mod tests {
     fn gray(crop: [i32; 4], values: impl Fn(i32, i32) -> f32) -> Image {
         let rows = (crop[1]..crop[3]).flat_map(|y| (crop[0]..crop[2]).map(move |x| (x, y)));
         let values = rows.map(|(x, y)| values(x, y)).collect();
-        Image::from_channels(Footprint::of_size(64, 64).with_crop(crop), 1, values).expect("it fits")
+        Image::from_channels(Footprint::of_size(64, 64).with_crop(crop), 1, values)
+            .expect("it fits")
     }
 
     fn mean(image: &Image) -> f32 {
@@ -197,7 +201,10 @@ mod tests {
         let expected = [0.0, 1.0, 0.0, 1.0, 0.0];
         let done = ordered(&image, 0, Bayer::Two, &Crew::alone()).expect("nobody cancels");
         assert_eq!(done.channels(), expected);
-        assert_eq!(diffused(&image, 2, &Crew::alone()).expect("nobody cancels").channels(), expected);
+        assert_eq!(
+            diffused(&image, 2, &Crew::alone()).expect("nobody cancels").channels(),
+            expected
+        );
         let empty = gray([0, 0, 0, 9], |_, _| 0.0);
         assert_eq!(ordered(&empty, 2, Bayer::Two, &Crew::alone()), Ok(empty.clone()));
         assert_eq!(diffused(&empty, 2, &Crew::alone()), Ok(empty));

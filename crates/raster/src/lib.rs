@@ -10,19 +10,19 @@
 //! image, its [`Edge`](region::Edge) says what is there. Reaches are cut to the size of the image.
 
 pub mod crew;
-pub mod region;
 pub mod place;
+pub mod region;
 
 pub mod blur;
 pub mod convolve;
 pub mod directional;
-pub mod sharpen;
-pub mod slope;
 pub mod distance;
 pub mod dither;
-pub mod statistics;
 pub mod morphology;
 pub mod resize;
+pub mod sharpen;
+pub mod slope;
+pub mod statistics;
 
 mod lanes;
 mod mean;

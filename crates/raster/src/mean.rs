@@ -114,8 +114,8 @@ impl OverVectors for Windows<'_> {
             // A window of `n` has at most three parts of each level.
             let parts: Vec<&[Block<f32>]> = parts.iter().map(sources).collect();
             let last = &from[from.len() - to.len()..];
-            let ends = (skipped > 0).then_some((from, last, fraction));
-            total(simd, &parts, ends, scale, to);
+            let ends = (skipped > 0).then_some(Ends { first: from, last, weight: fraction });
+            total(simd, &parts, ends.as_ref(), scale, to);
         }
     }
 }
@@ -127,11 +127,17 @@ fn four<S: Simd>(simd: S, from: &[Block<f32>], step: usize, to: &mut [Block<f32>
     for ((((to, a), b), c), d) in to.iter_mut().zip(from).zip(b).zip(c).zip(d) {
         for lane in (0..LANES).step_by(S::f32s::LEN) {
             let lanes = lane..lane + S::f32s::LEN;
-            let [a, b, c, d] =
-                [a, b, c, d].map(|v| S::f32s::from_slice(simd, &v.0[lanes.clone()]));
+            let [a, b, c, d] = [a, b, c, d].map(|v| S::f32s::from_slice(simd, &v.0[lanes.clone()]));
             ((a + b) + (c + d)).store_slice(&mut to.0[lanes]);
         }
     }
+}
+
+/// The numbers at both ends of windows, which count with a weight.
+struct Ends<'a> {
+    first: &'a [Block<f32>],
+    last: &'a [Block<f32>],
+    weight: f32,
 }
 
 /// The scaled sums of parts, and of both ends with a weight.
@@ -139,7 +145,7 @@ fn four<S: Simd>(simd: S, from: &[Block<f32>], step: usize, to: &mut [Block<f32>
 fn total<S: Simd>(
     simd: S,
     parts: &[&[Block<f32>]],
-    ends: Option<(&[Block<f32>], &[Block<f32>], f32)>,
+    ends: Option<Ends<'_>>,
     scale: f32,
     to: &mut [Block<f32>],
 ) {
@@ -155,9 +161,9 @@ fn total<S: Simd>(
                 let [low, high] = load(&part[i]);
                 sum = [sum[0] + low, sum[1] + high];
             }
-            if let Some((first, last, weight)) = ends {
-                let ([a, b], [c, d]) = (load(&first[i]), load(&last[i]));
-                sum = [sum[0] + (a + c) * weight, sum[1] + (b + d) * weight];
+            if let Some(ends) = ends {
+                let ([a, b], [c, d]) = (load(&ends.first[i]), load(&ends.last[i]));
+                sum = [sum[0] + (a + c) * ends.weight, sum[1] + (b + d) * ends.weight];
             }
             let (low, high) = to.0[lane..lane + two].split_at_mut(S::f32s::LEN);
             (sum[0] * scale).store_slice(low);

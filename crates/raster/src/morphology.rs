@@ -88,13 +88,13 @@ impl Morphology {
 
     /// The region of the first of two steps: what the second one needs and, beyond the image, where
     /// the second step extends by itself what the first one gave.
-    fn middle(&self, view: &Footprint, crop: [i32; 4]) -> [i32; 4] {
+    fn middle(self, view: &Footprint, crop: [i32; 4]) -> [i32; 4] {
         let radius = self.radius.max(0);
         crate::region::needed(crop, [radius; 2], view.crop, self.edge)
     }
 
     fn greatest<const REVERSED: bool>(
-        &self,
+        self,
         image: &Image,
         crop: [i32; 4],
         crew: &Crew<'_>,

@@ -149,17 +149,21 @@ impl Resize {
         let mut values = fresh(columns.len() * rows.len() * n_channels);
         let n_row = (columns.len() * n_channels).max(1);
         let items: Vec<_> = values.chunks_mut(n_row).zip(&rows).collect();
-        crew.each(items, || (), |(to, row), (), pace| {
-            pace.work(to.len())?;
-            let Some(row) = row else { return Ok(()) };
-            let row = &from[row * stride..][..stride];
-            for (to, column) in to.chunks_exact_mut(n_channels).zip(&columns) {
-                if let Some(column) = column {
-                    to.copy_from_slice(&row[column * n_channels..][..n_channels]);
+        crew.each(
+            items,
+            || (),
+            |(to, row), (), pace| {
+                pace.work(to.len())?;
+                let Some(row) = row else { return Ok(()) };
+                let row = &from[row * stride..][..stride];
+                for (to, column) in to.chunks_exact_mut(n_channels).zip(&columns) {
+                    if let Some(column) = column {
+                        to.copy_from_slice(&row[column * n_channels..][..n_channels]);
+                    }
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         Ok(finished(view, n_channels, values))
     }
 }

@@ -154,7 +154,9 @@ pub fn histogram(
                     histogram.nan += 1;
                 } else if *value > high {
                     histogram.above += 1;
-                } else if let Some(last) = n_bins.checked_sub(1).filter(|_| *value >= low && low < high) {
+                } else if let Some(last) =
+                    n_bins.checked_sub(1).filter(|_| *value >= low && low < high)
+                {
                     let bin = ((f64::from(*value) - start) * scale) as usize;
                     histogram.bins[bin.min(last)] += 1;
                 } else {
@@ -174,7 +176,8 @@ mod tests {
 
     fn image(width: i32, n_channels: usize, values: Vec<f32>) -> Image {
         let height = values.len() as i32 / n_channels as i32 / width;
-        Image::from_channels(Footprint::of_size(width, height), n_channels, values).expect("it fits")
+        Image::from_channels(Footprint::of_size(width, height), n_channels, values)
+            .expect("it fits")
     }
 
     #[test]

@@ -168,7 +168,7 @@ fn assert_near(found: &Image, expected: &Image, tolerance: f32) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn regions_threads_and_instructions_do_not_matter(
@@ -291,32 +291,33 @@ proptest! {
 
 #[test]
 fn a_cancel_is_noticed_soon() {
-    use std::time::{Duration, Instant};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     let view = Footprint::of_size(1200, 800);
     let image = Image::from_channels(view, 4, plain::values(1200 * 800 * 4, 1, false));
     let image = image.expect("the number fits");
     let edge = Edge::Extend;
+    let (operation, shape) = (Operation::Dilate, Shape::Disc);
     let filters = [
-        Filter::Gaussian(Gaussian::of_radius([200.0; 2], edge)),
+        Filter::Gaussian(Gaussian::of_radius([60.0; 2], edge)),
         Filter::Box(BoxBlur { radius: [200.0; 2], edge }),
-        Filter::Directional(Directional { length: 200.0, angle_rad: 1.0, edge }),
-        Filter::Morphology(Morphology {
-            operation: Operation::Open,
-            shape: Shape::Disc,
-            radius: 100,
-            edge,
-        }),
+        Filter::Directional(Directional { length: 40.0, angle_rad: 1.0, edge }),
+        Filter::Morphology(Morphology { operation, shape, radius: 20, edge }),
+        Filter::Morphology(Morphology { operation, shape: Shape::Square, radius: 200, edge }),
         Filter::Distance(Distance { channel: 0, threshold: 0.5, limit: 1e9 }),
     ];
     for filter in filters {
-        for threads in [1, 2] {
-            let begin = Instant::now();
-            let is_over = || begin.elapsed() > Duration::from_millis(2);
+        // None of them takes as long as a second: looks are much less than 10 ms apart.
+        let looks = AtomicUsize::new(0);
+        let never = || looks.fetch_add(1, Ordering::Relaxed) == usize::MAX;
+        filter.apply(&image, image.view().crop, &Crew::new(1, Some(&never))).expect("no end");
+        assert!(looks.into_inner() >= 100, "{filter:?}");
+        for threads in [1, 3] {
+            let looks = AtomicUsize::new(0);
+            let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 5;
             let crew = Crew::new(threads, Some(&is_over));
             let ended = filter.apply(&image, image.view().crop, &crew);
             assert_eq!(ended.err(), Some(Cancelled), "{filter:?}");
-            // Machines that run tests are busy.
-            assert!(begin.elapsed() < Duration::from_millis(400), "{filter:?}");
+            assert!(looks.into_inner() <= 5 + threads, "{filter:?}");
         }
     }
 }

@@ -28,30 +28,34 @@ impl Columns<'_> {
     pub(super) fn search(&self, nearest: &mut [i16], crew: &Crew<'_>) -> Result<(), Cancelled> {
         let n_rows = size(self.crop)[1];
         let strips = nearest.chunks_mut(STRIP * n_rows).enumerate().collect();
-        crew.each(strips, || (), |(strip, out), (), pace| {
-            let (out, _) = out.as_chunks_mut::<STRIP>();
-            let sources = self.sources(strip);
-            let (first, last) = (self.region[1], self.region[3]);
-            let mut runs = [0; STRIP];
-            for y in first..last {
-                pace.work(STRIP)?;
-                self.row(y, &sources, &mut runs, crew.width());
-                if let Some(out) = self.row_of(y, out) {
-                    *out = runs;
-                }
-            }
-            runs = [0; STRIP];
-            for y in (first..last).rev() {
-                pace.work(STRIP)?;
-                self.row(y, &sources, &mut runs, crew.width());
-                if let Some(out) = self.row_of(y, out) {
-                    for (to, run) in out.iter_mut().zip(runs) {
-                        *to = if run.abs() < to.abs() { run } else { *to };
+        crew.each(
+            strips,
+            || (),
+            |(strip, out), (), pace| {
+                let (out, _) = out.as_chunks_mut::<STRIP>();
+                let sources = self.sources(strip);
+                let (first, last) = (self.region[1], self.region[3]);
+                let mut runs = [0; STRIP];
+                for y in first..last {
+                    pace.work(STRIP)?;
+                    self.row(y, &sources, &mut runs, crew.width());
+                    if let Some(out) = self.row_of(y, out) {
+                        *out = runs;
                     }
                 }
-            }
-            Ok(())
-        })
+                runs = [0; STRIP];
+                for y in (first..last).rev() {
+                    pace.work(STRIP)?;
+                    self.row(y, &sources, &mut runs, crew.width());
+                    if let Some(out) = self.row_of(y, out) {
+                        for (to, run) in out.iter_mut().zip(runs) {
+                            *to = if run.abs() < to.abs() { run } else { *to };
+                        }
+                    }
+                }
+                Ok(())
+            },
+        )
     }
 
     /// The row of the result at a position, if it has one there.

@@ -188,13 +188,7 @@ impl OverVectors for Near<'_> {
 }
 
 #[inline(always)]
-fn nearest<S: Simd>(
-    simd: S,
-    squares: &[i32],
-    at: usize,
-    mut best: S::i32s,
-    most: i32,
-) -> S::i32s {
+fn nearest<S: Simd>(simd: S, squares: &[i32], at: usize, mut best: S::i32s, most: i32) -> S::i32s {
     let n = S::i32s::LEN;
     for d in 1..=most {
         let square = S::i32s::splat(simd, d * d);

@@ -72,9 +72,8 @@ fn of_pixels(
 fn separable(image: &Image, crop: [i32; 4], weights: [Vec<(i64, f64)>; 2], edge: Edge) -> Image {
     of_pixels(image, image.view().with_crop(crop), image.n_channels(), |x, y, channel| {
         let along_y = |x: i64| {
-            let term = |(dy, weight): &(i64, f64)| {
-                f64::from(at(image, x, y + dy, channel, edge)) * weight
-            };
+            let term =
+                |(dy, weight): &(i64, f64)| f64::from(at(image, x, y + dy, channel, edge)) * weight;
             weights[1].iter().map(term).sum::<f64>()
         };
         weights[0].iter().map(|(dx, weight)| along_y(x + dx) * weight).sum::<f64>() as f32
@@ -166,9 +165,7 @@ fn weight(kernel: Kernel, x: f64) -> f64 {
         Kernel::CatmullRom if x < 1.0 => 1.5 * x * x * x - 2.5 * x * x + 1.0,
         Kernel::CatmullRom if x < 2.0 => -0.5 * x * x * x + 2.5 * x * x - 4.0 * x + 2.0,
         Kernel::Mitchell if x < 1.0 => (21.0 * x * x * x - 36.0 * x * x + 16.0) / 18.0,
-        Kernel::Mitchell if x < 2.0 => {
-            (-7.0 * x * x * x + 36.0 * x * x - 60.0 * x + 32.0) / 18.0
-        }
+        Kernel::Mitchell if x < 2.0 => (-7.0 * x * x * x + 36.0 * x * x - 60.0 * x + 32.0) / 18.0,
         Kernel::Lanczos3 if x < 3.0 => sinc(x) * sinc(x / 3.0),
         Kernel::CatmullRom | Kernel::Mitchell | Kernel::Lanczos3 => 0.0,
     }
