@@ -41,7 +41,7 @@ impl Weights {
     }
 
     /// Weights of pixels at offsets in x and y.
-    pub fn of_offsets(taps: impl IntoIterator<Item = ([i32; 2], f32)>) -> Self {
+    pub(crate) fn of_offsets(taps: impl IntoIterator<Item = ([i32; 2], f32)>) -> Self {
         Self { taps: taps.into_iter().filter(|(_, weight)| *weight != 0.0).collect() }
     }
 
@@ -57,7 +57,8 @@ impl Weights {
     }
 
     /// Offsets in x and y with their weights, in the order in which they are summed.
-    pub fn taps(&self) -> &[([i32; 2], f32)] {
+    #[cfg(test)]
+    pub(crate) fn taps(&self) -> &[([i32; 2], f32)] {
         &self.taps
     }
 

@@ -64,8 +64,8 @@ impl Distance {
         } else if !values.is_empty() {
             // Pixels beyond the image are never nearer than those at its edge.
             let within = needed(crop, [reach; 2], image.view().crop, crate::region::Edge::Extend);
-            let [x, y] = [crop[0].min(within[0]), crop[1].min(within[1])];
-            let region = [x, y, crop[2].max(within[2]), crop[3].max(within[3])];
+            let region = hull(crop, within, reach);
+            let [x, ..] = region;
             let columns = Columns { image, distance: self, most: reach, region, crop };
             let n_columns = size(region)[0];
             let mut nearest = vec![0; n_columns.next_multiple_of(STRIP) * height];
@@ -78,4 +78,12 @@ impl Distance {
         }
         Ok(finished(view, 1, values))
     }
+}
+
+/// The region of a crop and of what it needs; of what lies between, if the crop lies beside the
+/// image, the part within reach.
+fn hull(crop: [i32; 4], within: [i32; 4], reach: i32) -> [i32; 4] {
+    let start = |i: usize| crop[i].min(within[i]).max(crop[i].saturating_sub(reach));
+    let end = |i: usize| crop[i].max(within[i]).min(crop[i].saturating_add(reach));
+    [start(0), start(1), end(2), end(3)]
 }

@@ -145,7 +145,7 @@ struct Ends<'a> {
 fn total<S: Simd>(
     simd: S,
     parts: &[&[Block<f32>]],
-    ends: Option<Ends<'_>>,
+    ends: Option<&Ends<'_>>,
     scale: f32,
     to: &mut [Block<f32>],
 ) {

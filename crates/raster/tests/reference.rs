@@ -336,3 +336,35 @@ fn images_without_pixels_give_something() {
     let done = resize.apply(&none, [0, 0, 0, -1], &Crew::alone()).expect("nobody cancels");
     assert!(done.channels().is_empty());
 }
+
+#[test]
+fn regions_far_from_the_image_are_computed_as_others() {
+    let view = Footprint::of_size(3, 2);
+    let image = Image::from_channels(view, 1, vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0]).expect("it fits");
+    let edge = Edge::Extend;
+    let filters = [
+        Filter::Gaussian(Gaussian::of_radius([2.0, 0.0], edge)),
+        Filter::Box(BoxBlur { radius: [2.0, 0.0], edge }),
+        Filter::Directional(Directional { length: 3.0, angle_rad: 0.0, edge }),
+        Filter::Morphology(Morphology {
+            operation: Operation::Open,
+            shape: Shape::Square,
+            radius: 0,
+            edge,
+        }),
+        Filter::Sharpen(Sharpen { sigma: [1.0, 0.0], amount: 1.0, threshold: 0.0, edge }),
+    ];
+    for far in [1000, i32::MAX - 2] {
+        let crop = [far, 0, far + 2, 2];
+        for filter in &filters {
+            let done = filter.apply(&image, crop, &Crew::alone()).expect("nobody cancels");
+            for (found, expected) in done.channels().iter().zip([1.0, 1.0, 0.0, 0.0]) {
+                assert!((found - expected).abs() < 1e-6, "{filter:?}");
+            }
+        }
+        // What lies beyond the right side of the image is like that side.
+        let distance = Distance { channel: 0, threshold: 0.5, limit: 9.0 };
+        let done = distance.apply(&image, crop, &Crew::alone()).expect("nobody cancels");
+        assert_eq!(done.channels(), [-0.5, -0.5, 0.5, 0.5]);
+    }
+}

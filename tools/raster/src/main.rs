@@ -148,7 +148,10 @@ fn values(n_channels: usize) -> Vec<f32> {
         (state >> 8) as f32 / (1 << 24) as f32
     };
     let at = |i: usize| ((i / n_channels % WIDTH) as f32 * 0.01).sin() * 0.4 + 0.4;
-    (0..WIDTH * HEIGHT * n_channels).map(|i| at(i) + 0.2 * noise()).collect()
+    // As the engine and NumPy have them.
+    let mut values = millstream_base::pages::room_in_huge_pages(WIDTH * HEIGHT * n_channels);
+    values.extend((0..WIDTH * HEIGHT * n_channels).map(|i| at(i) + 0.2 * noise()));
+    values
 }
 
 /// Time that this process has spent on a processor, other processes left out.

@@ -69,7 +69,7 @@ fn of_pixels(
 }
 
 /// Weighted sums, of pixels at distances in y and of these sums at distances in x.
-fn separable(image: &Image, crop: [i32; 4], weights: [Vec<(i64, f64)>; 2], edge: Edge) -> Image {
+fn separable(image: &Image, crop: [i32; 4], weights: &[Vec<(i64, f64)>; 2], edge: Edge) -> Image {
     of_pixels(image, image.view().with_crop(crop), image.n_channels(), |x, y, channel| {
         let along_y = |x: i64| {
             let term =
@@ -92,7 +92,7 @@ pub(crate) fn gaussian(image: &Image, crop: [i32; 4], sigma: [f32; 2], edge: Edg
         let sum: f64 = (-radius..=radius).map(weight).sum();
         (-radius..=radius).map(|k| (k, weight(k) / sum)).collect()
     });
-    separable(image, crop, weights, edge)
+    separable(image, crop, &weights, edge)
 }
 
 pub(crate) fn mean(image: &Image, crop: [i32; 4], radius: [f32; 2], edge: Edge) -> Image {
@@ -104,7 +104,7 @@ pub(crate) fn mean(image: &Image, crop: [i32; 4], radius: [f32; 2], edge: Edge) 
         let sum: f64 = (-reach..=reach).map(weight).sum();
         (-reach..=reach).map(|k| (k, weight(k) / sum)).collect()
     });
-    separable(image, crop, weights, edge)
+    separable(image, crop, &weights, edge)
 }
 
 pub(crate) fn extreme(
