@@ -56,6 +56,9 @@ for kind in ["f32", "u8"]:
         clock(f"box 20, {what}", "opencv", lambda: cv2.blur(image, (WINDOW, WINDOW), borderType=cv2.BORDER_REPLICATE))
         square = np.ones((21, 21), np.uint8)
         clock(f"dilate 10, {what}", "opencv", lambda: cv2.dilate(image, square))
+        y, x = np.mgrid[-10:11, -10:11]
+        disc = (x * x + y * y <= 100).astype(np.uint8)
+        clock(f"dilate disc 10, {what}", "opencv", lambda: cv2.dilate(image, disc))
         for size in [(1280, 720), (3840, 2160)]:
             clock(f"lanczos {size[0]}, {what}", "opencv (8 taps, no antialiasing)", lambda: cv2.resize(image, size, interpolation=cv2.INTER_LANCZOS4))
         vips = pyvips.Image.new_from_memory(image.tobytes(), W, H, n, "float" if kind == "f32" else "uchar")

@@ -36,6 +36,10 @@ impl<'a> Crew<'a> {
         Self { width: Width::BASELINE, ..self }
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
     pub(crate) fn width(&self) -> Width {
         self.width
     }

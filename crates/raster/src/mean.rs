@@ -47,7 +47,7 @@ impl Pass<f32> for Mean {
     }
 
     fn worthwhile(&self) -> usize {
-        4 * self.reach()
+        8 * self.reach()
     }
 }
 

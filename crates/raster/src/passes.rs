@@ -128,7 +128,8 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
         let [along_x, along_y] = self.passes;
         let n_pixels = pixels_of_block::<C>();
         let columns = self.columns(along_x.needs(0..self.width));
-        let height = along_y.worthwhile().max(16).next_multiple_of(n_pixels).min(self.height);
+        let most = self.height.div_ceil(crew.threads()).max(16);
+        let height = along_y.worthwhile().clamp(16, most).next_multiple_of(n_pixels);
         let bands: Vec<(usize, &mut [f32])> =
             values.chunks_mut(height * self.width * C).enumerate().collect();
         crew.each(bands, Room::new, |(band, out), room, pace| {
