@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use millstream_base::ahead::read_ahead;
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
 use millstream_base::pages::in_huge_pages;
@@ -86,8 +85,6 @@ struct TwoPasses<'a, T, const C: usize> {
 
 /// Buffers of a thread.
 struct Room<T> {
-    /// The row of the image up to which rows were read ahead.
-    ahead: usize,
     /// What the pass along y reads and writes, for a strip of columns.
     strip: Vec<Block<T>>,
     strip_out: Vec<Block<T>>,
@@ -101,7 +98,6 @@ struct Room<T> {
 impl<T> Room<T> {
     fn new() -> Self {
         Self {
-            ahead: 0,
             strip: Vec::new(),
             strip_out: Vec::new(),
             columns: Vec::new(),
@@ -171,12 +167,6 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
         let sources: Vec<Option<usize>> =
             needs.clone().map(|at| self.edges[1].index(at, n_rows)).collect();
         let n_sources = sources.len();
-        // Strips go down through many rows, which memory does not like; so these come closer first.
-        for row in sources.iter().flatten().filter(|row| **row >= room.ahead) {
-            let of_row = &channels[row * stride..][columns.range.start * C..columns.range.end * C];
-            read_ahead(of_row.iter().step_by(16));
-        }
-        room.ahead = sources.iter().flatten().max().map_or(0, |last| last + 1).max(room.ahead);
         let n_columns = columns.range.len().next_multiple_of(n_pixels);
         room.strip.resize(STRIP * n_sources, Block::default());
         room.strip_out.resize(rows.len(), Block::default());
