@@ -1,0 +1,212 @@
+//! Few levels per channel, with patterns in the place of the values between them.
+
+use millstream_base::image::Image;
+
+use crate::crew::{Cancelled, Crew};
+use crate::passes::{finished, fresh};
+
+/// Thresholds that repeat over the plane.
+///
+/// After Bayer ("An optimum method for two-level rendition of continuous-tone pictures", 1973): the
+/// thresholds of a matrix are spread so that those of every part of it are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bayer {
+    /// 2 by 2 pixels.
+    Two,
+    /// 4 by 4 pixels.
+    Four,
+    /// 8 by 8 pixels.
+    #[default]
+    Eight,
+    /// 16 by 16 pixels.
+    Sixteen,
+}
+
+impl Bayer {
+    /// The logarithm of the size to base 2.
+    fn n_bits(self) -> u32 {
+        match self {
+            Self::Two => 1,
+            Self::Four => 2,
+            Self::Eight => 3,
+            Self::Sixteen => 4,
+        }
+    }
+
+    /// The threshold of a pixel, between 0 and 1.
+    fn threshold(self, x: i32, y: i32) -> f32 {
+        let n_bits = self.n_bits();
+        // The bits of x ^ y and of y in turn, the lowest of them first.
+        let rank = (0..n_bits).fold(0, |rank, bit| {
+            let (x, y) = (x >> bit & 1, y >> bit & 1);
+            rank << 2 | (x ^ y) << 1 | y
+        });
+        (rank as f32 + 0.5) / (1 << (2 * n_bits)) as f32
+    }
+}
+
+/// Rounds each channel, up where its part above a level exceeds the threshold of the pixel.
+///
+/// The levels divide 0 to 1 evenly; values beyond are those at the ends, NaN is 0. Fewer than two
+/// levels are two. Thresholds belong to pixels of the view, so each region of an image looks as in
+/// the whole. All channels of a pixel have the same threshold, so none exceeds alpha.
+///
+/// # Errors
+/// If it is cancelled.
+pub fn ordered(
+    image: &Image,
+    levels: u32,
+    matrix: Bayer,
+    crew: &Crew<'_>,
+) -> Result<Image, Cancelled> {
+    let n_channels = image.n_channels();
+    let stride = (image.width() * n_channels).max(1);
+    let steps = steps(levels);
+    let [left, bottom, ..] = image.view().crop;
+    let mut values = fresh(image.channels().len());
+    let rows = values.chunks_mut(stride).zip(image.channels().chunks(stride));
+    let rows = rows.zip(bottom..).collect();
+    crew.each(
+        rows,
+        || (),
+        |((out, from), y), (), pace| {
+            pace.work(stride)?;
+            let period = 1 << matrix.n_bits();
+            let thresholds: Vec<f32> =
+                (0..period).map(|i| matrix.threshold(left.wrapping_add(i), y)).collect();
+            let pixels = out.chunks_exact_mut(n_channels).zip(from.chunks_exact(n_channels));
+            for ((out, from), threshold) in pixels.zip(thresholds.iter().cycle()) {
+                for (to, value) in out.iter_mut().zip(from) {
+                    *to = (unit(*value) * steps + threshold).floor().min(steps) / steps;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(finished(image.view().clone(), n_channels, values))
+}
+
+/// Rounds each channel and hands the error on to the pixels that follow, after Floyd and Steinberg
+/// ("An adaptive algorithm for spatial grey scale", 1976): 7/16 to the right, 3/16, 5/16 and 1/16 to
+/// those above.
+///
+/// Levels are as of [`ordered`]. Rows are computed from the lower edge upwards, each from left to
+/// right. So every pixel depends on all before it, and **the result depends on the region**: give
+/// it the whole image. It runs on one thread.
+///
+/// # Errors
+/// If it is cancelled.
+pub fn diffused(image: &Image, levels: u32, crew: &Crew<'_>) -> Result<Image, Cancelled> {
+    let n_channels = image.n_channels();
+    let stride = image.width() * n_channels;
+    let steps = steps(levels);
+    let mut values = fresh(image.channels().len());
+    // Errors handed on to a row, with a pixel more at both ends.
+    let mut errors = [vec![0.0_f32; stride + 2 * n_channels], vec![0.0; stride + 2 * n_channels]];
+    let mut pace = crew.pace();
+    let rows = values.chunks_mut(stride.max(1)).zip(image.channels().chunks(stride.max(1)));
+    for (out, from) in rows {
+        pace.work(8 * stride)?;
+        let [row, above] = &mut errors;
+        above.fill(0.0);
+        for (i, (to, value)) in out.iter_mut().zip(from).enumerate() {
+            let at = i + n_channels;
+            let wanted = unit(*value) * steps + row[at];
+            let level = (wanted + 0.5).floor().clamp(0.0, steps);
+            let error = (wanted - level) * (1.0 / 16.0);
+            row[at + n_channels] += error * 7.0;
+            above[i] += error * 3.0;
+            above[at] += error * 5.0;
+            above[at + n_channels] += error;
+            *to = level / steps;
+        }
+        errors.swap(0, 1);
+    }
+    Ok(finished(image.view().clone(), n_channels, values))
+}
+
+/// The number of steps between levels.
+fn steps(levels: u32) -> f32 {
+    // More are finer than the numbers.
+    levels.clamp(2, 1 << 24) as f32 - 1.0
+}
+
+/// The value between 0 and 1; NaN is 0.
+fn unit(value: f32) -> f32 {
+    if value > 0.0 { value.min(1.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use millstream_base::footprint::Footprint;
+
+    use super::*;
+
+    #[test]
+    fn thresholds_are_those_of_bayer() {
+        let rank = |x, y| (Bayer::Four.threshold(x, y) * 16.0 - 0.5) as i32;
+        let rows: [[i32; 4]; 4] =
+            std::array::from_fn(|y| std::array::from_fn(|x| rank(x as i32, y as i32)));
+        assert_eq!(rows, [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]);
+        assert_eq!(Bayer::Sixteen.threshold(-1, -1), Bayer::Sixteen.threshold(15, 15));
+    }
+
+    fn gray(crop: [i32; 4], values: impl Fn(i32, i32) -> f32) -> Image {
+        let rows = (crop[1]..crop[3]).flat_map(|y| (crop[0]..crop[2]).map(move |x| (x, y)));
+        let values = rows.map(|(x, y)| values(x, y)).collect();
+        Image::from_channels(Footprint::of_size(64, 64).with_crop(crop), 1, values)
+            .expect("it fits")
+    }
+
+    fn mean(image: &Image) -> f32 {
+        image.channels().iter().sum::<f32>() / image.channels().len() as f32
+    }
+
+    #[test]
+    fn few_levels_keep_the_mean() {
+        for value in [0.0, 0.1, 0.3, 0.5, 0.77, 1.0] {
+            let image = gray([0, 0, 64, 64], |_, _| value);
+            for levels in [2, 3, 5, 256] {
+                let ordered = ordered(&image, levels, Bayer::Sixteen, &Crew::alone());
+                let ordered = ordered.expect("nobody cancels");
+                assert!((mean(&ordered) - value).abs() < 0.003, "{value} {levels}");
+                let diffused = diffused(&image, levels, &Crew::alone()).expect("nobody cancels");
+                assert!((mean(&diffused) - value).abs() < 0.02, "{value} {levels}");
+                for x in ordered.channels().iter().chain(diffused.channels()) {
+                    let level = x * (levels - 1) as f32;
+                    assert!((level - level.round()).abs() < 1e-4, "{level}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordered_patterns_belong_to_the_view() {
+        let value = |x: i32, y: i32| (x * 7 + y * 3) as f32 / 640.0;
+        let of = |crop| {
+            ordered(&gray(crop, value), 3, Bayer::Eight, &Crew::alone()).expect("nobody cancels")
+        };
+        let whole = of([0, 0, 64, 64]);
+        let part = of([5, 3, 20, 17]);
+        for y in 0..14 {
+            let row = &whole.channels()[(y + 3) * 64 + 5..][..15];
+            assert_eq!(row, &part.channels()[y * 15..][..15]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_becomes_one() {
+        let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 7.0, -7.0];
+        let image = gray([0, 0, 5, 1], |x, _| values[x as usize]);
+        let expected = [0.0, 1.0, 0.0, 1.0, 0.0];
+        let done = ordered(&image, 0, Bayer::Two, &Crew::alone()).expect("nobody cancels");
+        assert_eq!(done.channels(), expected);
+        assert_eq!(
+            diffused(&image, 2, &Crew::alone()).expect("nobody cancels").channels(),
+            expected
+        );
+        let empty = gray([0, 0, 0, 9], |_, _| 0.0);
+        assert_eq!(ordered(&empty, 2, Bayer::Two, &Crew::alone()), Ok(empty.clone()));
+        assert_eq!(diffused(&empty, 2, &Crew::alone()), Ok(empty));
+    }
+}

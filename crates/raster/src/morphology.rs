@@ -1,0 +1,116 @@
+//! Erosion and dilation, and the two in turn.
+//!
+//! A NaN counts only where there is nothing else.
+
+mod disc;
+mod square;
+
+use millstream_base::footprint::Footprint;
+use millstream_base::image::Image;
+
+use crate::crew::{Cancelled, Crew};
+use crate::passes::two_passes;
+use crate::rank::Rank;
+use crate::region::{Edge, size};
+use disc::Disc;
+use square::Greatest;
+
+/// The neighborhood of a pixel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// The pixels whose distance in x and in y is at most the radius.
+    Square,
+    /// The pixels whose distance is at most the radius.
+    #[default]
+    Disc,
+}
+
+/// What is made of a neighborhood, channel by channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// The greatest value.
+    Dilate,
+    /// The least value.
+    Erode,
+    /// Erosion and then dilation: bright parts that the neighborhood does not fit into go.
+    Open,
+    /// Dilation and then erosion: dark parts that the neighborhood does not fit into go.
+    Close,
+}
+
+/// An operation of mathematical morphology on each channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Morphology {
+    /// What is made of neighborhoods.
+    pub operation: Operation,
+    /// The neighborhood.
+    pub shape: Shape,
+    /// Its radius in pixels. Nothing changes if it is not above 0.
+    pub radius: i32,
+    /// What lies beyond the image.
+    pub edge: Edge,
+}
+
+impl Morphology {
+    /// The number of pixels in x and y that the operation looks beyond the region of its result.
+    pub fn reach(&self) -> [i32; 2] {
+        let radius = self.radius.max(0);
+        match self.operation {
+            Operation::Dilate | Operation::Erode => [radius; 2],
+            Operation::Open | Operation::Close => [radius.saturating_mul(2); 2],
+        }
+    }
+
+    /// The result in the region `crop`.
+    ///
+    /// # Errors
+    /// If it is cancelled.
+    pub fn apply(
+        &self,
+        image: &Image,
+        crop: [i32; 4],
+        crew: &Crew<'_>,
+    ) -> Result<Image, Cancelled> {
+        let grown = || self.middle(image.view(), crop);
+        match self.operation {
+            Operation::Dilate => self.greatest::<false>(image, crop, crew),
+            Operation::Erode => self.greatest::<true>(image, crop, crew),
+            Operation::Open => {
+                let eroded = self.greatest::<true>(image, grown(), crew)?;
+                self.greatest::<false>(&eroded, crop, crew)
+            }
+            Operation::Close => {
+                let dilated = self.greatest::<false>(image, grown(), crew)?;
+                self.greatest::<true>(&dilated, crop, crew)
+            }
+        }
+    }
+
+    /// The region of the first of two steps: what the second one needs and, beyond the image, where
+    /// the second step extends by itself what the first one gave.
+    fn middle(self, view: &Footprint, crop: [i32; 4]) -> [i32; 4] {
+        let radius = self.radius.max(0);
+        crate::region::needed(crop, [radius; 2], view.crop, self.edge)
+    }
+
+    fn greatest<const REVERSED: bool>(
+        self,
+        image: &Image,
+        crop: [i32; 4],
+        crew: &Crew<'_>,
+    ) -> Result<Image, Cancelled> {
+        let from = image.view().crop;
+        // Beyond the length of the image there is nothing new.
+        let radii = [0, 1].map(|axis| (self.radius.max(0) as usize).min(size(from)[axis]));
+        let view = image.view().with_crop(crop);
+        if self.shape == Shape::Disc && self.radius > 0 {
+            let disc = Disc::new(self.radius as u64, radii);
+            return disc.greatest::<REVERSED>(image, self.edge, view, crew);
+        }
+        let [along_x, along_y] = [0, 1].map(|axis| Greatest {
+            radius: radii[axis],
+            first: i64::from(crop[axis]) - i64::from(from[axis]),
+        });
+        two_passes::<Rank<REVERSED>>(image, view, [self.edge; 2], [&along_x, &along_y], crew)
+    }
+}
