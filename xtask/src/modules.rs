@@ -81,7 +81,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "io",
-        "error options meter scalar table builder format guess stored fields guard read \
+        "error options meter scalar table builder format guess stored fields guard temporary read \
          writer formats",
     ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),

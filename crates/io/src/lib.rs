@@ -25,6 +25,7 @@ mod stored;
 mod format;
 pub mod formats;
 mod guard;
+mod temporary;
 
 mod read;
 mod writer;

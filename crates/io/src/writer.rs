@@ -3,12 +3,13 @@
 //! A call proceeds as [`TableWriter::create`], then [`TableWriter::write_rows`] for each block,
 //! then [`TableWriter::finish`]. Until then the bytes go to a temporary name beside the target;
 //! finishing renames it, keeping the permissions of a file that is replaced. A writer that is
-//! dropped earlier leaves nothing behind. Devices and pipes, which cannot be replaced, are written
+//! dropped earlier leaves nothing behind, and what a killed process left behind goes with the next save
+//! of the same file. Devices and pipes, which cannot be replaced, are written
 //! to as streams.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use millstream_base::Column;
 
@@ -16,6 +17,7 @@ use crate::error::{IoError, Spot};
 use crate::format::{Encoder, Format, Start, Writer};
 use crate::options::{Framing, WriteOptions};
 use crate::table::{ColumnSpec, Table, joined};
+use crate::temporary::TemporaryFile;
 
 /// Writes a table block by block.
 pub struct TableWriter {
@@ -275,82 +277,6 @@ fn device(path: &Path) -> io::Result<Option<File>> {
 
 fn blocks_of(table: &Table) -> Vec<Column> {
     table.iter().map(|(_, column)| column.clone()).collect()
-}
-
-/// A file under a temporary name, which is removed unless it is kept.
-struct TemporaryFile {
-    out: BufWriter<File>,
-    path: PathBuf,
-    target: PathBuf,
-    kept: bool,
-}
-
-impl TemporaryFile {
-    fn beside(target: &Path) -> io::Result<Self> {
-        let target = &followed(target)?;
-        let replaced = std::fs::metadata(target).ok();
-        let Some(name) = target.file_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
-        };
-        if let Some(replaced) = &replaced {
-            if replaced.is_dir() {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-            }
-            if replaced.permissions().readonly() {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
-            }
-        }
-        for attempt in 0..1000 {
-            let mut hidden = std::ffi::OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{attempt}.part", std::process::id()));
-            let path = target.with_file_name(hidden);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => {
-                    let out = BufWriter::with_capacity(1 << 16, file);
-                    let temporary = Self { out, path, target: target.to_owned(), kept: false };
-                    if let Some(replaced) = &replaced {
-                        temporary.out.get_ref().set_permissions(replaced.permissions())?;
-                    }
-                    return Ok(temporary);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files beside it"))
-    }
-
-    fn keep(mut self) -> io::Result<()> {
-        self.out.flush()?;
-        self.out.get_ref().sync_all()?;
-        std::fs::rename(&self.path, &self.target)?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-/// The file that a link, or a chain of links, leads to; it need not exist.
-fn followed(target: &Path) -> io::Result<PathBuf> {
-    let mut target = target.to_owned();
-    // As many as Linux follows.
-    for _ in 0..40 {
-        if !std::fs::symlink_metadata(&target).is_ok_and(|target| target.is_symlink()) {
-            return Ok(target);
-        }
-        let next = std::fs::read_link(&target)?;
-        target = target.parent().map_or(next.clone(), |directory| directory.join(&next));
-    }
-    Err(io::Error::other("its links form a cycle"))
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nobody can be told in a drop; a leftover temporary file does no harm.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What is on disk before, after and without the end of a write.
 
+use std::path::PathBuf;
+
 use super::*;
 use millstream_base::Type;
 
