@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use crate::outcome::Stop;
-use crate::show::Key;
 use crate::summary::{Lane, range, short};
+use crate::tables::Key;
 use crate::terminal::Style;
 
 const WIDTH: usize = 64;
@@ -34,7 +34,8 @@ impl<'a> Plot<'a> {
     }
 }
 
-fn ascends(numbers: &[f64]) -> bool {
+/// Whether numbers are finite and each is greater than the one before.
+pub(crate) fn ascends(numbers: &[f64]) -> bool {
     numbers.iter().all(|x| x.is_finite()) && numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
 

@@ -9,8 +9,10 @@
 mod bench;
 mod chart;
 mod check;
+mod completions;
 mod deploy;
 mod document;
+mod dots;
 mod edits;
 mod evaluators;
 mod explain;
@@ -22,6 +24,7 @@ mod import;
 mod interrupt;
 mod library;
 mod limits;
+mod man;
 mod memory;
 mod moments;
 mod nodes;
@@ -42,6 +45,7 @@ mod show;
 mod stats;
 mod stream;
 mod summary;
+mod tables;
 mod terminal;
 
 use std::process::ExitCode;
@@ -69,6 +73,8 @@ enum Verb {
     Fmt(fmt::Args),
     #[cfg(feature = "blender")]
     Import(import::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Verb {
@@ -84,6 +90,8 @@ impl Verb {
             Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
+            // Scripts and pages are what they are.
+            Self::Completions(_) | Self::Man(_) => false,
         }
     }
 }
@@ -99,6 +107,7 @@ Examples:
   millstream deploy my.mill.json -o fixed.mill.json --keep x
   millstream fmt my.mill.json -o my.mill
   millstream import networks.json.gz -o documents --verify
+  millstream completions bash > ~/.local/share/bash-completion/completions/millstream
 
 Every verb has its own help with examples: millstream run --help
 
@@ -131,6 +140,8 @@ fn main() -> ExitCode {
         Verb::Fmt(args) => fmt::fmt(args),
         #[cfg(feature = "blender")]
         Verb::Import(args) => import::import(args),
+        Verb::Completions(args) => completions::completions(args),
+        Verb::Man(args) => man::man(args),
     };
     ExitCode::from(match done {
         Ok(exit) => exit.code(),

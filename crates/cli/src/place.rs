@@ -110,15 +110,7 @@ impl Target {
         if format.is_none() {
             Format::of_written_path(path).map_err(|error| stop(&error))?;
         }
-        // A file that does not exist is not read.
-        if let Ok(target) = path.canonicalize() {
-            let is_target =
-                |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
-            if let Some(source) = sources.iter().find(is_target) {
-                let text = format!("`{}` is read here and is not overwritten", source.display());
-                return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
-            }
-        }
+        refuse_source(path, sources)?;
         Ok(Self { format, path: Some(path.to_owned()) })
     }
 
@@ -144,6 +136,16 @@ impl Target {
         };
         writer.map_err(|error| stop(&error))
     }
+}
+
+/// Refuses to write a file that is read.
+pub(crate) fn refuse_source(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
+    // A file that does not exist is not read.
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    let is_target = |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
+    let Some(source) = sources.iter().find(is_target) else { return Ok(()) };
+    let text = format!("`{}` is read here and is not overwritten", source.display());
+    Err(Stop::new(Exit::Usage, text, Some("save under another name".into())))
 }
 
 /// Ends the verb because something could not be written.

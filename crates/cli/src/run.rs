@@ -18,6 +18,7 @@ use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
 use crate::place::Target;
+use crate::plot::PlotArgs;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stats::{Phase, Phases};
@@ -33,6 +34,7 @@ Examples:
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --save areas.csv
   millstream run examples/echo.mill --time 0..4:0.05
   millstream run examples/echo.mill --frame 1..48 --format json
+  millstream run examples/echo.mill --time 0..4:0.05 --plot echo.svg
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
 like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
@@ -67,6 +69,8 @@ pub(crate) struct Args {
     /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    plot: PlotArgs,
     /// With --save: the number of rows that are read, evaluated and written at once, if the graph
     /// allows it
     #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
@@ -113,6 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let mut phases = Phases::from(started);
     phases.end(Phase::Load);
     let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
+    let plot = args.plot.plot(&sources(args))?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
         let text = "--save and --format json would both write to the standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
@@ -150,6 +155,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
             tell(&format!("{} is not written, because an output has no value\n", target.name()));
         }
         None => {}
+    }
+    if let Some(plot) = plot.filter(|_| !failed) {
+        let only = args.given.only.as_ref();
+        plot.draw(&program, &request, only, &answer, moments.as_ref())?;
     }
     match args.format {
         Format::Json => {
@@ -219,6 +228,7 @@ fn in_blocks(
     let is_plain = args.given.count.is_none()
         && args.given.only.is_none()
         && !args.stats
+        && args.plot.plot.is_none()
         && args.format == Format::Text
         && args.given.moments(plan).is_none()
         && !args.given.features.iter().any(|text| text.contains("=@"));

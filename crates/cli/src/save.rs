@@ -14,7 +14,7 @@ use millstream_io::{ColumnSpec, write_file};
 use crate::interrupt;
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
-use crate::show::Moments;
+use crate::tables::Moments;
 use crate::terminal::tell;
 
 /// Rows that are written at once.

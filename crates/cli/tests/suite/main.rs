@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod completions;
 mod deploy;
 mod errors;
 mod explain;
@@ -9,6 +10,7 @@ mod fmt;
 mod import;
 mod nodes;
 mod parts;
+mod plot;
 mod run;
 mod save;
 mod stats;

@@ -1,0 +1,159 @@
+//! `--plot FILE`: the outputs of a run as a picture.
+
+mod charts;
+mod over;
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use millstream::values::Type;
+use millstream::{Answer, Mask, Program, Request};
+
+use crate::chart;
+use crate::outcome::{Exit, Stop};
+use crate::place::refuse_source;
+use crate::save::write_complete;
+use crate::summary::lanes_of;
+use crate::tables::{Moments, tables};
+use crate::terminal::{tell, visible};
+
+use charts::{Drawn, charts_of, of_singles};
+use over::Over;
+
+/// Charts of one picture.
+const MAX_CHARTS: usize = 8;
+
+/// The flags of a picture.
+#[derive(clap::Args)]
+pub(crate) struct PlotArgs {
+    /// Draw the outputs, as lines, points, a histogram or a heat map, whichever fits their shape
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub(crate) plot: Option<PathBuf>,
+    /// With --plot: how outputs are drawn
+    #[arg(long, value_enum, value_name = "KIND", requires = "plot")]
+    plot_kind: Option<Kind>,
+}
+
+/// A way to draw outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A line for each number, over the time, an ascending input or the position
+    Lines,
+    /// Points: the components of a vector, or the first output and the others
+    Scatter,
+    /// How often numbers occur
+    Histogram,
+    /// Colors for numbers over two axes
+    HeatMap,
+}
+
+/// The form of a picture.
+#[derive(Clone, Copy)]
+enum Form {
+    Svg,
+    Png,
+}
+
+/// A picture that is to be made.
+pub(crate) struct Plot<'a> {
+    path: &'a Path,
+    form: Form,
+    kind: Option<Kind>,
+}
+
+impl PlotArgs {
+    /// The picture, if one is wanted. Refuses, before anything is computed, another kind of file and
+    /// a file that is read.
+    pub(crate) fn plot(&self, sources: &[&Path]) -> Result<Option<Plot<'_>>, Stop> {
+        let Some(path) = self.plot.as_deref() else { return Ok(None) };
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let form = match ending.as_deref() {
+            Some("svg") => Form::Svg,
+            Some("png") => Form::Png,
+            Some(_) | None => {
+                let text = format!("`{}` is not the name of a picture", path.display());
+                let help = "pictures are FILE.svg or FILE.png; --save writes data";
+                return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+            }
+        };
+        refuse_source(path, sources)?;
+        Ok(Some(Plot { path, form, kind: self.plot_kind }))
+    }
+}
+
+impl Plot<'_> {
+    /// Draws the outputs of an answer, and says what was drawn.
+    pub(crate) fn draw(
+        &self,
+        program: &Program,
+        request: &Request,
+        only: Option<&Mask>,
+        answer: &Answer,
+        moments: Option<&Moments>,
+    ) -> Result<(), Stop> {
+        let document = program.document();
+        let unit = |name: &str| document.outputs.get(name).and_then(|it| it.unit.as_deref());
+        let mut all: Vec<Drawn> = Vec::new();
+        for table in &tables(answer, moments, 1) {
+            let over = Over::of(table, program, request, only, answer, moments);
+            all.extend(charts_of(table, &over, self.kind, &unit));
+        }
+        if all.is_empty() {
+            all.extend(of_singles(answer, &unit));
+        }
+        all.retain(|drawn| drawn.chart.is_drawn());
+        if all.is_empty() {
+            return Err(nothing(answer));
+        }
+        let n_more = all.len().saturating_sub(MAX_CHARTS);
+        all.truncate(MAX_CHARTS);
+        let (names, charts): (Vec<String>, Vec<_>) =
+            all.into_iter().map(|drawn| (drawn.about, drawn.chart)).unzip();
+        let title = if document.name.is_empty() { "" } else { &*document.name };
+        let bytes = match self.form {
+            Form::Svg => chart::svg(title, &charts).into_bytes(),
+            Form::Png => chart::png(title, &charts),
+        };
+        write_complete(self.path, &bytes)?;
+        let path = self.path.display();
+        tell(&format!("drew {path}: {}\n", visible(&names.join("; "))));
+        if n_more > 0 {
+            let text = "a picture has room for";
+            tell(&format!("{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"));
+        }
+        Ok(())
+    }
+}
+
+/// No output can be drawn.
+fn nothing(answer: &Answer) -> Stop {
+    let has_numbers = answer.outputs.iter().any(|output| {
+        let ty: Type = output.ty.element().unwrap_or(output.ty);
+        ty.lanes().is_some_and(|(_, n)| n <= 4)
+    });
+    let (text, help) = if answer.outputs.is_empty() {
+        ("the document has no outputs", "name what to compute, and draw that")
+    } else if has_numbers {
+        ("no output holds a finite number", "numbers that are not finite have no place on an axis")
+    } else {
+        (
+            "no output holds numbers or vectors",
+            "draw outputs of numbers; `--save FILE.json` writes values of all types",
+        )
+    };
+    Stop::new(Exit::Failed, format!("there is nothing to draw: {text}"), Some(help.into()))
+}
+
+/// A name with its unit.
+fn with_unit(name: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) if name.is_empty() => format!("in {unit}"),
+        Some(unit) => format!("{name} in {unit}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Whether any value is drawn from the lanes of a column of this type.
+fn is_drawable(name: &str, column: &millstream::Column) -> bool {
+    !lanes_of(name, &column.slice(0..0)).is_empty()
+}
