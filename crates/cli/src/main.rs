@@ -26,6 +26,7 @@ mod library;
 mod limits;
 mod man;
 mod memory;
+mod mesh;
 mod moments;
 mod nodes;
 mod number;
@@ -42,11 +43,13 @@ mod request;
 mod run;
 mod save;
 mod show;
+mod sources;
 mod stats;
 mod stream;
 mod summary;
 mod tables;
 mod terminal;
+mod watch;
 
 use std::process::ExitCode;
 

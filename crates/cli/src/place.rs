@@ -5,8 +5,9 @@
 
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
+use millstream_io::{ColumnSpec, Faces, Format, IoError, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Stop};
 use crate::piped;
@@ -108,10 +109,16 @@ impl Target {
             return Ok(Self { format: Some(format), path: None });
         }
         if format.is_none() {
-            Format::of_written_path(path).map_err(|error| stop(&error))?;
+            Format::of_path(path).map_err(|error| stop(&error))?;
         }
         refuse_source(path, sources)?;
         Ok(Self { format, path: Some(path.to_owned()) })
+    }
+
+    /// Whether meshes are written, whose rows are vertices.
+    pub(crate) fn is_mesh(&self) -> bool {
+        let of_path = || Format::of_path(self.path.as_ref()?).ok();
+        self.format.or_else(of_path).is_some_and(Format::is_mesh)
     }
 
     pub(crate) fn is_stdout(&self) -> bool {
@@ -123,9 +130,13 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
-    /// A writer for these columns.
-    pub(crate) fn writer(&self, columns: Vec<ColumnSpec>) -> Result<TableWriter, Stop> {
-        let options = WriteOptions::default();
+    /// A writer for these columns, and for faces between their rows.
+    pub(crate) fn writer(
+        &self,
+        columns: Vec<ColumnSpec>,
+        faces: Option<Arc<Faces>>,
+    ) -> Result<TableWriter, Stop> {
+        let options = WriteOptions { faces, ..WriteOptions::default() };
         let writer = match (&self.path, self.format) {
             (Some(path), format) => TableWriter::create(path, format, options, columns),
             (None, Some(format)) => {
@@ -155,7 +166,6 @@ pub(crate) fn stop(error: &IoError) -> Stop {
         | IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
         | IoError::NotBuilt { .. }
-        | IoError::OnlyRead { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
         // The reader of the pipe has gone.
         IoError::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {

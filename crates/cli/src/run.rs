@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream::{Answer, Limits, LogDetail, Program, Request};
+use millstream::{Answer, Evaluator, Limits, LogDetail, Program, Request};
 use millstream_io::Budget;
 
 use crate::document::{compile_for, read_until};
@@ -18,13 +18,13 @@ use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
 use crate::place::Target;
-use crate::plot::PlotArgs;
+use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
 use crate::terminal::{self, tell, visible};
-use crate::{interrupt, number, save, show, stats};
+use crate::{interrupt, mesh, number, save, show, stats, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +34,7 @@ Examples:
       --in b=@examples/data/triangles.csv --in c=@examples/data/triangles.csv --save areas.csv
   millstream run examples/echo.mill --time 0..4:0.05
   millstream run examples/echo.mill --frame 1..48 --format json
+  millstream run my.mill --count 1000 --plot my.svg --watch
   millstream run examples/echo.mill --time 0..4:0.05 --plot echo.svg
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
@@ -65,7 +66,7 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj or ply file;
+    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF file;
     /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -77,7 +78,7 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
     /// The evaluator; all give the same bits
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", conflicts_with = "watch")]
     evaluator: EvaluatorName,
     /// The greatest number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
@@ -86,6 +87,10 @@ pub(crate) struct Args {
     /// rest of the time went
     #[arg(long)]
     stats: bool,
+    /// Evaluate again when the document, a document that it uses or a data file changes, only what
+    /// must, and say what ran, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
@@ -107,7 +112,18 @@ fn deadline(text: &str) -> Result<Duration, String> {
 
 /// Evaluates and shows.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
-    let started = Instant::now();
+    if args.watch {
+        return watch::watch(args);
+    }
+    once(args, &mut *args.evaluator.evaluator(args.threads), Instant::now())
+}
+
+/// Evaluates and shows once, with an evaluator that may have kept results.
+pub(crate) fn once(
+    args: &Args,
+    evaluator: &mut dyn Evaluator,
+    started: Instant,
+) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
     // While only a document is read or compiled, Ctrl-C ends the program at once.
@@ -116,31 +132,28 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let program = compile_for(&engine, &text, &args.outputs)?;
     let mut phases = Phases::from(started);
     phases.end(Phase::Load);
-    let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
-    let plot = args.plot.plot(&sources(args))?;
-    if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
-        let text = "--save and --format json would both write to the standard output";
-        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
-    }
-    let mut evaluator = args.evaluator.evaluator(args.threads);
+    let (target, plot) = check_targets(args)?;
     if let Some(target) = &target
-        && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
+        && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
         let given = asked(args, &program, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
-        return stream.run(&mut *evaluator, target);
+        return stream.run(evaluator, target);
     }
     let mut request = asked(args, &program, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
-    let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
+    let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
     let moments = args.given.moments(program.plan());
     report_failures(&answer);
+    if args.watch && !args.stats {
+        watch::tell_runs(&program, &answer, started);
+    }
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
         tell(&format!(
@@ -180,6 +193,29 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
 }
 
+/// The files that are written, which are none of those that are read.
+pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<'_>>), Stop> {
+    let sources = sources(args);
+    let target = args.save.as_ref().map(|path| Target::of(path, &sources)).transpose()?;
+    if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
+        let text = "--save and --format json would both write to the standard output";
+        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
+    }
+    Ok((target, args.plot.plot(&sources)?))
+}
+
+impl Args {
+    /// The path of the document.
+    pub(crate) fn graph(&self) -> &Path {
+        &self.graph
+    }
+
+    /// What inputs and features are given, each `NAME=VALUE`.
+    pub(crate) fn assignments(&self) -> impl Iterator<Item = &String> {
+        self.given.inputs.iter().chain(&self.given.features)
+    }
+}
+
 /// The deadline of the verb.
 fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
     args.deadline.and_then(|seconds| started.checked_add(seconds))
@@ -195,14 +231,17 @@ fn asked(
 ) -> Result<Request, Stop> {
     let deadline = deadline_of(args, started);
     let request = args.given.request(program, &args.outputs, limits, files, deadline)?;
-    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
+    let detail = match (args.stats, args.watch) {
+        (true, _) => LogDetail::Times,
+        (false, true) => LogDetail::Counts,
+        (false, false) => LogDetail::Off,
+    };
     Ok(request.with_log(detail))
 }
 
 /// The files that this call reads.
 fn sources(args: &Args) -> Vec<&Path> {
-    let given = args.given.inputs.iter().chain(&args.given.features);
-    let data = given.filter_map(|text| file_of(text.split_once('=')?.1));
+    let data = args.assignments().filter_map(|text| file_of(text.split_once('=')?.1));
     std::iter::once(args.graph.as_path()).chain(data).collect()
 }
 
@@ -213,6 +252,7 @@ type InBlocks = (Vec<Source>, Vec<usize>);
 /// in blocks, and the outputs have a row per element and do not depend on all elements.
 fn in_blocks(
     args: &Args,
+    target: &Target,
     program: &Program,
     limits: &Limits,
     started: Instant,
@@ -228,11 +268,20 @@ fn in_blocks(
     let is_plain = args.given.count.is_none()
         && args.given.only.is_none()
         && !args.stats
+        && !args.watch
         && args.plot.plot.is_none()
         && args.format == Format::Text
         && args.given.moments(plan).is_none()
         && !args.given.features.iter().any(|text| text.contains("=@"));
     if !is_plain || !program.is_local(&outputs) {
+        return Ok(None);
+    }
+    // Faces are no rows.
+    let has_faces = |output: &usize| {
+        let output = &plan.outputs[*output];
+        mesh::is_of_faces(&output.name, output.ty)
+    };
+    if target.is_mesh() && outputs.iter().any(has_faces) {
         return Ok(None);
     }
     let until = interrupt::until(deadline_of(args, started));

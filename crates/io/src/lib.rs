@@ -12,6 +12,7 @@
 mod table;
 
 mod error;
+mod faces;
 mod options;
 
 mod meter;
@@ -31,6 +32,7 @@ mod read;
 mod writer;
 
 pub use error::{IoError, Part, Spot};
+pub use faces::Faces;
 pub use format::Format;
 pub use guard::is_decoding;
 pub use millstream_base::{Budget, Ended};

@@ -10,12 +10,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use millstream_base::Column;
 
 use crate::error::{IoError, Spot};
+use crate::faces::Faces;
 use crate::format::{Encoder, Format, Start, Writer};
-use crate::options::{Framing, WriteOptions};
+use crate::options::{Encoding, Framing, WriteOptions};
 use crate::table::{ColumnSpec, Table, joined};
 use crate::temporary::TemporaryFile;
 
@@ -27,6 +29,7 @@ pub struct TableWriter {
     encoder: Box<dyn Encoder>,
     sink: Sink,
     n_rows: u64,
+    faces: Option<Arc<Faces>>,
 }
 
 enum Sink {
@@ -57,13 +60,18 @@ impl TableWriter {
         options: WriteOptions,
         columns: Vec<ColumnSpec>,
     ) -> Result<Self, IoError> {
-        let format = format.map_or_else(|| Format::of_written_path(path), Ok)?;
+        let format = format.map_or_else(|| Format::of_path(path), Ok)?;
         let file = path.display().to_string();
         let framing = if format.is_stream(path) { Framing::Stream } else { options.framing };
-        let options = WriteOptions { framing, ..options };
+        let is_named =
+            |name: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(name));
+        // Of the two kinds of glTF, `.glb` is the binary one.
+        let is_text = format == Format::GLTF && is_named("gltf");
+        let encoding = if is_text { Encoding::Text } else { options.encoding };
+        let options = WriteOptions { framing, encoding, ..options };
         // The columns are checked before anything is made on disk.
         let (start, _) = start_of(&file, format)?;
-        start(options, &columns, &mut io::sink())
+        start(options.clone(), &columns, &mut io::sink())
             .map_err(|refusal| refusal.of(&file, format, &columns))?;
         let failed = |source| IoError::Write { file: file.clone(), source };
         if let Some(device) = device(path).map_err(failed)? {
@@ -126,10 +134,16 @@ impl TableWriter {
                 return Err(IoError::DuplicateColumn { spot });
             }
         }
+        let faces = options.faces.clone();
+        if faces.is_some() && !format.is_mesh() {
+            let hint = "faces are written to obj, ply and glTF".into();
+            let columns = joined(columns.iter().map(|column| column.name.as_str()));
+            return Err(IoError::CannotWriteTable { file, format: format.name(), columns, hint });
+        }
         let (start, _) = start_of(&file, format)?;
         let encoder = start(options, &columns, sink.out())
             .map_err(|refusal| refusal.of(&file, format, &columns))?;
-        Ok(Self { file, format, columns, encoder, sink, n_rows: 0 })
+        Ok(Self { file, format, columns, encoder, sink, n_rows: 0, faces })
     }
 
     /// Appends rows: one column for each that was announced, in their order, all of one length.
@@ -166,8 +180,14 @@ impl TableWriter {
     /// Ends the file and gives it its name; returns the bytes if they were written into memory.
     ///
     /// # Errors
-    /// If writing or renaming fails; the target then is as it was.
+    /// If a face has a corner that is no row, or writing or renaming fails; the target then is as it
+    /// was.
     pub fn finish(mut self) -> Result<Vec<u8>, IoError> {
+        if let Some(Err(hint)) = self.faces.as_ref().map(|faces| faces.check(self.n_rows)) {
+            let columns = joined(self.columns.iter().map(|column| column.name.as_str()));
+            let (file, format) = (self.file, self.format.name());
+            return Err(IoError::CannotWriteTable { file, format, columns, hint });
+        }
         let file = std::mem::take(&mut self.file);
         self.end().map_err(|source| IoError::Write { file, source })
     }
@@ -210,13 +230,14 @@ impl std::fmt::Debug for TableWriter {
 }
 
 /// The function that starts a file, and whether it may be a stream.
+#[cfg_attr(
+    feature = "arrow",
+    expect(unused_variables, clippy::unnecessary_wraps, reason = "this build has all formats")
+)]
 fn start_of(file: &str, format: Format) -> Result<(Start, bool), IoError> {
     match format.0.writer {
         Writer::Stream(start) => Ok((start, true)),
         Writer::File(start) => Ok((start, false)),
-        Writer::Never { instead } => {
-            Err(IoError::OnlyRead { file: file.to_owned(), format: format.name(), instead })
-        }
         #[cfg(not(feature = "arrow"))]
         Writer::Absent { feature } => {
             Err(IoError::NotBuilt { file: file.to_owned(), format: format.name(), feature })

@@ -31,6 +31,7 @@ pub mod curve;
 pub mod date;
 pub mod footprint;
 pub mod list;
+pub mod mesh;
 pub mod random;
 pub mod reduce;
 pub mod stateful;
@@ -64,6 +65,7 @@ pub fn registry() -> Registry {
     curve::register(&mut registry);
     date::register(&mut registry);
     list::register(&mut registry);
+    mesh::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);
     stateful::register(&mut registry);

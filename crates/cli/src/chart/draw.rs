@@ -133,10 +133,10 @@ impl Pen {
         match (chart.x.is_log(), chart.y.is_log()) {
             (false, false) => self.draw_in(area, chart, (&x, &y), (x.clone(), y.clone())),
             (true, false) => {
-                self.draw_in(area, chart, (&x, &y), (x.clone().log_scale(), y.clone()))
+                self.draw_in(area, chart, (&x, &y), (x.clone().log_scale(), y.clone()));
             }
             (false, true) => {
-                self.draw_in(area, chart, (&x, &y), (x.clone(), y.clone().log_scale()))
+                self.draw_in(area, chart, (&x, &y), (x.clone(), y.clone().log_scale()));
             }
             (true, true) => {
                 let logs = (x.clone().log_scale(), y.clone().log_scale());

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn few_points_and_equal_places_stay() {
         assert_eq!(thin(|i| i as f64, &[1.0, f64::NAN]).len(), 2);
-        assert_eq!(thin(|_| 1.0, &[0.0; 10_000]).len(), 2);
+        assert_eq!(thin(|_| 1.0, &vec![0.0; 10_000]).len(), 2);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod errors;
 mod explain;
 mod fmt;
 mod import;
+mod mesh;
 mod nodes;
 mod parts;
 mod plot;
@@ -18,6 +19,8 @@ mod stream;
 #[cfg(unix)]
 mod until;
 mod used;
+#[cfg(unix)]
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -152,9 +152,3 @@ fn a_link_to_nothing_leads_to_the_file_that_is_made() {
     std::os::unix::fs::symlink("cycle.csv", &cycle).expect("links");
     assert!(TableWriter::create(&cycle, None, WriteOptions::default(), specs()).is_err());
 }
-
-#[test]
-fn formats_that_are_only_read_say_so() {
-    let error = TableWriter::create(Path::new("a.glb"), None, WriteOptions::default(), specs());
-    assert_eq!(error.expect_err("is refused").to_string(), "`a.glb`: gltf files are only read");
-}

@@ -15,7 +15,7 @@ fn check(table: &Table, format: Format, encoding: Encoding) -> Result<(), TestCa
 }
 
 fn check_with(table: &Table, format: Format, options: WriteOptions) -> Result<(), TestCaseError> {
-    let bytes = write_bytes(format, options, table).expect("the format holds it");
+    let bytes = write_bytes(format, options.clone(), table).expect("the format holds it");
     let mut options = ReadOptions::default();
     for (name, column) in table.iter() {
         options.columns.insert(name.to_owned(), Some(column.ty()));
@@ -44,7 +44,7 @@ fn check_untyped(table: &Table, format: Format) -> Result<(), TestCaseError> {
 /// In two blocks, the file is the same as in one.
 fn check_blocks(table: &Table, format: Format) -> Result<(), TestCaseError> {
     let options = WriteOptions::default();
-    let whole = write_bytes(format, options, table).expect("the format holds it");
+    let whole = write_bytes(format, options.clone(), table).expect("the format holds it");
     let specs = table.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect();
     let mut writer = TableWriter::in_memory(format, options, specs).expect("the format holds it");
     let half = table.n_rows() / 2;
