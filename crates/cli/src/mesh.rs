@@ -36,8 +36,8 @@ pub(crate) fn rename(columns: &mut [ColumnSpec]) {
     for (role, types, known) in ROLES {
         let fits = |column: &ColumnSpec| types.contains(&column.ty);
         let named = |name: &&str| names.iter().position(|it| it.eq_ignore_ascii_case(name));
-        let by_name = known.iter().filter_map(|name| named(name));
-        let found = by_name.into_iter().find(|i| fits(&columns[*i]) && !is_taken[*i]);
+        let mut by_name = known.iter().filter_map(named);
+        let found = by_name.find(|i| fits(&columns[*i]) && !is_taken[*i]);
         if let Some(i) = found {
             role.clone_into(&mut columns[i].name);
             is_taken[i] = true;

@@ -68,7 +68,7 @@ impl TableWriter {
         // Of the two kinds of glTF, `.glb` is the binary one.
         let is_text = format == Format::GLTF && is_named("gltf");
         let encoding = if is_text { Encoding::Text } else { options.encoding };
-        let options = WriteOptions { framing, encoding, ..options };
+        let options = WriteOptions { encoding, framing, ..options };
         // The columns are checked before anything is made on disk.
         let (start, _) = start_of(&file, format)?;
         start(options.clone(), &columns, &mut io::sink())

@@ -31,10 +31,10 @@ impl Watching {
         let told = BufReader::new(run.stderr.take().expect("it is piped"));
         let of_out = sender.clone();
         std::thread::spawn(move || {
-            out.lines().for_each(|line| drop(of_out.send(line.expect("text"))))
+            out.lines().for_each(|line| drop(of_out.send(line.expect("text"))));
         });
         std::thread::spawn(move || {
-            told.lines().for_each(|line| drop(sender.send(line.expect("text"))))
+            told.lines().for_each(|line| drop(sender.send(line.expect("text"))));
         });
         Self { run, lines }
     }
