@@ -56,7 +56,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "base",
         "ahead budget id lane limits map mask num order_search pages panic path ramp vector \
-         diagnostics same virtual_array footprint value image feature literal",
+         diagnostics same virtual_array footprint image value feature literal",
     ),
     (
         "form",
@@ -81,7 +81,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "io",
-        "error options meter scalar table builder format guess stored fields guard read \
+        "error faces options meter scalar table builder format guess stored fields guard temporary read \
          writer formats pictures",
     ),
     ("compile", "analyses available converter expansion schedule passes state_scopes lower"),
@@ -89,7 +89,7 @@ const ORDERS: &[(&str, &str)] = &[
         "nodes",
         "boolean cells each control known manual shape sort missing compare context convert date \
          footprint math mix stateful string integer vector color curve expression kit \
-         random noise list reduce table",
+         random noise list mesh reduce table pattern sdf image",
     ),
     (
         "engine",

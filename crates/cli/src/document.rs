@@ -11,6 +11,7 @@ use millstream_io::{Budget, IoError, Spot};
 use crate::outcome::{Exit, Message, Stop};
 use crate::piped;
 use crate::problems::{self, Lines};
+use crate::sources;
 use crate::terminal::{self, tell, visible};
 
 /// The text of a document with its name in messages.
@@ -28,6 +29,7 @@ pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
 /// As [`read`]; stops waiting for the standard input or a pipe at a deadline or on Ctrl-C.
 pub(crate) fn read_until(path: &Path, limit: usize, until: &Budget) -> Result<Text, Stop> {
     let is_piped = piped::is_piped(path);
+    sources::note(path);
     let file = piped::name_of(path);
     // One byte more than the limit, so that loading reports a document that is too large.
     let limit = (limit as u64).saturating_add(1);

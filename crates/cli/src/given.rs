@@ -14,6 +14,7 @@ use crate::outcome::{Exit, Message, Stop};
 use crate::picture;
 use crate::piped;
 use crate::place::Place;
+use crate::sources;
 
 /// The assignment of one name on the command line.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +41,21 @@ pub(crate) fn given(
     limits: &Limits,
     until: &Budget,
 ) -> Result<Given, Stop> {
-    match at.value.strip_prefix('@') {
-        Some(place) if ty == Type::of::<Table>() => whole_table(place, limits, until),
-        Some(place) if ty == Type::of::<Image>() => {
+    let Some(place) = at.value.strip_prefix('@') else {
+        return literal(at.name, at.value, ty).map(Given::One);
+    };
+    let read = || {
+        if ty == Type::of::<Table>() {
+            whole_table(place, limits, until)
+        } else if ty == Type::of::<Image>() {
             picture::read(Path::new(place), limits, until).map(|image| Given::One(image.into()))
+        } else {
+            from_file(at.name, place, ty, limits, until)
         }
-        Some(place) => from_file(at.name, place, ty, limits, until),
-        None => literal(at.name, at.value, ty).map(Given::One),
+    };
+    match file_of(at.value).filter(|path| !piped::is_piped(path)) {
+        Some(path) => sources::column(path, || format!("{} {ty} {place}", at.name), read),
+        None => read(),
     }
 }
 

@@ -8,6 +8,7 @@ use millstream::{Engine, Limits};
 
 use crate::outcome::{Exit, Stop};
 use crate::piped;
+use crate::sources::Noted;
 
 /// The flags for documents that others use.
 #[derive(clap::Args)]
@@ -32,7 +33,7 @@ impl LibraryArgs {
             }
             Ok(folder.allow(directory))
         })?;
-        Ok(engine.with_documents(folder))
+        Ok(engine.with_documents(Noted(folder)))
     }
 }
 

@@ -9,8 +9,10 @@
 mod bench;
 mod chart;
 mod check;
+mod completions;
 mod deploy;
 mod document;
+mod dots;
 mod edits;
 mod evaluators;
 mod explain;
@@ -22,7 +24,9 @@ mod import;
 mod interrupt;
 mod library;
 mod limits;
+mod man;
 mod memory;
+mod mesh;
 mod moments;
 mod nodes;
 mod number;
@@ -40,10 +44,13 @@ mod request;
 mod run;
 mod save;
 mod show;
+mod sources;
 mod stats;
 mod stream;
 mod summary;
+mod tables;
 mod terminal;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -70,6 +77,8 @@ enum Verb {
     Fmt(fmt::Args),
     #[cfg(feature = "blender")]
     Import(import::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Verb {
@@ -85,6 +94,8 @@ impl Verb {
             Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
+            // Scripts and pages are what they are.
+            Self::Completions(_) | Self::Man(_) => false,
         }
     }
 }
@@ -100,6 +111,7 @@ Examples:
   millstream deploy my.mill.json -o fixed.mill.json --keep x
   millstream fmt my.mill.json -o my.mill
   millstream import networks.json.gz -o documents --verify
+  millstream completions bash > ~/.local/share/bash-completion/completions/millstream
 
 Every verb has its own help with examples: millstream run --help
 
@@ -132,6 +144,8 @@ fn main() -> ExitCode {
         Verb::Fmt(args) => fmt::fmt(args),
         #[cfg(feature = "blender")]
         Verb::Import(args) => import::import(args),
+        Verb::Completions(args) => completions::completions(args),
+        Verb::Man(args) => man::man(args),
     };
     ExitCode::from(match done {
         Ok(exit) => exit.code(),

@@ -1,6 +1,7 @@
 //! `millstream nodes`: the node library and its manual.
 
 mod from;
+mod search;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -18,13 +19,17 @@ use serde_json::{Value as Json, json};
 use crate::format::Format;
 use crate::library::engine;
 use crate::outcome::{Exit, Stop};
-use crate::terminal;
+use crate::terminal::{self, visible};
+
+use search::{MAX_SHOWN, Texts, search};
 
 const EXAMPLES: &str = "\
 Examples:
   millstream nodes
   millstream nodes math
   millstream nodes math.sqrt
+  millstream nodes --search smooth noise
+  millstream nodes math --search root
   millstream nodes --format json
   millstream nodes --from examples/lib
   millstream nodes --from examples/lib water/ring";
@@ -35,6 +40,9 @@ Examples:
 pub(crate) struct Args {
     /// A node type, or a family of them
     name: Option<String>,
+    /// List what fits these words best: names count most, then summaries, then the manual
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    search: Option<Vec<String>>,
     /// List the groups of the documents in a folder instead, which documents may use
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
@@ -46,12 +54,13 @@ pub(crate) struct Args {
 /// Lists node types, or shows one.
 pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     if let Some(folder) = &args.from {
-        return from::from(folder, args.name.as_deref(), args.format);
+        return from::from(folder, args.name.as_deref(), args.search.as_deref(), args.format);
     }
     let engine = engine(Limits::default());
     let registry = engine.registry();
     let mut out = std::io::stdout().lock();
-    if let Some(def) = args.name.as_deref().and_then(|name| registry.get(name)) {
+    let named = args.name.as_deref().and_then(|name| registry.get(name));
+    if let Some(def) = named.filter(|_| args.search.is_none()) {
         match args.format {
             Format::Text => out.write_all(manual::entry(def).as_bytes())?,
             Format::Json => {
@@ -63,9 +72,18 @@ pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     }
     let is_meant =
         |def: &&Arc<NodeDef>| args.name.as_deref().is_none_or(|family| def.family() == family);
-    let defs: Vec<&Arc<NodeDef>> = registry.iter().filter(is_meant).collect();
+    let mut defs: Vec<&Arc<NodeDef>> = registry.iter().filter(is_meant).collect();
     if let (Some(name), true) = (&args.name, defs.is_empty()) {
         return Err(unknown(registry, name));
+    }
+    if let Some(words) = &args.search {
+        let texts: Vec<Texts> = defs.iter().map(|def| texts(def)).collect();
+        defs = search(words, &texts)?.into_iter().map(|i| defs[i]).collect();
+        if args.format == Format::Text {
+            let rows = defs.iter().map(|def| (&*def.name, &*def.manual.summary));
+            out.write_all(found(rows).as_bytes())?;
+            return Ok(Exit::Done);
+        }
     }
     match args.format {
         Format::Text => out.write_all(list(&defs).as_bytes())?,
@@ -78,11 +96,35 @@ pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
+fn texts(def: &Arc<NodeDef>) -> Texts {
+    Texts {
+        name: def.name.to_string(),
+        summary: def.manual.summary.to_string(),
+        manual: manual::entry(def),
+    }
+}
+
+/// What was found, as a list of the best.
+fn found<'a>(rows: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
+    let n_more = rows.len().saturating_sub(MAX_SHOWN);
+    let rows: Vec<_> = rows.take(MAX_SHOWN).collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, summary): &(&str, &str)| {
+        format!("{}\n", visible(format!("{name:width$}  {summary}").trim_end()))
+    };
+    let mut out: String = rows.iter().map(line).collect();
+    if n_more > 0 {
+        let rest = format!("... {n_more} more; another word narrows the search");
+        out += &format!("{}\n", terminal::of_stdout().faint(&rest));
+    }
+    out
+}
+
 fn unknown(registry: &Registry, name: &str) -> Stop {
     let mut families: Vec<&str> = registry.iter().map(|def| def.family()).collect();
     families.dedup();
-    let family = did_you_mean(name.trim_end_matches('.'), families.iter().copied());
-    let help = match family.or_else(|| registry.nearest(name)) {
+    let family = || did_you_mean(name.trim_end_matches('.'), families.iter().copied());
+    let help = match registry.namesake(name).or_else(family).or_else(|| registry.nearest(name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("families: {}", families.join(", ")),
     };

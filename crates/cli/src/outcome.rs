@@ -78,6 +78,11 @@ impl Stop {
         Self::all(exit, Vec::new())
     }
 
+    /// Whether nobody reads the output any more.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.exit == Exit::Done
+    }
+
     /// Ends because a data file could not be read or written.
     pub(crate) fn data(exit: Exit, error: &IoError) -> Self {
         let mut message = Message::of(error);

@@ -5,8 +5,9 @@
 
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use millstream_io::{ColumnSpec, Format, IoError, TableWriter, WriteOptions};
+use millstream_io::{ColumnSpec, Faces, Format, IoError, TableWriter, WriteOptions};
 
 use crate::outcome::{Exit, Stop};
 use crate::piped;
@@ -108,18 +109,16 @@ impl Target {
             return Ok(Self { format: Some(format), path: None });
         }
         if format.is_none() {
-            Format::of_written_path(path).map_err(|error| stop(&error))?;
+            Format::of_path(path).map_err(|error| stop(&error))?;
         }
-        // A file that does not exist is not read.
-        if let Ok(target) = path.canonicalize() {
-            let is_target =
-                |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
-            if let Some(source) = sources.iter().find(is_target) {
-                let text = format!("`{}` is read here and is not overwritten", source.display());
-                return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
-            }
-        }
+        refuse_source(path, sources)?;
         Ok(Self { format, path: Some(path.to_owned()) })
+    }
+
+    /// Whether meshes are written, whose rows are vertices.
+    pub(crate) fn is_mesh(&self) -> bool {
+        let of_path = || Format::of_path(self.path.as_ref()?).ok();
+        self.format.or_else(of_path).is_some_and(Format::is_mesh)
     }
 
     pub(crate) fn is_stdout(&self) -> bool {
@@ -131,9 +130,13 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
-    /// A writer for these columns.
-    pub(crate) fn writer(&self, columns: Vec<ColumnSpec>) -> Result<TableWriter, Stop> {
-        let options = WriteOptions::default();
+    /// A writer for these columns, and for faces between their rows.
+    pub(crate) fn writer(
+        &self,
+        columns: Vec<ColumnSpec>,
+        faces: Option<Arc<Faces>>,
+    ) -> Result<TableWriter, Stop> {
+        let options = WriteOptions { faces, ..WriteOptions::default() };
         let writer = match (&self.path, self.format) {
             (Some(path), format) => TableWriter::create(path, format, options, columns),
             (None, Some(format)) => {
@@ -146,6 +149,16 @@ impl Target {
     }
 }
 
+/// Refuses to write a file that is read.
+pub(crate) fn refuse_source(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
+    // A file that does not exist is not read.
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    let is_target = |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
+    let Some(source) = sources.iter().find(is_target) else { return Ok(()) };
+    let text = format!("`{}` is read here and is not overwritten", source.display());
+    Err(Stop::new(Exit::Usage, text, Some("save under another name".into())))
+}
+
 /// Ends the verb because something could not be written.
 pub(crate) fn stop(error: &IoError) -> Stop {
     match error {
@@ -153,7 +166,6 @@ pub(crate) fn stop(error: &IoError) -> Stop {
         | IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
         | IoError::NotBuilt { .. }
-        | IoError::OnlyRead { .. }
         | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
         // The reader of the pipe has gone.
         IoError::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {

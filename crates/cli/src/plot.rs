@@ -1,130 +1,159 @@
-//! A line plot in dots of Braille patterns, two by four dots per character.
+//! `--plot FILE`: the outputs of a run as a picture.
 
-use std::io::Write;
+mod charts;
+mod over;
 
-use crate::outcome::Stop;
-use crate::show::Key;
-use crate::summary::{Lane, range, short};
-use crate::terminal::Style;
+use std::path::{Path, PathBuf};
 
-const WIDTH: usize = 64;
-const HEIGHT: usize = 10;
+use clap::ValueEnum;
+use millstream::values::Type;
+use millstream::{Answer, Mask, Program, Request};
 
-/// The bits of the dots of a pattern, by column and row.
-const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+use crate::chart;
+use crate::outcome::{Exit, Stop};
+use crate::place::refuse_source;
+use crate::save::write_complete;
+use crate::summary::lanes_of;
+use crate::tables::{Moments, tables};
+use crate::terminal::{tell, visible};
 
-/// The data of a plot: numbers over other numbers, or over rows.
+use charts::{Drawn, charts_of, of_singles};
+use over::Over;
+
+/// Charts of one picture.
+const MAX_CHARTS: usize = 8;
+
+/// The flags of a picture.
+#[derive(clap::Args)]
+pub(crate) struct PlotArgs {
+    /// Draw the outputs, as lines, points, a histogram or a heat map, whichever fits their shape
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub(crate) plot: Option<PathBuf>,
+    /// With --plot: how outputs are drawn
+    #[arg(long, value_enum, value_name = "KIND", requires = "plot")]
+    plot_kind: Option<Kind>,
+}
+
+/// A way to draw outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A line for each number, over the time, an ascending input or the position
+    Lines,
+    /// Points: the components of a vector, or the first output and the others
+    Scatter,
+    /// How often numbers occur
+    Histogram,
+    /// Colors for numbers over two axes
+    HeatMap,
+}
+
+/// The form of a picture.
+#[derive(Clone, Copy)]
+enum Form {
+    Svg,
+    Png,
+}
+
+/// A picture that is to be made.
 pub(crate) struct Plot<'a> {
-    /// Ascending and finite, if there are any.
-    over: Option<&'a Lane>,
-    lane: &'a Lane,
-    key: &'a Key<'a>,
+    path: &'a Path,
+    form: Form,
+    kind: Option<Kind>,
 }
 
-impl<'a> Plot<'a> {
-    /// The plot of the lanes of a table: of a single lane, or of a lane over another that ascends.
-    /// `None` for other tables.
-    pub(crate) fn of(lanes: &'a [Lane], keys: &'a [Key<'a>]) -> Option<Self> {
-        let [key] = keys else { return None };
-        match lanes {
-            [lane] => Some(Self { over: None, lane, key }),
-            [over, lane] if ascends(&over.numbers) => Some(Self { over: Some(over), lane, key }),
-            _ => None,
-        }
-    }
-}
-
-fn ascends(numbers: &[f64]) -> bool {
-    numbers.iter().all(|x| x.is_finite()) && numbers.windows(2).all(|pair| pair[0] < pair[1])
-}
-
-/// Draws a plot; numbers that are not finite leave gaps.
-pub(crate) fn write(out: &mut impl Write, plot: &Plot<'_>, style: Style) -> Result<(), Stop> {
-    let Plot { over, lane, key } = plot;
-    let Some((min, max)) = range(&lane.numbers) else { return Ok(()) };
-    let canvas = canvas(over.map(|over| over.numbers.as_slice()), &lane.numbers, min, max);
-    let labels = [short(max), short(min)];
-    let margin = labels.iter().map(String::len).max().unwrap_or(0);
-    for (row, cells) in canvas.iter().enumerate() {
-        let label = match row {
-            0 => labels[0].as_str(),
-            _ if row + 1 == HEIGHT => labels[1].as_str(),
-            _ => "",
-        };
-        let dots: String = cells.iter().map(|bits| pattern(*bits)).collect();
-        writeln!(out, "{} {}", style.faint(&format!("{label:>margin$} ┤")), style.drawing(&dots))?;
-    }
-    let last_row = lane.numbers.len() - 1;
-    let (name, first, last) = match over {
-        Some(over) => (over.name.as_str(), short(over.numbers[0]), short(over.numbers[last_row])),
-        None => (key.name, (key.of_row)(0), (key.of_row)(last_row)),
-    };
-    let right = WIDTH.saturating_sub(first.chars().count());
-    let middle = right.saturating_sub(last.chars().count());
-    let axis = format!("{}{first}{name:^middle$}{last}", " ".repeat(margin + 3));
-    writeln!(out, "{}", style.faint(&axis))?;
-    Ok(())
-}
-
-fn pattern(bits: u8) -> char {
-    // U+2800 to U+28FF are the patterns of all eight bits.
-    char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
-}
-
-fn canvas(over: Option<&[f64]>, numbers: &[f64], min: f64, max: f64) -> Vec<[u8; WIDTH]> {
-    let mut canvas = vec![[0_u8; WIDTH]; HEIGHT];
-    let (columns, rows) = (2 * WIDTH, 4 * HEIGHT);
-    let row_of = |y: f64| {
-        // Halves keep the span of the largest numbers finite.
-        let span = max / 2.0 - min / 2.0;
-        let share = if span > 0.0 { (y / 2.0 - min / 2.0) / span } else { 0.5 };
-        rows - 1 - ((share * (rows - 1) as f64).round() as usize).min(rows - 1)
-    };
-    let mut before: Option<(usize, usize)> = None;
-    for (i, y) in numbers.iter().enumerate() {
-        if !y.is_finite() {
-            before = None;
-            continue;
-        }
-        let x = match over {
-            Some(over) => {
-                let (first, last) = (over[0] / 2.0, over[over.len() - 1] / 2.0);
-                let share =
-                    if last > first { (over[i] / 2.0 - first) / (last - first) } else { 0.0 };
-                ((share * (columns - 1) as f64).round() as usize).min(columns - 1)
+impl PlotArgs {
+    /// The picture, if one is wanted. Refuses, before anything is computed, another kind of file and
+    /// a file that is read.
+    pub(crate) fn plot(&self, sources: &[&Path]) -> Result<Option<Plot<'_>>, Stop> {
+        let Some(path) = self.plot.as_deref() else { return Ok(None) };
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let form = match ending.as_deref() {
+            Some("svg") => Form::Svg,
+            Some("png") => Form::Png,
+            Some(_) | None => {
+                let text = format!("`{}` is not the name of a picture", path.display());
+                let help = "pictures are FILE.svg or FILE.png; --save writes data";
+                return Err(Stop::new(Exit::Usage, text, Some(help.into())));
             }
-            None => i * (columns - 1) / (numbers.len() - 1).max(1),
         };
-        let row = row_of(*y);
-        let (x0, row0) = before.unwrap_or((x, row));
-        for step in 0..=(x - x0).max(row.abs_diff(row0)) {
-            let n = (x - x0).max(row.abs_diff(row0)).max(1);
-            let at = |a: usize, b: usize| (a * (n - step) + b * step + n / 2) / n;
-            let (x, row) = (at(x0, x), at(row0, row));
-            canvas[row / 4][x / 2] |= DOTS[x % 2][row % 4];
-        }
-        before = Some((x, row));
+        refuse_source(path, sources)?;
+        Ok(Some(Plot { path, form, kind: self.plot_kind }))
     }
-    canvas
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rising_line_starts_low_and_ends_high() {
-        let numbers: Vec<f64> = (0..20).map(f64::from).collect();
-        let canvas = canvas(None, &numbers, 0.0, 19.0);
-        assert_ne!(canvas[HEIGHT - 1][0], 0);
-        assert_ne!(canvas[0][WIDTH - 1], 0);
-        assert_eq!((canvas[0][0], canvas[HEIGHT - 1][WIDTH - 1]), (0, 0));
+impl Plot<'_> {
+    /// Draws the outputs of an answer, and says what was drawn.
+    pub(crate) fn draw(
+        &self,
+        program: &Program,
+        request: &Request,
+        only: Option<&Mask>,
+        answer: &Answer,
+        moments: Option<&Moments>,
+    ) -> Result<(), Stop> {
+        let document = program.document();
+        let unit = |name: &str| document.outputs.get(name).and_then(|it| it.unit.as_deref());
+        let mut all: Vec<Drawn> = Vec::new();
+        for table in &tables(answer, moments, 1) {
+            let over = Over::of(table, program, request, only, answer, moments);
+            all.extend(charts_of(table, &over, self.kind, &unit));
+        }
+        if all.is_empty() {
+            all.extend(of_singles(answer, &unit));
+        }
+        all.retain(|drawn| drawn.chart.is_drawn());
+        if all.is_empty() {
+            return Err(nothing(answer));
+        }
+        let n_more = all.len().saturating_sub(MAX_CHARTS);
+        all.truncate(MAX_CHARTS);
+        let (names, charts): (Vec<String>, Vec<_>) =
+            all.into_iter().map(|drawn| (drawn.about, drawn.chart)).unzip();
+        let title = if document.name.is_empty() { "" } else { &*document.name };
+        let bytes = match self.form {
+            Form::Svg => chart::svg(title, &charts).into_bytes(),
+            Form::Png => chart::png(title, &charts),
+        };
+        write_complete(self.path, &bytes)?;
+        let path = self.path.display();
+        tell(&format!("drew {path}: {}\n", visible(&names.join("; "))));
+        if n_more > 0 {
+            let text = "a picture has room for";
+            tell(&format!("{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"));
+        }
+        Ok(())
     }
+}
 
-    #[test]
-    fn what_is_not_finite_leaves_a_gap() {
-        let canvas = canvas(None, &[0.0, f64::NAN, 0.0], 0.0, 0.0);
-        let n_dots: u32 = canvas.iter().flatten().map(|bits| bits.count_ones()).sum();
-        assert_eq!(n_dots, 2);
+/// No output can be drawn.
+fn nothing(answer: &Answer) -> Stop {
+    let has_numbers = answer.outputs.iter().any(|output| {
+        let ty: Type = output.ty.element().unwrap_or(output.ty);
+        ty.lanes().is_some_and(|(_, n)| n <= 4)
+    });
+    let (text, help) = if answer.outputs.is_empty() {
+        ("the document has no outputs", "name what to compute, and draw that")
+    } else if has_numbers {
+        ("no output holds a finite number", "numbers that are not finite have no place on an axis")
+    } else {
+        (
+            "no output holds numbers or vectors",
+            "draw outputs of numbers; `--save FILE.json` writes values of all types",
+        )
+    };
+    Stop::new(Exit::Failed, format!("there is nothing to draw: {text}"), Some(help.into()))
+}
+
+/// A name with its unit.
+fn with_unit(name: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) if name.is_empty() => format!("in {unit}"),
+        Some(unit) => format!("{name} in {unit}"),
+        None => name.to_owned(),
     }
+}
+
+/// Whether any value is drawn from the lanes of a column of this type.
+fn is_drawable(name: &str, column: &millstream::Column) -> bool {
+    !lanes_of(name, &column.slice(0..0)).is_empty()
 }

@@ -16,7 +16,7 @@ use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Message, Stop};
 use crate::range;
-use crate::show::Moments;
+use crate::tables::Moments;
 
 /// The flags of a request.
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream::{Answer, Limits, LogDetail, Program, Request};
+use millstream::{Answer, Evaluator, Limits, LogDetail, Program, Request};
 use millstream_io::Budget;
 use millstream_io::pictures::Depth;
 
@@ -19,13 +19,14 @@ use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
 use crate::picture::{self, PictureTarget, program_of_picture};
-use crate::place::Target;
+use crate::place::{Target, refuse_source};
+use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
 use crate::terminal::{self, tell, visible};
-use crate::{interrupt, number, save, show, stats};
+use crate::{interrupt, mesh, number, save, show, stats, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +37,8 @@ Examples:
   millstream run examples/echo.mill --time 0..4:0.05
   millstream run examples/echo.mill --frame 1..48 --format json
   millstream run examples/night_sky.mill --size 1920x1080 --save sky.png
+  millstream run my.mill --count 1000 --plot my.svg --watch
+  millstream run examples/echo.mill --time 0..4:0.05 --plot echo.svg
 
 Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
 like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
@@ -66,7 +69,7 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj or ply file;
+    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF file;
     /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output. Write
     /// an image, or a color at each pixel of the view, as a png, jpeg, exr, tiff or webp file
     #[arg(long, value_name = "FILE")]
@@ -75,13 +78,15 @@ pub(crate) struct Args {
     /// as is usual for the format]
     #[arg(long, value_name = "BITS", value_parser = picture::depth, requires = "save")]
     depth: Option<Depth>,
+    #[command(flatten)]
+    plot: PlotArgs,
     /// With --save: the number of rows that are read, evaluated and written at once, if the graph
     /// allows it
     #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
     /// The evaluator; all give the same bits
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", conflicts_with = "watch")]
     evaluator: EvaluatorName,
     /// The greatest number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
@@ -90,6 +95,10 @@ pub(crate) struct Args {
     /// rest of the time went
     #[arg(long)]
     stats: bool,
+    /// Evaluate again when the document, a document that it uses or a data file changes, only what
+    /// must, and say what ran, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
@@ -111,7 +120,18 @@ fn deadline(text: &str) -> Result<Duration, String> {
 
 /// Evaluates and shows.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
-    let started = Instant::now();
+    if args.watch {
+        return watch::watch(args);
+    }
+    once(args, &mut *args.evaluator.evaluator(args.threads), Instant::now())
+}
+
+/// Evaluates and shows once, with an evaluator that may have kept results.
+pub(crate) fn once(
+    args: &Args,
+    evaluator: &mut dyn Evaluator,
+    started: Instant,
+) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
     // While only a document is read or compiled, Ctrl-C ends the program at once.
@@ -120,38 +140,33 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let program = compile_for(&engine, &text, &args.outputs)?;
     let mut phases = Phases::from(started);
     phases.end(Phase::Load);
-    if let Some(target) = args.save.as_ref().and_then(|path| PictureTarget::of(path, args.depth)) {
+    let (target, plot) = check_targets(args)?;
+    if let Some(target) = picture_target(args) {
         let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
-        return save_picture(args, &program, &target, &output, started, limits);
+        let request = picture_request(args, &program, &output, limits, started)?;
+        return save_picture(args, evaluator, (&program, request), (&target, &output), phases);
     }
-    if args.depth.is_some() {
-        let text = "--depth has no effect: the file is not a picture";
-        return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
-    }
-    let target = args.save.as_ref().map(|path| Target::of(path, &sources(args))).transpose()?;
-    if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
-        let text = "--save and --format json would both write to the standard output";
-        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
-    }
-    let mut evaluator = args.evaluator.evaluator(args.threads);
     if let Some(target) = &target
-        && let Some((sources, outputs)) = in_blocks(args, &program, &limits, started)?
+        && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
         let given = asked(args, &program, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
-        return stream.run(&mut *evaluator, target);
+        return stream.run(evaluator, target);
     }
     let mut request = asked(args, &program, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
-    let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
+    let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
     let moments = args.given.moments(program.plan());
     report_failures(&answer);
+    if args.watch && !args.stats {
+        watch::tell_runs(&program, &answer, started);
+    }
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
         tell(&format!(
@@ -166,6 +181,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
             tell(&format!("{} is not written, because an output has no value\n", target.name()));
         }
         None => {}
+    }
+    if let Some(plot) = plot.filter(|_| !failed) {
+        let only = args.given.only.as_ref();
+        plot.draw(&program, &request, only, &answer, moments.as_ref())?;
     }
     match args.format {
         Format::Json => {
@@ -187,34 +206,50 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
 }
 
+/// The picture that `--save` names, if it is one.
+fn picture_target(args: &Args) -> Option<PictureTarget> {
+    args.save.as_ref().and_then(|path| PictureTarget::of(path, args.depth))
+}
+
+/// The request of the flags for the output of a picture.
+fn picture_request(
+    args: &Args,
+    program: &Program,
+    output: &str,
+    limits: Limits,
+    started: Instant,
+) -> Result<Request, Stop> {
+    let deadline = deadline_of(args, started);
+    let outputs = [output.to_owned()];
+    let request = args.given.request(program, &outputs, limits, Files::Now, deadline)?;
+    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
+    Ok(request.with_log(detail))
+}
+
 /// Evaluates the output of a picture, and writes it.
 fn save_picture(
     args: &Args,
-    program: &Program,
-    target: &PictureTarget,
-    output: &str,
-    started: Instant,
-    limits: Limits,
+    evaluator: &mut dyn Evaluator,
+    (program, mut request): (&Program, Request),
+    (target, output): (&PictureTarget, &str),
+    mut phases: Phases,
 ) -> Result<Exit, Stop> {
-    let deadline = deadline_of(args, started);
-    let outputs = [output.to_owned()];
-    let mut request = args.given.request(program, &outputs, limits, Files::Now, deadline)?;
-    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
-    request = request.with_log(detail);
     let moments = args.given.moments(program.plan());
-    let is_one = moments.is_none() && args.given.count.is_none() && !args.stats;
-    let mut evaluator = args.evaluator.evaluator(args.threads);
-    if is_one && let Some(exit) = target.in_strips(program, &mut *evaluator, &request, output)? {
+    let is_one = moments.is_none() && args.given.count.is_none() && !args.stats && !args.watch;
+    if is_one && let Some(exit) = target.in_strips(program, evaluator, &request, output)? {
         return Ok(exit);
     }
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
-    let mut phases = Phases::from(started);
     phases.end(Phase::Read);
-    let answer = program.run_with(&mut *evaluator, &request).map_err(|error| refused(&error))?;
+    let started = Instant::now();
+    let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
     report_failures(&answer);
+    if args.watch && !args.stats {
+        watch::tell_runs(program, &answer, started);
+    }
     let frames = moments.as_ref().and_then(|moments| moments.frames.as_deref());
     let is_written = target.save(&answer, output, frames)?;
     if args.stats {
@@ -222,6 +257,42 @@ fn save_picture(
         tell(&stats::text(program, &answer, &phases));
     }
     Ok(if is_written { Exit::Done } else { Exit::Failed })
+}
+
+/// The files that are written, which are none of those that are read.
+pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<'_>>), Stop> {
+    let sources = sources(args);
+    let is_picture = picture_target(args).is_some();
+    if args.depth.is_some() && !is_picture {
+        let text = "--depth has no effect: the file is not a picture";
+        return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+    }
+    if is_picture && (args.format == Format::Json || args.plot.plot.is_some()) {
+        let text = "a picture is saved alone, without --plot and --format json";
+        return Err(Stop::new(Exit::Usage, text, Some("run twice".into())));
+    }
+    if let Some(path) = args.save.as_ref().filter(|_| is_picture) {
+        refuse_source(path, &sources)?;
+    }
+    let table = args.save.as_ref().filter(|_| !is_picture);
+    let target = table.map(|path| Target::of(path, &sources)).transpose()?;
+    if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
+        let text = "--save and --format json would both write to the standard output";
+        return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
+    }
+    Ok((target, args.plot.plot(&sources)?))
+}
+
+impl Args {
+    /// The path of the document.
+    pub(crate) fn graph(&self) -> &Path {
+        &self.graph
+    }
+
+    /// What inputs and features are given, each `NAME=VALUE`.
+    pub(crate) fn assignments(&self) -> impl Iterator<Item = &String> {
+        self.given.inputs.iter().chain(&self.given.features)
+    }
 }
 
 /// The deadline of the verb.
@@ -239,14 +310,17 @@ fn asked(
 ) -> Result<Request, Stop> {
     let deadline = deadline_of(args, started);
     let request = args.given.request(program, &args.outputs, limits, files, deadline)?;
-    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
+    let detail = match (args.stats, args.watch) {
+        (true, _) => LogDetail::Times,
+        (false, true) => LogDetail::Counts,
+        (false, false) => LogDetail::Off,
+    };
     Ok(request.with_log(detail))
 }
 
 /// The files that this call reads.
 fn sources(args: &Args) -> Vec<&Path> {
-    let given = args.given.inputs.iter().chain(&args.given.features);
-    let data = given.filter_map(|text| file_of(text.split_once('=')?.1));
+    let data = args.assignments().filter_map(|text| file_of(text.split_once('=')?.1));
     std::iter::once(args.graph.as_path()).chain(data).collect()
 }
 
@@ -257,6 +331,7 @@ type InBlocks = (Vec<Source>, Vec<usize>);
 /// in blocks, and the outputs have a row per element and do not depend on all elements.
 fn in_blocks(
     args: &Args,
+    target: &Target,
     program: &Program,
     limits: &Limits,
     started: Instant,
@@ -272,10 +347,20 @@ fn in_blocks(
     let is_plain = args.given.count.is_none()
         && args.given.only.is_none()
         && !args.stats
+        && !args.watch
+        && args.plot.plot.is_none()
         && args.format == Format::Text
         && args.given.moments(plan).is_none()
         && !args.given.features.iter().any(|text| text.contains("=@"));
     if !is_plain || !program.is_local(&outputs) {
+        return Ok(None);
+    }
+    // Faces are no rows.
+    let has_faces = |output: &usize| {
+        let output = &plan.outputs[*output];
+        mesh::is_of_faces(&output.name, output.ty)
+    };
+    if target.is_mesh() && outputs.iter().any(has_faces) {
         return Ok(None);
     }
     let until = interrupt::until(deadline_of(args, started));

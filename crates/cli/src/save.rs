@@ -2,20 +2,20 @@
 //!
 //! A row is a cell of the request, moments outermost. Without axes there is one row, unless all
 //! outputs are lists of one length: then their items are the rows. A table that is the only output is
-//! the file.
+//! the file. In formats for meshes rows are vertices, and an output may be the faces between them.
 
 use std::path::Path;
 
 use millstream::document::{Document, save};
-use millstream::evaluate::{Answer, Data, RequestAxis, Series};
+use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
 use millstream::values::{Column, Table, Type, Value};
 use millstream_io::{ColumnSpec, write_file};
 
-use crate::interrupt;
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
-use crate::show::Moments;
+use crate::tables::Moments;
 use crate::terminal::tell;
+use crate::{interrupt, mesh};
 
 /// Rows that are written at once.
 const BLOCK: usize = 1 << 16;
@@ -53,8 +53,13 @@ pub(crate) fn save_answer(
     answer: &Answer,
     moments: Option<&Moments>,
 ) -> Result<(), Stop> {
+    let (faces, outputs) = if target.is_mesh() {
+        mesh::faces_and_rest(answer)?
+    } else {
+        (None, answer.outputs.iter().collect())
+    };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
-    let n_rows = if let Some((items, n)) = items(answer) {
+    let n_rows = if let Some((items, n)) = items(answer, &outputs) {
         columns.extend(items);
         n
     } else {
@@ -69,14 +74,18 @@ pub(crate) fn save_answer(
                 columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
             }
         }
-        for output in &answer.outputs {
+        for output in &outputs {
             let Some(series) = &output.value else { continue };
             columns.push((ColumnSpec::new(&output.name, output.ty), Source::Series(series)));
         }
         answer.n_cells()
     };
-    let specs = columns.iter().map(|(spec, _)| spec.clone()).collect();
-    let mut writer = target.writer(specs)?;
+    let mut specs: Vec<ColumnSpec> = columns.iter().map(|(spec, _)| spec.clone()).collect();
+    if target.is_mesh() {
+        mesh::rename(&mut specs);
+    }
+    let n_faces = faces.as_ref().map(|faces| faces.len());
+    let mut writer = target.writer(specs, faces)?;
     let count = answer.count.unwrap_or(1).max(1);
     let budget = interrupt::until(None);
     let mut start = 0;
@@ -89,22 +98,26 @@ pub(crate) fn save_answer(
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    saved(target, n_rows);
+    saved(target, n_rows, n_faces);
     Ok(())
 }
 
 /// Tells the user what was written.
-pub(crate) fn saved(target: &Target, n_rows: usize) {
-    let plural = if n_rows == 1 { "" } else { "s" };
-    tell(&format!("saved {n_rows} row{plural} to {}\n", target.name()));
+pub(crate) fn saved(target: &Target, n_rows: usize, n_faces: Option<usize>) {
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let faces = n_faces.map_or_else(String::new, |n| format!(" and {}", counted(n, "face")));
+    tell(&format!("saved {}{faces} to {}\n", counted(n_rows, "row"), target.name()));
 }
 
 /// The items of the outputs, if there are no axes and all outputs are lists of one length.
-fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
+fn items<'a>(
+    answer: &Answer,
+    outputs: &[&'a OutputAnswer],
+) -> Option<(Vec<(ColumnSpec, Source<'a>)>, usize)> {
     if answer.times.is_some() || answer.count.is_some() {
         return None;
     }
-    if let [output] = &*answer.outputs
+    if let [output] = outputs
         && let Data::One(value) = &output.value.as_ref()?.data
         && let Some(table) = value.get::<Table>()
     {
@@ -115,7 +128,7 @@ fn items(answer: &Answer) -> Option<(Vec<(ColumnSpec, Source<'_>)>, usize)> {
     }
     let mut items = Vec::new();
     let mut n_items = None;
-    for output in &answer.outputs {
+    for output in outputs {
         let Data::One(Value::List(list)) = &output.value.as_ref()?.data else { return None };
         if *n_items.get_or_insert(list.len()) != list.len() {
             return None;

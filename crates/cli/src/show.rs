@@ -6,14 +6,15 @@
 use std::io::{BufWriter, StdoutLock, Write};
 
 use millstream::Program;
-use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
-use millstream::values::{Column, Value, to_plain_json};
+use millstream::evaluate::{Answer, Data, OutputAnswer, Series};
+use millstream::values::{Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
+use crate::tables::{Moments, Table, tables};
 use crate::terminal::{Style, visible};
-use crate::{plot, stats, summary};
+use crate::{dots, stats, summary};
 
 /// Lists up to this length are printed in full.
 const MAX_INLINE: usize = 8;
@@ -22,49 +23,6 @@ const N_HEAD: usize = 8;
 /// The greatest number of characters of a cell.
 const MAX_CELL: usize = 40;
 
-/// The moments of a request with a time axis.
-#[derive(Clone, Debug)]
-pub(crate) struct Moments {
-    pub(crate) seconds: Vec<f64>,
-    /// The numbers of the moments, if they are frames.
-    pub(crate) frames: Option<Vec<i64>>,
-}
-
-impl Moments {
-    /// Frames, at `fps` frames per second.
-    pub(crate) fn of_frames(frames: Vec<i64>, fps: f64) -> Self {
-        let seconds = frames.iter().map(|frame| *frame as f64 / fps).collect();
-        Self { seconds, frames: Some(frames) }
-    }
-
-    /// The name of the axis for people.
-    fn name(&self) -> &'static str {
-        if self.frames.is_some() { "frame" } else { "time" }
-    }
-
-    /// One moment, as text that reads back to the same bits.
-    fn text(&self, i: usize) -> String {
-        match &self.frames {
-            Some(frames) => frames[i].to_string(),
-            None => Value::F64(self.seconds[i]).to_string(),
-        }
-    }
-}
-
-/// Outputs with a value for each of the same rows.
-struct Table<'a> {
-    /// The coordinates of the rows.
-    keys: Vec<Key<'a>>,
-    columns: Vec<(&'a str, Column)>,
-    n_rows: usize,
-}
-
-/// A coordinate of each row.
-pub(crate) struct Key<'a> {
-    pub(crate) name: &'static str,
-    pub(crate) of_row: Box<dyn Fn(usize) -> String + 'a>,
-}
-
 fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
 }
@@ -72,106 +30,54 @@ fn stdout() -> BufWriter<StdoutLock<'static>> {
 /// Prints an answer for people.
 pub(crate) fn text(answer: &Answer, moments: Option<&Moments>, style: Style) -> Result<(), Stop> {
     let mut out = stdout();
-    let mut tables: Vec<(Vec<RequestAxis>, Table<'_>)> = Vec::new();
+    let tables = tables(answer, moments, MAX_INLINE + 1);
+    let mut has_singles = false;
     for output in &answer.outputs {
-        let Some(series) = &output.value else { continue };
-        match &series.data {
-            Data::One(Value::List(list)) if list.len() > MAX_INLINE => {
-                let same = |(axes, table): &&mut (Vec<RequestAxis>, Table<'_>)| {
-                    axes.is_empty() && table.n_rows == list.len()
-                };
-                if let Some((_, table)) = tables.iter_mut().find(same) {
-                    table.columns.push((&output.name, list.clone()));
-                } else {
-                    let table = Table {
-                        keys: vec![Key { name: "item", of_row: Box::new(|row| row.to_string()) }],
-                        columns: vec![(&output.name, list.clone())],
-                        n_rows: list.len(),
-                    };
-                    tables.push((Vec::new(), table));
-                }
-            }
-            Data::One(value) => {
-                writeln!(out, "{} = {}", visible(&output.name), visible(&value.to_string()))?;
-            }
-            Data::Many(column) => {
-                let same = |(axes, _): &&mut (Vec<RequestAxis>, _)| *axes == series.axes;
-                if let Some((_, table)) = tables.iter_mut().find(same) {
-                    table.columns.push((&output.name, column.clone()));
-                } else {
-                    let table = Table {
-                        keys: keys(&series.axes, answer.count.unwrap_or(1), moments),
-                        columns: vec![(&output.name, column.clone())],
-                        n_rows: column.len(),
-                    };
-                    tables.push((series.axes.clone(), table));
-                }
-            }
+        if let Some(Series { data: Data::One(value), .. }) = &output.value
+            && !tables.iter().any(|table| table.has(&output.name))
+        {
+            writeln!(out, "{} = {}", visible(&output.name), visible(&value.to_string()))?;
+            has_singles = true;
         }
     }
-    for (i, (_, table)) in tables.iter().enumerate() {
-        if i > 0 || tables.len() < answer.outputs.len() && i == 0 && has_singles(answer, &tables) {
+    for (i, table) in tables.iter().enumerate() {
+        if i > 0 || has_singles {
             writeln!(out)?;
         }
-        table.write(&mut out, style)?;
+        write_table(&mut out, table, style)?;
     }
     out.flush()?;
     Ok(())
 }
 
-/// Whether some outputs were printed one per line, above the tables.
-fn has_singles(answer: &Answer, tables: &[(Vec<RequestAxis>, Table<'_>)]) -> bool {
-    let n_in_tables: usize = tables.iter().map(|(_, table)| table.columns.len()).sum();
-    answer.outputs.iter().filter(|output| output.value.is_some()).count() > n_in_tables
-}
-
-fn keys<'a>(axes: &[RequestAxis], count: usize, moments: Option<&'a Moments>) -> Vec<Key<'a>> {
-    let inner = if axes.contains(&RequestAxis::Index) { count.max(1) } else { 1 };
-    let key = |axis: &RequestAxis| match axis {
-        RequestAxis::Time => Key {
-            name: moments.map_or("time", Moments::name),
-            of_row: Box::new(move |row: usize| match moments {
-                Some(moments) => moments.text(row / inner),
-                None => (row / inner).to_string(),
-            }) as Box<dyn Fn(usize) -> String + 'a>,
-        },
-        RequestAxis::Index => {
-            Key { name: "index", of_row: Box::new(move |row: usize| (row % inner).to_string()) }
-        }
-    };
-    axes.iter().map(key).collect()
-}
-
-impl Table<'_> {
-    fn write(&self, out: &mut impl Write, style: Style) -> Result<(), Stop> {
-        let shown = if self.n_rows <= N_HEAD + 2 { self.n_rows } else { N_HEAD };
-        let mut head: Vec<String> = self.keys.iter().map(|key| key.name.to_owned()).collect();
-        head.extend(self.columns.iter().map(|(name, _)| (*name).to_owned()));
-        let mut rows = Vec::with_capacity(shown);
-        for row in 0..shown {
-            let mut cells: Vec<String> = self.keys.iter().map(|key| (key.of_row)(row)).collect();
-            cells.extend(self.columns.iter().map(|(_, column)| cell(&column.get(row))));
-            rows.push(cells);
-        }
-        write_aligned(out, &head, &rows, style)?;
-        if shown < self.n_rows {
-            let rest = format!("... {} more rows", self.n_rows - shown);
-            writeln!(out, "{}", style.faint(&rest))?;
-        }
-        let lanes = summary::lanes(&self.columns);
-        if self.n_rows > 1 && !lanes.is_empty() {
-            writeln!(out)?;
-            let (head, rows) = summary::table(&lanes);
-            write_aligned(out, &head, &rows, style)?;
-        }
-        if self.n_rows > 10
-            && let Some(plot) = plot::Plot::of(&lanes, &self.keys)
-        {
-            writeln!(out)?;
-            plot::write(out, &plot, style)?;
-        }
-        Ok(())
+fn write_table(out: &mut impl Write, table: &Table<'_>, style: Style) -> Result<(), Stop> {
+    let shown = if table.n_rows <= N_HEAD + 2 { table.n_rows } else { N_HEAD };
+    let mut head: Vec<String> = table.keys.iter().map(|key| key.name.to_owned()).collect();
+    head.extend(table.columns.iter().map(|(name, _)| (*name).to_owned()));
+    let mut rows = Vec::with_capacity(shown);
+    for row in 0..shown {
+        let mut cells: Vec<String> = table.keys.iter().map(|key| (key.of_row)(row)).collect();
+        cells.extend(table.columns.iter().map(|(_, column)| cell(&column.get(row))));
+        rows.push(cells);
     }
+    write_aligned(out, &head, &rows, style)?;
+    if shown < table.n_rows {
+        let rest = format!("... {} more rows", table.n_rows - shown);
+        writeln!(out, "{}", style.faint(&rest))?;
+    }
+    let lanes = summary::lanes(&table.columns);
+    if table.n_rows > 1 && !lanes.is_empty() {
+        writeln!(out)?;
+        let (head, rows) = summary::table(&lanes);
+        write_aligned(out, &head, &rows, style)?;
+    }
+    if table.n_rows > 10
+        && let Some(plot) = dots::Plot::of(&lanes, &table.keys)
+    {
+        writeln!(out)?;
+        dots::write(out, &plot, style)?;
+    }
+    Ok(())
 }
 
 /// Writes rows below a head, with columns as wide as their widest cells, aligned to the right.

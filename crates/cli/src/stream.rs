@@ -8,6 +8,7 @@ use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, Re
 use millstream_io::{ColumnSpec, TableReader};
 
 use crate::interrupt;
+use crate::mesh;
 use crate::outcome::{Exit, Message, Stop};
 use crate::place::{Target, stop};
 use crate::progress::Progress;
@@ -44,8 +45,12 @@ impl Stream<'_> {
     ) -> Result<Exit, Stop> {
         let plan = self.program.plan();
         let outputs = self.outputs.iter().map(|output| &plan.outputs[*output]);
-        let specs = outputs.map(|output| ColumnSpec::new(&output.name, output.ty)).collect();
-        let mut writer = target.writer(specs)?;
+        let mut specs: Vec<ColumnSpec> =
+            outputs.map(|output| ColumnSpec::new(&output.name, output.ty)).collect();
+        if target.is_mesh() {
+            mesh::rename(&mut specs);
+        }
+        let mut writer = target.writer(specs, None)?;
         let progress = Progress::start(self.sources[0].reader.n_rows());
         let mut evaluate = self.program.in_blocks(evaluator);
         let mut n_done = 0_usize;
@@ -80,7 +85,7 @@ impl Stream<'_> {
         }
         writer.finish().map_err(|error| stop(&error))?;
         drop(progress);
-        saved(target, n_done);
+        saved(target, n_done, None);
         Ok(Exit::Done)
     }
 

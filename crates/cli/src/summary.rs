@@ -15,19 +15,20 @@ pub(crate) struct Lane {
 
 /// The lanes of all columns that are made of numbers.
 pub(crate) fn lanes(columns: &[(&str, Column)]) -> Vec<Lane> {
-    let mut lanes = Vec::new();
-    for (name, column) in columns {
-        let Kind::Lanes(lane, n) = column.ty().kind() else { continue };
-        if lane == LaneType::Bool || n > 4 {
-            continue;
-        }
-        for (i, part) in parts(column.ty()).iter().enumerate().take(n as usize) {
-            let numbers = column.iter().map(|value| number(lane, &value, i)).collect();
-            let name = if n == 1 { (*name).to_owned() } else { format!("{name}.{part}") };
-            lanes.push(Lane { name, numbers });
-        }
-    }
-    lanes
+    let is_number = |column: &Column| !matches!(column.ty().kind(), Kind::Lanes(LaneType::Bool, _));
+    let columns = columns.iter().filter(|(_, column)| is_number(column));
+    columns.flat_map(|(name, column)| lanes_of(name, column)).collect()
+}
+
+/// The lanes of a column of numbers, vectors or booleans, which are 0 and 1; none of another one.
+pub(crate) fn lanes_of(name: &str, column: &Column) -> Vec<Lane> {
+    let Kind::Lanes(lane, n @ 1..=4) = column.ty().kind() else { return Vec::new() };
+    let of_part = |(i, part): (usize, &'static str)| {
+        let numbers = column.iter().map(|value| number(lane, &value, i)).collect();
+        let name = if n == 1 { name.to_owned() } else { format!("{name}.{part}") };
+        Lane { name, numbers }
+    };
+    parts(column.ty()).into_iter().enumerate().take(n as usize).map(of_part).collect()
 }
 
 fn parts(ty: Type) -> [&'static str; 4] {

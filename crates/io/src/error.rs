@@ -314,17 +314,6 @@ pub enum IoError {
         /// The next step.
         hint: String,
     },
-    /// The format is not one that is written.
-    #[error("`{file}`: {format} files are only read")]
-    #[diagnostic(code(io::only_read), help("{instead}"))]
-    OnlyRead {
-        /// The file.
-        file: String,
-        /// Its format.
-        format: &'static str,
-        /// The next step.
-        instead: &'static str,
-    },
     /// The format cannot hold these columns together.
     #[error("`{file}`: {format} cannot hold these columns: {columns}")]
     #[diagnostic(code(io::cannot_write_table), help("{hint}"))]

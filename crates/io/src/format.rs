@@ -57,11 +57,6 @@ pub(crate) enum Writer {
     Stream(Start),
     /// To files only: the header is written again when the number of rows is known.
     File(Start),
-    /// Not at all.
-    Never {
-        /// The next step for a user who wants to.
-        instead: &'static str,
-    },
     /// Not in this build.
     #[cfg(not(feature = "arrow"))]
     Absent {
@@ -97,11 +92,6 @@ impl Format {
     /// Whether this build can read it; parquet and arrow need the feature `arrow`.
     pub const fn is_built(self) -> bool {
         matches!(self.0.reader, Reader::Whole(_) | Reader::Blocks(_))
-    }
-
-    /// Whether it is written as well as read.
-    pub const fn is_written(self) -> bool {
-        !matches!(self.0.writer, Writer::Never { .. })
     }
 
     /// Whether files of this name are framed as streams, whatever is asked for.

@@ -51,30 +51,20 @@ impl Format {
         Self::ALL.into_iter().find(is_named)
     }
 
+    /// Whether it is for meshes, with faces between the rows.
+    pub fn is_mesh(self) -> bool {
+        [Self::OBJ, Self::PLY, Self::GLTF].contains(&self)
+    }
+
     /// The format that the extension of a file names.
     ///
     /// # Errors
     /// If there is no extension or it belongs to none of the formats.
     pub fn of_path(path: &Path) -> Result<Self, IoError> {
-        Self::of_extension(path, |_| true)
-    }
-
-    /// The format that the extension of a file to be written names.
-    ///
-    /// # Errors
-    /// As [`Format::of_path`]; the message lists the formats that can be written.
-    pub fn of_written_path(path: &Path) -> Result<Self, IoError> {
-        Self::of_extension(path, Self::is_written)
-    }
-
-    fn of_extension(path: &Path, is_listed: fn(Self) -> bool) -> Result<Self, IoError> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.and_then(Self::from_name).ok_or_else(|| {
-            let listed = Self::ALL.into_iter().filter(|format| is_listed(*format));
-            IoError::UnknownFormat {
-                file: path.display().to_string(),
-                known: listed.flat_map(Self::extensions).collect::<Vec<_>>().join(", "),
-            }
+            let known = Self::ALL.into_iter().flat_map(Self::extensions).collect::<Vec<_>>();
+            IoError::UnknownFormat { file: path.display().to_string(), known: known.join(", ") }
         })
     }
 }

@@ -14,6 +14,7 @@
 mod table;
 
 mod error;
+mod faces;
 mod options;
 
 mod meter;
@@ -27,6 +28,7 @@ mod stored;
 mod format;
 pub mod formats;
 mod guard;
+mod temporary;
 
 mod read;
 mod writer;
@@ -34,6 +36,7 @@ mod writer;
 pub mod pictures;
 
 pub use error::{IoError, Part, Spot};
+pub use faces::Faces;
 pub use format::Format;
 pub use guard::is_decoding;
 pub use millstream_base::{Budget, Ended};

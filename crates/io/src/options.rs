@@ -1,7 +1,11 @@
 //! Choices of the caller: the columns to read, and how to write.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use millstream_base::{Budget, Limits, Type};
+
+use crate::faces::Faces;
 
 /// Which columns to read, as which types, and how much at most.
 #[derive(Clone, Debug, Default)]
@@ -85,10 +89,12 @@ pub enum Framing {
 }
 
 /// How to write, in formats that leave a choice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// How numbers are written; ply allows both.
+    /// How numbers are written; ply and glTF allow both. A file called `.gltf` is text.
     pub encoding: Encoding,
     /// How blocks of rows are framed; arrow allows both.
     pub framing: Framing,
+    /// The faces between the rows, in formats for meshes ([`Format::is_mesh`](crate::Format::is_mesh)).
+    pub faces: Option<Arc<Faces>>,
 }

@@ -17,7 +17,8 @@ use crate::error::{IoError, Spot};
 use crate::format::{Place, Source};
 use crate::guard::{CONTRADICTION, caught};
 use crate::meter::Meter;
-use crate::writer::{TemporaryFile, device};
+use crate::temporary::TemporaryFile;
+use crate::writer::device;
 
 mod canvas;
 mod color;

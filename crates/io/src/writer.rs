@@ -3,19 +3,23 @@
 //! A call proceeds as [`TableWriter::create`], then [`TableWriter::write_rows`] for each block,
 //! then [`TableWriter::finish`]. Until then the bytes go to a temporary name beside the target;
 //! finishing renames it, keeping the permissions of a file that is replaced. A writer that is
-//! dropped earlier leaves nothing behind. Devices and pipes, which cannot be replaced, are written
+//! dropped earlier leaves nothing behind, and what a killed process left behind goes with the next save
+//! of the same file. Devices and pipes, which cannot be replaced, are written
 //! to as streams.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use millstream_base::Column;
 
 use crate::error::{IoError, Spot};
+use crate::faces::Faces;
 use crate::format::{Encoder, Format, Start, Writer};
-use crate::options::{Framing, WriteOptions};
+use crate::options::{Encoding, Framing, WriteOptions};
 use crate::table::{ColumnSpec, Table, joined};
+use crate::temporary::TemporaryFile;
 
 /// Writes a table block by block.
 pub struct TableWriter {
@@ -25,6 +29,7 @@ pub struct TableWriter {
     encoder: Box<dyn Encoder>,
     sink: Sink,
     n_rows: u64,
+    faces: Option<Arc<Faces>>,
 }
 
 enum Sink {
@@ -55,13 +60,18 @@ impl TableWriter {
         options: WriteOptions,
         columns: Vec<ColumnSpec>,
     ) -> Result<Self, IoError> {
-        let format = format.map_or_else(|| Format::of_written_path(path), Ok)?;
+        let format = format.map_or_else(|| Format::of_path(path), Ok)?;
         let file = path.display().to_string();
         let framing = if format.is_stream(path) { Framing::Stream } else { options.framing };
-        let options = WriteOptions { framing, ..options };
+        let is_named =
+            |name: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(name));
+        // Of the two kinds of glTF, `.glb` is the binary one.
+        let is_text = format == Format::GLTF && is_named("gltf");
+        let encoding = if is_text { Encoding::Text } else { options.encoding };
+        let options = WriteOptions { encoding, framing, ..options };
         // The columns are checked before anything is made on disk.
         let (start, _) = start_of(&file, format)?;
-        start(options, &columns, &mut io::sink())
+        start(options.clone(), &columns, &mut io::sink())
             .map_err(|refusal| refusal.of(&file, format, &columns))?;
         let failed = |source| IoError::Write { file: file.clone(), source };
         if let Some(device) = device(path).map_err(failed)? {
@@ -124,10 +134,16 @@ impl TableWriter {
                 return Err(IoError::DuplicateColumn { spot });
             }
         }
+        let faces = options.faces.clone();
+        if faces.is_some() && !format.is_mesh() {
+            let hint = "faces are written to obj, ply and glTF".into();
+            let columns = joined(columns.iter().map(|column| column.name.as_str()));
+            return Err(IoError::CannotWriteTable { file, format: format.name(), columns, hint });
+        }
         let (start, _) = start_of(&file, format)?;
         let encoder = start(options, &columns, sink.out())
             .map_err(|refusal| refusal.of(&file, format, &columns))?;
-        Ok(Self { file, format, columns, encoder, sink, n_rows: 0 })
+        Ok(Self { file, format, columns, encoder, sink, n_rows: 0, faces })
     }
 
     /// Appends rows: one column for each that was announced, in their order, all of one length.
@@ -164,8 +180,14 @@ impl TableWriter {
     /// Ends the file and gives it its name; returns the bytes if they were written into memory.
     ///
     /// # Errors
-    /// If writing or renaming fails; the target then is as it was.
+    /// If a face has a corner that is no row, or writing or renaming fails; the target then is as it
+    /// was.
     pub fn finish(mut self) -> Result<Vec<u8>, IoError> {
+        if let Some(Err(hint)) = self.faces.as_ref().map(|faces| faces.check(self.n_rows)) {
+            let columns = joined(self.columns.iter().map(|column| column.name.as_str()));
+            let (file, format) = (self.file, self.format.name());
+            return Err(IoError::CannotWriteTable { file, format, columns, hint });
+        }
         let file = std::mem::take(&mut self.file);
         self.end().map_err(|source| IoError::Write { file, source })
     }
@@ -208,13 +230,14 @@ impl std::fmt::Debug for TableWriter {
 }
 
 /// The function that starts a file, and whether it may be a stream.
+#[cfg_attr(
+    feature = "arrow",
+    expect(unused_variables, clippy::unnecessary_wraps, reason = "this build has all formats")
+)]
 fn start_of(file: &str, format: Format) -> Result<(Start, bool), IoError> {
     match format.0.writer {
         Writer::Stream(start) => Ok((start, true)),
         Writer::File(start) => Ok((start, false)),
-        Writer::Never { instead } => {
-            Err(IoError::OnlyRead { file: file.to_owned(), format: format.name(), instead })
-        }
         #[cfg(not(feature = "arrow"))]
         Writer::Absent { feature } => {
             Err(IoError::NotBuilt { file: file.to_owned(), format: format.name(), feature })
@@ -275,82 +298,6 @@ pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
 
 fn blocks_of(table: &Table) -> Vec<Column> {
     table.iter().map(|(_, column)| column.clone()).collect()
-}
-
-/// A file under a temporary name, which is removed unless it is kept.
-pub(crate) struct TemporaryFile {
-    pub(crate) out: BufWriter<File>,
-    path: PathBuf,
-    target: PathBuf,
-    kept: bool,
-}
-
-impl TemporaryFile {
-    pub(crate) fn beside(target: &Path) -> io::Result<Self> {
-        let target = &followed(target)?;
-        let replaced = std::fs::metadata(target).ok();
-        let Some(name) = target.file_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
-        };
-        if let Some(replaced) = &replaced {
-            if replaced.is_dir() {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-            }
-            if replaced.permissions().readonly() {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
-            }
-        }
-        for attempt in 0..1000 {
-            let mut hidden = std::ffi::OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{attempt}.part", std::process::id()));
-            let path = target.with_file_name(hidden);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => {
-                    let out = BufWriter::with_capacity(1 << 16, file);
-                    let temporary = Self { out, path, target: target.to_owned(), kept: false };
-                    if let Some(replaced) = &replaced {
-                        temporary.out.get_ref().set_permissions(replaced.permissions())?;
-                    }
-                    return Ok(temporary);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files beside it"))
-    }
-
-    pub(crate) fn keep(mut self) -> io::Result<()> {
-        self.out.flush()?;
-        self.out.get_ref().sync_all()?;
-        std::fs::rename(&self.path, &self.target)?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-/// The file that a link, or a chain of links, leads to; it need not exist.
-fn followed(target: &Path) -> io::Result<PathBuf> {
-    let mut target = target.to_owned();
-    // As many as Linux follows.
-    for _ in 0..40 {
-        if !std::fs::symlink_metadata(&target).is_ok_and(|target| target.is_symlink()) {
-            return Ok(target);
-        }
-        let next = std::fs::read_link(&target)?;
-        target = target.parent().map_or(next.clone(), |directory| directory.join(&next));
-    }
-    Err(io::Error::other("its links form a cycle"))
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nobody can be told in a drop; a leftover temporary file does no harm.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
 }
 
 #[cfg(test)]

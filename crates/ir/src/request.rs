@@ -189,6 +189,12 @@ impl Request {
         self
     }
 
+    /// The data of an input, if it was set.
+    pub fn given_to(&self, input: &str) -> Option<&Given> {
+        let of_input = |(name, _): &&(String, Given)| name == input;
+        self.inputs.iter().find(of_input).map(|(_, given)| given)
+    }
+
     /// Opens the `index` axis with `n` elements.
     pub fn count(mut self, n: usize) -> Self {
         self.count = Some(n);

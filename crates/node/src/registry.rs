@@ -21,6 +21,8 @@ use crate::repeat;
 #[derive(Clone, Debug)]
 pub struct Registry {
     defs: BTreeMap<String, Arc<NodeDef>>,
+    /// In the order in which their first node types were added.
+    families: Vec<Box<str>>,
     types: FxHashMap<&'static str, Type>,
     conversion: Arc<NodeDef>,
     pick: Arc<NodeDef>,
@@ -55,6 +57,7 @@ impl Registry {
             .map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
+            families: Vec::new(),
             types,
             conversion: Arc::new(convert::node_type()),
             hidden: BTreeMap::from(hidden),
@@ -82,6 +85,11 @@ impl Registry {
             self.with_bodies.insert(def.name.clone());
         } else {
             self.with_bodies.remove(&def.name);
+        }
+        let family = family_of(&def.name);
+        let known = self.defs.range(format!("{family}.")..).next();
+        if known.is_none_or(|(known, _)| family_of(known) != family) {
+            self.families.push(family.into());
         }
         self.defs.insert(def.name.to_string(), Arc::clone(&def));
         def
@@ -139,14 +147,27 @@ impl Registry {
         &self.conversion
     }
 
-    /// The name of the node type nearest to `name`, for messages.
+    /// The name of the node type nearest to `name`, for messages: one with the same last name if
+    /// there is any, else one that is spelled similarly.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        // A correct name in the wrong family is nearer than any spelling.
-        let last = name.rsplit('.').next().unwrap_or(name);
-        let same_last = self.defs.keys().find(|known| known.rsplit('.').next() == Some(last));
-        same_last
-            .map(String::as_str)
-            .or_else(|| did_you_mean(name, self.defs.keys().map(String::as_str)))
+        let spelled = || did_you_mean(name, self.defs.keys().map(String::as_str));
+        self.namesake(name).or_else(spelled)
+    }
+
+    /// The node type of another family with the last name of `name`: that of the family spelled
+    /// most similarly, else that of the family that was added first.
+    pub fn namesake(&self, name: &str) -> Option<&str> {
+        let last = last_name(name);
+        let namesakes = self.defs.keys().filter(|known| last_name(known) == last);
+        let mut namesakes: Vec<&str> = namesakes.map(String::as_str).collect();
+        let near = did_you_mean(family_of(name), namesakes.iter().map(|known| family_of(known)));
+        let rank = |known: &&str| {
+            let family = family_of(known);
+            let added = self.families.iter().position(|added| **added == *family);
+            (near != Some(family), added)
+        };
+        namesakes.sort_by_key(rank);
+        namesakes.first().copied()
     }
 
     /// All registered node types, by name.
@@ -164,5 +185,41 @@ impl Registry {
         let mut names: Vec<_> = self.types.keys().copied().collect();
         names.sort_unstable();
         names
+    }
+}
+
+/// The part of a name before the first dot; empty without a dot.
+fn family_of(name: &str) -> &str {
+    name.split_once('.').map_or("", |(family, _)| family)
+}
+
+/// The part of a name after the last dot.
+fn last_name(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_last_name_is_nearer_than_any_spelling() {
+        let mut registry = Registry::new();
+        let names = ["math.clamps", "mix.clamp", "blend.clamp", "math.add", "mat4.add", "list.add"];
+        for name in names {
+            registry.register(NodeDef::new(name, ""));
+        }
+        for (name, near) in [
+            ("math.clamp", Some("mix.clamp")),
+            ("clamp", Some("mix.clamp")),
+            ("blnd.clamp", Some("blend.clamp")),
+            ("string.add", Some("math.add")),
+            ("mat.add", Some("mat4.add")),
+            ("math.clmps", Some("math.clamps")),
+            ("image.blur", None),
+            ("", None),
+        ] {
+            assert_eq!(registry.nearest(name), near, "{name}");
+        }
     }
 }

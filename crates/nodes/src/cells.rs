@@ -154,7 +154,8 @@ impl<T> ListCells<T> {
         Ok(())
     }
 
-    fn into_data(self, column: impl FnOnce(Vec<T>) -> Column) -> Result<Data, Failure> {
+    /// The lists of the items.
+    pub(crate) fn into_data(self, column: impl FnOnce(Vec<T>) -> Column) -> Result<Data, Failure> {
         let values = column(self.items);
         if self.uniform {
             values.ty().list().ok_or_else(too_deep)?;
@@ -252,9 +253,14 @@ pub(crate) fn items(call: &Call<'_>, i: usize) -> Column {
 
 /// Sets output 0.
 pub(crate) fn put(call: &mut Call<'_>, data: Data) {
+    put_at(call, 0, data);
+}
+
+/// Sets an output.
+pub(crate) fn put_at(call: &mut Call<'_>, output: usize, data: Data) {
     match data {
-        Data::One(value) => call.set_one(0, value),
-        Data::Many(column) => call.set(0, column),
+        Data::One(value) => call.set_one(output, value),
+        Data::Many(column) => call.set(output, column),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | a value | [`each`], or [`try_each`] if it may fail or takes long |
 //! | a list of new items | [`each_list`] |
 //! | a list of items of the first input | [`each_pick`] |
+//! | several lists, one for each output | [`put_lists`] |
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,7 +21,7 @@ use millstream_base::{Column, Limits, Value, ValueType};
 use millstream_node::function::Lists;
 use millstream_node::{Call, Data, Failure, Pace};
 
-use crate::cells::{Cells, ListCells, items};
+use crate::cells::{Cells, ListCells, items, put_at};
 
 /// The type of an argument: how an input is read for one element.
 pub(crate) trait Argument {
@@ -248,6 +249,24 @@ pub(crate) fn each_pick<A: Arguments>(
         let source = items(call, 0);
         cells.put_from(call, &source)
     }
+}
+
+/// Sets an output, if it is wanted, to a list for each element; as [`each_list`].
+///
+/// # Errors
+/// The failure of the first element that fails.
+pub(crate) fn put_lists<A: Arguments, R: ValueType>(
+    call: &mut Call<'_>,
+    output: usize,
+    n_items: &impl for<'v> Fn(A::Of<'v>) -> usize,
+    write: &impl for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<R>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if !call.wants(output) {
+        return Ok(());
+    }
+    let lists = lists_of::<A, R>(call, n_items, write)?.into_data(Column::from_vec)?;
+    put_at(call, output, lists);
+    Ok(())
 }
 
 fn lists_of<A: Arguments, R>(

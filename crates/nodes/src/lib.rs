@@ -33,6 +33,7 @@ pub mod footprint;
 pub mod image;
 pub mod list;
 pub mod pattern;
+pub mod mesh;
 pub mod random;
 pub mod reduce;
 pub mod sdf;
@@ -67,6 +68,7 @@ pub fn registry() -> Registry {
     curve::register(&mut registry);
     date::register(&mut registry);
     list::register(&mut registry);
+    mesh::register(&mut registry);
     random::register(&mut registry);
     reduce::register(&mut registry);
     pattern::register(&mut registry);

@@ -15,6 +15,9 @@ use crate::library::engine;
 use crate::outcome::{Exit, Stop, report};
 use crate::terminal::{self, visible};
 
+use super::found;
+use super::search::{Texts, search};
+
 /// The endings of documents.
 const ENDINGS: [&str; 2] = [".mill.json", ".mill"];
 
@@ -73,7 +76,12 @@ impl Library {
 }
 
 /// Lists the groups in a folder, or shows one.
-pub(super) fn from(folder: &Path, name: Option<&str>, format: Format) -> Result<Exit, Stop> {
+pub(super) fn from(
+    folder: &Path,
+    name: Option<&str>,
+    words: Option<&[String]>,
+    format: Format,
+) -> Result<Exit, Stop> {
     let engine = engine(Limits::default());
     let mut exit = Exit::Done;
     let mut libraries = Vec::new();
@@ -90,7 +98,8 @@ pub(super) fn from(folder: &Path, name: Option<&str>, format: Format) -> Result<
     }
     let all: Vec<Entry<'_>> = libraries.iter().flat_map(Library::entries).collect();
     let mut out = std::io::stdout().lock();
-    if let Some(entry) = name.and_then(|name| all.iter().find(|entry| entry.name == name)) {
+    let named = name.and_then(|name| all.iter().find(|entry| entry.name == name));
+    if let Some(entry) = named.filter(|_| words.is_none()) {
         match format {
             Format::Text => out.write_all(visible_entry(entry).as_bytes())?,
             Format::Json => writeln!(out, "{:#}", as_json(entry))?,
@@ -98,9 +107,18 @@ pub(super) fn from(folder: &Path, name: Option<&str>, format: Format) -> Result<
         return Ok(exit);
     }
     let is_meant = |entry: &&Entry<'_>| name.is_none_or(|name| entry.library.stem() == name);
-    let meant: Vec<&Entry<'_>> = all.iter().filter(is_meant).collect();
+    let mut meant: Vec<&Entry<'_>> = all.iter().filter(is_meant).collect();
     if let (Some(name), true) = (name, meant.is_empty()) {
         return Err(unknown(name, folder, &all));
+    }
+    if let Some(words) = words {
+        let texts: Vec<Texts> = meant.iter().map(|entry| texts(entry)).collect();
+        meant = search(words, &texts)?.into_iter().map(|i| meant[i]).collect();
+        if format == Format::Text {
+            let rows = meant.iter().map(|entry| (&*entry.name, entry.summary));
+            out.write_all(found(rows).as_bytes())?;
+            return Ok(exit);
+        }
     }
     match format {
         Format::Text => out.write_all(list(&meant).as_bytes())?,
@@ -172,6 +190,14 @@ fn list(entries: &[&Entry<'_>]) -> String {
         out += &format!("  {}\n", visible(line.trim_end()));
     }
     out
+}
+
+fn texts(entry: &Entry<'_>) -> Texts {
+    Texts {
+        name: entry.name.clone(),
+        summary: entry.summary.to_owned(),
+        manual: visible_entry(entry),
+    }
 }
 
 fn visible_entry(entry: &Entry<'_>) -> String {

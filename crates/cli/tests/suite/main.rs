@@ -2,13 +2,16 @@
 
 mod bench;
 mod check;
+mod completions;
 mod deploy;
 mod errors;
 mod explain;
 mod fmt;
 mod import;
+mod mesh;
 mod nodes;
 mod parts;
+mod plot;
 mod run;
 mod save;
 mod stats;
@@ -16,6 +19,8 @@ mod stream;
 #[cfg(unix)]
 mod until;
 mod used;
+#[cfg(unix)]
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

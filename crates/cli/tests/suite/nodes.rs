@@ -2,7 +2,7 @@
 
 use expect_test::{expect, expect_file};
 
-use crate::{code, expect_seen, json, seen};
+use crate::{code, document, expect_seen, file, json, seen};
 
 #[test]
 fn node_types_are_listed_by_family() {
@@ -48,7 +48,7 @@ fn a_node_type_has_a_manual_entry() {
             exit code 2
             stderr:
             error: there is no node type or family called `qqqqqqqq`
-              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, integer, list, mat4, math, mix, noise, quat, random, reduce, scan, state, string, table, time, vector
+              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, integer, list, mat4, math, mesh, mix, noise, quat, random, reduce, scan, state, string, table, time, vector
         "#]],
     );
 }
@@ -85,6 +85,53 @@ fn a_family_is_suggested_too() {
     for (name, near) in [("mathx", "math"), ("math.", "math"), ("math.sqr", "math.sqrt")] {
         assert!(seen(&["nodes", name]).contains(&format!("did you mean `{near}`?")), "{name}");
     }
+}
+
+#[test]
+fn a_node_of_another_family_is_suggested_before_any_spelling() {
+    let text = "input x: f32\na = math.clamp(x)\noutput y: f32 = math.clamp(x: x)\n";
+    let node = r#"{ "type": "math.clamp", "in": { "x": { "input": "x" } } }"#;
+    for told in [
+        seen(&["nodes", "math.clamp"]),
+        seen(&["check", &file("clamp.mill", text)]),
+        seen(&["check", &document("clamp.mill.json", "f32", node, "f32")]),
+    ] {
+        assert!(told.contains("did you mean `mix.clamp`?"), "{told}");
+        assert!(!told.contains("math.clamp`?") && !told.contains("blender"), "{told}");
+    }
+    let program = millstream::Engine::new().load(text.as_bytes()).expect_err("no such node");
+    assert!(program.to_string().contains("did you mean `mix.clamp`?"), "{program}");
+}
+
+#[test]
+fn nodes_are_found_by_words() {
+    expect_seen(
+        &["nodes", "math", "--search", "root"],
+        expect![[r#"
+            math.root       The root of x of a given degree
+            math.cbrt       The cube root
+            math.safe_sqrt  The square root, or 0 for negative numbers
+            math.sqrt       The square root
+        "#]],
+    );
+    let perlin = json(&["nodes", "--search", "smooth", "noise", "--format", "json"]);
+    assert_eq!(perlin[0]["name"], "noise.perlin");
+    let many = seen(&["nodes", "--search", "number"]);
+    assert_eq!(many.lines().count(), 21, "{many}");
+    assert!(many.contains(" more; another word narrows the search"), "{many}");
+    let ring = seen(&["nodes", "--from", "examples/lib", "--search", "ring"]);
+    assert!(ring.starts_with("water/ring  "), "{ring}");
+    expect_seen(
+        &["nodes", "--search", "perlim"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: nothing fits `perlim`
+              help: did you mean `perlin`?
+        "#]],
+    );
+    assert_eq!(code(&["nodes", "--search", "?!"]), Some(2));
+    assert_eq!(code(&["nodes", "--search"]), Some(2));
 }
 
 #[test]

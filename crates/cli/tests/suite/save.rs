@@ -1,8 +1,11 @@
 //! `--save`: files that read back to what was computed.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use expect_test::expect;
 
-use crate::{file, json, millstream, new_file, seen};
+use crate::{command, file, json, millstream, new_file, seen};
 
 const TRIANGLE: &str = "examples/triangle_area.mill";
 const ECHO: &str = "examples/echo.mill";
@@ -159,14 +162,14 @@ fn what_a_format_cannot_hold_is_refused() {
         exit code 2
         stderr:
         error: `area.xlsx` has no extension that names a format
-          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc
+          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb
     "#]]
     .assert_eq(&refused("area.xlsx"));
     expect![[r#"
         exit code 2
         stderr:
         error: `area` has no extension that names a format
-          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc
+          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb
     "#]]
     .assert_eq(&refused("area"));
     let directory = env!("CARGO_TARGET_TMPDIR").to_owned() + "/missing/area.csv";
@@ -179,4 +182,32 @@ fn what_a_format_cannot_hold_is_refused() {
           help: what had this name before is as it was; look at the directory and its free space
     "#]]
     .assert_eq(&text);
+}
+
+#[test]
+fn what_a_killed_save_left_behind_goes_with_the_next_save_of_the_same_file() {
+    let folder = new_file("killed_saves");
+    std::fs::create_dir_all(&folder).expect("makes a directory");
+    let target = folder.join("out.csv").display().to_string();
+    let graph = file("killed.mill", "i = context.index()\noutput y: f32 = math.sqrt(x: i)\n");
+    let parts = || {
+        let entries = folder.read_dir().expect("lists the directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".part")).count()
+    };
+    let save = |count: &str| command(&["run", &graph, "--count", count, "--save", &target]);
+    let mut long = save("20000000").stderr(Stdio::null()).spawn().expect("the binary was built");
+    let started = Instant::now();
+    while parts() == 0 {
+        assert!(started.elapsed() < Duration::from_secs(50), "it starts to save");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A save of the same file beside it leaves it alone.
+    assert!(save("3").status().expect("the binary was built").success());
+    assert_eq!(parts(), 1);
+    long.kill().expect("it runs");
+    assert!(!long.wait().expect("it ends").success());
+    assert_eq!(parts(), 1);
+    assert!(save("3").status().expect("the binary was built").success());
+    assert_eq!(parts(), 0);
 }

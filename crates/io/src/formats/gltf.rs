@@ -17,7 +17,10 @@
 //! `KHR_texture_transform`; one that changes vertices (compression) or is unknown is refused.
 //!
 //! Buffers beside the document are read from its directory and those below, never from elsewhere.
-//! The format is only read.
+//! Written is one mesh, of triangles if faces are given and of points otherwise; polygons become fans of
+//! triangles. `position`, `normal`, `tangent`, `texcoord` and `color` are the attributes of the format,
+//! other numbers and vectors of f32 those of an application, `_name`. Values are written as they are:
+//! viewers expect normals of length 1 and colors from 0 to 1. A `.gltf` file holds its buffer.
 
 use std::borrow::Cow;
 
@@ -37,6 +40,7 @@ use crate::table::Table;
 mod accessor;
 mod buffers;
 mod extensions;
+mod write;
 
 use accessor::Accessors;
 
@@ -46,7 +50,7 @@ pub(crate) const GLTF: Definition = Definition {
     streams: &[],
     form: BINARY_FORM,
     reader: Reader::Whole(read),
-    writer: Writer::Never { instead: "write vertices to ply or obj" },
+    writer: Writer::File(|options, columns, _| write::start(options, columns)),
 };
 
 const INDICES: &str = "indices";
@@ -337,3 +341,5 @@ impl Attribute {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod write_tests;

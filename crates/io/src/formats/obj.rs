@@ -6,7 +6,8 @@
 //! such indices. If no columns are asked for, the table has positions, colors if all vertices have
 //! one, and normals and texture coordinates if the faces use the same indices for them.
 //! Everything else in the file is skipped. Written are vertices: `position` and, as wanted,
-//! `normal`, `texcoord` and opaque `color`.
+//! `normal`, `texcoord` and opaque `color` (color or vec3); and faces, whose corners have the normals and
+//! texture coordinates of their vertices.
 //!
 //! Vertices keep the order of the file, and those without a face are kept as well. A fourth number
 //! of a vertex is its weight in rational curves and surfaces, which are skipped: it is not read as
@@ -16,11 +17,13 @@
 //! refuses vertices with a color, and neither says on which line an error is.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use millstream_base::{Color, Column, Lane, Type, Vec2, Vec3};
 
 use crate::builder::Builder;
 use crate::error::{IoError, Spot, quoted};
+use crate::faces::Faces;
 use crate::fields::mesh_table;
 use crate::format::{Content, Definition, Encoder, Reader, Refusal, Writer};
 use crate::meter::Meter;
@@ -34,7 +37,7 @@ pub(crate) const OBJ: Definition = Definition {
     streams: &[],
     form: "the lines are `v x y z`, `vn x y z`, `vt u v` and `f 1/1/1 2/2/2 3/3/3`, indices from 1",
     reader: Reader::Whole(read),
-    writer: Writer::Stream(|_, columns, _| start(columns)),
+    writer: Writer::Stream(|options, columns, _| start(options.faces, columns)),
 };
 
 /// Reads the wanted columns.
@@ -272,19 +275,21 @@ fn index_of(text: &str, count: usize) -> Option<i32> {
     i32::try_from(index).ok().filter(|index| *index >= 0)
 }
 
-const WRITTEN: [(&str, Type); 4] = [
+const WRITTEN: [(&str, Type); 5] = [
     ("position", Type::VEC3),
     ("normal", Type::VEC3),
     ("texcoord", Type::VEC2),
     ("color", Type::COLOR),
+    ("color", Type::VEC3),
 ];
 
 /// Writes vertices.
 struct VertexEncoder {
     names: Vec<String>,
+    faces: Option<Arc<Faces>>,
 }
 
-fn start(columns: &[ColumnSpec]) -> Result<Box<dyn Encoder>, Refusal> {
+fn start(faces: Option<Arc<Faces>>, columns: &[ColumnSpec]) -> Result<Box<dyn Encoder>, Refusal> {
     for column in columns {
         if !WRITTEN.contains(&(column.name.as_str(), column.ty)) {
             let hint = "obj holds `position` (vec3), `normal` (vec3), `texcoord` (vec2) and \
@@ -296,7 +301,7 @@ fn start(columns: &[ColumnSpec]) -> Result<Box<dyn Encoder>, Refusal> {
         return Err(Refusal::Table { hint: "obj needs a column `position` of type vec3" });
     }
     let names = columns.iter().map(|column| column.name.clone()).collect();
-    Ok(Box::new(VertexEncoder { names }))
+    Ok(Box::new(VertexEncoder { names, faces }))
 }
 
 impl Encoder for VertexEncoder {
@@ -307,19 +312,50 @@ impl Encoder for VertexEncoder {
             let hint = format!("row {} of a block is not opaque; write alpha to ply", at + 1);
             return Err(Refusal::Column { name: "color".into(), ty: Type::COLOR, hint });
         }
+        let rgb = named("color").and_then(Column::as_slice::<Vec3>);
         let vertices = Vertices {
             positions: named("position").and_then(Column::as_slice).unwrap_or(&[]),
-            colors,
+            colors: colors.map(Colors::Opaque).or_else(|| rgb.map(Colors::Plain)),
             normals: named("normal").and_then(Column::as_slice),
             texcoords: named("texcoord").and_then(Column::as_slice),
         };
         vertices.write(out).map_err(Refusal::Io)
     }
+
+    fn end(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
+        let Some(faces) = &self.faces else { return Ok(()) };
+        let has = |name: &str| self.names.iter().any(|known| known == name);
+        let (has_texcoord, has_normal) = (has("texcoord"), has("normal"));
+        let mut text = String::new();
+        for face in faces.iter() {
+            text.clear();
+            text.push('f');
+            for corner in face {
+                // Positions, texture coordinates and normals have the same numbers, from 1.
+                let n = i64::from(*corner) + 1;
+                text += &match (has_texcoord, has_normal) {
+                    (false, false) => format!(" {n}"),
+                    (true, false) => format!(" {n}/{n}"),
+                    (false, true) => format!(" {n}//{n}"),
+                    (true, true) => format!(" {n}/{n}/{n}"),
+                };
+            }
+            text.push('\n');
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Colors in one of their types.
+enum Colors<'a> {
+    Opaque(&'a [Color]),
+    Plain(&'a [Vec3]),
 }
 
 struct Vertices<'a> {
     positions: &'a [Vec3],
-    colors: Option<&'a [Color]>,
+    colors: Option<Colors<'a>>,
     normals: Option<&'a [Vec3]>,
     texcoords: Option<&'a [Vec2]>,
 }
@@ -331,8 +367,10 @@ impl Vertices<'_> {
             text.clear();
             text.push('v');
             append(&mut text, &position.0);
-            if let Some(colors) = self.colors {
-                append(&mut text, &colors[i].0[..3]);
+            match &self.colors {
+                Some(Colors::Opaque(colors)) => append(&mut text, &colors[i].0[..3]),
+                Some(Colors::Plain(colors)) => append(&mut text, &colors[i].0),
+                None => {}
             }
             text.push('\n');
             if let Some(texcoords) = self.texcoords {

@@ -8,7 +8,8 @@
 //! without a transfer curve. A list property is a list.
 //!
 //! Written is one element `vertex` of scalars and vectors, binary little-endian or ascii; booleans
-//! as `uchar` 0 and 1, channels of colors as `float`. Ascii numbers may be `nan`, `inf` and `-inf`.
+//! as `uchar` 0 and 1, channels of colors as `float`; and faces as the element `face` with the list
+//! `vertex_indices`. Ascii numbers may be `nan`, `inf` and `-inf`.
 
 use std::collections::HashSet;
 
@@ -38,7 +39,7 @@ pub(crate) const PLY: Definition = Definition {
     form: "the header counts elements and lists their properties; a row per element follows \
            `end_header`",
     reader: Reader::Whole(read),
-    writer: Writer::File(|options, columns, out| write::start(options.encoding, columns, out)),
+    writer: Writer::File(write::start),
 };
 
 const NAMING: Naming = Naming {

@@ -62,7 +62,7 @@ fn check(scratch: &Scratch, n_rows: usize, options: &ReadOptions) {
 
 #[test]
 fn blocks_together_are_the_file() {
-    for format in Format::ALL.into_iter().filter(|f| f.is_built() && f.is_written()) {
+    for format in Format::ALL.into_iter().filter(|f| f.is_built() && *f != Format::GLTF) {
         for n in [0, 1, 1000] {
             let scratch = Scratch::new(&format!("{n}.{format}"));
             write(&scratch.0, None, WriteOptions::default(), &table(format, n)).expect("writes");

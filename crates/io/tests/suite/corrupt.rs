@@ -45,7 +45,11 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
             [(Encoding::Binary, Framing::File), (Encoding::Text, Framing::Stream)]
         {
             let tree = table(format).new_tree(&mut runner).expect("makes a table");
-            let bytes = write_bytes(format, WriteOptions { encoding, framing }, &tree.current());
+            let bytes = write_bytes(
+                format,
+                WriteOptions { encoding, framing, faces: None },
+                &tree.current(),
+            );
             samples.push((format, bytes.expect("writes")));
         }
     }

@@ -11,11 +11,11 @@ use crate::tables::{table, types_of, written};
 
 fn check(table: &Table, format: Format, encoding: Encoding) -> Result<(), TestCaseError> {
     let options = WriteOptions { encoding, ..WriteOptions::default() };
-    check_with(table, format, options)
+    check_with(table, format, &options)
 }
 
-fn check_with(table: &Table, format: Format, options: WriteOptions) -> Result<(), TestCaseError> {
-    let bytes = write_bytes(format, options, table).expect("the format holds it");
+fn check_with(table: &Table, format: Format, options: &WriteOptions) -> Result<(), TestCaseError> {
+    let bytes = write_bytes(format, options.clone(), table).expect("the format holds it");
     let mut options = ReadOptions::default();
     for (name, column) in table.iter() {
         options.columns.insert(name.to_owned(), Some(column.ty()));
@@ -44,7 +44,7 @@ fn check_untyped(table: &Table, format: Format) -> Result<(), TestCaseError> {
 /// In two blocks, the file is the same as in one.
 fn check_blocks(table: &Table, format: Format) -> Result<(), TestCaseError> {
     let options = WriteOptions::default();
-    let whole = write_bytes(format, options, table).expect("the format holds it");
+    let whole = write_bytes(format, options.clone(), table).expect("the format holds it");
     let specs = table.iter().map(|(name, column)| ColumnSpec::new(name, column.ty())).collect();
     let mut writer = TableWriter::in_memory(format, options, specs).expect("the format holds it");
     let half = table.n_rows() / 2;
@@ -106,7 +106,8 @@ proptest! {
     fn arrow_reads_back(table in table(Format::ARROW), is_stream: bool) {
         use millstream_io::Framing::{File, Stream};
         let framing = if is_stream { Stream } else { File };
-        check_with(&table, Format::ARROW, WriteOptions { framing, ..WriteOptions::default() })?;
+        let options = WriteOptions { framing, ..WriteOptions::default() };
+        check_with(&table, Format::ARROW, &options)?;
         check_untyped(&table, Format::ARROW)?;
     }
 

@@ -125,9 +125,10 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
         })
 }
 
-/// The formats that this build can write.
+/// The formats that this build can write, without glTF, which holds finite numbers and no empty tables
+/// (its own tests write it).
 pub(crate) fn written() -> Vec<Format> {
-    let is_written = |format: &Format| format.is_built() && format.is_written();
+    let is_written = |format: &Format| format.is_built() && *format != Format::GLTF;
     Format::ALL.into_iter().filter(is_written).collect()
 }
 

@@ -80,6 +80,29 @@ pub(crate) fn call(
     extent: usize,
     limits: &Limits,
 ) -> Result<Data, Failure> {
+    Ok(outputs(instance, given, mask, extent, limits)?.swap_remove(0))
+}
+
+/// All outputs of a node without generics for single values.
+pub(crate) fn outputs_of(name: &str, set: &Json, args: Vec<Value>) -> Result<Vec<Value>, Failure> {
+    let instance = instance(name, set, &[], &[]);
+    let given = args.into_iter().map(one).collect();
+    let all = outputs(&instance, given, &Mask::full(1), 1, &Limits::default())?;
+    let one = |data| match data {
+        Data::One(value) => value,
+        Data::Many(_) => panic!("{name} gives one value for single values"),
+    };
+    Ok(all.into_iter().map(one).collect())
+}
+
+/// All outputs of a call.
+fn outputs(
+    instance: &Instance,
+    given: Vec<Given<'_>>,
+    mask: &Mask,
+    extent: usize,
+    limits: &Limits,
+) -> Result<Vec<Data>, Failure> {
     let Kernel::Function(function) = &instance.kernel else {
         panic!("{} is a function", instance.name())
     };
@@ -91,14 +114,12 @@ pub(crate) fn call(
         given.into_iter().map(|(data, map)| Argument::owned(data, map)).collect();
     let mut outputs: Vec<Output> = instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
     function.call(&mut Call::new(mask, extent, limits, &mut arguments, &mut outputs))?;
-    let mut set = outputs.into_iter().zip(&instance.outputs).map(|(output, slot)| {
+    let set = outputs.into_iter().zip(&instance.outputs).map(|(output, slot)| {
         let Output::Done(data) = output else { panic!("{} sets its outputs", instance.name()) };
         assert_eq!(data.ty(), slot.ty, "an output of {}", instance.name());
         data
     });
-    let first = set.next().expect("a node has an output");
-    set.for_each(drop);
-    Ok(first)
+    Ok(set.collect())
 }
 
 /// The output of a node for single values. Generics are the types of the first argument, or of its

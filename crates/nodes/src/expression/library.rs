@@ -6,7 +6,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::Type;
-use millstream_base::diagnostics::did_you_mean;
 use millstream_node::{Instance, NodeDef, Registry, Settings};
 use rustc_hash::FxHashMap;
 
@@ -48,8 +47,7 @@ impl Library {
             }
             Some(def) => Ok(def),
             None => {
-                let names = self.registry.iter().map(|def| &*def.name);
-                let hint = match did_you_mean(name, names) {
+                let hint = match self.registry.nearest(name) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "`millstream nodes` lists the node types".into(),
                 };

@@ -68,7 +68,7 @@ fn fill() -> NodeDef {
         .output("value", Type::F32, "0 to 1")
         .form(|_, x| {
             let (distance, softness) = (x[0][0], x[1][0]);
-            let soft = (0.5 - distance / softness).clamp(0.0, 1.0);
+            let soft = (-(distance / softness) + 0.5).clamp(0.0, 1.0);
             let hard = distance.le(0.0).select(distance.like(1.0), distance.like(0.0));
             vec![vec![softness.gt(0.0).select(soft, hard)]]
         })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::measure::Row;
 use super::{Shown, Study};
-use crate::chart::{Axis, Chart, Line};
+use crate::chart::{Axis, Chart, Marks, Series};
 use crate::outcome::{Exit, Stop};
 use crate::terminal::print;
 
@@ -150,7 +150,7 @@ fn charts(study: &Study) -> Vec<(String, Chart)> {
     };
     let chart = |(k, graph): (usize, &&str)| {
         let rows = || study.rows.iter().filter(|row| row.graph == **graph);
-        let line = |strategy: &str| Line {
+        let line = |strategy: &str| Series {
             name: strategy.into(),
             points: rows()
                 .filter(|row| row.strategy == strategy)
@@ -169,7 +169,7 @@ fn charts(study: &Study) -> Vec<(String, Chart)> {
             _ => (format!("{}: {graph}", study.title), format!("{}-{}.svg", study.name, k + 1)),
         };
         let (x, y) = (Axis::log(study.x), Axis::log(label));
-        (file, Chart { title, x, y, lines: lines.collect() })
+        (file, Chart { title, x, y, marks: Marks::Lines(lines.collect()) })
     };
     graphs.iter().enumerate().map(chart).collect()
 }

@@ -1,6 +1,7 @@
 //! Writing the attributes of one element.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use millstream_base::{Column, Lane};
 use ply_rs_bw::ply::{
@@ -10,9 +11,10 @@ use ply_rs_bw::ply::{
 use ply_rs_bw::writer::Writer;
 
 use super::CUSTOMS;
+use crate::faces::Faces;
 use crate::fields::components;
 use crate::format::{Encoder, Refusal};
-use crate::options::Encoding;
+use crate::options::{Encoding, WriteOptions};
 use crate::scalar::print_lane;
 use crate::table::ColumnSpec;
 
@@ -23,6 +25,7 @@ const ROOM: usize = 21;
 struct AttributeEncoder {
     encoding: Encoding,
     properties: KeyMap<PropertyDef>,
+    faces: Option<Arc<Faces>>,
     buffer: Vec<u8>,
 }
 
@@ -39,9 +42,48 @@ impl AttributeEncoder {
         };
         header.comments.push(".".repeat(ROOM - n_rows.to_string().len()));
         header.elements.add(element);
+        if let Some(faces) = &self.faces {
+            let mut element = ElementDef::new("face".into());
+            element.count = faces.len();
+            let list = PropertyType::List(self.type_of_sizes(), ScalarType::Int);
+            element.properties.add(PropertyDef::new("vertex_indices".into(), list));
+            header.elements.add(element);
+        }
         let mut bytes = Vec::new();
         Writer::<DefaultElement>::new().write_header(&mut bytes, &header)?;
         Ok(bytes)
+    }
+
+    /// Viewers know numbers of corners in a byte.
+    fn type_of_sizes(&self) -> ScalarType {
+        let most = self.faces.as_ref().map_or(0, |faces| faces.most_corners());
+        if most <= 255 { ScalarType::UChar } else { ScalarType::Int }
+    }
+
+    fn write_faces(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(faces) = self.faces.clone() else { return Ok(()) };
+        let is_byte = matches!(self.type_of_sizes(), ScalarType::UChar);
+        for face in faces.iter() {
+            self.buffer.clear();
+            match self.encoding {
+                Encoding::Text => {
+                    let words = std::iter::once(face.len() as i32).chain(face.iter().copied());
+                    let words: Vec<String> = words.map(|number| number.to_string()).collect();
+                    self.buffer.extend(words.join(" ").bytes());
+                    self.buffer.push(b'\n');
+                }
+                Encoding::Binary => {
+                    if is_byte {
+                        self.buffer.push(face.len() as u8);
+                    } else {
+                        self.buffer.extend((face.len() as i32).to_le_bytes());
+                    }
+                    self.buffer.extend(face.iter().flat_map(|corner| corner.to_le_bytes()));
+                }
+            }
+            out.write_all(&self.buffer)?;
+        }
+        Ok(())
     }
 
     fn write_rows(&mut self, block: &[Column], out: &mut dyn Write) -> io::Result<()> {
@@ -100,7 +142,7 @@ fn is_name(name: &str) -> bool {
 }
 
 pub(super) fn start(
-    encoding: Encoding,
+    options: WriteOptions,
     columns: &[ColumnSpec],
     out: &mut dyn Write,
 ) -> Result<Box<dyn Encoder>, Refusal> {
@@ -130,7 +172,8 @@ pub(super) fn start(
     if columns.is_empty() {
         return Err(Refusal::Table { hint: "name at least one column" });
     }
-    let encoder = AttributeEncoder { encoding, properties, buffer: Vec::new() };
+    let WriteOptions { encoding, faces, .. } = options;
+    let encoder = AttributeEncoder { encoding, properties, faces, buffer: Vec::new() };
     out.write_all(&encoder.header_of(0)?)?;
     Ok(Box::new(encoder))
 }
@@ -138,6 +181,10 @@ pub(super) fn start(
 impl Encoder for AttributeEncoder {
     fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
         self.write_rows(block, out).map_err(Refusal::Io)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_faces(out)
     }
 
     fn header(&self, n_rows: u64) -> Option<Vec<u8>> {

@@ -1,0 +1,148 @@
+//! Axes: ranges that show all numbers, and numbers as people write them.
+
+use std::ops::Range;
+
+/// Numbers beyond this are not drawn: the distances between them are too large for a number.
+const MOST: f64 = 1e300;
+
+/// An axis: what it shows, with the unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    pub(crate) label: String,
+    pub(crate) scale: Scale,
+}
+
+/// How numbers lie along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Equal distances are equal ratios. Numbers that are not positive are left out.
+    Log,
+    /// From the least to the greatest number, with a margin; at zero if that is not far.
+    Values,
+    /// From the least to the greatest number.
+    Tight,
+}
+
+impl Axis {
+    /// An axis on which equal distances are equal ratios.
+    pub(crate) fn log(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log }
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        self.scale == Scale::Log
+    }
+
+    pub(crate) fn can_show(&self, at: f64) -> bool {
+        is_shown(at) && (!self.is_log() || at > 0.0)
+    }
+
+    /// The range that shows all numbers; `None` without numbers.
+    pub(crate) fn range(&self, numbers: impl Iterator<Item = f64>) -> Option<Range<f64>> {
+        let (min, max) = extent(numbers)?;
+        if self.is_log() {
+            // Whole powers of ten, unless the numbers are within one of them.
+            let (low, high) = (10_f64.powf(min.log10().floor()), 10_f64.powf(max.log10().ceil()));
+            return Some(if low < high { low..high } else { min / 2.0..max * 2.0 });
+        }
+        let (low, high) = apart(min, max);
+        let margin = (high - low) * 0.04;
+        // Numbers that are the same stand in the middle.
+        let is_same = low < min && max < high;
+        Some(match self.scale {
+            _ if is_same => low..high,
+            Scale::Values if min >= 0.0 && min < max / 2.0 => 0.0..high + margin,
+            Scale::Tight => low..high,
+            Scale::Log | Scale::Values => low - margin..high + margin,
+        })
+    }
+}
+
+/// Whether a number can be drawn.
+pub(super) fn is_shown(x: f64) -> bool {
+    x.abs() <= MOST
+}
+
+/// The least and the greatest of the numbers that can be drawn.
+pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    numbers.filter(|x| is_shown(*x)).fold(None, |extent: Option<(f64, f64)>, x| {
+        let (min, max) = extent.unwrap_or((x, x));
+        Some((min.min(x), max.max(x)))
+    })
+}
+
+/// Two numbers so far apart that there are numbers between them for ticks.
+pub(super) fn apart(min: f64, max: f64) -> (f64, f64) {
+    let largest = min.abs().max(max.abs());
+    if max - min > largest * 1e-9 && max - min > 1e-290 {
+        return (min, max);
+    }
+    let half = if largest > 1e-280 { largest * 0.5 } else { 1.0 };
+    (min - half, max + half)
+}
+
+/// Numbers of a range as people write them on an axis: `0.05`, `20`, `50k`, `3M`, `2e-6`.
+pub(super) fn labels(range: &Range<f64>) -> impl Fn(f64) -> String + use<> {
+    let largest = range.start.abs().max(range.end.abs());
+    let (by, unit) = match largest {
+        // Years stay years.
+        1e-3..1e4 => (1.0, ""),
+        1e4..1e6 => (1e3, "k"),
+        1e6..1e9 => (1e6, "M"),
+        _ => (1.0, "e"),
+    };
+    let span = range.end - range.start;
+    // Rounding errors of the steps are not shown, and steps are told apart.
+    let digits_of =
+        move |scale: f64| (2.0 - (span / scale).log10()).clamp(0.0, 9.0).ceil() as usize;
+    move |x: f64| {
+        if x.abs() < span * 1e-9 {
+            return "0".into();
+        }
+        if unit == "e" {
+            let power = x.abs().log10().floor();
+            let mantissa = x / 10_f64.powf(power);
+            return format!("{}e{power}", short(mantissa, digits_of(10_f64.powf(power))));
+        }
+        format!("{}{unit}", short(x / by, digits_of(by)))
+    }
+}
+
+fn short(x: f64, n_digits: usize) -> String {
+    let rounded = format!("{x:.n_digits$}");
+    if !rounded.contains('.') {
+        return rounded;
+    }
+    rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_steps_are_told_apart() {
+        let told = |range: Range<f64>, x: f64| labels(&range)(x);
+        assert_eq!(told(0.0..0.5, 0.1 + 0.2), "0.3");
+        assert_eq!(told(0.0..0.06, 0.05), "0.05");
+        assert_eq!(told(-20.0..20.0, 20.0), "20");
+        assert_eq!(told(0.0..6e4, 5e4), "50k");
+        assert_eq!(told(-2e3..3e4, -1.5e3), "-1.5k");
+        assert_eq!(told(0.0..4e6, 3e6), "3M");
+        assert_eq!(told(0.0..4e-6, 2e-6), "2e-6");
+        assert_eq!(told(0.0..4e12, 2e12), "2e12");
+        assert_eq!(told(1000.0..1000.1, 1000.02), "1000.02");
+        assert_eq!(told(-1.0..1.0, 1e-17), "0");
+    }
+
+    #[test]
+    fn ranges_start_at_zero_if_that_is_not_far() {
+        let range = |scale, numbers: [f64; 2]| {
+            Axis { label: String::new(), scale }.range(numbers.into_iter()).expect("numbers")
+        };
+        assert_eq!(range(Scale::Values, [10.0, 100.0]).start, 0.0);
+        assert_eq!(range(Scale::Values, [90.0, 100.0]), 89.6..100.4);
+        assert_eq!(range(Scale::Tight, [90.0, 100.0]), 90.0..100.0);
+        assert_eq!(range(Scale::Tight, [3.0, 3.0]), 1.5..4.5);
+    }
+}

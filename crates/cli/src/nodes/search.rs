@@ -1,0 +1,150 @@
+//! `millstream nodes --search WORDS`: the nodes that fit some words, best first.
+//!
+//! A word is looked for in the name, in the summary and in the whole manual entry. It counts more in
+//! a name than in a summary, more there than in the manual, and more as a whole word than as a part.
+
+use millstream::diagnostics::did_you_mean;
+
+use crate::outcome::{Exit, Stop};
+
+/// Results that people are shown.
+pub(super) const MAX_SHOWN: usize = 20;
+
+/// The texts of something that is searched for.
+pub(super) struct Texts {
+    /// Parts separated by dots, slashes and underscores.
+    pub(super) name: String,
+    pub(super) summary: String,
+    /// The whole manual entry.
+    pub(super) manual: String,
+}
+
+/// The positions of the texts that fit every word, best first; equal ones stay in their order. If
+/// none fits every word, of those that fit most.
+///
+/// # Errors
+/// If no text fits any word, with the nearest word that some text has.
+pub(super) fn search(words: &[String], texts: &[Texts]) -> Result<Vec<usize>, Stop> {
+    let wanted: Vec<String> =
+        words.iter().flat_map(|text| words_of(text)).map(|word| stem(&word).to_owned()).collect();
+    if wanted.is_empty() {
+        let text = "--search needs words to look for";
+        let help = "name what a node does: --search smooth noise";
+        return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+    }
+    let mut found: Vec<(usize, u32, usize)> = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        let points = points(text, &wanted);
+        let n_found = points.iter().filter(|points| **points > 0).count();
+        if n_found > 0 {
+            found.push((n_found, points.iter().sum(), i));
+        }
+    }
+    let most = found.iter().map(|(n, ..)| *n).max().ok_or_else(|| nothing(words, texts))?;
+    found.retain(|(n, ..)| *n == most);
+    found.sort_by_key(|(_, points, i)| (std::cmp::Reverse(*points), *i));
+    Ok(found.into_iter().map(|(.., i)| i).collect())
+}
+
+/// The points of each word; 0 if the texts lack it.
+fn points(texts: &Texts, wanted: &[String]) -> Vec<u32> {
+    let name = words_of(&texts.name);
+    let (summary, manual) = (words_of(&texts.summary), words_of(&texts.manual));
+    let last = texts.name.rsplit(['.', '/']).next().unwrap_or_default().to_lowercase();
+    let of_word = |word: &String| {
+        let in_name = if last == *word {
+            120
+        } else if is_part(&texts.name, word) {
+            40
+        } else {
+            0
+        };
+        let best = [in_name, fit(&name, word, 80), fit(&summary, word, 30), fit(&manual, word, 8)];
+        best.into_iter().max().unwrap_or(0)
+    };
+    wanted.iter().map(of_word).collect()
+}
+
+/// All of the points for a word that is there, half of them if a word starts with it.
+fn fit(words: &[String], wanted: &str, all: u32) -> u32 {
+    if words.iter().any(|word| stem(word) == wanted) {
+        all
+    } else if words.iter().any(|word| word.starts_with(wanted)) {
+        all / 2
+    } else {
+        0
+    }
+}
+
+fn is_part(text: &str, wanted: &str) -> bool {
+    wanted.len() > 2 && text.to_lowercase().contains(wanted)
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// A word without the ending of a plural.
+fn stem(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(one) if one.len() > 2 && !one.ends_with('s') => one,
+        Some(_) | None => word,
+    }
+}
+
+fn nothing(words: &[String], texts: &[Texts]) -> Stop {
+    let known = texts.iter().flat_map(|text| words_of(&text.manual));
+    let known: Vec<String> = known.filter(|word| word.len() > 2).collect();
+    // Few people mistype the first letter.
+    let near = words.iter().map(|word| word.to_lowercase()).find_map(|word| {
+        let start = word.chars().next()?;
+        let known = known.iter().map(String::as_str).filter(|known| known.starts_with(start));
+        did_you_mean(&word, known)
+    });
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "look for other words, or list all nodes without --search".into(),
+    };
+    Stop::new(Exit::Usage, format!("nothing fits `{}`", words.join(" ")), Some(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Vec<&'static str> {
+        let all = [
+            ("math.sqrt", "The square root", "math.sqrt: The square root. NaN below 0."),
+            ("math.power", "A number to a power", "x^0.5 is the square root"),
+            ("noise.smooth", "Smooth noise", "Gradients, as Perlin has them"),
+            ("color.root", "The darkest color", "of a list of colors"),
+        ];
+        let texts = all.map(|(name, summary, manual)| Texts {
+            name: name.into(),
+            summary: summary.into(),
+            manual: manual.into(),
+        });
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        search(&words, &texts).map_or(Vec::new(), |all| all.iter().map(|i| all_name(*i)).collect())
+    }
+
+    fn all_name(i: usize) -> &'static str {
+        ["math.sqrt", "math.power", "noise.smooth", "color.root"][i]
+    }
+
+    #[test]
+    fn names_come_before_summaries_and_these_before_manuals() {
+        assert_eq!(names(&["root"]), ["color.root", "math.sqrt", "math.power"]);
+        assert_eq!(names(&["Square", "ROOTS"]), ["math.sqrt", "math.power"]);
+        assert_eq!(names(&["square root"]), ["math.sqrt", "math.power"]);
+        assert_eq!(names(&["gradient"]), ["noise.smooth"]);
+        assert_eq!(names(&["sqr"]), ["math.sqrt"]);
+    }
+
+    #[test]
+    fn without_a_node_that_fits_all_words_those_are_found_that_fit_most() {
+        assert_eq!(names(&["smooth", "perlin", "xyzzy"]), ["noise.smooth"]);
+        assert!(names(&["xyzzy"]).is_empty() && names(&["", "?!"]).is_empty());
+    }
+}

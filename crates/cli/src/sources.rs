@@ -1,0 +1,146 @@
+//! The files that a command reads: the document, the documents that it uses, and data. `run --watch`
+//! waits for changes of them, and keeps columns of those that did not change.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use millstream::Given;
+use millstream::document::{Folder, Library, LibraryError};
+
+/// What tells two contents of a file apart: time, length and, where there is one, number. A file that
+/// is saved by renaming another has a new number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    number: u64,
+}
+
+impl Stamp {
+    /// The stamp of a file; `None` if there is none.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let data = path.metadata().ok()?;
+        let modified = data.modified().ok();
+        Some(Self { modified, length: data.len(), number: number(&data) })
+    }
+}
+
+#[cfg(unix)]
+fn number(data: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(data)
+}
+
+#[cfg(not(unix))]
+fn number(_: &Metadata) -> u64 {
+    0
+}
+
+/// The files that were read, with their stamps before that.
+#[derive(Default)]
+struct Sources {
+    files: BTreeMap<PathBuf, (Option<Stamp>, u64)>,
+    /// Raised with each evaluation.
+    round: u64,
+    /// Columns by what was asked for, with the stamps of their files.
+    columns: Option<HashMap<String, (Stamp, Given)>>,
+}
+
+static SOURCES: Mutex<Option<Sources>> = Mutex::new(None);
+
+fn with<T>(f: impl FnOnce(&mut Sources) -> T) -> T {
+    let mut sources: MutexGuard<'_, _> = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
+    f(sources.get_or_insert_default())
+}
+
+/// A file is about to be read, or was looked for.
+pub(crate) fn note(path: &Path) {
+    let stamp = Stamp::of(path);
+    with(|sources| sources.files.insert(path.to_owned(), (stamp, sources.round)));
+}
+
+/// From now on, columns are kept.
+pub(crate) fn keep_columns() {
+    with(|sources| sources.columns = Some(HashMap::new()));
+}
+
+/// The data that `read` gets from a file, if it was not kept since the file was changed.
+pub(crate) fn column<E>(
+    path: &Path,
+    asked: impl FnOnce() -> String,
+    read: impl FnOnce() -> Result<Given, E>,
+) -> Result<Given, E> {
+    note(path);
+    let (true, Some(stamp)) = (with(|sources| sources.columns.is_some()), Stamp::of(path)) else {
+        return read();
+    };
+    let asked = asked();
+    let known = with(|sources| sources.columns.as_ref()?.get(&asked).cloned());
+    if let Some((_, given)) = known.filter(|(then, _)| *then == stamp) {
+        return Ok(given);
+    }
+    let given = read()?;
+    with(|sources| {
+        let columns = sources.columns.as_mut()?;
+        columns.insert(asked, (stamp, given.clone()))
+    });
+    Ok(given)
+}
+
+/// Another evaluation begins.
+pub(crate) fn begin() {
+    with(|sources| {
+        sources.round += 1;
+        for (path, (stamp, _)) in &mut sources.files {
+            *stamp = Stamp::of(path);
+        }
+    });
+}
+
+/// The evaluation read all that it needs: other files matter no more.
+pub(crate) fn are_complete() {
+    with(|sources| {
+        let round = sources.round;
+        sources.files.retain(|_, (_, read)| *read == round);
+    });
+}
+
+/// The number of files.
+pub(crate) fn count() -> usize {
+    with(|sources| sources.files.len())
+}
+
+/// The files that changed since they were read, with their stamps now.
+pub(crate) fn changed() -> Vec<(PathBuf, Option<Stamp>)> {
+    let files = with(|sources| sources.files.clone());
+    let now = files.into_iter().map(|(path, (then, _))| (Stamp::of(&path), path, then));
+    now.filter(|(now, _, then)| now != then).map(|(now, path, _)| (path, now)).collect()
+}
+
+/// The documents of a folder, noted when they are looked for.
+pub(crate) struct Noted(pub(crate) Folder);
+
+impl Library for Noted {
+    fn top(&self) -> &str {
+        self.0.top()
+    }
+
+    fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError> {
+        let found = self.0.find(user, path);
+        match &found {
+            Ok(name) => note(Path::new(name)),
+            // It may be there later.
+            Err(_) => {
+                let user = Path::new(user.unwrap_or(self.0.top()));
+                note(&user.parent().unwrap_or(Path::new("")).join(path));
+            }
+        }
+        found
+    }
+
+    fn read(&self, name: &str, most_bytes: usize) -> Result<Vec<u8>, LibraryError> {
+        self.0.read(name, most_bytes)
+    }
+}

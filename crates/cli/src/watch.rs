@@ -1,0 +1,133 @@
+//! `run --watch`: evaluates again when the document, a document that it uses or a data file changes.
+//!
+//! The document is read and compiled as a whole, which takes microseconds per node. Results stay in
+//! one evaluator that keeps them by node, as in a session after an edit: only nodes run that were
+//! edited or read something else now.
+//!
+//! Files are looked at ten times a second instead of being reported by the system: that is the same
+//! everywhere, also on network drives, sees files that editors replace by renaming, and costs a few
+//! calls of the system for the few files of a run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use millstream::evaluate::Incremental;
+use millstream::run_log::NodeRun;
+use millstream::{Answer, Program};
+
+use crate::given::file_of;
+use crate::outcome::{Exit, Stop, report, report_as_json};
+use crate::piped;
+use crate::run::{self, Args};
+use crate::terminal::{self, tell, visible};
+use crate::{interrupt, sources};
+
+/// The time between two looks at the files.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Files that change again and again are read at the latest after this time.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Names of nodes that are told for each reason.
+const MAX_NAMES: usize = 8;
+
+/// Evaluates whenever something changes, until Ctrl-C.
+pub(crate) fn watch(args: &Args) -> Result<Exit, Stop> {
+    refuse_streams(args)?;
+    run::check_targets(args)?;
+    let ended = interrupt::flag();
+    let is_ended = || ended.load(Ordering::Relaxed);
+    sources::keep_columns();
+    // Plans of single numbers are walked too, so that results follow to the plan of the next text.
+    let mut evaluator = Incremental::new().without_live_graph();
+    loop {
+        sources::begin();
+        match run::once(args, &mut evaluator, Instant::now()) {
+            Ok(_) => sources::are_complete(),
+            // Nobody reads the output any more.
+            Err(stop) if stop.is_silent() => return Err(stop),
+            Err(_) if is_ended() => {}
+            Err(stop) if args.format.is_json() => drop(report_as_json(&stop)),
+            Err(stop) => drop(report(&stop)),
+        }
+        let style = terminal::of_stderr();
+        if !is_ended() {
+            let n = sources::count();
+            let files = if n == 1 { "1 file".into() } else { format!("{n} files") };
+            let text = format!("watching {files}; Ctrl-C ends");
+            tell(&format!("{}\n", style.faint(&text)));
+        }
+        let Some(changed) = wait(is_ended) else {
+            tell("ended\n");
+            return Ok(Exit::Done);
+        };
+        for path in changed {
+            let name = path.display().to_string();
+            tell(&format!("\n{} changed\n", style.strong(&visible(&name))));
+        }
+    }
+}
+
+/// Streams are read once, so nothing in them changes.
+fn refuse_streams(args: &Args) -> Result<(), Stop> {
+    let values = args.assignments().filter_map(|text| text.split_once('=')?.1.strip_prefix('@'));
+    let is_stdin = |value: &str| file_of(&format!("@{value}")).is_none_or(piped::is_piped);
+    if piped::is_piped(args.graph()) || values.into_iter().any(is_stdin) {
+        let help = "name files, which can be read again";
+        let text = "--watch cannot read from a stream";
+        return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+    }
+    Ok(())
+}
+
+/// Waits until files changed and are left alone again; `None` if the user ended it.
+fn wait(is_ended: impl Fn() -> bool) -> Option<Vec<PathBuf>> {
+    let mut before = Vec::new();
+    let mut since = None;
+    loop {
+        if is_ended() {
+            return None;
+        }
+        std::thread::sleep(PERIOD);
+        let changed = sources::changed();
+        if changed.is_empty() {
+            (before, since) = (Vec::new(), None);
+            continue;
+        }
+        let started = *since.get_or_insert_with(Instant::now);
+        // A file that is being replaced is not there for a moment.
+        let is_there = changed.iter().all(|(_, now)| now.is_some());
+        if changed == before && is_there || started.elapsed() > PATIENCE {
+            return Some(changed.into_iter().map(|(path, _)| path).collect());
+        }
+        before = changed;
+    }
+}
+
+/// Tells what ran, and why.
+pub(crate) fn tell_runs(program: &Program, answer: &Answer, started: Instant) {
+    let runs: Vec<NodeRun> = program.runs(answer).collect();
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.entry.fate.ran()) {
+        let name = if run.path.as_str().is_empty() { "(output)" } else { run.path.as_str() };
+        let names = by_reason.entry(run.entry.fate.why()).or_default();
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    let n_ran = runs.iter().filter(|run| run.entry.fate.ran()).count();
+    let reasons = by_reason.into_iter().map(|(why, mut names)| {
+        let n_more = names.len().saturating_sub(MAX_NAMES);
+        names.truncate(MAX_NAMES);
+        let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+        format!("{}{more} ({why})", names.join(", "))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    let colon = if reasons.is_empty() { "" } else { ": " };
+    let time = millstream::explain::short(started.elapsed());
+    let text =
+        format!("ran {n_ran} of {} nodes in {time}{colon}{}", runs.len(), reasons.join("; "));
+    tell(&format!("{}\n", visible(&text)));
+}

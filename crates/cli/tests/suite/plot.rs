@@ -1,0 +1,128 @@
+//! `run --plot`: pictures whose kind follows the shape of the outputs.
+
+use crate::{code, file, millstream, new_file, seen};
+
+/// Runs with a plot; gives what the standard error says and the picture.
+fn drawn(name: &str, args: &[&str]) -> (String, String) {
+    let path = new_file(name);
+    let shown = path.display().to_string();
+    let output = millstream(&[&["run"], args, &["--plot", &shown]].concat());
+    let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    (told.replace(&shown, "FILE"), std::fs::read_to_string(&path).unwrap_or_default())
+}
+
+fn shapes(name: &str) -> String {
+    file(
+        name,
+        r#"name "Shapes"
+i = context.index()
+time = context.time()
+output r: f32 = random.normal(id: i) in mm
+output s: f32 = sin(i / 100) in m
+output p: vec2 = random.in_disk(id: i)
+output c: f32 = cos(time)
+output w: f32 = sin(i / 100 - time) in m
+output word: string = string.from_integer(i)
+output root: f32 = sqrt(-1 - i)
+"#,
+    )
+}
+
+#[test]
+fn the_kind_follows_the_shape() {
+    let graph = shapes("plot_kinds.mill");
+    for (out, args, kind) in [
+        ("r", &["--count", "500"][..], "histogram of r"),
+        ("s", &["--count", "500"], "lines of s over index"),
+        ("p", &["--count", "500"], "points of p"),
+        ("c", &["--time", "0..6:0.1"], "lines of c over time in s"),
+        ("c", &["--frame", "0..48"], "lines of c over frame"),
+        ("w", &["--count", "50", "--time", "0..6:0.1"], "heat map of w over index and time in s"),
+    ] {
+        let (told, svg) = drawn("kind.svg", &[&[&*graph, "--out", out], args].concat());
+        assert_eq!(told, format!("drew FILE: {kind}\n"));
+        assert!(svg.starts_with("<svg") && svg.contains("Shapes"), "{svg}");
+    }
+    for kind in ["lines", "scatter", "histogram", "heat-map"] {
+        let args = [&*graph, "--out", "r", "--out", "s", "--count", "500", "--plot-kind", kind];
+        let (told, svg) = drawn("forced.svg", &args);
+        let shown = kind.replace('-', " ").replace("scatter", "points");
+        assert!(told.contains(&format!("{shown} of ")) && svg.starts_with("<svg"), "{told}");
+    }
+}
+
+#[test]
+fn axes_have_units_and_an_ascending_input_is_one() {
+    let data = file("years.csv", "year,x\n1990,1\n1991,4\n1993,2\n");
+    let graph = file(
+        "years.mill",
+        "input year: i32 in a\ninput x: f32 in m\noutput twice: f32 = x * 2 in m\n",
+    );
+    let (year, x) = (format!("year=@{data}"), format!("x=@{data}"));
+    let (told, svg) = drawn("years.svg", &[&graph, "--in", &year, "--in", &x]);
+    assert_eq!(told, "drew FILE: lines of twice over year in a\n");
+    for text in ["year in a", "twice in m", "1991"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    // Three points, each a disc and a ring.
+    assert_eq!(svg.matches("<circle").count(), 6);
+}
+
+#[test]
+fn large_runs_make_small_pictures() {
+    let graph = shapes("plot_large.mill");
+    for (out, kind) in [("r", "lines"), ("s", "lines"), ("p", "scatter"), ("r", "histogram")] {
+        let args = [&*graph, "--out", out, "--count", "1000000", "--plot-kind", kind];
+        let (_, svg) = drawn("large.svg", &args);
+        assert!((1000..1_500_000).contains(&svg.len()), "{out} {kind} {}", svg.len());
+    }
+}
+
+#[test]
+fn single_values_and_one_point_are_drawn() {
+    let graph = file("one.mill", "input x: f32 = 2 in m\noutput y: f32 = x * 2 in m\n");
+    let (told, svg) = drawn("one.svg", &[&graph]);
+    assert_eq!(told, "drew FILE: single values of y in m\n");
+    assert!(svg.contains("<circle"), "{svg}");
+    let graph = shapes("plot_one.mill");
+    let (told, svg) = drawn("one_of_one.svg", &[&graph, "--out", "s", "--count", "1"]);
+    assert_eq!(told, "drew FILE: lines of s over index\n");
+    assert!(svg.contains("<circle"), "{svg}");
+}
+
+#[test]
+fn a_png_is_written_as_well() {
+    let path = new_file("wave.png");
+    let shown = path.display().to_string();
+    let graph = shapes("plot_png.mill");
+    assert_eq!(code(&["run", &graph, "--out", "s", "--count", "90", "--plot", &shown]), Some(0));
+    let bytes = std::fs::read(&path).expect("it was written");
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
+    // Width and height are in the first chunk: 1800 and twice 440 and 30.
+    assert_eq!(bytes[16..24], [0, 0, 7, 8, 0, 0, 3, 172]);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    let graph = shapes("plot_nothing.mill");
+    let of = |args: &[&str]| {
+        let (told, svg) = drawn("nothing.svg", &[&[&*graph], args].concat());
+        assert_eq!(svg, "");
+        told
+    };
+    let words = of(&["--out", "word", "--count", "3"]);
+    assert!(words.starts_with("error: there is nothing to draw: no output holds num"), "{words}");
+    let none = of(&["--out", "root", "--count", "3"]);
+    assert!(none.contains("no output holds a finite number\n"), "{none}");
+    let empty = of(&["--out", "s", "--count", "0"]);
+    assert!(empty.contains("nothing to draw"), "{empty}");
+    let run =
+        |more: &[&str]| seen(&[&["run", &*graph, "--out", "s", "--count", "3"][..], more].concat());
+    assert!(run(&["--plot", "x.pdf"]).starts_with("exit code 2\n"));
+    assert!(run(&["--plot-kind", "lines"]).starts_with("exit code 2\n"));
+    let nowhere = run(&["--plot", "/nowhere/x.svg"]);
+    assert!(nowhere.contains("cannot write `/nowhere/x.svg`"), "{nowhere}");
+    let own = file("own.svg", "i = context.index()\noutput y: f32 = sin(i)\n");
+    let refused = seen(&["run", &own, "--count", "3", "--plot", &own]);
+    assert!(refused.contains("is read here and is not overwritten"), "{refused}");
+}

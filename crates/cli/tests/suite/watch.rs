@@ -1,0 +1,184 @@
+//! `run --watch`: what changes is evaluated again, and nothing else.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::{command, new_file, seen};
+
+const DOCUMENT: &str = "\
+input x: f32
+a = sqrt(x)
+b = sin(a) * 2
+output y: f32 = b + 1
+";
+
+/// A run that watches, what it says, and its results.
+struct Watching {
+    run: Child,
+    lines: Receiver<String>,
+    results: Receiver<String>,
+}
+
+impl Watching {
+    fn start(args: &[&str]) -> Self {
+        let mut command = command(&[&["run", "--watch"], args].concat());
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut run = command.spawn().expect("the binary was built");
+        let (sender, lines) = channel();
+        let out = BufReader::new(run.stdout.take().expect("it is piped"));
+        let told = BufReader::new(run.stderr.take().expect("it is piped"));
+        let (of_out, results) = channel();
+        std::thread::spawn(move || {
+            out.lines().for_each(|line| drop(of_out.send(line.expect("text"))));
+        });
+        std::thread::spawn(move || {
+            told.lines().for_each(|line| drop(sender.send(line.expect("text"))));
+        });
+        Self { run, lines, results }
+    }
+
+    /// The lines up to the one that says that files are watched, without times.
+    fn round(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(30));
+            let line = line.unwrap_or_else(|_| panic!("it goes on: {lines:?}"));
+            if line.starts_with("watching ") {
+                return lines;
+            }
+            lines.push(match line.split_once(" nodes in ") {
+                Some((ran, rest)) => {
+                    format!("{ran}: {}", rest.split_once(": ").map_or("", |it| it.1))
+                }
+                None => line,
+            });
+        }
+    }
+
+    /// Waits until the results hold this.
+    fn gives(&self, wanted: &str) {
+        let mut seen = Vec::new();
+        while !seen.last().is_some_and(|line: &String| line.contains(wanted)) {
+            let line = self.results.recv_timeout(Duration::from_secs(30));
+            seen.push(line.unwrap_or_else(|_| panic!("{wanted}: {seen:#?}")));
+        }
+    }
+
+    /// Ends with Ctrl-C; gives the exit code.
+    fn end(mut self) -> Option<i32> {
+        let told = Command::new("kill").args(["-INT", &self.run.id().to_string()]).status();
+        assert!(told.expect("there is a shell").success());
+        self.run.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        // It has ended unless a test failed.
+        let _ = self.run.kill();
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = new_file(name);
+    // It is there if an earlier run of the tests made it.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("makes a directory");
+    folder
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("writes");
+}
+
+fn has(lines: &[String], wanted: &str) {
+    assert!(lines.iter().any(|line| line.contains(wanted)), "{wanted}: {lines:#?}");
+}
+
+#[test]
+fn only_what_an_edit_reaches_runs_again() {
+    let folder = folder("watch_edit");
+    let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
+    write(&graph, DOCUMENT);
+    write(&data, "x\n1\n4\n");
+    let given = format!("x=@{}", data.display());
+    let run = Watching::start(&[&graph.display().to_string(), "--in", &given]);
+    has(&run.round(), "ran 4 of 4: a, b/1, b/2, y/1 (first time)");
+    write(&graph, &DOCUMENT.replace("b + 1", "b + 2"));
+    let lines = run.round();
+    has(&lines, "g.mill changed");
+    has(&lines, "ran 1 of 4: y/1 (an input changed)");
+    // As editors save: another file takes the name.
+    let new = folder.join("new");
+    write(&new, &DOCUMENT.replace("sin", "cos"));
+    std::fs::rename(&new, &graph).expect("renames");
+    has(&run.round(), "ran 3 of 4: b/2, y/1 (an input changed); b/1 (was edited)");
+    write(&data, "x\n1\n9\n");
+    let lines = run.round();
+    has(&lines, "d.csv changed");
+    has(&lines, "ran 4 of 4: a, b/1, b/2, y/1 (an input changed)");
+    run.gives("-0.97998");
+    write(&data, "x\n1.0\n9.0\n");
+    has(&run.round(), "ran 0 of 4: ");
+    assert_eq!(run.end(), Some(0));
+}
+
+#[test]
+fn what_is_half_written_gives_its_error_and_is_watched_on() {
+    let folder = folder("watch_half");
+    let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
+    write(&graph, DOCUMENT);
+    write(&data, "x\n1\n4\n");
+    let given = format!("x=@{}", data.display());
+    let run = Watching::start(&[&graph.display().to_string(), "--in", &given]);
+    has(&run.round(), "first time");
+    write(&graph, &DOCUMENT[..33]);
+    has(&run.round(), "error[");
+    write(&data, "x\n1\nabc\n");
+    has(&run.round(), "error[");
+    write(&graph, DOCUMENT);
+    has(&run.round(), "error: ");
+    std::fs::remove_file(&data).expect("removes");
+    has(&run.round(), "cannot read `");
+    write(&data, "x\n1\n4\n");
+    has(&run.round(), "ran 0 of 4: ");
+    assert_eq!(run.end(), Some(0));
+}
+
+#[test]
+fn a_used_document_is_watched_and_pictures_are_drawn_again() {
+    let folder = folder("watch_used");
+    std::fs::create_dir_all(folder.join("lib")).expect("makes a directory");
+    let (graph, lib) = (folder.join("g.mill"), folder.join("lib/l.mill"));
+    let text = |sum: &str| format!("group twice(x: f32) -> value: f32 {{\n  value = {sum}\n}}\n");
+    write(&graph, "use l = \"lib/l.mill\"\ni = context.index()\noutput y: f32 = l/twice(x: i)\n");
+    let plot = folder.join("y.svg");
+    let shown = plot.display().to_string();
+    let run = Watching::start(&[&graph.display().to_string(), "--count", "5", "--plot", &shown]);
+    has(&run.round(), "is not there");
+    write(&lib, &text("x + x"));
+    has(&run.round(), "drew ");
+    let before = std::fs::read(&plot).expect("it was drawn");
+    write(&lib, &text("x + x * x"));
+    let lines = run.round();
+    has(&lines, "l.mill changed");
+    has(&lines, "drew ");
+    assert_ne!(std::fs::read(&plot).expect("it was drawn"), before);
+    assert_eq!(run.end(), Some(0));
+}
+
+#[test]
+fn streams_and_other_evaluators_are_refused() {
+    let told = seen(&["run", "-", "--watch"]);
+    assert!(told.starts_with("exit code 2\n") && told.contains("--watch cannot read"), "{told}");
+    let graph = "examples/triangle_area.mill";
+    let told = seen(&["run", graph, "--watch", "--in", "a=@csv:-"]);
+    assert!(told.contains("--watch cannot read from a stream"), "{told}");
+    let told = seen(&["run", graph, "--watch", "--evaluator", "lazy"]);
+    assert!(told.starts_with("exit code 2\n"), "{told}");
+    let told = seen(&["run", graph, "--watch", "--plot", "x.gif"]);
+    assert!(told.contains("is not the name of a picture"), "{told}");
+}
