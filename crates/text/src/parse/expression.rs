@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
                 self.close(Symbol::Close)?;
                 self.add(ExprKind::Paren(inner), start)
             }
-            Kind::Name(_) | Kind::Quoted(_) => self.named()?,
+            Kind::Name(_) | Kind::Quoted => self.named()?,
             Kind::Symbol(_) | Kind::Line | Kind::End => return Err(self.no_operand()),
         };
         self.members(operand, start)
@@ -206,7 +206,7 @@ impl<'t> Parser<'t> {
     /// What starts with a name: a reference, a call, or a word with a meaning before a name.
     fn named(&mut self) -> Result<ExprId, Problem> {
         let start = self.token.start;
-        let is_quoted = matches!(self.token.kind, Kind::Quoted(_));
+        let is_quoted = matches!(self.token.kind, Kind::Quoted);
         if !is_quoted && let Some(end) = self.called_type(self.token.end) {
             let name = self.skip_to(start, end)?;
             return self.call(start, name, CallWord::None);
@@ -226,8 +226,8 @@ impl<'t> Parser<'t> {
                     self.deeper()?;
                     let inner = self.named()?;
                     self.depth -= 1;
-                    if let ExprKind::Call(call) = &mut self.tree.exprs[inner as usize].kind {
-                        call.is_muted = true;
+                    if let ExprKind::Call(call) = self.tree.exprs[inner as usize].kind {
+                        self.tree.calls[call as usize].is_muted = true;
                         self.tree.exprs[inner as usize].span.start = start as u32;
                         return Ok(inner);
                     }
@@ -241,7 +241,7 @@ impl<'t> Parser<'t> {
             }
         }
         if self.is(Symbol::Divide) && self.aliases.contains(&name) {
-            let (at, token, last) = (self.lexer.at, self.token.clone(), self.last_end);
+            let (at, token, last) = (self.lexer.at, self.token, self.last_end);
             let n_comments = self.lexer.comments.len();
             if let Ok(path) = self.path_after(name.clone())
                 && (self.is(Symbol::Open) || self.is(Symbol::At))
@@ -355,7 +355,7 @@ impl<'t> Parser<'t> {
         self.tree.args.extend(self.args.drain(first..));
         let args = from..self.tree.args.len() as u32;
         let call = Call { word, is_muted: false, name, version, args };
-        Ok(self.add(ExprKind::Call(call), start))
+        Ok(self.tree.add_call(call, Span::new(start, self.last_end)))
     }
 
     fn arg(&mut self) -> Result<Arg<'t>, Problem> {
