@@ -58,15 +58,21 @@ pub(crate) enum CommentKind {
 }
 
 impl Comment {
-    /// The comment as compact JSON.
-    fn text(&self) -> String {
-        let (key, text) = match self.kind {
-            CommentKind::Before => ("before", Json::from(self.lines.as_slice())),
-            CommentKind::Beside => ("beside", Json::from(self.lines.concat())),
-            CommentKind::End => ("end", Json::from(self.lines.as_slice())),
+    /// Writes the comment as compact JSON.
+    fn write(&self, out: &mut String) {
+        let key = match self.kind {
+            CommentKind::Before => "{\"before\":",
+            CommentKind::Beside => "{\"beside\":",
+            CommentKind::End => "{\"end\":",
         };
-        let at = Json::from(self.at.as_slice());
-        format!("{{\"{key}\":{at},\"text\":{text}}}")
+        out.push_str(key);
+        write_texts(&self.at, out);
+        out.push_str(",\"text\":");
+        match self.kind {
+            CommentKind::Beside => write_text(&self.lines.concat(), out),
+            CommentKind::Before | CommentKind::End => write_texts(&self.lines, out),
+        }
+        out.push('}');
     }
 
     /// Reads a comment that is written as [`text`](Self::text) writes it.
@@ -94,7 +100,31 @@ impl Comment {
                 && (!line.is_empty() || kind != CommentKind::Beside)
         };
         let fits = !comment.lines.is_empty() && comment.lines.iter().all(is_line);
-        (fits && comment.text() == text).then_some(comment)
+        let mut written = String::with_capacity(text.len());
+        comment.write(&mut written);
+        (fits && written == text).then_some(comment)
+    }
+}
+
+/// Writes a list of texts as compact JSON.
+fn write_texts(texts: &[String], out: &mut String) {
+    out.push('[');
+    for (i, text) in texts.iter().enumerate() {
+        out.push_str(if i > 0 { "," } else { "" });
+        write_text(text, out);
+    }
+    out.push(']');
+}
+
+/// Writes a text as JSON.
+fn write_text(text: &str, out: &mut String) {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Json::from(text).to_string());
     }
 }
 
@@ -226,10 +256,13 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
     if comments.is_empty() {
         return view.map_or(Ok(View::default()), |view| View::from_text(view).map_err(refused));
     }
-    let new: Vec<String> = comments.iter().map(|(_, comment)| comment.text()).collect();
-    let new = new.join(",");
+    let mut new = String::new();
+    for (i, (_, comment)) in comments.iter().enumerate() {
+        new.push_str(if i > 0 { "," } else { "" });
+        comment.write(&mut new);
+    }
     let compact = match view {
-        None => return View::from_text(&format!("{{{COMMENTS}:[{new}]}}")).map_err(refused),
+        None => return Ok(View::from_compact_text(format!("{{{COMMENTS}:[{new}]}}"))),
         Some(view) => View::from_text(view).map_err(refused)?,
     };
     let text = compact.text().unwrap_or("{}");

@@ -210,7 +210,7 @@ fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
         let inputs = tree.inputs[at(&line.inputs)].iter().map(|input| Arc::from(&*input.name));
         let outputs = tree.outputs[at(&line.outputs)].iter().map(|output| Arc::from(&*output.name));
         let sockets = Sockets { inputs: inputs.collect(), outputs: outputs.collect() };
-        groups.own.entry(&line.name).or_insert_with(|| Arc::new(sockets));
+        groups.own.entry(&line.name).or_insert(sockets);
     }
     for item in &tree.items {
         if let What::Use(line) = &item.what {

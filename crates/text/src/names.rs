@@ -1,7 +1,7 @@
 //! What names of calls mean: the node types of the registry and the groups of the document. Reading and
 //! writing the text form ask here, so they agree.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::rc::Rc;
@@ -27,12 +27,17 @@ pub(crate) const VALUE: &str = "value";
 /// Node types.
 pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
+    /// The words that are not letters of formulas, once many were asked for.
     reserved: OnceCell<FxHashSet<&'static str>>,
+    n_asked: Cell<usize>,
     /// The node types that were asked for, by their names.
     known: RefCell<HashMap<Box<str>, Rc<Known>>>,
     /// Some of those asked for last, by the hash of the word.
     recent: RefCell<[Option<Rc<Known>>; N_RECENT]>,
 }
+
+/// The reserved words are walked so often before a set is made of them.
+const MAX_WALKED: usize = 32;
 
 /// The number of node types that are found at once.
 const N_RECENT: usize = 32;
@@ -42,7 +47,7 @@ pub(crate) struct Known {
     /// Its name, shared.
     pub(crate) name: Arc<str>,
     pub(crate) def: Option<Arc<NodeDef>>,
-    sockets: OnceCell<Option<Arc<Sockets>>>,
+    sockets: OnceCell<Option<Sockets>>,
 }
 
 /// The names of inputs and outputs, in order.
@@ -56,6 +61,7 @@ impl<'r> Vocabulary<'r> {
         Self {
             registry,
             reserved: OnceCell::new(),
+            n_asked: Cell::new(0),
             known: RefCell::default(),
             recent: RefCell::default(),
         }
@@ -63,11 +69,12 @@ impl<'r> Vocabulary<'r> {
 
     /// Whether a word cannot be the letter of a formula.
     pub(crate) fn is_reserved(&self, word: &str) -> bool {
-        let reserved = self.reserved.get_or_init(|| {
-            let def = self.registry.get(EXPRESSION);
-            def.map(|def| def.reserved.iter().copied().collect()).unwrap_or_default()
-        });
-        reserved.contains(word)
+        let words = || self.registry.get(EXPRESSION).map_or(&[][..], |def| &def.reserved);
+        let n_asked = self.n_asked.replace(self.n_asked.get() + 1);
+        if n_asked < MAX_WALKED {
+            return words().contains(&word);
+        }
+        self.reserved.get_or_init(|| words().iter().copied().collect()).contains(word)
     }
 
     /// The node type of the family without a name that is meant by its last word. A word means no
@@ -110,8 +117,8 @@ impl<'r> Vocabulary<'r> {
 
     /// The sockets of a node type without settings; `None` if the registry lacks it, or it needs
     /// settings.
-    pub(crate) fn plain_sockets<'k>(&self, known: &'k Known) -> Option<&'k Arc<Sockets>> {
-        let sockets = || self.sockets(known.def.as_ref()?, &Fields::new()).map(Arc::new);
+    pub(crate) fn plain_sockets<'k>(&self, known: &'k Known) -> Option<&'k Sockets> {
+        let sockets = || self.sockets(known.def.as_ref()?, &Fields::new());
         known.sockets.get_or_init(sockets).as_ref()
     }
 
@@ -141,25 +148,41 @@ impl<'r> Vocabulary<'r> {
     }
 
     /// The sockets of a node type with these settings; those without them if they are wrong.
-    pub(crate) fn sockets_with(
+    pub(crate) fn sockets_with<'k>(
         &self,
-        known: &Known,
+        known: &'k Known,
         set: &Fields<Setting>,
-    ) -> Option<Arc<Sockets>> {
+    ) -> Option<SocketsOf<'k>> {
         if !set.is_empty()
             && let Some(def) = &known.def
             && let Some(sockets) = self.sockets(def, set)
         {
-            return Some(Arc::new(sockets));
+            return Some(SocketsOf::These(sockets));
         }
-        self.plain_sockets(known).map(Arc::clone)
+        self.plain_sockets(known).map(SocketsOf::Known)
+    }
+}
+
+/// Sockets that are known, or that were made for settings.
+pub(crate) enum SocketsOf<'k> {
+    Known(&'k Sockets),
+    These(Sockets),
+}
+
+impl std::ops::Deref for SocketsOf<'_> {
+    type Target = Sockets;
+    fn deref(&self) -> &Sockets {
+        match self {
+            Self::Known(sockets) => sockets,
+            Self::These(sockets) => sockets,
+        }
     }
 }
 
 /// The groups of a document and the names of the documents that it uses.
 #[derive(Default)]
 pub(crate) struct Groups<'a> {
-    pub(crate) own: HashMap<&'a str, Arc<Sockets>>,
+    pub(crate) own: HashMap<&'a str, Sockets>,
     pub(crate) aliases: HashSet<&'a str>,
 }
 

@@ -59,7 +59,7 @@ fn groups(document: &Document) -> Groups<'_> {
     let own = own_groups(document).map(|(name, group)| {
         let inputs = group.inputs.keys().cloned().collect();
         let outputs = group.outputs.keys().cloned().collect();
-        (&**name, Arc::new(Sockets { inputs, outputs }))
+        (&**name, Sockets { inputs, outputs })
     });
     Groups { own: own.collect(), aliases: document.uses.keys().map(|name| &**name).collect() }
 }

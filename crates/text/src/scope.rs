@@ -193,6 +193,9 @@ impl<'a> Scope<'a> {
         let Target::Link(node, output) = target else { return Ok(()) };
         let names = [("a node", node), ("an output", output)];
         for (what, name) in names {
+            if **name == *VALUE {
+                continue;
+            }
             // Names of nodes that exist are checked with these.
             if let Some(reason) = name_problem(name)
                 && !(what == "a node" && self.has_linked(name))
@@ -224,9 +227,9 @@ impl<'a> Scope<'a> {
         let of_type = |name: &str| {
             name == EXPRESSION && member == VALUE
                 || name != EXPRESSION
-                    && vocabulary.plain_sockets(&vocabulary.known(name)).is_none_or(|it| has(it))
+                    && vocabulary.plain_sockets(&vocabulary.known(name)).is_none_or(has)
         };
-        let of_group = |name: &str| groups.own.get(name).is_none_or(|sockets| has(sockets));
+        let of_group = |name: &str| groups.own.get(name).is_none_or(has);
         let has_output = match known.face {
             Face::Value => member == VALUE,
             Face::Type(name) => of_type(name),

@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use super::formula::{self, Context, Formula, Letter};
 use super::{Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
-use crate::names::{Callee, EXPRESSION, Face, Sockets};
+use crate::names::{Callee, EXPRESSION, Face, Sockets, SocketsOf};
 use crate::scope::{MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, InputLine, Item, OutputLine, What, at};
 
@@ -443,7 +443,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             set.push((name, Setting { spot, ..Setting::from(json) }));
         }
         let set = Fields::from_distinct(set.into_iter());
-        let (kind, sockets) = self.kind(call, callee, &set);
+        let sockets = self.sockets(&callee, &set);
+        let sockets = sockets.as_deref();
+        let kind = kind(call, &callee);
         let mut inputs = Vec::with_capacity(args.len());
         let mut seen = Seen::default();
         for (position, arg) in args.iter().enumerate() {
@@ -451,18 +453,17 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             let socket = match &arg.to {
                 ArgTo::Setting(_) => continue,
                 ArgTo::Input(socket) => {
-                    let known = sockets.iter().flat_map(|sockets| &sockets.inputs);
-                    let mut known = known.filter(|known| ***known == **socket);
-                    known.next().map_or_else(|| Arc::from(&**socket), Arc::clone)
+                    let mut known = sockets.iter().flat_map(|sockets| &sockets.inputs);
+                    let known = known.find(|known| ***known == **socket);
+                    let socket = known.map_or_else(|| Arc::from(&**socket), Arc::clone);
+                    if !seen.insert(&socket, &inputs) {
+                        return Err(duplicate("input", &socket, span));
+                    }
+                    socket
                 }
-                ArgTo::Position => {
-                    let sockets = sockets.as_deref();
-                    self.positional(call, &kind, sockets, position, span)?
-                }
+                // These come first, so none of them has a name that was given before.
+                ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
             };
-            if !seen.insert(&socket, &inputs) {
-                return Err(duplicate("input", &socket, span));
-            }
             let value = self.source(name, &socket, arg.value)?;
             inputs.push((socket, Input { value, spot: Spot::new(span) }));
         }
@@ -472,23 +473,17 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Ok(node)
     }
 
-    /// The kind of a call's node, and the names of its sockets if they are known.
-    fn kind(
-        &self,
-        call: &Call<'_>,
-        callee: Callee<'a>,
-        set: &Fields<Setting>,
-    ) -> (NodeKind, Option<Arc<Sockets>>) {
-        let shared = self.shared;
-        let own = |name: &str| shared.groups.own.get(name).map(Arc::clone);
+    /// The sockets of a call's node, if they are known.
+    fn sockets<'k>(&self, callee: &'k Callee<'_>, set: &Fields<Setting>) -> Option<SocketsOf<'k>>
+    where
+        's: 'k,
+    {
         match callee {
-            Callee::Group(name) => (NodeKind::Group(Arc::from(name)), own(name)),
-            Callee::Repeat(name) => (NodeKind::Repeat(Arc::from(name)), own(name)),
-            Callee::Type(known) => {
-                let sockets = shared.vocabulary.sockets_with(&known, set);
-                (NodeKind::Type(Arc::clone(&known.name)), sockets)
+            Callee::Group(name) | Callee::Repeat(name) => {
+                self.shared.groups.own.get(name).map(SocketsOf::Known)
             }
-            Callee::Function => (NodeKind::Type(Arc::from(&*call.name)), None),
+            Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
+            Callee::Function => None,
         }
     }
 
@@ -600,6 +595,16 @@ pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
         && let Some((cut, c)) = out.char_indices().rev().nth(MAX_MADE)
     {
         out.drain(..cut + c.len_utf8());
+    }
+}
+
+/// The kind of a call's node.
+fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
+    match callee {
+        Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
+        Callee::Repeat(name) => NodeKind::Repeat(Arc::from(*name)),
+        Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
+        Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
     }
 }
 

@@ -213,30 +213,20 @@ impl<'t> Parser<'t> {
         }
         let name = self.name("a name")?;
         if !is_quoted {
-            match &*name {
-                "true" | "false" | "null" if !self.is(Symbol::Open) && !self.is(Symbol::Point) => {
+            // What follows tells most names from words with a meaning.
+            match self.token.kind {
+                Kind::Name(_) | Kind::Quoted => {
+                    if let Some(expr) = self.after_word(&name, start)? {
+                        return Ok(expr);
+                    }
+                }
+                Kind::Symbol(Symbol::OpenList) if name == "several" => {
+                    return self.list(start, true);
+                }
+                Kind::Symbol(Symbol::Open | Symbol::Point) => {}
+                _ if matches!(&*name, "true" | "false" | "null") => {
                     return Ok(self.add(ExprKind::Literal(name), start));
                 }
-                "several" if self.is(Symbol::OpenList) => return self.list(start, true),
-                "input" if self.is_name() => {
-                    let name = self.name("the name of an input")?;
-                    return Ok(self.add(ExprKind::Input(name), start));
-                }
-                "muted" if self.is_name() => {
-                    self.deeper()?;
-                    let inner = self.named()?;
-                    self.depth -= 1;
-                    if let ExprKind::Call(call) = self.tree.exprs[inner as usize].kind {
-                        self.tree.calls[call as usize].is_muted = true;
-                        self.tree.exprs[inner as usize].span.start = start as u32;
-                        return Ok(inner);
-                    }
-                    let problem = Problem::syntax(start, self.last_end, "only a call can be muted");
-                    return Err(problem.hint("write `name = muted call(...)`"));
-                }
-                "node" if self.is_name() => return self.explicit_node(start),
-                "group" if self.is_name() => return self.path(start, CallWord::Group),
-                "repeat" if self.is_name() => return self.path(start, CallWord::Repeat),
                 _ => {}
             }
         }
@@ -257,10 +247,43 @@ impl<'t> Parser<'t> {
         Ok(self.add(ExprKind::Ref { name, is_quoted }, start))
     }
 
+    /// What a word before a name means; `None` if nothing.
+    fn after_word(&mut self, word: &str, start: usize) -> Result<Option<ExprId>, Problem> {
+        Ok(Some(match word {
+            "true" | "false" | "null" => {
+                let literal = Cow::Borrowed(&self.text[start..self.last_end]);
+                self.add(ExprKind::Literal(literal), start)
+            }
+            "input" => {
+                let name = self.name("the name of an input")?;
+                self.add(ExprKind::Input(name), start)
+            }
+            "muted" => {
+                self.deeper()?;
+                let inner = self.named()?;
+                self.depth -= 1;
+                let ExprKind::Call(call) = self.tree.exprs[inner as usize].kind else {
+                    let problem = Problem::syntax(start, self.last_end, "only a call can be muted");
+                    return Err(problem.hint("write `name = muted call(...)`"));
+                };
+                self.tree.calls[call as usize].is_muted = true;
+                self.tree.exprs[inner as usize].span.start = start as u32;
+                inner
+            }
+            "node" => self.explicit_node(start)?,
+            "group" => self.path(start, CallWord::Group)?,
+            "repeat" => self.path(start, CallWord::Repeat)?,
+            _ => return Ok(None),
+        }))
+    }
+
     /// The end of a name with points that ends here or later, if it is called.
     fn called_type(&self, first_end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut end = first_end;
+        if bytes.get(end) != Some(&b'.') {
+            return None;
+        }
         while bytes.get(end) == Some(&b'.') {
             let n = name::plain_end(&self.text[end + 1..]);
             if n == 0 || bytes[end + 1].is_ascii_digit() {

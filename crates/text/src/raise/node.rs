@@ -361,20 +361,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
     }
 
     fn call(&mut self, name: &'d str, node: &'d Node) -> ExprId {
-        let (word, callee, sockets) = self.callee(node);
-        let is_own_group = !matches!(node.kind, NodeKind::Type(_));
-        let is_in_order = |i: usize, socket: &str| {
-            sockets.as_ref().is_some_and(|it| it.inputs.get(i).is_some_and(|it| **it == *socket))
-        };
-        // The first input, and those with one letter, go by their position.
-        let mut n_positions = 0;
-        for (i, (socket, _)) in node.inputs.iter().enumerate() {
-            let is_short = i == 0 || (!is_own_group && socket.len() == 1);
-            if !is_in_order(i, socket) || !is_short {
-                break;
-            }
-            n_positions += 1;
-        }
+        let (word, callee) = self.callee(node);
+        let n_positions = self.n_positions(node);
         let mut args = Vec::with_capacity(node.inputs.len() + node.set.len());
         for (setting, value) in node.set.iter().rev() {
             let value = self.add(ExprKind::Literal(Cow::Owned(value.json.to_string())));
@@ -397,32 +385,58 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.tree.add_call(call, Span::default())
     }
 
-    /// How the call of a node names its type or group, and the sockets by position.
-    fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>, Option<Arc<Sockets>>) {
+    /// Number of inputs that go by their position: the first one, and those with one letter.
+    fn n_positions(&self, node: &Node) -> usize {
+        let vocabulary = self.cx.vocabulary;
+        let in_order = |sockets: &Sockets, is_short: &dyn Fn(usize, &str) -> bool| {
+            let names = node.inputs.iter().zip(&sockets.inputs).enumerate();
+            let fits = |(i, ((socket, _), known)): &(usize, ((&Arc<str>, _), &Arc<str>))| {
+                *socket == *known && is_short(*i, socket)
+            };
+            names.take_while(fits).count()
+        };
+        match &node.kind {
+            NodeKind::Type(ty) => {
+                let known = vocabulary.known(ty);
+                let sockets = vocabulary.sockets_with(&known, &node.set);
+                let is_short = |i, socket: &str| i == 0 || socket.len() == 1;
+                sockets.map_or(0, |sockets| in_order(&sockets, &is_short))
+            }
+            NodeKind::Group(ty) if is_type(ty) => {
+                let known = vocabulary.known(ty);
+                let sockets = vocabulary.sockets_with(&known, &node.set);
+                sockets.map_or(0, |sockets| in_order(&sockets, &|i, _| i == 0))
+            }
+            NodeKind::Group(group) | NodeKind::Repeat(group) => {
+                let sockets = self.cx.groups.own.get(&**group);
+                sockets.map_or(0, |sockets| in_order(sockets, &|i, _| i == 0))
+            }
+        }
+    }
+
+    /// How the call of a node names its type or group.
+    fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>) {
         let vocabulary = self.cx.vocabulary;
         let means = |name: &'d str, is_it: &dyn Fn(&Callee<'_>) -> bool| {
             let (word, version, name) = (CallWord::None, 1, Cow::Borrowed(name));
             let call = Call { word, is_muted: false, name, version, args: 0..0 };
             is_it(&self.cx.groups.callee(&call, self.tree, vocabulary))
         };
-        let own = |name: &str| self.cx.groups.own.get(name).map(Arc::clone);
         match &node.kind {
-            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group), own(group)),
+            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group)),
             NodeKind::Group(group) if !is_type(group) => {
                 let is_meant = means(group, &|callee| matches!(callee, Callee::Group(_)));
                 let word = if is_meant { CallWord::None } else { CallWord::Group };
-                (word, Cow::Borrowed(&**group), own(group))
+                (word, Cow::Borrowed(&**group))
             }
             NodeKind::Type(ty) | NodeKind::Group(ty) => {
-                let known = vocabulary.known(ty);
-                let sockets = vocabulary.sockets_with(&known, &node.set);
                 let is_it = |callee: &Callee<'_>| matches!(callee, Callee::Type(known) if known.name == *ty);
                 let short = vocabulary.shortened(ty).filter(|_| **ty != *EXPRESSION);
                 if let Some(short) = short.filter(|short| means(short, &is_it)) {
-                    return (CallWord::None, Cow::Borrowed(short), sockets);
+                    return (CallWord::None, Cow::Borrowed(short));
                 }
                 let word = if means(ty, &is_it) { CallWord::None } else { CallWord::Node };
-                (word, Cow::Borrowed(&**ty), sockets)
+                (word, Cow::Borrowed(&**ty))
             }
         }
     }
