@@ -73,7 +73,10 @@ const ORDERS: &[(&str, &str)] = &[
         "at checked cursor fields free_name layout named order spot view model wrong \
          builder problems range references grain save upgrade load library uses check edit",
     ),
-    ("text", "tree error json name token formula names parse print comments lower raise lock"),
+    (
+        "text",
+        "tree error json name token formula names scope parse print comments lower raise lock",
+    ),
     (
         "ir",
         "hidden ids element_states need_map paths progress loops region graph plan walk repeat \

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
-pub use crate::named::Named;
+pub use crate::named::{NameHasher, Named};
 use crate::spot::Spot;
 use crate::view::View;
 

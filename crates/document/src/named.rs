@@ -24,8 +24,7 @@ pub struct Named<T> {
     slots: Vec<Slot<T>>,
     /// The hash and the slot of each name.
     table: HashTable<(u32, u32)>,
-    /// Seeded, because names come from untrusted documents.
-    hasher: RandomState,
+    hasher: NameHasher,
     first: u32,
     last: u32,
     /// Slots to be reused.
@@ -38,6 +37,17 @@ pub struct Named<T> {
     is_tidy: bool,
     /// The order, if slots are not positions and a position was asked for.
     order: OnceLock<Box<Order>>,
+}
+
+/// Hashes names; seeded, because names come from untrusted documents.
+#[derive(Clone, Debug, Default)]
+pub struct NameHasher(RandomState);
+
+impl NameHasher {
+    /// The hash of a name.
+    pub fn hash(&self, name: &str) -> u32 {
+        self.0.hash_one(name) as u32
+    }
 }
 
 /// The policy for slots of removed values.
@@ -73,10 +83,15 @@ fn spread(part: u32) -> u64 {
 impl<T> Named<T> {
     /// An empty list.
     pub fn new() -> Self {
+        Self::with_hasher(NameHasher::default())
+    }
+
+    /// An empty list whose names are hashed as other names are, for [`append`](Self::append).
+    pub fn with_hasher(hasher: NameHasher) -> Self {
         Self {
             slots: Vec::new(),
             table: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher,
             first: NONE,
             last: NONE,
             free: Vec::new(),
@@ -99,7 +114,7 @@ impl<T> Named<T> {
 
     /// The hash of a name, for [`slot_with`](Self::slot_with) and [`append`](Self::append).
     pub(crate) fn hash(&self, name: &str) -> u32 {
-        self.hasher.hash_one(name) as u32
+        self.hasher.hash(name)
     }
 
     /// The slot of the value called `name`.
@@ -108,7 +123,7 @@ impl<T> Named<T> {
     }
 
     /// The slot of the value called `name`, whose hash is known.
-    pub(crate) fn slot_with(&self, hash: u32, name: &str) -> Option<u32> {
+    pub fn slot_with(&self, hash: u32, name: &str) -> Option<u32> {
         let is_it = |(known, slot): &(u32, u32)| *known == hash && self.name_at(*slot) == name;
         self.table.find(spread(hash), is_it).map(|(_, slot)| *slot)
     }
@@ -261,8 +276,9 @@ impl<T> Named<T> {
         }
     }
 
-    /// Appends a value with a new name, whose hash is known.
-    pub(crate) fn append(&mut self, hash: u32, name: Arc<str>, thing: T) {
+    /// Appends a value whose name is not taken and has this hash.
+    pub fn append(&mut self, hash: u32, name: Arc<str>, thing: T) {
+        debug_assert!(self.slot_with(hash, &name).is_none(), "the name is new");
         self.insert_new(hash, name, thing, NONE);
     }
 

@@ -24,6 +24,12 @@ impl View {
         Self(Some(compacted(text).into()))
     }
 
+    /// The view with valid JSON text that has no white space between its parts.
+    pub fn from_compact_text(text: String) -> Self {
+        debug_assert!(compacted(&text) == text, "the text has no white space between its parts");
+        Self(Some(text.into()))
+    }
+
     /// The view with this JSON text, preserving the order of keys and the spelling of numbers.
     ///
     /// # Errors

@@ -1,93 +1,136 @@
-//! Time of reading documents in the text form beside the same documents in JSON, per node; and of
+//! Time per node of reading documents in the text form beside the same documents in JSON; and of
 //! writing and laying out.
 //!
-//! Run with `cargo bench --workspace --bench parse`.
+//! Run with `cargo bench -p millstream-text`. Both forms are measured in turn, and each number is
+//! the best of several rounds; words after `--` select shapes.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
-use divan::Bencher;
-use divan::counter::ItemsCount;
 use millstream_base::Limits;
 use millstream_document::{Document, load, save};
 use millstream_node::Registry;
 use millstream_text::{format, load_text, to_text};
 
-fn main() {
-    divan::main();
+/// The shapes of documents.
+const SHAPES: [&str; 7] = ["calls", "named", "nested", "formulas", "groups", "comments", "outputs"];
+
+/// Pseudorandom numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below.max(1)
+    }
 }
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(millstream_nodes::registry);
-
-/// The kinds of documents: nodes of two inputs that link near and distant nodes, or formulas.
-const KINDS: [(&str, u64); 5] = [
-    ("calls", 13),
-    ("calls", 10_000),
-    ("calls", 1_000_000),
-    ("formulas", 13),
-    ("formulas", 10_000),
-];
-
-fn text((kind, n): (&str, u64)) -> String {
+/// A document of about this many nodes, which link near and distant ones.
+fn text(shape: &str, n: u64) -> String {
     let mut text = String::from("input x: f32\n\nnode0 = x\n");
-    let mut state = 7_u64;
-    let mut random = |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below.max(1)
+    let mut random = Random(7);
+    let per_statement = match shape {
+        "nested" => 3,
+        "groups" => 11,
+        _ => 1,
     };
-    for i in 1..n {
-        let near = i - 1 - random(i.min(50));
-        let other = random(i);
-        let written = if kind == "calls" {
-            let ty = ["add", "multiply", "maximum"][random(3) as usize];
-            writeln!(text, "node{i} = {ty}(node{near}, node{other})")
-        } else {
-            writeln!(text, "node{i} = 2 * node{near} + sin(node{other}) / (1.5 - x)")
+    for i in 1..n / per_statement {
+        let near = i - 1 - random.below(i.min(50));
+        let other = random.below(i);
+        let ty = ["add", "multiply", "maximum"][random.below(3) as usize];
+        let written = match shape {
+            "calls" => writeln!(text, "node{i} = {ty}(node{near}, node{other})"),
+            "named" => writeln!(text, "node{i} = math.{ty}(a: node{near}, b: {other}.5)"),
+            "nested" => writeln!(text, "node{i} = {ty}(node{near}, {ty}(sqrt(node{other}), 2))"),
+            "formulas" => {
+                writeln!(text, "node{i} = 2 * node{near} + sin(node{other}) / (1.5 - x)")
+            }
+            "groups" => group(&mut text, i, near, other),
+            "comments" => writeln!(
+                text,
+                "# about node {i}\nnode{i} = {ty}(node{near}, node{other})  # beside {other}"
+            ),
+            _ => writeln!(
+                text,
+                "node{i} = {ty}(node{near}, node{other})\noutput out{i}: f32 = node{i} in m"
+            ),
         };
         written.expect("strings take all text");
     }
     text
 }
 
-fn document(text: &str) -> Document {
-    let loaded = load_text(text.as_bytes(), &REGISTRY, &Limits::default());
+/// A group of ten nodes, and a node that uses it.
+fn group(text: &mut String, i: u64, near: u64, other: u64) -> std::fmt::Result {
+    writeln!(text, "node{i} = group{i}(a: node{near}, b: node{other})\n")?;
+    writeln!(text, "group group{i}(a: f32 = 1, b: f32 from 0 to 2) -> value: f32 {{")?;
+    writeln!(text, "  n0 = add(a, b)")?;
+    for k in 1..9 {
+        writeln!(text, "  n{k} = multiply(n{}, a)", k - 1)?;
+    }
+    writeln!(text, "  value = add(n8, b)\n}}\n")
+}
+
+/// The time of one call; its result is dropped outside of the measurement.
+fn time<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    let result = std::hint::black_box(work());
+    let elapsed = start.elapsed();
+    drop(result);
+    elapsed
+}
+
+/// The shortest times of reading text and JSON, writing text and JSON, and laying out.
+fn shortest(text: &str, json: &str, registry: &Registry, n_rounds: usize) -> [Duration; 5] {
+    let limits = Limits::default();
+    let document = document(text, registry);
+    let mut best = [Duration::MAX; 5];
+    for _ in 0..n_rounds {
+        let round = [
+            time(|| load_text(text.as_bytes(), registry, &limits)),
+            time(|| load(json.as_bytes(), &limits)),
+            time(|| to_text(&document, registry)),
+            time(|| save(&document)),
+            time(|| format(text.as_bytes(), &limits)),
+        ];
+        for (best, elapsed) in best.iter_mut().zip(round) {
+            *best = elapsed.min(*best);
+        }
+    }
+    best
+}
+
+fn document(text: &str, registry: &Registry) -> Document {
+    let loaded = load_text(text.as_bytes(), registry, &Limits::default());
     assert!(loaded.problems.is_empty(), "{}", loaded.problems);
     loaded.document.expect("there are no problems")
 }
 
-#[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
-fn text_to_document(bencher: Bencher, kind: (&str, u64)) {
-    let text = text(kind);
-    bencher.counter(ItemsCount::new(kind.1)).bench_local(|| document(&text));
-}
-
-#[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
-fn json_to_document(bencher: Bencher, kind: (&str, u64)) {
-    let json = save(&document(&text(kind)));
-    bencher.counter(ItemsCount::new(kind.1)).bench_local(|| {
-        let (document, problems) = load(json.as_bytes(), &Limits::default());
-        assert!(problems.is_empty(), "{problems}");
-        document
-    });
-}
-
-#[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
-fn document_to_text(bencher: Bencher, kind: (&str, u64)) {
-    let document = document(&text(kind));
-    bencher.counter(ItemsCount::new(kind.1)).bench_local(|| to_text(&document, &REGISTRY));
-}
-
-#[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
-fn document_to_json(bencher: Bencher, kind: (&str, u64)) {
-    let document = document(&text(kind));
-    bencher.counter(ItemsCount::new(kind.1)).bench_local(|| save(&document));
-}
-
-#[divan::bench(args = KINDS.iter().copied(), max_time = 3)]
-fn lay_out(bencher: Bencher, kind: (&str, u64)) {
-    let text = text(kind);
-    bencher
-        .counter(ItemsCount::new(kind.1))
-        .bench_local(|| format(text.as_bytes(), &Limits::default()));
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let registry = millstream_nodes::registry();
+    println!(
+        "nanoseconds per node    read text  read JSON   text/JSON  write text write JSON  lay out"
+    );
+    for shape in SHAPES {
+        if !asked.is_empty() && !asked.iter().any(|asked| asked == shape) {
+            continue;
+        }
+        for (n, n_rounds) in [(13, 20_000), (10_000, 50), (1_000_000, 3)] {
+            let text = text(shape, n);
+            let document = document(&text, &registry);
+            let json = save(&document);
+            assert!(load(json.as_bytes(), &Limits::default()).0.as_ref() == Some(&document));
+            let n_nodes = document.n_nodes();
+            drop(document);
+            let times = shortest(&text, &json, &registry, n_rounds);
+            let [read, read_json, write, write_json, lay_out] =
+                times.map(|time| time.as_nanos() as f64 / n_nodes as f64);
+            println!(
+                "{shape:10} {n_nodes:9} {read:11.0} {read_json:10.0} {:11.2} {write:11.0} {write_json:10.0} {lay_out:8.0}",
+                read / read_json
+            );
+        }
+    }
 }

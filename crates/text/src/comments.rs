@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 
 use crate::error::TextError;
 use crate::json::{key_and_value, parts};
-use crate::tree::{Item, Tree, What, Word, at};
+use crate::tree::{Item, Tree, What, Word};
 
 /// The entry of the view data.
 const COMMENTS: &str = "\"comments\"";
@@ -58,15 +58,21 @@ pub(crate) enum CommentKind {
 }
 
 impl Comment {
-    /// The comment as compact JSON.
-    fn text(&self) -> String {
-        let (key, text) = match self.kind {
-            CommentKind::Before => ("before", Json::from(self.lines.as_slice())),
-            CommentKind::Beside => ("beside", Json::from(self.lines.concat())),
-            CommentKind::End => ("end", Json::from(self.lines.as_slice())),
+    /// Writes the comment as compact JSON.
+    fn write(&self, out: &mut String) {
+        let key = match self.kind {
+            CommentKind::Before => "{\"before\":",
+            CommentKind::Beside => "{\"beside\":",
+            CommentKind::End => "{\"end\":",
         };
-        let at = Json::from(self.at.as_slice());
-        format!("{{\"{key}\":{at},\"text\":{text}}}")
+        out.push_str(key);
+        write_texts(&self.at, out);
+        out.push_str(",\"text\":");
+        match self.kind {
+            CommentKind::Beside => write_text(&self.lines.concat(), out),
+            CommentKind::Before | CommentKind::End => write_texts(&self.lines, out),
+        }
+        out.push('}');
     }
 
     /// Reads a comment that is written as [`text`](Self::text) writes it.
@@ -94,7 +100,31 @@ impl Comment {
                 && (!line.is_empty() || kind != CommentKind::Beside)
         };
         let fits = !comment.lines.is_empty() && comment.lines.iter().all(is_line);
-        (fits && comment.text() == text).then_some(comment)
+        let mut written = String::with_capacity(text.len());
+        comment.write(&mut written);
+        (fits && written == text).then_some(comment)
+    }
+}
+
+/// Writes a list of texts as compact JSON.
+fn write_texts(texts: &[String], out: &mut String) {
+    out.push('[');
+    for (i, text) in texts.iter().enumerate() {
+        out.push_str(if i > 0 { "," } else { "" });
+        write_text(text, out);
+    }
+    out.push(']');
+}
+
+/// Writes a text as JSON.
+fn write_text(text: &str, out: &mut String) {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Json::from(text).to_string());
     }
 }
 
@@ -108,64 +138,74 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
         *n += 1;
         *n - 1
     };
+    if tree.comments.is_empty() {
+        return found;
+    }
     for item in &tree.items {
-        let path = |keys: &[&str]| -> Vec<String> {
-            let outer = group.map(|(name, _)| ["groups".to_owned(), name.to_string()]);
-            outer.into_iter().flatten().chain(keys.iter().map(ToString::to_string)).collect()
-        };
         let mut rank = (GROUPS, group.map_or(0, |(_, at)| at), 0, 0);
-        let keys = match &item.what {
+        // The last key or two, after those of the group.
+        let mut outer = group;
+        let keys: [&str; 2] = match &item.what {
             What::Input(input) => {
                 rank = (INPUTS, count(&mut n_inputs), 0, 0);
-                path(&["inputs", &tree.inputs[*input as usize].name])
+                ["inputs", &tree.inputs[*input as usize].name]
             }
             What::Output(output) => {
                 rank = (OUTPUTS, count(&mut n_outputs), 0, 0);
-                path(&["outputs", &tree.outputs[*output as usize].name])
+                ["outputs", &tree.outputs[*output as usize].name]
             }
             What::Node { name, .. } => {
                 match group {
                     Some(_) => (rank.2, rank.3) = (1, count(&mut n_inside)),
                     None => rank = (NODES, count(&mut n_nodes), 0, 0),
                 }
-                path(&["nodes", name])
+                ["nodes", name]
             }
-            What::Use { name, .. } => {
+            What::Use(line) => {
                 rank = (1, count(&mut n_uses), 0, 0);
-                path(&["use", name])
+                ["use", &line.name]
             }
-            What::Lock { name, .. } => {
+            What::Lock(line) => {
                 rank = (2, count(&mut n_locks), 0, 0);
-                path(&["lock", name])
+                ["lock", &line.name]
             }
             What::Group(line) => {
                 let name = &tree.groups[*line as usize].name;
                 group = Some((name, count(&mut n_groups)));
                 n_inside = 0;
                 rank = (GROUPS, n_groups - 1, 0, 0);
-                vec!["groups".to_owned(), name.to_string()]
+                ["groups", name]
             }
             What::Close => {
                 rank.2 = 2;
-                let keys = path(&[]);
                 group = None;
-                keys
+                ["", ""]
             }
             What::View(_) => {
                 rank = (VIEW, 0, 0, 0);
-                path(&["view"])
+                ["view", ""]
             }
             What::End => {
                 rank = (END, 0, 0, 0);
-                Vec::new()
+                outer = None;
+                ["", ""]
             }
             head => {
                 let key = head_key(head);
                 rank = (0, key as u32, 0, 0);
-                path(&[HEAD[key]])
+                [HEAD[key], ""]
             }
         };
-        add(tree, item, rank, keys, &mut found);
+        if !item.before.is_empty() || item.has_beside {
+            let outer = outer.map(|(name, _)| ["groups", &**name]);
+            let last = match keys {
+                ["", _] => 0,
+                [_, ""] if matches!(item.what, What::View(_)) || rank.0 == 0 => 1,
+                _ => 2,
+            };
+            let keys = outer.iter().flatten().chain(&keys[..last]).map(ToString::to_string);
+            add(tree, item, rank, keys.collect(), &mut found);
+        }
     }
     found.sort_by_key(|(rank, _)| *rank);
     found
@@ -182,18 +222,14 @@ fn head_key(what: &What<'_>) -> usize {
     }
 }
 
-fn add(
-    tree: &Tree<'_>,
-    item: &Item<'_>,
+fn add<'t>(
+    tree: &Tree<'t>,
+    item: &Item<'t>,
     (section, index, part, inner): (u8, u32, u8, u32),
     keys: Vec<String>,
     found: &mut Vec<(Rank, Comment)>,
 ) {
-    if item.before.is_empty() && item.beside.is_none() {
-        return;
-    }
-    let lines: Vec<String> =
-        tree.comments[at(&item.before)].iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = tree.before(item).iter().map(ToString::to_string).collect();
     let kind = match item.what {
         What::Close | What::End => CommentKind::End,
         _ => CommentKind::Before,
@@ -202,7 +238,7 @@ fn add(
         let comment = Comment { kind, at: keys.clone(), lines };
         found.push(((section, index, part, inner, BEFORE), comment));
     }
-    if let Some(beside) = &item.beside {
+    if let Some(beside) = tree.beside(item) {
         // An empty comment is kept before the statement.
         let (kind, text) = (CommentKind::Beside, beside.to_string());
         let comment = Comment { kind, at: keys, lines: vec![text] };
@@ -220,10 +256,13 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
     if comments.is_empty() {
         return view.map_or(Ok(View::default()), |view| View::from_text(view).map_err(refused));
     }
-    let new: Vec<String> = comments.iter().map(|(_, comment)| comment.text()).collect();
-    let new = new.join(",");
+    let mut new = String::new();
+    for (i, (_, comment)) in comments.iter().enumerate() {
+        new.push_str(if i > 0 { "," } else { "" });
+        comment.write(&mut new);
+    }
     let compact = match view {
-        None => return View::from_text(&format!("{{{COMMENTS}:[{new}]}}")).map_err(refused),
+        None => return Ok(View::from_compact_text(format!("{{{COMMENTS}:[{new}]}}"))),
         Some(view) => View::from_text(view).map_err(refused)?,
     };
     let text = compact.text().unwrap_or("{}");

@@ -102,16 +102,26 @@ pub enum TextError {
     NoRoom,
 }
 
-/// A problem at a place of the text.
-pub(crate) struct Problem {
+/// A problem at a place of the text. It is small, since most results have none.
+pub(crate) struct Problem(Box<Placed>);
+
+/// What a problem consists of.
+pub(crate) struct Placed {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) error: TextError,
 }
 
+impl std::ops::Deref for Problem {
+    type Target = Placed;
+    fn deref(&self) -> &Placed {
+        &self.0
+    }
+}
+
 impl Problem {
     pub(crate) fn new(start: usize, end: usize, error: TextError) -> Self {
-        Self { start, end, error }
+        Self(Box::new(Placed { start, end, error }))
     }
 
     pub(crate) fn syntax(start: usize, end: usize, message: impl Into<String>) -> Self {
@@ -119,7 +129,7 @@ impl Problem {
     }
 
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
-        if let TextError::Syntax { hint, .. } = &mut self.error {
+        if let TextError::Syntax { hint, .. } = &mut self.0.error {
             *hint = Some(text.into());
         }
         self

@@ -5,7 +5,7 @@
 //!
 //! A text is parsed into a syntax tree (`parse`), which is printed (`print`), or made into a document
 //! (`lower`); a document is made into a tree again (`raise`), so that one printer writes all text. What
-//! names mean is asked in one place (`names`). A node is written as a formula or as a nested call only
+//! names mean is asked in one place (`names` for calls, `scope` for references). A node is written as a formula or as a nested call only
 //! if it reads back as it is.
 
 mod comments;
@@ -19,6 +19,7 @@ mod names;
 mod parse;
 mod print;
 mod raise;
+mod scope;
 mod token;
 mod tree;
 
@@ -36,6 +37,7 @@ use error::Problem;
 use lower::Found;
 use names::Vocabulary;
 use parse::{Parsed, parse};
+use scope::NO_NAME;
 
 /// The ending of names of files with the text form.
 pub const ENDING: &str = ".mill";
@@ -77,6 +79,7 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         problems: diagnostics(&problems, n_more),
         limits,
         n_nodes: 0,
+        names: vec![NO_NAME; tree.exprs.len()],
         parts_lost: tree.n_lost > 0,
     };
     let vocabulary = Vocabulary::new(registry);
@@ -160,10 +163,10 @@ fn nothing(problems: Diagnostics) -> Loaded {
 /// The problems of the parser as diagnostics.
 fn diagnostics(problems: &[Problem], n_more: usize) -> Diagnostics {
     let mut all = Diagnostics::new();
-    for Problem { start, end, error } in problems {
+    for problem in problems {
         // An empty span would count as none.
-        let (start, end) = (*start, (*end).max(start + 1));
-        all.push(Diagnostic::new(Place::with_span("", Span::new(start, end)), error));
+        let span = Span::new(problem.start, problem.end.max(problem.start + 1));
+        all.push(Diagnostic::new(Place::with_span("", span), &problem.error));
     }
     if n_more > 0 {
         let message = format!("{n_more} more problems");

@@ -28,7 +28,7 @@ pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<Stri
     // The new lines replace the first old one, or follow the last use.
     let mut out = String::with_capacity(text.len() + lines.len());
     let mut copied = 0;
-    let locks = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Lock { .. }));
+    let locks = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Lock(_)));
     let mut place = None;
     for item in locks {
         out.push_str(&text[copied..item.span.start as usize]);
@@ -36,7 +36,7 @@ pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<Stri
         copied = line_end(item.span.end as usize);
     }
     if place.is_none() {
-        let uses = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Use { .. }));
+        let uses = parsed.tree.items.iter().filter(|item| matches!(item.what, What::Use(_)));
         let last = uses
             .max_by_key(|item| item.span.start)
             .map_or(0, |item| line_end(item.span.end as usize));

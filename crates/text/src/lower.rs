@@ -14,7 +14,8 @@ use millstream_document::{Spot, View, name_problem};
 use crate::comments;
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
-use crate::tree::{GroupLine, InputLine, Item, Tree, What, at};
+use crate::scope::NameId;
+use crate::tree::{GroupLine, InputLine, Item, LockLine, Tree, UseLine, What, at};
 use body::Maker;
 
 /// What all bodies of a document share.
@@ -25,6 +26,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) groups: Groups<'a>,
     /// The name of outputs that have no other.
     pub(crate) value: Arc<str>,
+    /// The name of the setting that holds a formula.
+    pub(crate) expression_text: Arc<str>,
 }
 
 /// What bodies add to.
@@ -32,6 +35,8 @@ pub(crate) struct Found<'a> {
     pub(crate) problems: Diagnostics,
     pub(crate) limits: &'a Limits,
     pub(crate) n_nodes: usize,
+    /// The names that expressions refer to, in the scope of their body.
+    pub(crate) names: Vec<NameId>,
     /// Whether a part is missing, so that checking names is pointless.
     pub(crate) parts_lost: bool,
 }
@@ -51,7 +56,8 @@ pub(crate) fn lower<'a>(
     vocabulary: &'a Vocabulary<'a>,
     found: &mut Found<'_>,
 ) -> Document {
-    let shared = Shared { tree, text, vocabulary, groups: groups(tree), value: Arc::from(VALUE) };
+    let (value, expression_text) = (Arc::from(VALUE), Arc::from("text"));
+    let shared = Shared { tree, text, vocabulary, groups: groups(tree), value, expression_text };
     let mut document = Document::new("");
     document.format = FORMAT;
     let mut view = None;
@@ -73,7 +79,7 @@ pub(crate) fn lower<'a>(
             What::View(text) => view = Some(&**text),
             What::Node { .. } | What::Output(_) => root.push(item),
             What::Group(group) => {
-                let mut inside = Vec::new();
+                let mut inside = vec![item];
                 let mut span = item.span;
                 for item in items.by_ref() {
                     span.end = span.end.max(item.span.end);
@@ -109,9 +115,7 @@ pub(crate) fn lower<'a>(
         What::Input(input) => Some(&tree.inputs[input as usize]),
         _ => None,
     });
-    let maker = Maker::new(&shared, "", inputs, &root, &[], found);
-    let (nodes, outputs) = maker.made(&root, &[]);
-    (document.nodes, document.outputs) = (nodes, outputs);
+    (document.nodes, document.outputs) = Maker::made(&shared, "", inputs, &root, &[], found);
     match comments::view_with(tree, view) {
         Ok(view) => document.view = view,
         Err(error) => {
@@ -141,7 +145,7 @@ fn head(
         What::Fps(_) => "fps",
         What::StartFrame(_) => "start_frame",
         What::View(_) => "view",
-        What::Use { .. } | What::Lock { .. } => "",
+        What::Use(_) | What::Lock(_) => "",
         _ => return,
     };
     if !keyword.is_empty() && !seen.insert(keyword) {
@@ -155,7 +159,8 @@ fn head(
         What::Title(title) => document.name = Arc::from(&**title),
         What::Fps(fps) => document.fps = *fps,
         What::StartFrame(frame) => document.start_frame = *frame,
-        What::Use { name, path } => {
+        What::Use(line) => {
+            let UseLine { name, path } = &**line;
             let is_known = document.uses.contains_key(name);
             check_name("a used document", "use", name, item.span, is_known, "", found);
             if !is_known {
@@ -163,7 +168,8 @@ fn head(
                 document.uses.insert(Arc::from(&**name), def);
             }
         }
-        What::Lock { name, format, hash } => {
+        What::Lock(line) => {
+            let LockLine { name, format, hash } = &**line;
             let is_known = document.lock.contains_key(name);
             check_name("a used document", "lock", name, item.span, is_known, "", found);
             if !is_known {
@@ -204,11 +210,11 @@ fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
         let inputs = tree.inputs[at(&line.inputs)].iter().map(|input| Arc::from(&*input.name));
         let outputs = tree.outputs[at(&line.outputs)].iter().map(|output| Arc::from(&*output.name));
         let sockets = Sockets { inputs: inputs.collect(), outputs: outputs.collect() };
-        groups.own.entry(&line.name).or_insert_with(|| Arc::new(sockets));
+        groups.own.entry(&line.name).or_insert(sockets);
     }
     for item in &tree.items {
-        if let What::Use { name, .. } = &item.what {
-            groups.aliases.insert(name);
+        if let What::Use(line) = &item.what {
+            groups.aliases.insert(&line.name);
         }
     }
     groups
@@ -227,9 +233,8 @@ fn make_group<'a>(
         add_input(&mut def.inputs, input, false, &line.name, found);
     }
     let outputs = &tree.outputs[at(&line.outputs)];
-    let maker = Maker::new(shared, &line.name, inputs.iter(), items, outputs, found);
-    let (nodes, outputs) = maker.made(items, outputs);
-    (def.nodes, def.outputs) = (nodes, outputs);
+    (def.nodes, def.outputs) =
+        Maker::made(shared, &line.name, inputs.iter(), items, outputs, found);
     def
 }
 

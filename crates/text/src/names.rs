@@ -1,24 +1,25 @@
-//! What names mean: the node types of the registry, the groups of the document, and the inputs and
-//! nodes of a body. Reading and writing the text form ask here, so they agree.
+//! What names of calls mean: the node types of the registry and the groups of the document. Reading and
+//! writing the text form ask here, so they agree.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use millstream_base::Span;
+use millstream_document::Fields;
 use millstream_document::model::Setting;
-use millstream_document::{Fields, name_problem};
 use millstream_node::{NodeDef, Registry, Settings};
+use rustc_hash::{FxHashSet, FxHasher};
 
-use crate::error::{Problem, TextError, shortened};
 use crate::name;
 use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 
 /// The node type that computes formulas.
 pub(crate) const EXPRESSION: &str = "math.expression";
 
-/// The family whose node types are called without it.
-const FAMILY: &str = "math";
+/// The start of the names of node types that are called without it.
+const FAMILY: &str = "math.";
 
 /// The output of a node that has one.
 pub(crate) const VALUE: &str = "value";
@@ -26,19 +27,27 @@ pub(crate) const VALUE: &str = "value";
 /// Node types.
 pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
-    reserved: OnceCell<HashSet<&'static str>>,
-    /// The node types of the family without a name that were asked for, by their last words.
-    of_family: RefCell<HashMap<Box<str>, Arc<str>>>,
-    plain: RefCell<HashMap<Box<str>, Known>>,
+    /// The words that are not letters of formulas, once many were asked for.
+    reserved: OnceCell<FxHashSet<&'static str>>,
+    n_asked: Cell<usize>,
+    /// The node types that were asked for, by their names.
+    known: RefCell<HashMap<Box<str>, Rc<Known>>>,
+    /// Some of those asked for last, by the hash of the word.
+    recent: RefCell<[Option<Rc<Known>>; N_RECENT]>,
 }
 
-/// A node type without settings.
-#[derive(Clone)]
+/// The reserved words are walked so often before a set is made of them.
+const MAX_WALKED: usize = 32;
+
+/// The number of node types that are found at once.
+const N_RECENT: usize = 32;
+
+/// A node type without settings, or the name of one that the registry lacks.
 pub(crate) struct Known {
     /// Its name, shared.
     pub(crate) name: Arc<str>,
-    /// The names of its inputs and outputs; `None` if the registry lacks it.
-    pub(crate) sockets: Option<Arc<Sockets>>,
+    pub(crate) def: Option<Arc<NodeDef>>,
+    sockets: OnceCell<Option<Sockets>>,
 }
 
 /// The names of inputs and outputs, in order.
@@ -52,31 +61,65 @@ impl<'r> Vocabulary<'r> {
         Self {
             registry,
             reserved: OnceCell::new(),
-            of_family: RefCell::default(),
-            plain: RefCell::default(),
+            n_asked: Cell::new(0),
+            known: RefCell::default(),
+            recent: RefCell::default(),
         }
     }
 
     /// Whether a word cannot be the letter of a formula.
     pub(crate) fn is_reserved(&self, word: &str) -> bool {
-        let reserved = self.reserved.get_or_init(|| {
-            let def = self.registry.get(EXPRESSION);
-            def.map(|def| def.reserved.iter().copied().collect()).unwrap_or_default()
-        });
-        reserved.contains(word)
+        let words = || self.registry.get(EXPRESSION).map_or(&[][..], |def| &def.reserved);
+        let n_asked = self.n_asked.replace(self.n_asked.get() + 1);
+        if n_asked < MAX_WALKED {
+            return words().contains(&word);
+        }
+        self.reserved.get_or_init(|| words().iter().copied().collect()).contains(word)
     }
 
     /// The node type of the family without a name that is meant by its last word. A word means no
     /// node type of another family, so that a text means the same whatever libraries there are.
-    pub(crate) fn short(&self, word: &str) -> Option<Arc<str>> {
-        if let Some(known) = self.of_family.borrow().get(word) {
-            return Some(Arc::clone(known));
+    pub(crate) fn short(&self, word: &str) -> Option<Rc<Known>> {
+        let known = self.found(FAMILY, word);
+        known.def.is_some().then_some(known)
+    }
+
+    /// A node type without settings.
+    pub(crate) fn known(&self, name: &str) -> Rc<Known> {
+        self.found("", name)
+    }
+
+    /// The node type whose name is that of a family and a word.
+    fn found(&self, family: &str, word: &str) -> Rc<Known> {
+        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word) as usize;
+        let mut recent = self.recent.borrow_mut();
+        let slot = &mut recent[hash % N_RECENT];
+        let is_it =
+            |known: &&Rc<Known>| known.name.strip_prefix(family).is_some_and(|it| it == word);
+        if let Some(known) = slot.as_ref().filter(is_it) {
+            return Rc::clone(known);
         }
-        let name = format!("{FAMILY}.{word}");
-        self.registry.get(&name)?;
-        let name: Arc<str> = name.into();
-        self.of_family.borrow_mut().insert(word.into(), Arc::clone(&name));
-        Some(name)
+        let name = [family, word].concat();
+        let mut all = self.known.borrow_mut();
+        let known = match all.get(&*name) {
+            Some(known) => Rc::clone(known),
+            None => {
+                let def = self.registry.get(&name).map(Arc::clone);
+                let known =
+                    Rc::new(Known { name: Arc::from(&*name), def, sockets: OnceCell::new() });
+                all.insert(name.into(), Rc::clone(&known));
+                known
+            }
+        };
+        *slot = Some(Rc::clone(&known));
+        known
+    }
+
+    /// The sockets of a node type without settings; `None` if the registry lacks it, or it needs
+    /// settings.
+    pub(crate) fn plain_sockets<'k>(&self, known: &'k Known) -> Option<&'k Sockets> {
+        let sockets = || self.sockets(known.def.as_ref()?, &Fields::new());
+        known.sockets.get_or_init(sockets).as_ref()
     }
 
     /// The node types with this last word, for messages.
@@ -88,19 +131,8 @@ impl<'r> Vocabulary<'r> {
 
     /// The last word of a node type, if it means this node type.
     pub(crate) fn shortened<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let word = name.strip_prefix(FAMILY)?.strip_prefix('.')?;
+        let word = name.strip_prefix(FAMILY)?;
         (name::is_plain(word) && self.registry.get(name).is_some()).then_some(word)
-    }
-
-    /// A node type without settings.
-    pub(crate) fn known(&self, name: &str) -> Known {
-        if let Some(known) = self.plain.borrow().get(name) {
-            return known.clone();
-        }
-        let sockets = self.registry.get(name).and_then(|def| self.sockets(def, &Fields::new()));
-        let known = Known { name: name.into(), sockets: sockets.map(Arc::new) };
-        self.plain.borrow_mut().insert(name.into(), known.clone());
-        known
     }
 
     /// The sockets of a node type with settings.
@@ -115,64 +147,61 @@ impl<'r> Vocabulary<'r> {
         })
     }
 
-    /// A node type with these settings.
-    pub(crate) fn known_with(&self, name: &str, set: &Fields<Setting>) -> Known {
-        let mut known = self.known(name);
+    /// The sockets of a node type with these settings; those without them if they are wrong.
+    pub(crate) fn sockets_with<'k>(
+        &self,
+        known: &'k Known,
+        set: &Fields<Setting>,
+    ) -> Option<SocketsOf<'k>> {
         if !set.is_empty()
-            && let Some(def) = self.registry.get(name)
+            && let Some(def) = &known.def
             && let Some(sockets) = self.sockets(def, set)
         {
-            known.sockets = Some(Arc::new(sockets));
+            return Some(SocketsOf::These(sockets));
         }
-        known
+        self.plain_sockets(known).map(SocketsOf::Known)
     }
+}
 
-    /// Whether nodes of a type cannot be part of a formula, because they keep state.
-    fn keeps_state(&self, name: &str) -> bool {
-        self.registry.get(name).is_some_and(|def| def.state.is_some() || def.delayed.is_some())
+/// Sockets that are known, or that were made for settings.
+pub(crate) enum SocketsOf<'k> {
+    Known(&'k Sockets),
+    These(Sockets),
+}
+
+impl std::ops::Deref for SocketsOf<'_> {
+    type Target = Sockets;
+    fn deref(&self) -> &Sockets {
+        match self {
+            Self::Known(sockets) => sockets,
+            Self::These(sockets) => sockets,
+        }
     }
 }
 
 /// The groups of a document and the names of the documents that it uses.
 #[derive(Default)]
 pub(crate) struct Groups<'a> {
-    pub(crate) own: HashMap<&'a str, Arc<Sockets>>,
+    pub(crate) own: HashMap<&'a str, Sockets>,
     pub(crate) aliases: HashSet<&'a str>,
 }
 
 /// The meaning of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Callee<'c> {
-    Type(TypeName<'c>),
+    Type(Rc<Known>),
     Group(&'c str),
     Repeat(&'c str),
     /// A function of formulas.
     Function,
 }
 
-/// The name of a node type, as it is written or found by its last word.
-#[derive(Clone, Debug)]
-pub(crate) enum TypeName<'c> {
-    Written(&'c str),
-    Found(Arc<str>),
-}
-
-impl std::ops::Deref for TypeName<'_> {
-    type Target = str;
-    fn deref(&self) -> &str {
-        match self {
-            Self::Written(name) => name,
-            Self::Found(name) => name,
-        }
+impl Callee<'_> {
+    /// Whether a call makes a node.
+    pub(crate) fn is_node(&self) -> bool {
+        !matches!(self, Self::Function)
     }
 }
-
-impl PartialEq for TypeName<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-impl Eq for TypeName<'_> {}
 
 impl Groups<'_> {
     /// The meaning of a call.
@@ -186,19 +215,19 @@ impl Groups<'_> {
         match call.word {
             CallWord::Repeat => return Callee::Repeat(name),
             CallWord::Group => return Callee::Group(name),
-            CallWord::Node => return Callee::Type(TypeName::Written(name)),
+            CallWord::Node => return Callee::Type(vocabulary.known(name)),
             CallWord::None => {}
         }
         if name.contains('/') || self.own.contains_key(name) || self.aliases.contains(name) {
             return Callee::Group(name);
         }
         if name.contains('.') {
-            return Callee::Type(TypeName::Written(name));
+            return Callee::Type(vocabulary.known(name));
         }
         match vocabulary.short(name) {
-            Some(known) => Callee::Type(TypeName::Found(known)),
+            Some(known) => Callee::Type(known),
             None if name::is_plain(name) && is_bare(call, tree) => Callee::Function,
-            None => Callee::Type(TypeName::Written(name)),
+            None => Callee::Type(vocabulary.known(name)),
         }
     }
 
@@ -214,10 +243,14 @@ impl Groups<'_> {
         }
         match self.callee(call, tree, vocabulary) {
             Callee::Function => true,
-            Callee::Type(name) if call.name.contains('.') => {
-                // Formulas know names of two words.
+            Callee::Type(known) if call.name.contains('.') => {
+                // Formulas know names of two words, without state.
+                let name = &*known.name;
                 let plain = name.split('.').count() == 2 && name.split('.').all(name::is_plain);
-                call.word == CallWord::None && plain && !vocabulary.keeps_state(&name)
+                let keeps_state = |def: &NodeDef| def.state.is_some() || def.delayed.is_some();
+                call.word == CallWord::None
+                    && plain
+                    && !known.def.as_deref().is_some_and(keeps_state)
             }
             // Inside formulas short names are those of functions.
             Callee::Type(_) => call.word == CallWord::None && name::is_plain(&call.name),
@@ -233,10 +266,10 @@ fn is_bare(call: &Call<'_>, tree: &Tree<'_>) -> bool {
 }
 
 /// What is known of the outputs of a node.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) enum Face<'a> {
-    /// It has these.
-    Outputs(Arc<Sockets>),
+    /// It has those of a group of the document.
+    Group(&'a str),
     /// It has one, `value`.
     Value,
     /// A node of a type.
@@ -245,140 +278,4 @@ pub(crate) enum Face<'a> {
     Call(&'a Call<'a>),
     /// Nothing.
     Unknown,
-}
-
-impl std::fmt::Debug for Sockets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(&self.outputs).finish()
-    }
-}
-
-/// The names of a body.
-#[derive(Default)]
-pub(crate) struct Scope<'a> {
-    pub(crate) inputs: HashMap<&'a str, Arc<str>>,
-    pub(crate) nodes: HashMap<&'a str, u32>,
-    /// The names of nodes, shared, and their outputs.
-    pub(crate) shared: Vec<(Arc<str>, Face<'a>)>,
-}
-
-/// The meaning of a name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Target {
-    /// An input of the body.
-    Input(Arc<str>),
-    /// An output of a node.
-    Link(Arc<str>, Arc<str>),
-    /// A constant of formulas.
-    Constant,
-}
-
-/// The meaning of a name after a name and a point.
-pub(crate) enum MemberOf {
-    /// An output of a node.
-    Link(Target),
-    /// A component of the value that the first name means.
-    Component(Target),
-}
-
-impl<'a> Scope<'a> {
-    pub(crate) fn add_node(&mut self, name: &'a str, shared: Arc<str>, face: Face<'a>) -> bool {
-        let next = self.shared.len() as u32;
-        match self.nodes.entry(name) {
-            std::collections::hash_map::Entry::Occupied(_) => false,
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(next);
-                self.shared.push((shared, face));
-                true
-            }
-        }
-    }
-
-    /// The node of this name, shared if there is one.
-    pub(crate) fn node(&self, name: &str) -> Arc<str> {
-        match self.nodes.get(name) {
-            Some(node) => Arc::clone(&self.shared[*node as usize].0),
-            None => name.into(),
-        }
-    }
-
-    /// The meaning of a name: an input, or the value of a node, or a constant.
-    pub(crate) fn resolve(
-        &self,
-        name: &str,
-        is_quoted: bool,
-        value: &Arc<str>,
-        vocabulary: &Vocabulary<'_>,
-    ) -> Target {
-        if let Some(input) = self.inputs.get(name) {
-            return Target::Input(Arc::clone(input));
-        }
-        match self.nodes.get(name) {
-            Some(node) => {
-                Target::Link(Arc::clone(&self.shared[*node as usize].0), Arc::clone(value))
-            }
-            None if !is_quoted && vocabulary.is_reserved(name) => Target::Constant,
-            None => Target::Link(name.into(), Arc::clone(value)),
-        }
-    }
-
-    /// Reports a link that no document can have.
-    ///
-    /// # Errors
-    /// If its node or output cannot have its name.
-    pub(crate) fn check_link(&self, target: &Target, span: Span) -> Result<(), Problem> {
-        let Target::Link(node, output) = target else { return Ok(()) };
-        // Names of nodes that exist are checked with these.
-        let names = [
-            ("a node", node, self.nodes.contains_key(&**node)),
-            ("an output", output, **output == *VALUE),
-        ];
-        for (what, name, is_right) in names {
-            if !is_right && let Some(reason) = name_problem(name) {
-                let error = TextError::BadName { what, name: shortened(name), reason };
-                return Err(Problem::new(span.start as usize, span.end as usize, error));
-            }
-        }
-        Ok(())
-    }
-
-    /// The meaning of `name.member`: an output of a node, or a component of a value.
-    pub(crate) fn resolve_member(
-        &self,
-        (name, is_quoted): (&str, bool),
-        member: &str,
-        value: &Arc<str>,
-        (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
-    ) -> MemberOf {
-        let output = || if member == VALUE { Arc::clone(value) } else { member.into() };
-        let Some(node) = self.nodes.get(name) else {
-            return match self.resolve(name, is_quoted, value, vocabulary) {
-                Target::Link(node, _) => MemberOf::Link(Target::Link(node, output())),
-                target => MemberOf::Component(target),
-            };
-        };
-        let (node, face) = &self.shared[*node as usize];
-        let has = |sockets: &Sockets| sockets.outputs.iter().any(|output| **output == *member);
-        let of_type = |name: &str| {
-            name == EXPRESSION && member == VALUE
-                || name != EXPRESSION && vocabulary.known(name).sockets.is_none_or(|it| has(&it))
-        };
-        let has_output = match face {
-            Face::Outputs(sockets) => has(sockets),
-            Face::Value => member == VALUE,
-            Face::Type(name) => of_type(name),
-            Face::Call(call) => match groups.callee(call, tree, vocabulary) {
-                Callee::Type(name) => of_type(&name),
-                Callee::Group(name) | Callee::Repeat(name) => {
-                    groups.own.get(name).is_none_or(|sockets| has(sockets))
-                }
-                Callee::Function => member == VALUE,
-            },
-            Face::Unknown => true,
-        };
-        if has_output {
-            return MemberOf::Link(Target::Link(Arc::clone(node), output()));
-        }
-        MemberOf::Component(self.resolve(name, is_quoted, value, vocabulary))
-    }
 }

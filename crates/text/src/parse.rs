@@ -14,6 +14,7 @@ use millstream_base::diagnostics::did_you_mean;
 
 use crate::error::{Problem, TextError};
 use crate::json::{shown, value_end};
+use crate::name;
 use crate::token::{Kind, Lexer, Symbol, Token};
 use crate::tree::{Arg, ExprKind, Item, Piece, Tree, What, Word};
 
@@ -145,7 +146,7 @@ impl<'t> Parser<'t> {
     }
 
     fn is_name(&self) -> bool {
-        matches!(self.token.kind, Kind::Name(_) | Kind::Quoted(_))
+        matches!(self.token.kind, Kind::Name(_) | Kind::Quoted)
     }
 
     /// Enters a bracket.
@@ -188,10 +189,10 @@ impl<'t> Parser<'t> {
                 _ => problem,
             });
         }
-        Ok(match self.advance()?.kind {
+        let token = self.advance()?;
+        Ok(match token.kind {
             Kind::Name(name) => Cow::Borrowed(name),
-            Kind::Quoted(name) => name,
-            _ => unreachable!("it is a name"),
+            _ => name::read_quoted(self.text, token.start)?.0,
         })
     }
 
@@ -290,19 +291,24 @@ impl<'t> Parser<'t> {
     /// Adds a statement that ended before the next token.
     fn item(&mut self, what: What<'t>, start: usize, after_blank: bool, is_broken: bool) {
         let first = self.tree.comments.len() as u32;
-        let mut comments = std::mem::take(&mut self.lexer.comments);
+        let comments = &mut self.lexer.comments;
         // The comment after the statement, on its line.
-        let has_beside = comments.last().is_some_and(|comment| {
+        let is_beside = comments.last().is_some_and(|comment| {
             let at = comment.as_ptr() as usize - self.text.as_ptr() as usize;
             let end = self.last_end.max(start);
             at > end && !self.text[end..at].contains('\n') && !matches!(what, What::End)
         });
-        let beside = if has_beside { comments.pop() } else { None };
-        let beside = beside.filter(|text| !text.is_empty()).map(Cow::Borrowed);
-        self.tree.comments.extend(comments.into_iter().map(Cow::Borrowed));
-        let before = first..self.tree.comments.len() as u32;
-        let span = Span::new(start, self.last_end.max(start));
-        self.tree.items.push(Item { what, span, before, beside, after_blank, is_broken });
+        let has_beside = is_beside && comments.last().is_some_and(|text| !text.is_empty());
+        if is_beside && !has_beside {
+            comments.pop();
+        }
+        self.tree.comments.extend(comments.drain(..).map(Cow::Borrowed));
+        let end = self.tree.comments.len() as u32 - u32::from(has_beside);
+        let exprs_start = self.tree.items.last().map_or(0, |item| item.exprs.end);
+        let exprs = exprs_start..self.tree.exprs.len() as u32;
+        let (span, before) = (Span::new(start, self.last_end.max(start)), first..end);
+        let item = Item { what, span, before, has_beside, exprs, after_blank, is_broken };
+        self.tree.items.push(item);
     }
 
     /// Reads one statement.
@@ -335,7 +341,7 @@ impl<'t> Parser<'t> {
             Kind::Symbol(Symbol::CloseBlock) => problem.hint("no group is open here"),
             Kind::Name("and") => problem.hint("write `&&`"),
             Kind::Name("or") => problem.hint("write `||`"),
-            Kind::Name(_) | Kind::Quoted(_) | Kind::Number => problem.hint(
+            Kind::Name(_) | Kind::Quoted | Kind::Number => problem.hint(
                 "an operator or a comma is missing, or the next statement needs its own line",
             ),
             _ => problem.hint("a statement ends with its line"),

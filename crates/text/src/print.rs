@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use crate::json::write_value;
 use crate::name;
-use crate::tree::{InputLine, Item, OutputLine, Tree, What, at};
+use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at};
 
 /// The intended width of lines.
 const WIDTH: usize = 100;
@@ -44,7 +44,7 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
         printer.line = printer.out.len();
         printer.out.push_str(if is_in_group { "  " } else { "" });
         printer.statement(&item.what, if is_in_group { 2 } else { 0 });
-        if let Some(beside) = &item.beside {
+        if let Some(beside) = tree.beside(item) {
             printer.out.push_str("  #");
             printer.comment(beside);
         }
@@ -66,9 +66,9 @@ struct Printer<'a, 't> {
     aliases: HashSet<&'a str>,
 }
 
-impl<'a> Printer<'a, '_> {
-    fn comments(&mut self, item: &Item<'_>, indent: usize) {
-        for comment in &self.tree.comments[at(&item.before)] {
+impl<'a, 't> Printer<'a, 't> {
+    fn comments(&mut self, item: &Item<'t>, indent: usize) {
+        for comment in self.tree.before(item) {
             self.spaces(indent);
             self.out.push('#');
             self.comment(comment);
@@ -100,13 +100,15 @@ impl<'a> Printer<'a, '_> {
             What::Title(title) => self.text_after("name ", title),
             What::Fps(fps) => self.out.push_str(&format!("fps {}", number(*fps))),
             What::StartFrame(frame) => self.out.push_str(&format!("start_frame {frame}")),
-            What::Use { name, path } => {
+            What::Use(line) => {
+                let UseLine { name, path } = &**line;
                 self.aliases.insert(name);
                 self.out.push_str("use ");
                 name::write(name, &mut self.out);
                 self.text_after(" = ", path);
             }
-            What::Lock { name, format, hash } => {
+            What::Lock(line) => {
+                let LockLine { name, format, hash } = &**line;
                 self.out.push_str("lock ");
                 name::write(name, &mut self.out);
                 self.text_after(&format!(" = {format} "), hash);

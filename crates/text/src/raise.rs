@@ -7,7 +7,6 @@
 mod node;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::Span;
@@ -18,8 +17,11 @@ use millstream_document::model::{
 use crate::comments::{Comment, Placed, rank_of};
 use crate::lower::FORMAT;
 use crate::lower::formula::Context;
-use crate::names::{Groups, Scope, Sockets, VALUE, Vocabulary};
-use crate::tree::{ExprId, ExprKind, GroupLine, InputLine, Item, OutputLine, Tree, What, Word};
+use crate::names::{Groups, Sockets, VALUE, Vocabulary};
+use crate::scope::{NodeOf, Scope};
+use crate::tree::{
+    ExprId, ExprKind, GroupLine, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, Word,
+};
 use node::BodyWriter;
 
 /// Hands the tree of a document to `then`.
@@ -57,7 +59,7 @@ fn groups(document: &Document) -> Groups<'_> {
     let own = own_groups(document).map(|(name, group)| {
         let inputs = group.inputs.keys().cloned().collect();
         let outputs = group.outputs.keys().cloned().collect();
-        (&**name, Arc::new(Sockets { inputs, outputs }))
+        (&**name, Sockets { inputs, outputs })
     });
     Groups { own: own.collect(), aliases: document.uses.keys().map(|name| &**name).collect() }
 }
@@ -76,9 +78,11 @@ impl<'d> Raiser<'d, '_> {
         let first = self.tree.comments.len() as u32;
         self.tree.comments.extend(before.into_iter().map(Cow::Owned));
         let before = first..self.tree.comments.len() as u32;
-        let beside = beside.map(Cow::Owned);
-        let span = Span::default();
-        self.tree.items.push(Item { what, span, before, beside, after_blank, is_broken: false });
+        let has_beside = beside.is_some();
+        self.tree.comments.extend(beside.map(Cow::Owned));
+        let (span, exprs, is_broken) = (Span::default(), 0..0, false);
+        let item = Item { what, span, before, has_beside, exprs, after_blank, is_broken };
+        self.tree.items.push(item);
     }
 
     fn document(&mut self) {
@@ -87,12 +91,14 @@ impl<'d> Raiser<'d, '_> {
         let mut is_first = true;
         for (name, def) in &document.uses {
             let path = word(&def.path);
-            self.item(What::Use { name: word(name), path }, &["use", name], is_first);
+            let line = UseLine { name: word(name), path };
+            self.item(What::Use(Box::new(line)), &["use", name], is_first);
             is_first = false;
         }
         for (name, lock) in &document.lock {
             let (format, hash) = (lock.format, word(&lock.hash));
-            self.item(What::Lock { name: word(name), format, hash }, &["lock", name], is_first);
+            let line = LockLine { name: word(name), format, hash };
+            self.item(What::Lock(Box::new(line)), &["lock", name], is_first);
             is_first = false;
         }
         is_first = true;
@@ -141,7 +147,7 @@ impl<'d> Raiser<'d, '_> {
     /// with the output.
     fn root(&mut self) {
         let document = self.document;
-        let scope = self.scope(&document.inputs, &document.nodes);
+        let scope = Self::scope(&document.inputs, &document.nodes);
         let lines = self.body(&scope, &document.nodes, &document.outputs, "");
         let mut outputs = document.outputs.iter().peekable();
         let mut is_first = true;
@@ -182,7 +188,7 @@ impl<'d> Raiser<'d, '_> {
     }
 
     fn group(&mut self, name: &'d Arc<str>, group: &'d GroupDef) {
-        let scope = self.scope(&group.inputs, &group.nodes);
+        let scope = Self::scope(&group.inputs, &group.nodes);
         let first = self.tree.inputs.len() as u32;
         for (name, def) in &group.inputs {
             self.input(name, def);
@@ -220,22 +226,27 @@ impl<'d> Raiser<'d, '_> {
         let has_comment = nodes.keys().map(|name| keys(name)).collect();
         let mut writer = BodyWriter::new(
             &mut self.tree,
-            Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value },
+            Context {
+                vocabulary: self.vocabulary,
+                groups: &self.groups,
+                scope,
+                names: &[],
+                value: self.value,
+            },
             (nodes, outputs),
             has_comment,
         );
         writer.statements()
     }
 
-    fn scope(&self, inputs: &'d Named<InputDef>, nodes: &'d Named<Node>) -> Scope<'d> {
-        let mut scope = Scope {
-            inputs: inputs.keys().map(|name| (&**name, Arc::clone(name))).collect(),
-            nodes: HashMap::with_capacity(nodes.len()),
-            shared: Vec::with_capacity(nodes.len()),
-        };
+    fn scope(inputs: &Named<InputDef>, nodes: &'d Named<Node>) -> Scope<'d> {
+        let mut scope = Scope::default();
+        scope.reserve(inputs.len() + nodes.len());
+        for name in inputs.keys() {
+            scope.add_input(name);
+        }
         for (name, node) in nodes {
-            let face = node::face(node, &self.groups);
-            scope.add_node(name, Arc::clone(name), face);
+            scope.add_node(name, NodeOf::Statement, node::face(node));
         }
         scope
     }
@@ -280,8 +291,13 @@ impl<'d> Raiser<'d, '_> {
         {
             return None;
         }
-        let cx =
-            Context { vocabulary: self.vocabulary, groups: &self.groups, scope, value: self.value };
+        let cx = Context {
+            vocabulary: self.vocabulary,
+            groups: &self.groups,
+            scope,
+            names: &[],
+            value: self.value,
+        };
         let kind = match &def.from {
             OutputFrom::Link(link) => node::link(cx, &mut self.tree, link),
             OutputFrom::Input(input) => node::input(cx, input),

@@ -1,17 +1,15 @@
 //! The lexer: splits a text into names, numbers, texts and symbols.
 
-use std::borrow::Cow;
-
 use crate::error::Problem;
 use crate::json::{next_char, shown, string_end};
 use crate::name;
 
 /// The kind of a token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind<'t> {
     Name(&'t str),
     /// A name in back quotes.
-    Quoted(Cow<'t, str>),
+    Quoted,
     /// A number, which need not be one of JSON.
     Number,
     /// A text in double quotes.
@@ -50,7 +48,7 @@ symbols! {
 }
 
 /// A token with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'t> {
     pub(crate) kind: Kind<'t>,
     pub(crate) start: usize,
@@ -108,9 +106,8 @@ impl<'t> Lexer<'t> {
                 return Ok(Kind::Text);
             }
             b'`' => {
-                let (name, end) = name::read_quoted(self.text, start)?;
-                self.at = end;
-                return Ok(Kind::Quoted(name));
+                self.at = name::read_quoted(self.text, start)?.1;
+                return Ok(Kind::Quoted);
             }
             b'\n' => {
                 self.at += 1;

@@ -19,6 +19,7 @@ pub(crate) type ExprId = u32;
 pub(crate) struct Tree<'t> {
     pub(crate) items: Vec<Item<'t>>,
     pub(crate) exprs: Vec<Expr<'t>>,
+    pub(crate) calls: Vec<Call<'t>>,
     pub(crate) args: Vec<Arg<'t>>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) sources: Vec<ExprId>,
@@ -36,8 +37,10 @@ pub(crate) struct Item<'t> {
     pub(crate) span: Span,
     /// The comments on lines of their own before it.
     pub(crate) before: Range<u32>,
-    /// The comment at the end of its line.
-    pub(crate) beside: Option<Word<'t>>,
+    /// Whether the comment after those is at the end of its line.
+    pub(crate) has_beside: bool,
+    /// The expressions in it, and in lines that could not be read before it.
+    pub(crate) exprs: Range<ExprId>,
     pub(crate) after_blank: bool,
     /// Whether a part of it could not be read.
     pub(crate) is_broken: bool,
@@ -51,15 +54,8 @@ pub(crate) enum What<'t> {
     Title(Word<'t>),
     Fps(f64),
     StartFrame(i64),
-    Use {
-        name: Word<'t>,
-        path: Word<'t>,
-    },
-    Lock {
-        name: Word<'t>,
-        format: u32,
-        hash: Word<'t>,
-    },
+    Use(Box<UseLine<'t>>),
+    Lock(Box<LockLine<'t>>),
     /// The input at this position.
     Input(u32),
     /// The output at this position.
@@ -75,6 +71,21 @@ pub(crate) enum What<'t> {
     View(Word<'t>),
     /// The end of the text.
     End,
+}
+
+/// A used document.
+#[derive(Clone)]
+pub(crate) struct UseLine<'t> {
+    pub(crate) name: Word<'t>,
+    pub(crate) path: Word<'t>,
+}
+
+/// The lock of a used document.
+#[derive(Clone)]
+pub(crate) struct LockLine<'t> {
+    pub(crate) name: Word<'t>,
+    pub(crate) format: u32,
+    pub(crate) hash: Word<'t>,
 }
 
 /// An input of the document or of a group.
@@ -135,7 +146,8 @@ pub(crate) enum ExprKind<'t> {
     Link(Box<(Word<'t>, Word<'t>)>),
     /// `expression.name`.
     Member(ExprId, Word<'t>),
-    Call(Call<'t>),
+    /// The call at this position.
+    Call(u32),
     /// A list of sources.
     Several(Range<u32>),
     /// Operands and operators in order, and the letters that are bound after `where`.
@@ -211,12 +223,46 @@ impl<'t> Tree<'t> {
         self.exprs[expr as usize].span
     }
 
+    /// The call that an expression is, if it is one.
+    pub(crate) fn call(&self, expr: ExprId) -> Option<&Call<'t>> {
+        match self.kind(expr) {
+            ExprKind::Call(call) => Some(&self.calls[*call as usize]),
+            _ => None,
+        }
+    }
+
+    /// The comments before a statement.
+    pub(crate) fn before(&self, item: &Item<'t>) -> &[Word<'t>] {
+        &self.comments[at(&item.before)]
+    }
+
+    /// The comment at the end of the line of a statement.
+    pub(crate) fn beside(&self, item: &Item<'t>) -> Option<&Word<'t>> {
+        item.has_beside.then(|| &self.comments[item.before.end as usize])
+    }
+
     pub(crate) fn args_of(&self, range: &Range<u32>) -> &[Arg<'t>] {
         &self.args[at(range)]
+    }
+
+    pub(crate) fn add_call(&mut self, call: Call<'t>, span: Span) -> ExprId {
+        self.calls.push(call);
+        self.add(ExprKind::Call(self.calls.len() as u32 - 1), span)
     }
 
     pub(crate) fn add(&mut self, kind: ExprKind<'t>, span: Span) -> ExprId {
         self.exprs.push(Expr { kind, span });
         self.exprs.len() as ExprId - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_and_expressions_are_small() {
+        assert!(size_of::<Item<'_>>() <= 64, "{}", size_of::<Item<'_>>());
+        assert!(size_of::<Expr<'_>>() <= 40, "{}", size_of::<Expr<'_>>());
     }
 }

@@ -17,11 +17,15 @@ use serde_json::Value as Json;
 use super::formula::{self, Context, Formula, Letter};
 use super::{Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
-use crate::names::{Callee, EXPRESSION, Face, MemberOf, Scope, Sockets, Target};
+use crate::names::{Callee, EXPRESSION, Face, Sockets, SocketsOf};
+use crate::scope::{MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, InputLine, Item, OutputLine, What, at};
 
 /// Names that are made do not get longer than this; they are cut at their front.
 const MAX_MADE: usize = 100;
+
+/// The number of statements whose names are looked up before they are made.
+const AHEAD: usize = 32;
 
 /// Makes the nodes of one body.
 pub(super) struct Maker<'a, 's, 'f> {
@@ -32,65 +36,121 @@ pub(super) struct Maker<'a, 's, 'f> {
     scope: Scope<'a>,
     nodes: Named<Node>,
     outputs: Named<OutputDef>,
-    /// Outputs with a node of the same name.
-    with_node: HashSet<&'a str>,
-    /// Number of statements that made their node.
-    n_made: usize,
-    /// Names that were made.
-    made: HashSet<Arc<str>>,
     free: FreeNames,
+    /// The formula that was written last, and the name that was; kept for their memory.
+    formula: Formula,
+    wanted: String,
 }
 
 type Made<T> = Result<T, Problem>;
 
 impl<'a, 's, 'f> Maker<'a, 's, 'f> {
-    /// The names of a body.
-    pub(super) fn new(
+    /// Makes the nodes and outputs of all statements, and of the outputs of a group after them.
+    pub(super) fn made(
         shared: &'s Shared<'a>,
         group: &'a str,
         inputs: impl Iterator<Item = &'a InputLine<'a>>,
         items: &[&'a Item<'a>],
         outputs: &'a [OutputLine<'a>],
         found: &'s mut Found<'f>,
-    ) -> Self {
+    ) -> (Named<Node>, Named<OutputDef>) {
+        let scope = Scope::default();
+        let (nodes, by_name) =
+            (Named::with_hasher(scope.hasher.clone()), Named::with_hasher(scope.hasher.clone()));
         let mut maker = Self {
             shared,
             found,
             group,
-            scope: Scope::default(),
-            nodes: Named::new(),
-            outputs: Named::new(),
-            with_node: HashSet::new(),
-            n_made: 0,
-            made: HashSet::new(),
+            scope,
+            nodes,
+            outputs: by_name,
             free: FreeNames::default(),
+            formula: Formula::default(),
+            wanted: String::new(),
         };
-        let tree = shared.tree;
-        maker.scope.inputs.extend(inputs.map(|line| (&*line.name, Arc::from(&*line.name))));
-        maker.scope.nodes.reserve(items.len());
-        maker.scope.shared.reserve(items.len());
-        for item in items {
-            let What::Node { name, value } = &item.what else { continue };
-            let face = if item.is_broken { Face::Unknown } else { maker.face(*value) };
-            let is_new = maker.scope.add_node(name, Arc::from(&**name), face);
-            let span = Span { end: item.span.start + name.len() as u32, ..item.span };
-            check_name("a node", "node", name, span, !is_new, group, maker.found);
+        let names = maker.names(inputs, items, outputs);
+        maker.nodes.reserve(items.len());
+        for (items, names) in items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
+            maker.find_names(items);
+            for (item, name) in items.iter().zip(names) {
+                match &item.what {
+                    What::Node { value, .. } => maker.statement(*name, *value, item),
+                    What::Output(output) => {
+                        let line = &shared.tree.outputs[*output as usize];
+                        maker.output(line, item.is_broken);
+                    }
+                    _ => {}
+                }
+            }
         }
+        for line in outputs {
+            maker.output(line, false);
+        }
+        (maker.nodes, maker.outputs)
+    }
+
+    /// Adds the names of the body to its scope; returns that of each node with a new name.
+    fn names(
+        &mut self,
+        inputs: impl Iterator<Item = &'a InputLine<'a>>,
+        items: &[&'a Item<'a>],
+        outputs: &'a [OutputLine<'a>],
+    ) -> Vec<NameId> {
+        for line in inputs {
+            self.scope.add_input(&line.name);
+        }
+        self.scope.reserve(items.len());
+        let mut names = Vec::with_capacity(items.len());
+        for item in items {
+            let What::Node { name, value } = &item.what else {
+                names.push(NO_NAME);
+                continue;
+            };
+            let face = if item.is_broken { Face::Unknown } else { self.face(*value) };
+            let new = self.scope.add_node(name, NodeOf::Statement, face);
+            names.push(new.unwrap_or(NO_NAME));
+            let span = Span { end: item.span.start + name.len() as u32, ..item.span };
+            check_name("a node", "node", name, span, new.is_none(), self.group, self.found);
+        }
+        let tree = self.shared.tree;
         let lines = items.iter().filter_map(|item| match item.what {
             What::Output(output) => Some(&tree.outputs[output as usize]),
             _ => None,
         });
         for line in lines.chain(outputs) {
             if let Some(value) = line.value
-                && maker.makes_node(value)
+                && self.makes_node(value)
             {
-                let face = maker.face(value);
-                if maker.scope.add_node(&line.name, Arc::from(&*line.name), face) {
-                    maker.with_node.insert(&line.name);
-                }
+                let face = self.face(value);
+                self.scope.add_node(&line.name, NodeOf::Output, face);
             }
         }
-        maker
+        names
+    }
+
+    /// Looks up the names that statements refer to.
+    fn find_names(&mut self, items: &[&'a Item<'a>]) {
+        let (mut names, mut exprs) = ([""; TOGETHER], [0; TOGETHER]);
+        let mut n = 0;
+        let tree = self.shared.tree;
+        for expr in items.iter().flat_map(|item| item.exprs.clone()) {
+            let ExprKind::Ref { name, .. } = tree.kind(expr) else { continue };
+            (names[n], exprs[n]) = (name, expr);
+            n += 1;
+            if n == TOGETHER {
+                self.find_together(&names, &exprs);
+                n = 0;
+            }
+        }
+        self.find_together(&names[..n], &exprs[..n]);
+    }
+
+    fn find_together(&mut self, names: &[&str], exprs: &[ExprId]) {
+        let mut ids = [NO_NAME; TOGETHER];
+        self.scope.find_all(names, &mut ids);
+        for (expr, id) in exprs.iter().zip(ids) {
+            self.found.names[*expr as usize] = id;
+        }
     }
 
     /// Whether an output gets a node of its own, whatever names mean.
@@ -103,62 +163,32 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     /// What is known of the outputs of a node.
     fn face(&self, value: ExprId) -> Face<'a> {
-        match self.shared.tree.kind(value) {
-            ExprKind::Call(call) => Face::Call(call),
-            _ => Face::Value,
-        }
+        self.shared.tree.call(value).map_or(Face::Value, Face::Call)
     }
 
-    /// Makes the nodes and outputs of all statements, and of the outputs of a group after them.
-    pub(super) fn made(
-        mut self,
-        items: &[&'a Item<'a>],
-        outputs: &'a [OutputLine<'a>],
-    ) -> (Named<Node>, Named<OutputDef>) {
-        self.nodes.reserve(items.len());
-        for item in items {
-            match &item.what {
-                What::Node { name, value } => self.statement(name, *value, item),
-                What::Output(output) => {
-                    self.output(&self.shared.tree.outputs[*output as usize], item.is_broken);
-                }
-                _ => {}
-            }
-        }
-        for line in outputs {
-            self.output(line, false);
-        }
-        (self.nodes, self.outputs)
-    }
-
-    fn statement(&mut self, name: &'a str, value: ExprId, item: &Item<'_>) {
-        // Names were added in the order of statements; the second one of a name was reported.
-        let next = self.scope.shared.get(self.n_made).filter(|(shared, _)| **shared == *name);
-        let Some(shared) = next.map(|(shared, _)| Arc::clone(shared)) else { return };
-        self.n_made += 1;
+    /// Makes the node of a statement; the second one of a name was reported.
+    fn statement(&mut self, name: NameId, value: ExprId, item: &Item<'_>) {
+        let Some(name) = self.scope.name(name) else { return };
+        let (hash, name) = (name.hash, Arc::clone(&name.shared));
         let spot = Spot::new(item.span);
         if item.is_broken {
-            let mut node = Node::new(NodeKind::Type(Arc::from("")));
-            node.spot = spot.unreadable();
-            self.add(shared, node);
-            return;
+            self.add((hash, name), unreadable(spot));
+        } else {
+            self.node((hash, name), value, spot);
         }
-        self.node(shared, value, spot);
     }
 
     /// Makes the node of an expression; one with a problem is marked.
-    fn node(&mut self, name: Arc<str>, value: ExprId, spot: Spot) {
+    fn node(&mut self, (hash, name): (u32, Arc<str>), value: ExprId, spot: Spot) {
         match self.node_of(&name, value) {
             Ok(mut node) => {
                 node.spot = spot;
-                self.add(name, node);
+                self.add((hash, name), node);
             }
             Err(problem) => {
                 let path = self.path(&name);
                 self.found.report(&path, &problem);
-                let mut node = Node::new(NodeKind::Type(Arc::from("")));
-                node.spot = spot.unreadable();
-                self.add(name, node);
+                self.add((hash, name), unreadable(spot));
             }
         }
     }
@@ -167,7 +197,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         if self.group.is_empty() { name.to_owned() } else { format!("{}/{name}", self.group) }
     }
 
-    fn add(&mut self, name: Arc<str>, node: Node) {
+    /// Adds a node with a new name, whose hash is known.
+    fn add(&mut self, (hash, name): (u32, Arc<str>), node: Node) {
         self.found.n_nodes += 1;
         let limit = self.found.limits.nodes;
         if self.found.n_nodes > limit {
@@ -178,12 +209,12 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
             return;
         }
-        // The first of a name counts.
-        self.nodes.insert_before(name, node, None);
+        self.nodes.append(hash, name, node);
     }
 
     fn output(&mut self, line: &'a OutputLine<'a>, is_broken: bool) {
-        let is_known = self.outputs.contains_key(&line.name);
+        let hash = self.scope.hasher.hash(&line.name);
+        let is_known = self.outputs.slot_with(hash, &line.name).is_some();
         check_name("an output", "output", &line.name, line.span, is_known, self.group, self.found);
         if is_known {
             return;
@@ -206,7 +237,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let shared = |text: &Option<Cow<'_, str>>| text.as_deref().map(Arc::from);
         let mut def = OutputDef::new(&*line.ty, from);
         (def.about, def.unit, def.spot) = (shared(&line.about), shared(&line.unit), spot);
-        self.outputs.insert(Arc::from(&*line.name), def);
+        self.outputs.append(hash, Arc::from(&*line.name), def);
     }
 
     fn output_source(&mut self, name: &'a str, expr: ExprId) -> Made<OutputFrom> {
@@ -220,10 +251,19 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             Some(Target::Constant) | None => {}
         }
         let (expr, output) = self.called(expr);
-        let is_own = self.with_node.contains(name);
-        let node = if is_own { self.scope.node(name) } else { self.free_name(name) };
-        self.node(Arc::clone(&node), expr, Spot::new(self.shared.tree.span(expr)));
-        Ok(OutputFrom::Link(Link { node, output }))
+        let own = self.scope.name(self.scope.find(name));
+        let own = own.filter(|own| own.node == NodeOf::Output);
+        let node = match own.map(|own| (own.hash, Arc::clone(&own.shared))) {
+            Some(own) => own,
+            None => {
+                self.wanted.clear();
+                self.wanted.push_str(name);
+                self.free_name()
+            }
+        };
+        let link = Link { node: Arc::clone(&node.1), output };
+        self.node(node, expr, Spot::new(self.shared.tree.span(expr)));
+        Ok(OutputFrom::Link(link))
     }
 
     /// The call and the output of an expression such as `f(x).y`; else the expression itself.
@@ -231,9 +271,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let tree = self.shared.tree;
         if let ExprKind::Member(of, output) = tree.kind(expr)
             && name_problem(output).is_none()
-            && let ExprKind::Call(call) = tree.kind(*of)
-            && self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary)
-                != Callee::Function
+            && let Some(call) = tree.call(*of)
+            && self.shared.groups.callee(call, tree, self.shared.vocabulary).is_node()
         {
             return (*of, Arc::from(&**output));
         }
@@ -246,16 +285,15 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let vocabulary = self.shared.vocabulary;
         Some(match tree.kind(expr) {
             ExprKind::Ref { name, is_quoted } => {
-                self.scope.resolve(name, *is_quoted, value, vocabulary)
+                let id = self.found.names[expr as usize];
+                self.scope.resolve(id, (name, *is_quoted), value, vocabulary)
             }
-            ExprKind::Input(name) => {
-                let known = self.scope.inputs.get(&**name).map(Arc::clone);
-                Target::Input(known.unwrap_or_else(|| Arc::from(&**name)))
-            }
+            ExprKind::Input(name) => Target::Input(self.scope.node(name)),
             ExprKind::Link(link) => Target::Link(self.scope.node(&link.0), Arc::from(&*link.1)),
             ExprKind::Member(of, member) => {
                 let ExprKind::Ref { name, is_quoted } = tree.kind(*of) else { return None };
                 match self.scope.resolve_member(
+                    self.found.names[*of as usize],
                     (name, *is_quoted),
                     member,
                     value,
@@ -269,21 +307,26 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         })
     }
 
-    /// A name that no other node of the body has.
-    fn free_name(&mut self, wanted: &str) -> Arc<str> {
-        let (scope, made) = (&self.scope, &self.made);
-        let is_taken = |name: &str| scope.nodes.contains_key(name) || made.contains(name);
-        let name = self.free.find(wanted, is_taken);
-        self.made.insert(Arc::clone(&name));
-        name
+    /// The wanted name, or one like it that no other node of the body has.
+    fn free_name(&mut self) -> (u32, Arc<str>) {
+        let taken = NodeOf::Call;
+        let added = match self.scope.add_node(&self.wanted, taken, Face::Unknown) {
+            Some(added) => added,
+            None => {
+                let free = self.free.find(&self.wanted, |name| self.scope.has_node(name));
+                self.scope.add_node(&free, taken, Face::Unknown).expect("the name is free")
+            }
+        };
+        let name = self.scope.name(added).expect("it was added");
+        (name.hash, Arc::clone(&name.shared))
     }
 
     /// The node that an expression describes.
     fn node_of(&mut self, name: &Arc<str>, expr: ExprId) -> Made<Node> {
         let tree = self.shared.tree;
-        if let ExprKind::Call(call) = tree.kind(expr) {
-            let callee = self.shared.groups.callee(call, self.shared.tree, self.shared.vocabulary);
-            if callee != Callee::Function {
+        if let Some(call) = tree.call(expr) {
+            let callee = self.shared.groups.callee(call, tree, self.shared.vocabulary);
+            if callee.is_node() {
                 return self.call(name, call, callee);
             }
         }
@@ -315,49 +358,60 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let tree = shared.tree;
         let outer = expr;
         let expr = if let ExprKind::Paren(inner) = tree.kind(expr) { *inner } else { expr };
-        let written = {
-            let scope = std::mem::take(&mut self.scope);
-            let cx = Context {
-                vocabulary: shared.vocabulary,
-                groups: &shared.groups,
-                scope: &scope,
-                value: &shared.value,
-            };
-            let mut n_nested = 0;
-            // The scope is not at hand while nested nodes are made, so they are made afterwards.
-            let mut nested = Vec::new();
-            let mut names: HashSet<Arc<str>> = HashSet::new();
-            let written = formula::write(cx, tree, expr, &mut |call| {
-                n_nested += 1;
-                let wanted = made_name(name, &n_nested.to_string());
-                let taken = |name: &str| {
-                    scope.nodes.contains_key(name)
-                        || names.contains(name)
-                        || self.made.contains(name)
-                };
-                let free = self.free.find(&wanted, taken);
-                names.insert(Arc::clone(&free));
-                nested.push((Arc::clone(&free), call));
-                Ok(free)
-            });
-            self.scope = scope;
-            self.made.extend(names);
-            let written = written?;
+        let cx = Context {
+            vocabulary: shared.vocabulary,
+            groups: &shared.groups,
+            scope: &self.scope,
+            names: &self.found.names,
+            value: &shared.value,
+        };
+        // Nested nodes are made once the formula is written, since they change the scope.
+        let mut nested = Vec::new();
+        let mut taken: HashSet<Arc<str>> = HashSet::new();
+        let mut written = std::mem::take(&mut self.formula);
+        let result = formula::write(cx, tree, expr, &mut written, &mut |call| {
+            let number = (nested.len() + 1).to_string();
+            write_made_name(name, &number, &mut self.wanted);
+            let is_taken = |name: &str| self.scope.has_node(name) || taken.contains(name);
+            let free = self.free.find(&self.wanted, is_taken);
+            taken.insert(Arc::clone(&free));
+            nested.push((Arc::clone(&free), call));
+            Ok(free)
+        });
+        for (name, _) in &nested {
+            self.scope.add_node(name, NodeOf::Call, Face::Unknown);
+        }
+        let node = result.and_then(|()| {
             for (name, call) in nested {
+                let name = (self.scope.hasher.hash(&name), name);
                 self.node(name, call, Spot::new(tree.span(call)));
             }
-            written
-        };
-        let mut node = Node::new(NodeKind::Type(shared.vocabulary.known(EXPRESSION).name));
-        let Formula { text, places, letters } = written;
+            self.written(name, (expr, outer), &mut written)
+        });
+        self.formula = written;
+        node
+    }
+
+    /// The node of a formula that was written.
+    fn written(
+        &mut self,
+        name: &Arc<str>,
+        (expr, outer): (ExprId, ExprId),
+        Formula { text, places, letters }: &mut Formula,
+    ) -> Made<Node> {
+        let (shared, tree) = (self.shared, self.shared.tree);
+        let ty = Arc::clone(&shared.vocabulary.known(EXPRESSION).name);
+        let mut node = Node::new(NodeKind::Type(ty));
         let span = tree.span(expr);
         let source = shared.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let is_verbatim = *source == *text;
-        let places = Places((!is_verbatim).then(|| places.into_boxed_slice()));
+        let is_verbatim = *source == **text;
+        let places = Places((!is_verbatim).then(|| places.as_slice().into()));
         let spot = Spot::new(if is_verbatim { span } else { tree.span(outer) });
-        node.set = Fields::from_iter([("text", Setting { json: Json::from(text), spot, places })]);
+        let setting = Setting { json: Json::from(text.as_str()), spot, places };
+        let text = Arc::clone(&shared.expression_text);
+        node.set = Fields::from_distinct([(text, setting)].into_iter());
         let mut inputs = Vec::with_capacity(letters.len());
-        for (letter, source) in letters {
+        for (letter, source) in letters.drain(..) {
             let (value, at) = match source {
                 Letter::Target(target, at) => (value_of(target), at),
                 Letter::Bound(at, _) => (self.source(name, &letter, at)?, at),
@@ -389,7 +443,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             set.push((name, Setting { spot, ..Setting::from(json) }));
         }
         let set = Fields::from_distinct(set.into_iter());
-        let (kind, sockets) = self.kind(call, callee, &set);
+        let sockets = self.sockets(&callee, &set);
+        let sockets = sockets.as_deref();
+        let kind = kind(call, &callee);
         let mut inputs = Vec::with_capacity(args.len());
         let mut seen = Seen::default();
         for (position, arg) in args.iter().enumerate() {
@@ -397,18 +453,17 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             let socket = match &arg.to {
                 ArgTo::Setting(_) => continue,
                 ArgTo::Input(socket) => {
-                    let known = sockets.iter().flat_map(|sockets| &sockets.inputs);
-                    let mut known = known.filter(|known| ***known == **socket);
-                    known.next().map_or_else(|| Arc::from(&**socket), Arc::clone)
+                    let mut known = sockets.iter().flat_map(|sockets| &sockets.inputs);
+                    let known = known.find(|known| ***known == **socket);
+                    let socket = known.map_or_else(|| Arc::from(&**socket), Arc::clone);
+                    if !seen.insert(&socket, &inputs) {
+                        return Err(duplicate("input", &socket, span));
+                    }
+                    socket
                 }
-                ArgTo::Position => {
-                    let sockets = sockets.as_deref();
-                    self.positional(call, &kind, sockets, position, span)?
-                }
+                // These come first, so none of them has a name that was given before.
+                ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
             };
-            if !seen.insert(&socket, &inputs) {
-                return Err(duplicate("input", &socket, span));
-            }
             let value = self.source(name, &socket, arg.value)?;
             inputs.push((socket, Input { value, spot: Spot::new(span) }));
         }
@@ -418,23 +473,17 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Ok(node)
     }
 
-    /// The kind of a call's node, and the names of its sockets if they are known.
-    fn kind(
-        &self,
-        call: &Call<'_>,
-        callee: Callee<'a>,
-        set: &Fields<Setting>,
-    ) -> (NodeKind, Option<Arc<Sockets>>) {
-        let shared = self.shared;
-        let own = |name: &str| shared.groups.own.get(name).map(Arc::clone);
+    /// The sockets of a call's node, if they are known.
+    fn sockets<'k>(&self, callee: &'k Callee<'_>, set: &Fields<Setting>) -> Option<SocketsOf<'k>>
+    where
+        's: 'k,
+    {
         match callee {
-            Callee::Group(name) => (NodeKind::Group(Arc::from(name)), own(name)),
-            Callee::Repeat(name) => (NodeKind::Repeat(Arc::from(name)), own(name)),
-            Callee::Type(name) => {
-                let known = shared.vocabulary.known_with(&name, set);
-                (NodeKind::Type(known.name), known.sockets)
+            Callee::Group(name) | Callee::Repeat(name) => {
+                self.shared.groups.own.get(name).map(SocketsOf::Known)
             }
-            Callee::Function => (NodeKind::Type(Arc::from(&*call.name)), None),
+            Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
+            Callee::Function => None,
         }
     }
 
@@ -447,6 +496,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         position: usize,
         span: Span,
     ) -> Made<Arc<str>> {
+        let known = sockets.and_then(|sockets| sockets.inputs.get(position));
+        if let Some(socket) = known {
+            return Ok(Arc::clone(socket));
+        }
         let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
         let name = shortened(&call.name);
         let Some(sockets) = sockets else {
@@ -462,19 +515,14 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             );
             return refuse(TextError::UnknownNodeType { name: shortened(ty), hint });
         };
-        match sockets.inputs.get(position) {
-            Some(socket) => Ok(Arc::clone(socket)),
-            None => {
-                let n = sockets.inputs.len();
-                let names: Vec<String> =
-                    sockets.inputs.iter().take(12).map(|name| format!("`{name}`")).collect();
-                let hint = match names.len() {
-                    0 => "remove it".to_owned(),
-                    _ => format!("they are {}", names.join(", ")),
-                };
-                refuse(TextError::TooManyInputs { name, n, hint })
-            }
-        }
+        let n = sockets.inputs.len();
+        let names: Vec<String> =
+            sockets.inputs.iter().take(12).map(|name| format!("`{name}`")).collect();
+        let hint = match names.len() {
+            0 => "remove it".to_owned(),
+            _ => format!("they are {}", names.join(", ")),
+        };
+        refuse(TextError::TooManyInputs { name, n, hint })
     }
 
     /// The source of an input.
@@ -506,9 +554,11 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
         }
         let (expr, output) = self.called(expr);
-        let node = self.free_name(&made_name(name, socket));
-        self.node(Arc::clone(&node), expr, Spot::new(tree.span(expr)));
-        Ok(InputValue::Link(Link { node, output }))
+        write_made_name(name, socket, &mut self.wanted);
+        let node = self.free_name();
+        let link = Link { node: Arc::clone(&node.1), output };
+        self.node(node, expr, Spot::new(tree.span(expr)));
+        Ok(InputValue::Link(link))
     }
 }
 
@@ -530,15 +580,39 @@ impl Seen {
     }
 }
 
-/// The name of the node of a call inside the statement of another node.
-pub(crate) fn made_name(node: &str, input: &str) -> String {
-    let name = format!("{node}_{input}");
-    // Names of nodes hold neither.
-    let name = name.replace(['.', '/'], "_");
-    match name.char_indices().rev().nth(MAX_MADE) {
-        Some((cut, c)) => name[cut + c.len_utf8()..].to_owned(),
-        None => name,
+/// Writes the name of the node of a call inside the statement of another node.
+pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
+    out.clear();
+    for part in [node, "_", input] {
+        // Names of nodes hold neither.
+        if part.contains(['.', '/']) {
+            out.push_str(&part.replace(['.', '/'], "_"));
+        } else {
+            out.push_str(part);
+        }
     }
+    if out.len() > MAX_MADE
+        && let Some((cut, c)) = out.char_indices().rev().nth(MAX_MADE)
+    {
+        out.drain(..cut + c.len_utf8());
+    }
+}
+
+/// The kind of a call's node.
+fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
+    match callee {
+        Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
+        Callee::Repeat(name) => NodeKind::Repeat(Arc::from(*name)),
+        Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
+        Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
+    }
+}
+
+/// A node of which only the place is known.
+fn unreadable(spot: Spot) -> Node {
+    let mut node = Node::new(NodeKind::Type(Arc::from("")));
+    node.spot = spot.unreadable();
+    node
 }
 
 fn duplicate(what: &'static str, name: &str, span: Span) -> Problem {

@@ -10,10 +10,15 @@ use crate::error::{Problem, TextError, shortened};
 use crate::formula;
 use crate::json::write_value;
 use crate::name;
-use crate::names::{Groups, MemberOf, Scope, Target, VALUE, Vocabulary};
+use crate::names::{Groups, VALUE, Vocabulary};
+use crate::scope::{MemberOf, NameId, Scope, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
 
+/// Letters are searched one by one up to this number.
+const MAX_WALKED: usize = 16;
+
 /// A formula that was written.
+#[derive(Default)]
 pub(crate) struct Formula {
     pub(crate) text: String,
     /// The places of its parts: bytes of the text and of the document.
@@ -39,47 +44,81 @@ pub(crate) struct Context<'a> {
     pub(crate) vocabulary: &'a Vocabulary<'a>,
     pub(crate) groups: &'a Groups<'a>,
     pub(crate) scope: &'a Scope<'a>,
+    /// The names that expressions refer to, if they were looked up.
+    pub(crate) names: &'a [NameId],
     pub(crate) value: &'a Arc<str>,
+}
+
+impl Context<'_> {
+    /// The position of the name that an expression refers to.
+    fn name(&self, expr: ExprId, name: &str) -> NameId {
+        self.names.get(expr as usize).copied().unwrap_or_else(|| self.scope.find(name))
+    }
 }
 
 struct Writer<'a, 'f> {
     cx: Context<'a>,
     tree: &'a Tree<'a>,
     nested: Nested<'f>,
-    /// Letters after `where`, with their position there.
-    bound: HashMap<&'a str, (Arc<str>, u32)>,
-    by_target: HashMap<Target, u32>,
+    /// Letters after `where`, by name.
+    bound: Vec<Bound<'a>>,
+    /// Positions of letters after `where`, if there are many.
+    many_bound: HashMap<&'a str, usize>,
+    /// Positions of letters by what they mean, if there are many.
+    by_target: HashMap<Target, usize>,
+    /// The names of all letters, if there are many.
     taken: HashSet<Arc<str>>,
-    /// The positions of the letters after `where` that were written.
-    used: HashSet<u32>,
-    out: Formula,
+    out: &'f mut Formula,
+}
+
+/// A letter after `where`.
+struct Bound<'a> {
+    letter: &'a str,
+    /// The position of its argument.
+    place: u32,
+    is_used: bool,
 }
 
 /// Writes the formula of an expression.
 ///
 /// # Errors
 /// The first part that formulas cannot contain, or the error of `nested`.
-pub(crate) fn write<'a>(
+pub(crate) fn write<'a, 'f>(
     cx: Context<'a>,
     tree: &'a Tree<'a>,
     expr: ExprId,
-    nested: Nested<'_>,
-) -> Result<Formula, Problem> {
+    out: &'f mut Formula,
+    nested: Nested<'f>,
+) -> Result<(), Problem> {
+    out.text.clear();
+    out.places.clear();
+    out.letters.clear();
     let mut writer = Writer {
         cx,
         tree,
         nested,
-        bound: HashMap::new(),
+        bound: Vec::new(),
+        many_bound: HashMap::new(),
         by_target: HashMap::new(),
         taken: HashSet::new(),
-        used: HashSet::new(),
-        out: Formula { text: String::new(), places: Vec::new(), letters: Vec::new() },
+        out,
     };
-    if let ExprKind::Formula { bound, .. } = tree.kind(expr) {
-        for (i, arg) in bound.clone().zip(tree.args_of(bound)) {
+    if let ExprKind::Formula { bound, .. } = tree.kind(expr)
+        && !bound.is_empty()
+    {
+        writer.bind(bound)?;
+    }
+    writer.expr(expr)?;
+    writer.finish();
+    Ok(())
+}
+
+impl<'a> Writer<'a, '_> {
+    /// Notes the letters after `where`.
+    fn bind(&mut self, bound: &std::ops::Range<u32>) -> Result<(), Problem> {
+        for (place, arg) in bound.clone().zip(self.tree.args_of(bound)) {
             let ArgTo::Input(letter) = &arg.to else { continue };
-            let shared: Arc<str> = Arc::from(&**letter);
-            if writer.bound.insert(letter, (Arc::clone(&shared), i)).is_some() {
+            if self.bound_letter(letter).is_some() {
                 let name = shortened(letter);
                 let error = TextError::Duplicate { what: "letter", name };
                 return Err(Problem::new(
@@ -88,32 +127,39 @@ pub(crate) fn write<'a>(
                     error,
                 ));
             }
-            writer.taken.insert(shared);
+            self.bound.push(Bound { letter, place, is_used: false });
+            if self.bound.len() > MAX_WALKED {
+                let known = self.many_bound.len();
+                let new = self.bound.iter().enumerate().skip(known);
+                self.many_bound.extend(new.map(|(i, bound)| (bound.letter, i)));
+            }
         }
+        Ok(())
     }
-    writer.expr(expr)?;
-    Ok(writer.finish())
-}
 
-impl<'a> Writer<'a, '_> {
-    /// The formula. Its letters are in the order in which they appear; if all of them stand after
+    /// The position of a letter after `where`.
+    fn bound_letter(&self, name: &str) -> Option<usize> {
+        if self.bound.len() > MAX_WALKED {
+            return self.many_bound.get(name).copied();
+        }
+        self.bound.iter().position(|bound| *bound.letter == *name)
+    }
+
+    /// Ends the letters. They are in the order in which they appear; if all of them stand after
     /// `where`, in the order there.
-    fn finish(mut self) -> Formula {
+    fn finish(self) {
         let letters = &mut self.out.letters;
-        let mut unused: Vec<_> =
-            self.bound.into_values().filter(|(_, place)| !self.used.contains(place)).collect();
-        unused.sort_unstable_by_key(|(_, place)| *place);
-        letters.extend(unused.into_iter().map(|(letter, place)| {
-            (letter, Letter::Bound(self.tree.args[place as usize].value, place))
-        }));
+        for bound in self.bound.iter().filter(|bound| !bound.is_used) {
+            let source = self.tree.args[bound.place as usize].value;
+            letters.push((Arc::from(bound.letter), Letter::Bound(source, bound.place)));
+        }
         let place = |(_, source): &(Arc<str>, Letter)| match source {
             Letter::Bound(_, place) => Some(*place),
             Letter::Target(..) => None,
         };
-        if letters.iter().all(|letter| place(letter).is_some()) {
+        if !self.bound.is_empty() && letters.iter().all(|letter| place(letter).is_some()) {
             letters.sort_by_key(place);
         }
-        self.out
     }
 
     /// Notes the place of what is written next.
@@ -129,8 +175,7 @@ impl<'a> Writer<'a, '_> {
             ExprKind::Literal(value) => self.literal(expr, value)?,
             ExprKind::Ref { name, is_quoted } => self.reference(expr, name, *is_quoted)?,
             ExprKind::Input(name) => {
-                let shared = self.cx.scope.inputs.get(&**name).map(Arc::clone);
-                let target = Target::Input(shared.unwrap_or_else(|| Arc::from(&**name)));
+                let target = Target::Input(self.cx.scope.node(name));
                 self.target(expr, target, name)?;
             }
             ExprKind::Link(link) => {
@@ -139,7 +184,7 @@ impl<'a> Writer<'a, '_> {
                 self.target(expr, target, "")?;
             }
             ExprKind::Member(of, member) => self.member(expr, *of, member)?,
-            ExprKind::Call(call) => self.call(expr, call)?,
+            ExprKind::Call(call) => self.call(expr, &tree.calls[*call as usize])?,
             ExprKind::Several(_) => {
                 let hint = "several sources go into an input of a node";
                 return Err(self.refused(expr, "a list of sources", hint));
@@ -182,17 +227,18 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn reference(&mut self, expr: ExprId, name: &str, is_quoted: bool) -> Result<(), Problem> {
-        let Some((letter, place)) = self.bound.get(name) else {
+        let Some(at) = self.bound_letter(name) else {
             let Context { scope, vocabulary, value, .. } = self.cx;
-            let target = scope.resolve(name, is_quoted, value, vocabulary);
+            let id = self.cx.name(expr, name);
+            let target = scope.resolve(id, (name, is_quoted), value, vocabulary);
             return self.target(expr, target, name);
         };
-        let (letter, place) = (Arc::clone(letter), *place);
         self.note(expr);
-        self.out.text.push_str(&letter);
-        if self.used.insert(place) {
-            let source = Letter::Bound(self.tree.args[place as usize].value, place);
-            self.out.letters.push((letter, source));
+        self.out.text.push_str(name);
+        let Bound { letter, place, is_used } = &mut self.bound[at];
+        if !std::mem::replace(is_used, true) {
+            let source = Letter::Bound(self.tree.args[*place as usize].value, *place);
+            self.out.letters.push((Arc::from(*letter), source));
         }
         Ok(())
     }
@@ -260,15 +306,16 @@ impl<'a> Writer<'a, '_> {
             return Err(self.refused(expr, "this name", "name the node, and link its output"));
         }
         if let ExprKind::Ref { name, is_quoted } = tree.kind(of)
-            && !self.bound.contains_key(&**name)
+            && self.bound_letter(name).is_none()
         {
-            let Context { scope, vocabulary, value, groups } = self.cx;
+            let Context { scope, vocabulary, value, groups, .. } = self.cx;
             let known = (groups, tree, vocabulary);
-            match scope.resolve_member((name, *is_quoted), member, value, known) {
+            let id = self.cx.name(of, name);
+            match scope.resolve_member(id, (name, *is_quoted), member, value, known) {
                 MemberOf::Link(target) => return self.target(expr, target, name),
                 MemberOf::Component(target) => self.target(of, target, name)?,
             }
-        } else if let ExprKind::Call(call) = tree.kind(of)
+        } else if let Some(call) = tree.call(of)
             && !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary)
         {
             let node = (self.nested)(of)?;
@@ -288,27 +335,64 @@ impl<'a> Writer<'a, '_> {
             self.out.text.push_str(name);
             return Ok(());
         };
-        let next = self.out.letters.len() as u32;
-        let letter = *self.by_target.entry(target.clone()).or_insert(next);
-        if letter == next {
-            self.cx.scope.check_link(&target, self.tree.span(expr))?;
-            let free = self.free(wanted);
-            self.taken.insert(Arc::clone(&free));
-            self.out.letters.push((free, Letter::Target(target, expr)));
-        }
-        self.out.text.push_str(&self.out.letters[letter as usize].0);
+        let at = match self.letter_of_target(&target) {
+            Some(at) => at,
+            None => {
+                self.cx.scope.check_link(&target, self.tree.span(expr))?;
+                let free = self.free(wanted);
+                self.add_letter(free, target, expr);
+                self.out.letters.len() - 1
+            }
+        };
+        self.out.text.push_str(&self.out.letters[at].0);
         Ok(())
+    }
+
+    /// The position of the letter of a target.
+    fn letter_of_target(&self, target: &Target) -> Option<usize> {
+        if !self.taken.is_empty() {
+            return self.by_target.get(target).copied();
+        }
+        let is_it = |source: &Letter| matches!(source, Letter::Target(known, _) if known == target);
+        self.out.letters.iter().position(|(_, source)| is_it(source))
+    }
+
+    fn add_letter(&mut self, letter: Arc<str>, target: Target, expr: ExprId) {
+        let at = self.out.letters.len();
+        if !self.taken.is_empty() {
+            self.taken.insert(Arc::clone(&letter));
+            self.by_target.insert(target.clone(), at);
+        }
+        self.out.letters.push((letter, Letter::Target(target, expr)));
+        if self.taken.is_empty() && at + self.bound.len() >= MAX_WALKED {
+            self.taken.extend(self.out.letters.iter().map(|(letter, _)| Arc::clone(letter)));
+            for (at, (_, source)) in self.out.letters.iter().enumerate() {
+                if let Letter::Target(target, _) = source {
+                    self.by_target.insert(target.clone(), at);
+                }
+            }
+        }
+    }
+
+    fn is_taken(&self, letter: &str) -> bool {
+        let is_known = if self.taken.is_empty() {
+            self.out.letters.iter().any(|(known, _)| **known == *letter)
+        } else {
+            self.taken.contains(letter)
+        };
+        is_known || self.bound_letter(letter).is_some()
     }
 
     /// The letter itself, or with the lowest number that makes it free.
     fn free(&self, wanted: Arc<str>) -> Arc<str> {
         let is_free =
-            |letter: &str| !self.taken.contains(letter) && !self.cx.vocabulary.is_reserved(letter);
+            |letter: &str| !self.is_taken(letter) && !self.cx.vocabulary.is_reserved(letter);
         if is_free(&wanted) {
             return wanted;
         }
         // Names that give one letter are few; of many, the count of letters tells where to go on.
-        let first = if self.taken.len() > 64 { self.taken.len() } else { 2 };
+        let n_taken = self.by_target.len() + self.bound.len();
+        let first = if n_taken > 64 { n_taken } else { 2 };
         let mut numbers = (first..).map(|n| format!("{wanted}_{n}"));
         numbers.find(|letter| is_free(letter)).expect("numbers do not end").into()
     }
@@ -320,15 +404,14 @@ pub(crate) fn letter(target: &Target) -> Option<Arc<str>> {
         Target::Constant => None,
         Target::Input(name) => Some(letter_of(name)),
         Target::Link(node, output) if **output == *VALUE => Some(letter_of(node)),
-        Target::Link(node, output) => Some(letter_of(&format!("{node}_{output}"))),
+        Target::Link(node, output) => Some(letter_of(&format!("{node}_{output}").into())),
     }
 }
 
 /// A name as a letter: what letters do not contain becomes `_`.
-fn letter_of(shared: &(impl AsRef<str> + ?Sized)) -> Arc<str> {
-    let name = shared.as_ref();
+fn letter_of(name: &Arc<str>) -> Arc<str> {
     if name::is_plain(name) {
-        return name.into();
+        return Arc::clone(name);
     }
     let mut letter: String =
         name.chars().map(|c| if name::continues(c) { c } else { '_' }).collect();

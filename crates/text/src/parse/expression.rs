@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
                 self.close(Symbol::Close)?;
                 self.add(ExprKind::Paren(inner), start)
             }
-            Kind::Name(_) | Kind::Quoted(_) => self.named()?,
+            Kind::Name(_) | Kind::Quoted => self.named()?,
             Kind::Symbol(_) | Kind::Line | Kind::End => return Err(self.no_operand()),
         };
         self.members(operand, start)
@@ -206,42 +206,32 @@ impl<'t> Parser<'t> {
     /// What starts with a name: a reference, a call, or a word with a meaning before a name.
     fn named(&mut self) -> Result<ExprId, Problem> {
         let start = self.token.start;
-        let is_quoted = matches!(self.token.kind, Kind::Quoted(_));
+        let is_quoted = matches!(self.token.kind, Kind::Quoted);
         if !is_quoted && let Some(end) = self.called_type(self.token.end) {
             let name = self.skip_to(start, end)?;
             return self.call(start, name, CallWord::None);
         }
         let name = self.name("a name")?;
         if !is_quoted {
-            match &*name {
-                "true" | "false" | "null" if !self.is(Symbol::Open) && !self.is(Symbol::Point) => {
+            // What follows tells most names from words with a meaning.
+            match self.token.kind {
+                Kind::Name(_) | Kind::Quoted => {
+                    if let Some(expr) = self.after_word(&name, start)? {
+                        return Ok(expr);
+                    }
+                }
+                Kind::Symbol(Symbol::OpenList) if name == "several" => {
+                    return self.list(start, true);
+                }
+                Kind::Symbol(Symbol::Open | Symbol::Point) => {}
+                _ if matches!(&*name, "true" | "false" | "null") => {
                     return Ok(self.add(ExprKind::Literal(name), start));
                 }
-                "several" if self.is(Symbol::OpenList) => return self.list(start, true),
-                "input" if self.is_name() => {
-                    let name = self.name("the name of an input")?;
-                    return Ok(self.add(ExprKind::Input(name), start));
-                }
-                "muted" if self.is_name() => {
-                    self.deeper()?;
-                    let inner = self.named()?;
-                    self.depth -= 1;
-                    if let ExprKind::Call(call) = &mut self.tree.exprs[inner as usize].kind {
-                        call.is_muted = true;
-                        self.tree.exprs[inner as usize].span.start = start as u32;
-                        return Ok(inner);
-                    }
-                    let problem = Problem::syntax(start, self.last_end, "only a call can be muted");
-                    return Err(problem.hint("write `name = muted call(...)`"));
-                }
-                "node" if self.is_name() => return self.explicit_node(start),
-                "group" if self.is_name() => return self.path(start, CallWord::Group),
-                "repeat" if self.is_name() => return self.path(start, CallWord::Repeat),
                 _ => {}
             }
         }
         if self.is(Symbol::Divide) && self.aliases.contains(&name) {
-            let (at, token, last) = (self.lexer.at, self.token.clone(), self.last_end);
+            let (at, token, last) = (self.lexer.at, self.token, self.last_end);
             let n_comments = self.lexer.comments.len();
             if let Ok(path) = self.path_after(name.clone())
                 && (self.is(Symbol::Open) || self.is(Symbol::At))
@@ -257,10 +247,43 @@ impl<'t> Parser<'t> {
         Ok(self.add(ExprKind::Ref { name, is_quoted }, start))
     }
 
+    /// What a word before a name means; `None` if nothing.
+    fn after_word(&mut self, word: &str, start: usize) -> Result<Option<ExprId>, Problem> {
+        Ok(Some(match word {
+            "true" | "false" | "null" => {
+                let literal = Cow::Borrowed(&self.text[start..self.last_end]);
+                self.add(ExprKind::Literal(literal), start)
+            }
+            "input" => {
+                let name = self.name("the name of an input")?;
+                self.add(ExprKind::Input(name), start)
+            }
+            "muted" => {
+                self.deeper()?;
+                let inner = self.named()?;
+                self.depth -= 1;
+                let ExprKind::Call(call) = self.tree.exprs[inner as usize].kind else {
+                    let problem = Problem::syntax(start, self.last_end, "only a call can be muted");
+                    return Err(problem.hint("write `name = muted call(...)`"));
+                };
+                self.tree.calls[call as usize].is_muted = true;
+                self.tree.exprs[inner as usize].span.start = start as u32;
+                inner
+            }
+            "node" => self.explicit_node(start)?,
+            "group" => self.path(start, CallWord::Group)?,
+            "repeat" => self.path(start, CallWord::Repeat)?,
+            _ => return Ok(None),
+        }))
+    }
+
     /// The end of a name with points that ends here or later, if it is called.
     fn called_type(&self, first_end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut end = first_end;
+        if bytes.get(end) != Some(&b'.') {
+            return None;
+        }
         while bytes.get(end) == Some(&b'.') {
             let n = name::plain_end(&self.text[end + 1..]);
             if n == 0 || bytes[end + 1].is_ascii_digit() {
@@ -355,7 +378,7 @@ impl<'t> Parser<'t> {
         self.tree.args.extend(self.args.drain(first..));
         let args = from..self.tree.args.len() as u32;
         let call = Call { word, is_muted: false, name, version, args };
-        Ok(self.add(ExprKind::Call(call), start))
+        Ok(self.tree.add_call(call, Span::new(start, self.last_end)))
     }
 
     fn arg(&mut self) -> Result<Arg<'t>, Problem> {

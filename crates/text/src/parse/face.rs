@@ -8,7 +8,7 @@ use super::{Opened, Parser};
 use crate::error::Problem;
 use crate::json::shown;
 use crate::token::{Kind, Symbol, Token};
-use crate::tree::{GroupLine, InputLine, OutputLine, What, Word};
+use crate::tree::{GroupLine, InputLine, LockLine, OutputLine, UseLine, What, Word};
 
 impl<'t> Parser<'t> {
     /// `use name = "path"`, from the name on.
@@ -17,7 +17,7 @@ impl<'t> Parser<'t> {
         self.aliases.insert(name.clone());
         self.expect(Symbol::Assign, "a used document is written `use noise = \"lib/noise.mill\"`")?;
         let path = self.string("the path of the document")?;
-        Ok(What::Use { name, path })
+        Ok(What::Use(Box::new(UseLine { name, path })))
     }
 
     /// `lock name = format "hash"`, from the name on.
@@ -26,7 +26,7 @@ impl<'t> Parser<'t> {
         self.expect(Symbol::Assign, "`millstream check --update-lock` writes locks")?;
         let format = self.whole("the number of a format")?;
         let hash = self.string("the hash of the document")?;
-        Ok(What::Lock { name, format, hash })
+        Ok(What::Lock(Box::new(LockLine { name, format, hash })))
     }
 
     fn expect(&mut self, symbol: Symbol, hint: &str) -> Result<(), Problem> {
@@ -251,7 +251,7 @@ impl<'t> Parser<'t> {
 
     /// The purpose of a group, a text on the first line inside it.
     fn purpose(&mut self, at: usize) -> Result<(), Problem> {
-        let (lexer_at, token) = (self.lexer.at, self.token.clone());
+        let (lexer_at, token) = (self.lexer.at, self.token);
         let (n_comments, last_end) = (self.lexer.comments.len(), self.last_end);
         while self.token.kind == Kind::Line {
             self.advance()?;

@@ -30,7 +30,7 @@ impl Printer<'_, '_> {
 
     fn can_break(&self, expr: ExprId) -> bool {
         match self.tree.kind(expr) {
-            ExprKind::Call(call) => !call.args.is_empty(),
+            ExprKind::Call(call) => !self.tree.calls[*call as usize].args.is_empty(),
             ExprKind::Several(sources) => !sources.is_empty(),
             ExprKind::Member(of, _) => self.can_break(*of),
             _ => false,
@@ -41,6 +41,7 @@ impl Printer<'_, '_> {
         let tree = self.tree;
         match tree.kind(expr) {
             ExprKind::Call(call) => {
+                let call = &tree.calls[*call as usize];
                 self.callee(call);
                 self.out.push('(');
                 for arg in tree.args_of(&call.args) {
@@ -104,6 +105,7 @@ impl Printer<'_, '_> {
                 name::write(member, &mut self.out);
             }
             ExprKind::Call(call) => {
+                let call = &tree.calls[*call as usize];
                 self.callee(call);
                 self.out.push('(');
                 for (i, arg) in tree.args_of(&call.args).iter().enumerate() {

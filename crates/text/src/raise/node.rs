@@ -11,11 +11,12 @@ use millstream_document::model::{
 use serde_json::Value as Json;
 
 use crate::error::{Problem, TextError};
-use crate::lower::body::made_name;
-use crate::lower::formula::{self, Context, Letter};
-use crate::names::{Callee, EXPRESSION, Face, Groups, MemberOf, Sockets, Target, TypeName, VALUE};
+use crate::lower::body::write_made_name;
+use crate::lower::formula::{self, Context, Formula, Letter};
+use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;
+use crate::scope::{MemberOf, Target};
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
 
 /// Inputs are searched one by one up to this number.
@@ -25,15 +26,12 @@ const MAX_WALKED: usize = 16;
 const MAX_NESTED: usize = 40;
 
 /// What is known of the outputs of a node.
-pub(super) fn face<'d>(node: &'d Node, groups: &Groups<'d>) -> Face<'d> {
+pub(super) fn face(node: &Node) -> Face<'_> {
     match &node.kind {
         NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
         NodeKind::Type(name) => Face::Type(name),
         NodeKind::Group(name) if is_type(name) => Face::Type(name),
-        NodeKind::Group(name) | NodeKind::Repeat(name) => match groups.own.get(&**name) {
-            Some(sockets) => Face::Outputs(Arc::clone(sockets)),
-            None => Face::Unknown,
-        },
+        NodeKind::Group(name) | NodeKind::Repeat(name) => Face::Group(name),
     }
 }
 
@@ -49,7 +47,8 @@ fn reference(name: &str, is_quoted: bool) -> ExprKind<'_> {
 /// The shortest reference to an input.
 pub(super) fn input<'d>(cx: Context<'_>, name: &'d str) -> ExprKind<'d> {
     let is_quoted = is_special(name);
-    match cx.scope.resolve(name, is_quoted, cx.value, cx.vocabulary) {
+    let id = cx.scope.find(name);
+    match cx.scope.resolve(id, (name, is_quoted), cx.value, cx.vocabulary) {
         Target::Input(_) => reference(name, is_quoted),
         _ => ExprKind::Input(Cow::Borrowed(name)),
     }
@@ -59,13 +58,14 @@ pub(super) fn input<'d>(cx: Context<'_>, name: &'d str) -> ExprKind<'d> {
 pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> ExprKind<'d> {
     let (node, output) = (&*link.node, &*link.output);
     let is_meant = |target: &Target| matches!(target, Target::Link(to, from) if **to == *node && **from == *output);
+    let id = cx.scope.find(node);
     for is_quoted in [is_special(node), true] {
-        let target = cx.scope.resolve(node, is_quoted, cx.value, cx.vocabulary);
+        let target = cx.scope.resolve(id, (node, is_quoted), cx.value, cx.vocabulary);
         if output == VALUE && is_meant(&target) {
             return reference(node, is_quoted);
         }
         let known = (cx.groups, &*tree, cx.vocabulary);
-        let member = cx.scope.resolve_member((node, is_quoted), output, cx.value, known);
+        let member = cx.scope.resolve_member(id, (node, is_quoted), output, cx.value, known);
         if matches!(member, MemberOf::Link(target) if is_meant(&target)) {
             let of = tree.add(reference(node, is_quoted), Span::default());
             return ExprKind::Member(of, Cow::Borrowed(output));
@@ -85,6 +85,8 @@ pub(super) struct BodyWriter<'x, 'd> {
     /// The number of nodes that are not written yet.
     n_left: usize,
     depth: usize,
+    /// The name of a nested node; kept for its memory.
+    wanted: String,
 }
 
 impl<'x, 'd> BodyWriter<'x, 'd> {
@@ -96,8 +98,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
     ) -> Self {
         let mut n_uses = vec![0; nodes.len()];
         let mut count = |link: &Link| {
-            if let Some(node) = cx.scope.nodes.get(&*link.node) {
-                n_uses[*node as usize] += 1;
+            if let Some(node) = nodes.get_index_of(&link.node) {
+                n_uses[node] += 1;
             }
         };
         for input in nodes.values().flat_map(|node| node.inputs.iter()) {
@@ -114,7 +116,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
         let nodes: Vec<_> = nodes.iter().collect();
         let n_left = nodes.len();
-        Self { tree, cx, nodes, n_uses, has_comment, n_left, depth: 0 }
+        Self { tree, cx, nodes, n_uses, has_comment, n_left, depth: 0, wanted: String::new() }
     }
 
     /// The names and expressions of statements, in order.
@@ -151,13 +153,18 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         Some(self.call(name, node))
     }
 
+    /// Whether an expression is a call that makes a node.
+    fn is_call_of_node(&self, expr: ExprId) -> bool {
+        let call = self.tree.call(expr);
+        let means = |call| self.cx.groups.callee(call, self.tree, self.cx.vocabulary);
+        call.is_some_and(|call| means(call).is_node())
+    }
+
     /// A formula, in parentheses where it would be something else.
     fn marked(&mut self, expr: ExprId, is_nested: bool) -> ExprId {
         let is_formula = match self.tree.kind(expr) {
             ExprKind::Formula { .. } => true,
-            ExprKind::Call(call) => {
-                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) == Callee::Function
-            }
+            ExprKind::Call(_) => !self.is_call_of_node(expr),
             ExprKind::Paren(_) => false,
             _ => !is_nested,
         };
@@ -276,7 +283,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             Err(Problem::new(0, 0, error))
         };
         let mut refused = refused;
-        let written = formula::write(self.cx, self.tree, expr, &mut refused).ok()?;
+        let mut written = Formula::default();
+        formula::write(self.cx, self.tree, expr, &mut written, &mut refused).ok()?;
         (written.text == text).then_some(written.letters)
     }
 
@@ -327,21 +335,19 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let fits = link.node == *name
             && self.n_uses[at] == 1
             && !self.has_comment[at]
-            && self.depth < MAX_NESTED
-            && **name == *made_name(node, socket);
+            && self.depth < MAX_NESTED;
         if !fits {
+            return None;
+        }
+        write_made_name(node, socket, &mut self.wanted);
+        if *self.wanted != **name {
             return None;
         }
         let is_value = *link.output == *VALUE;
         (self.n_left, self.depth) = (at, self.depth + 1);
         let expr = self.node(name, source, true);
         self.depth -= 1;
-        let called = expr.is_some_and(|expr| match self.tree.kind(expr) {
-            ExprKind::Call(call) => {
-                self.cx.groups.callee(call, self.tree, self.cx.vocabulary) != Callee::Function
-            }
-            _ => false,
-        });
+        let called = expr.is_some_and(|expr| self.is_call_of_node(expr));
         match expr {
             Some(expr) if is_value => Some(expr),
             Some(expr) if called => {
@@ -355,20 +361,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
     }
 
     fn call(&mut self, name: &'d str, node: &'d Node) -> ExprId {
-        let (word, callee, sockets) = self.callee(node);
-        let is_own_group = !matches!(node.kind, NodeKind::Type(_));
-        let is_in_order = |i: usize, socket: &str| {
-            sockets.as_ref().is_some_and(|it| it.inputs.get(i).is_some_and(|it| **it == *socket))
-        };
-        // The first input, and those with one letter, go by their position.
-        let mut n_positions = 0;
-        for (i, (socket, _)) in node.inputs.iter().enumerate() {
-            let is_short = i == 0 || (!is_own_group && socket.len() == 1);
-            if !is_in_order(i, socket) || !is_short {
-                break;
-            }
-            n_positions += 1;
-        }
+        let (word, callee) = self.callee(node);
+        let n_positions = self.n_positions(node);
         let mut args = Vec::with_capacity(node.inputs.len() + node.set.len());
         for (setting, value) in node.set.iter().rev() {
             let value = self.add(ExprKind::Literal(Cow::Owned(value.json.to_string())));
@@ -387,35 +381,62 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.tree.args.extend(args.into_iter().rev());
         let args = first..self.tree.args.len() as u32;
         let (is_muted, version) = (node.muted, node.version);
-        self.add(ExprKind::Call(Call { word, is_muted, name: callee, version, args }))
+        let call = Call { word, is_muted, name: callee, version, args };
+        self.tree.add_call(call, Span::default())
     }
 
-    /// How the call of a node names its type or group, and the sockets by position.
-    fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>, Option<Arc<Sockets>>) {
+    /// Number of inputs that go by their position: the first one, and those with one letter.
+    fn n_positions(&self, node: &Node) -> usize {
         let vocabulary = self.cx.vocabulary;
-        let means = |name: &str, wanted: &Callee<'_>| {
-            let (word, version) = (CallWord::None, 1);
-            let name = Cow::Owned(name.to_owned());
-            let call = Call { word, is_muted: false, name, version, args: 0..0 };
-            self.cx.groups.callee(&call, self.tree, vocabulary) == *wanted
+        let in_order = |sockets: &Sockets, is_short: &dyn Fn(usize, &str) -> bool| {
+            let names = node.inputs.iter().zip(&sockets.inputs).enumerate();
+            let fits = |(i, ((socket, _), known)): &(usize, ((&Arc<str>, _), &Arc<str>))| {
+                *socket == *known && is_short(*i, socket)
+            };
+            names.take_while(fits).count()
         };
-        let own = |name: &str| self.cx.groups.own.get(name).map(Arc::clone);
         match &node.kind {
-            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group), own(group)),
+            NodeKind::Type(ty) => {
+                let known = vocabulary.known(ty);
+                let sockets = vocabulary.sockets_with(&known, &node.set);
+                let is_short = |i, socket: &str| i == 0 || socket.len() == 1;
+                sockets.map_or(0, |sockets| in_order(&sockets, &is_short))
+            }
+            NodeKind::Group(ty) if is_type(ty) => {
+                let known = vocabulary.known(ty);
+                let sockets = vocabulary.sockets_with(&known, &node.set);
+                sockets.map_or(0, |sockets| in_order(&sockets, &|i, _| i == 0))
+            }
+            NodeKind::Group(group) | NodeKind::Repeat(group) => {
+                let sockets = self.cx.groups.own.get(&**group);
+                sockets.map_or(0, |sockets| in_order(sockets, &|i, _| i == 0))
+            }
+        }
+    }
+
+    /// How the call of a node names its type or group.
+    fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>) {
+        let vocabulary = self.cx.vocabulary;
+        let means = |name: &'d str, is_it: &dyn Fn(&Callee<'_>) -> bool| {
+            let (word, version, name) = (CallWord::None, 1, Cow::Borrowed(name));
+            let call = Call { word, is_muted: false, name, version, args: 0..0 };
+            is_it(&self.cx.groups.callee(&call, self.tree, vocabulary))
+        };
+        match &node.kind {
+            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group)),
             NodeKind::Group(group) if !is_type(group) => {
-                let is_meant = means(group, &Callee::Group(group));
+                let is_meant = means(group, &|callee| matches!(callee, Callee::Group(_)));
                 let word = if is_meant { CallWord::None } else { CallWord::Group };
-                (word, Cow::Borrowed(&**group), own(group))
+                (word, Cow::Borrowed(&**group))
             }
             NodeKind::Type(ty) | NodeKind::Group(ty) => {
-                let sockets = vocabulary.known_with(ty, &node.set).sockets;
-                let wanted = Callee::Type(TypeName::Written(ty));
+                let is_it = |callee: &Callee<'_>| matches!(callee, Callee::Type(known) if known.name == *ty);
                 let short = vocabulary.shortened(ty).filter(|_| **ty != *EXPRESSION);
-                if let Some(short) = short.filter(|short| means(short, &wanted)) {
-                    return (CallWord::None, Cow::Borrowed(short), sockets);
+                if let Some(short) = short.filter(|short| means(short, &is_it)) {
+                    return (CallWord::None, Cow::Borrowed(short));
                 }
-                let word = if means(ty, &wanted) { CallWord::None } else { CallWord::Node };
-                (word, Cow::Borrowed(&**ty), sockets)
+                let word = if means(ty, &is_it) { CallWord::None } else { CallWord::Node };
+                (word, Cow::Borrowed(&**ty))
             }
         }
     }

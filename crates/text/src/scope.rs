@@ -1,0 +1,279 @@
+//! The names of a body, and what they mean there.
+//!
+//! Names lie in one table, which each name that is written is looked up in once. Lookups of many names
+//! go together, because in large documents each waits for memory.
+
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use millstream_base::Span;
+use millstream_document::model::NameHasher;
+use millstream_document::name_problem;
+
+use crate::error::{Problem, TextError, shortened};
+use crate::names::{Callee, EXPRESSION, Face, Groups, Sockets, VALUE, Vocabulary};
+use crate::tree::Tree;
+
+/// The position of a name.
+pub(crate) type NameId = u32;
+
+/// No name of the body.
+pub(crate) const NO_NAME: NameId = NameId::MAX;
+
+/// The number of names that are looked up together.
+pub(crate) const TOGETHER: usize = 64;
+
+/// The names of a body.
+#[derive(Default)]
+pub(crate) struct Scope<'a> {
+    pub(crate) hasher: NameHasher,
+    /// Hashes and positions of names.
+    table: HashTable<(u32, NameId)>,
+    names: Vec<Name<'a>>,
+}
+
+/// A name of a body.
+pub(crate) struct Name<'a> {
+    pub(crate) shared: Arc<str>,
+    pub(crate) hash: u32,
+    pub(crate) is_input: bool,
+    pub(crate) node: NodeOf,
+    face: Face<'a>,
+}
+
+/// The node that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeOf {
+    /// There is none.
+    Nothing,
+    /// One that the text defines under this name.
+    Statement,
+    /// That of an output.
+    Output,
+    /// One that got the name because nothing else has it; links do not mean it.
+    Call,
+}
+
+/// The meaning of a name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    /// An input of the body.
+    Input(Arc<str>),
+    /// An output of a node.
+    Link(Arc<str>, Arc<str>),
+    /// A constant of formulas.
+    Constant,
+}
+
+/// The meaning of a name after a name and a point.
+pub(crate) enum MemberOf {
+    /// An output of a node.
+    Link(Target),
+    /// A component of the value that the first name means.
+    Component(Target),
+}
+
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+impl<'a> Scope<'a> {
+    /// Makes room for `n` more names.
+    pub(crate) fn reserve(&mut self, n: usize) {
+        self.names.reserve(n);
+        self.table.reserve(n, |(hash, _)| spread(*hash));
+    }
+
+    pub(crate) fn name(&self, id: NameId) -> Option<&Name<'a>> {
+        self.names.get(id as usize)
+    }
+
+    /// The position of a name; [`NO_NAME`] if nothing has it.
+    pub(crate) fn find(&self, name: &str) -> NameId {
+        self.find_with(self.hasher.hash(name), name)
+    }
+
+    fn find_with(&self, hash: u32, name: &str) -> NameId {
+        let is_it = |(known, id): &(u32, NameId)| {
+            *known == hash && *self.names[*id as usize].shared == *name
+        };
+        self.table.find(spread(hash), is_it).map_or(NO_NAME, |(_, id)| *id)
+    }
+
+    /// The positions of up to [`TOGETHER`] names. Each step is done for all of them in turn, in a
+    /// short loop, so that their reads from memory overlap.
+    pub(crate) fn find_all(&self, names: &[&str], ids: &mut [NameId; TOGETHER]) {
+        let mut hashes = [0; TOGETHER];
+        for (hash, name) in hashes.iter_mut().zip(names) {
+            *hash = self.hasher.hash(name);
+        }
+        for (id, hash) in ids.iter_mut().zip(&hashes).take(names.len()) {
+            let found = self.table.find(spread(*hash), |(known, _)| known == hash);
+            *id = found.map_or(NO_NAME, |(_, id)| *id);
+        }
+        let mut shared = [""; TOGETHER];
+        for (shared, id) in shared.iter_mut().zip(&*ids).take(names.len()) {
+            *shared = self.name(*id).map_or("", |name| &name.shared);
+        }
+        for (i, name) in names.iter().enumerate() {
+            // Another name may have the same hash.
+            if ids[i] != NO_NAME && shared[i] != *name {
+                ids[i] = self.find_with(hashes[i], name);
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str) -> NameId {
+        let hash = self.hasher.hash(name);
+        let mut id = self.find_with(hash, name);
+        if id == NO_NAME {
+            id = self.names.len() as NameId;
+            self.table.insert_unique(spread(hash), (hash, id), |(hash, _)| spread(*hash));
+            let (shared, node, face) = (Arc::from(name), NodeOf::Nothing, Face::Unknown);
+            self.names.push(Name { shared, hash, is_input: false, node, face });
+        }
+        id
+    }
+
+    pub(crate) fn add_input(&mut self, name: &str) {
+        let id = self.add(name);
+        self.names[id as usize].is_input = true;
+    }
+
+    /// Adds a node, and returns the position of its name; `None` if there is one of its name.
+    pub(crate) fn add_node(&mut self, name: &str, node: NodeOf, face: Face<'a>) -> Option<NameId> {
+        let id = self.add(name);
+        let known = &mut self.names[id as usize];
+        if known.node != NodeOf::Nothing {
+            return None;
+        }
+        (known.node, known.face) = (node, face);
+        Some(id)
+    }
+
+    /// Whether a node has the name.
+    pub(crate) fn has_node(&self, name: &str) -> bool {
+        self.name(self.find(name)).is_some_and(|name| name.node != NodeOf::Nothing)
+    }
+
+    /// Whether a node has the name that links mean.
+    fn has_linked(&self, name: &str) -> bool {
+        self.name(self.find(name)).is_some_and(Name::is_linked)
+    }
+
+    /// The node of this name, shared if there is one.
+    pub(crate) fn node(&self, name: &str) -> Arc<str> {
+        self.name(self.find(name)).map_or_else(|| name.into(), |name| Arc::clone(&name.shared))
+    }
+
+    /// The meaning of a name: an input, or the value of a node, or a constant.
+    pub(crate) fn resolve(
+        &self,
+        id: NameId,
+        (name, is_quoted): (&str, bool),
+        value: &Arc<str>,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Target {
+        let known = self.name(id);
+        if let Some(known) = known.filter(|known| known.is_input) {
+            return Target::Input(Arc::clone(&known.shared));
+        }
+        match known.filter(|known| known.is_linked()) {
+            Some(known) => Target::Link(Arc::clone(&known.shared), Arc::clone(value)),
+            None if !is_quoted && vocabulary.is_reserved(name) => Target::Constant,
+            None => Target::Link(name.into(), Arc::clone(value)),
+        }
+    }
+
+    /// Reports a link that no document can have.
+    ///
+    /// # Errors
+    /// If its node or output cannot have its name.
+    pub(crate) fn check_link(&self, target: &Target, span: Span) -> Result<(), Problem> {
+        let Target::Link(node, output) = target else { return Ok(()) };
+        let names = [("a node", node), ("an output", output)];
+        for (what, name) in names {
+            if **name == *VALUE {
+                continue;
+            }
+            // Names of nodes that exist are checked with these.
+            if let Some(reason) = name_problem(name)
+                && !(what == "a node" && self.has_linked(name))
+            {
+                let error = TextError::BadName { what, name: shortened(name), reason };
+                return Err(Problem::new(span.start as usize, span.end as usize, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// The meaning of `name.member`: an output of a node, or a component of a value.
+    pub(crate) fn resolve_member(
+        &self,
+        id: NameId,
+        (name, is_quoted): (&str, bool),
+        member: &str,
+        value: &Arc<str>,
+        (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
+    ) -> MemberOf {
+        let output = || if member == VALUE { Arc::clone(value) } else { member.into() };
+        let Some(known) = self.name(id).filter(|known| known.is_linked()) else {
+            return match self.resolve(id, (name, is_quoted), value, vocabulary) {
+                Target::Link(node, _) => MemberOf::Link(Target::Link(node, output())),
+                target => MemberOf::Component(target),
+            };
+        };
+        let has = |sockets: &Sockets| sockets.outputs.iter().any(|output| **output == *member);
+        let of_type = |name: &str| {
+            name == EXPRESSION && member == VALUE
+                || name != EXPRESSION
+                    && vocabulary.plain_sockets(&vocabulary.known(name)).is_none_or(has)
+        };
+        let of_group = |name: &str| groups.own.get(name).is_none_or(has);
+        let has_output = match known.face {
+            Face::Value => member == VALUE,
+            Face::Type(name) => of_type(name),
+            Face::Group(name) => of_group(name),
+            Face::Call(call) => match groups.callee(call, tree, vocabulary) {
+                Callee::Type(known) => of_type(&known.name),
+                Callee::Group(name) | Callee::Repeat(name) => of_group(name),
+                Callee::Function => member == VALUE,
+            },
+            Face::Unknown => true,
+        };
+        if has_output {
+            return MemberOf::Link(Target::Link(Arc::clone(&known.shared), output()));
+        }
+        MemberOf::Component(self.resolve(id, (name, is_quoted), value, vocabulary))
+    }
+}
+
+impl Name<'_> {
+    /// Whether a node has the name that links mean.
+    fn is_linked(&self) -> bool {
+        matches!(self.node, NodeOf::Statement | NodeOf::Output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_looked_up_together_are_found() {
+        let mut scope = Scope::default();
+        for i in 0..1000_u32 {
+            let added = scope.add_node(&format!("n{i}"), NodeOf::Statement, Face::Value);
+            assert_eq!(added, Some(i));
+        }
+        let names: Vec<String> = (0..TOGETHER).map(|i| format!("n{}", 31 * i)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut ids = [NO_NAME; TOGETHER];
+        scope.find_all(&names, &mut ids);
+        for (name, id) in names.iter().zip(ids) {
+            assert_eq!(id, scope.find(name));
+            let is_known = scope.name(id).is_some_and(|known| *known.shared == **name);
+            assert_eq!(is_known, name[1..].parse::<u32>().expect("a number") < 1000);
+        }
+    }
+}
