@@ -62,6 +62,13 @@ impl Footprint {
         width.checked_mul(height)
     }
 
+    /// The square root of the area of the scene that a pixel covers, seen along z.
+    pub fn pixel_size(&self) -> f32 {
+        let m = &self.transform.0;
+        let [a, b, d, e] = [m[0], m[1], m[4], m[5]].map(f64::from);
+        (a * e - b * d).abs().sqrt() as f32
+    }
+
     /// The same view with another requested region.
     pub fn with_crop(&self, crop: [i32; 4]) -> Self {
         Self { crop, ..self.clone() }

@@ -147,10 +147,5 @@ fn pixel_size() -> NodeDef {
         )
         .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
         .output("value", Type::F32, "length in units of the scene")
-        .function(|call: &mut Call<'_>| {
-            put_part(call, 0, |view| {
-                let [a, b, _, _, d, e] = [0, 1, 2, 3, 4, 5].map(|i| f64::from(view.transform.0[i]));
-                (a * e - b * d).abs().sqrt() as f32
-            })
-        })
+        .function(|call: &mut Call<'_>| put_part(call, 0, |view| view.pixel_size()))
 }

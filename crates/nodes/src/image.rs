@@ -5,7 +5,9 @@
 //! surroundings of pixels calls the crate `raster`; such a node requests a larger region of its
 //! image, or another view of it (`viewed`).
 
+mod filters;
 mod lift;
+mod own;
 mod pixels;
 mod sample;
 mod transform;
@@ -28,4 +30,6 @@ pub fn register(registry: &mut Registry) {
     registry.register(sample::information());
     lift::register(registry, &pixels);
     transform::register(registry, &views);
+    filters::register(registry, &views);
+    own::register(registry);
 }

@@ -3,6 +3,8 @@
 use millstream_base::num::floor;
 use millstream_base::{Footprint, Image, Mat4};
 
+use crate::region::Edge;
+
 /// How a color between pixels follows from the pixels around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filter {
@@ -12,41 +14,6 @@ pub enum Filter {
     Linear,
     /// Cubic through the sixteen nearest pixels (Catmull and Rom).
     Cubic,
-}
-
-/// What lies beyond the edges of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Edge {
-    /// The nearest pixel of the edge.
-    Extend,
-    /// Nothing: zero in all channels.
-    Clear,
-    /// The image again.
-    Wrap,
-    /// The image mirrored.
-    Mirror,
-}
-
-impl Edge {
-    /// The position in `0..n` that stands for position `i`; `None` if nothing lies there.
-    pub fn fold(self, i: i64, n: usize) -> Option<usize> {
-        let end = n as i64;
-        if (0..end).contains(&i) {
-            return Some(i as usize);
-        }
-        if n == 0 {
-            return None;
-        }
-        match self {
-            Self::Extend => Some(i.clamp(0, end - 1) as usize),
-            Self::Clear => None,
-            Self::Wrap => Some(i.rem_euclid(end) as usize),
-            Self::Mirror => {
-                let i = i.rem_euclid(2 * end);
-                Some(i.min(2 * end - 1 - i) as usize)
-            }
-        }
-    }
 }
 
 /// A map of the plane: the points `(x, y)` go to `(a x + b y + c, d x + e y + f)`.
@@ -177,7 +144,7 @@ impl<'i> Sampler<'i> {
     fn pixel(&self, x: i64, y: i64) -> [f32; 4] {
         let mut pixel = [0.0; 4];
         let [width, height] = self.size;
-        if let (Some(x), Some(y)) = (self.edge.fold(x, width), self.edge.fold(y, height)) {
+        if let (Some(x), Some(y)) = (self.edge.index(x, width), self.edge.index(y, height)) {
             let at = (y * width + x) * self.n_channels;
             let channels = &self.channels[at..at + self.n_channels];
             pixel[..channels.len()].copy_from_slice(channels);
@@ -259,7 +226,7 @@ fn same_grid(a: &Footprint, b: &Footprint) -> bool {
 fn copy_row(image: &Image, edge: Edge, start: [i32; 2], width: usize, to: &mut Vec<f32>) {
     let (n, channels) = (image.n_channels(), image.channels());
     let [left, lower, ..] = image.view().crop.map(i64::from);
-    let Some(row) = edge.fold(i64::from(start[1]) - lower, image.height()) else {
+    let Some(row) = edge.index(i64::from(start[1]) - lower, image.height()) else {
         to.resize(to.len() + width * n, 0.0);
         return;
     };
@@ -273,7 +240,7 @@ fn copy_row(image: &Image, edge: Edge, start: [i32; 2], width: usize, to: &mut V
             x += inside.end - inside.start;
             continue;
         }
-        match edge.fold(first + x, image.width()) {
+        match edge.index(first + x, image.width()) {
             Some(at) => to.extend_from_slice(&row[at * n..][..n]),
             None => to.resize(to.len() + n, 0.0),
         }

@@ -150,3 +150,117 @@ fn images_beyond_the_limit_are_refused() {
          268435456"
     );
 }
+
+/// The output `out` of the whole view and of two regions, which have the same bits.
+fn by_regions(text: &str) -> Image {
+    let view = Footprint::of_size(23, 17);
+    let whole = image(text, &of_view(&view));
+    for crop in [[0, 0, 23, 9], [5, 4, 14, 17]] {
+        let part = image(text, &of_view(&view.with_crop(crop)));
+        let n = whole.n_channels();
+        for (row, y) in part.channels().chunks(part.width() * n).zip(crop[1]..) {
+            let start = (y as usize * 23 + crop[0] as usize) * n;
+            assert_eq!(*row, whole.channels()[start..start + row.len()], "{text}");
+        }
+    }
+    whole
+}
+
+#[test]
+fn filters_request_what_they_look_at() {
+    let filters = [
+        "blur(field, radius: 4.5)",
+        "blur(field, radius: 3, kind = \"box\")",
+        "blur_directional(field, length: 6, angle: 0.6)",
+        "sharpen(field, radius: 4, amount: 0.8)",
+        "convolve(field, weights = [1, 2, 1, 0, 3, 0, -1, 0, 1])",
+        "edges(field)",
+        "normal_map(field, strength: 3)",
+        "morphology(field, radius: 3)",
+        "morphology(field, radius: 2, operation = \"close\", shape = \"square\")",
+        "distance(field, threshold: 0.1, limit: 6)",
+        "dither(field, levels: 3)",
+        "transform(field, offset: [3, -2], rotation: 0.4, scale: [1.5, 0.7])",
+        "levels(field, gamma: 1.4)",
+        "separate(field).green",
+    ];
+    for filter in filters {
+        let (call, output) = match filter.rsplit_once(").") {
+            Some((call, output)) => (format!("{call})"), output),
+            None => (filter.to_owned(), "value"),
+        };
+        let text = format!(
+            "field = image.from_field(noise.fbm(context.position(), scale: 0.21))
+            made = image.{call}
+            output out: image = made.{output}",
+        );
+        let found = by_regions(&text);
+        assert!(found.channels().iter().any(|x| *x != found.channels()[0]), "{filter}");
+    }
+}
+
+#[test]
+fn lengths_of_filters_are_those_of_the_scene() {
+    let text = "
+        edge = image.from_field(vector.separate(context.position()).x > 20 ? 1 : 0)
+        out = image.blur(edge, radius: 12)
+        output out: image";
+    let view = Footprint::of_size(40, 2);
+    let (fine, coarse) = (image(text, &of_view(&view)), image(text, &of_view(&view.reduced(2))));
+    let mean = |x: usize| (fine.channels()[2 * x] + fine.channels()[2 * x + 1]) / 2.0;
+    assert!((0..20).all(|x| (coarse.channels()[x] - mean(x)).abs() < 0.02));
+    assert!(fine.channels()[12] > 0.0 && fine.channels()[27] < 1.0);
+}
+
+#[test]
+fn images_are_measured_and_resized() {
+    let text = "
+        input photo: image
+        small = image.resize(photo, width: 2, height: 1, filter = \"area\")
+        cut = image.crop(photo, x: 1, y: 0, width: 2, height: 2)
+        counts = image.histogram(photo, bins: 2, from: 0, to: 8)
+        stats = image.statistics(photo)
+        info = image.information(small)
+        output small: image
+        output cut: image
+        output counts: list<i64>
+        output mean: f64 = stats.mean
+        output most: f64 = stats.max
+        output width: i32 = info.width";
+    let request = Request::new().set("photo", gray(4, 2, |i| i as f32));
+    for answer in answers(text, &request) {
+        let channels = |name| answer.value::<Image>(name).expect("an image").channels().to_vec();
+        assert_eq!(channels("small"), [2.5, 4.5]);
+        assert_eq!(channels("cut"), [1.0, 2.0, 5.0, 6.0]);
+        let counts = answer.value::<millstream::List<i64>>("counts").expect("a list");
+        assert_eq!(counts[..], [4, 4]);
+        assert_eq!(answer.value::<f64>("mean"), Some(3.5));
+        assert_eq!(answer.value::<f64>("most"), Some(7.0));
+        assert_eq!(answer.value::<i32>("width"), Some(2));
+    }
+}
+
+#[test]
+fn shapes_are_distances() {
+    let at = |shape: &str, x: f32, y: f32| -> f32 {
+        let text = format!("input p: vec3 = [{x}, {y}, 0]\nout = sdf.{shape}\noutput out: f32");
+        answers(&text, &Request::new())[0].value::<f32>("out").expect("a number")
+    };
+    let near = |a: f32, b: f32| assert!((a - b).abs() < 1e-5, "{a} {b}");
+    near(at("circle(p, radius: 2)", 3.0, 4.0), 3.0);
+    near(at("box(p, size: [4, 2])", 5.0, 5.0), 5.0);
+    near(at("box(p, size: [4, 2])", 0.0, 0.5), -0.5);
+    near(at("box(p, size: [4, 4], radius: 1)", 2.0, 2.0), 2_f32.sqrt() - 1.0);
+    near(at("line(p, a: [0, 0], b: [10, 0], width: 2)", 5.0, 3.0), 2.0);
+    near(at("half_plane(p, point: [1, 0])", 3.0, 9.0), 2.0);
+    near(at("regular(p, radius: 1, sides: 4)", 2.0, 0.0), 1.0);
+    near(at("regular(p, radius: 1, sides: 4)", 0.0, 0.0), -(0.5_f32.sqrt()));
+    near(at("star(p, radius: 2, inner_radius: 1)", 3.0, 0.0), 1.0);
+    assert!(at("star(p, radius: 2, inner_radius: 1)", 0.5, 0.2) < 0.0);
+    assert!(at("star(p, radius: 2, inner_radius: 0.3)", -0.9, 0.0) > 0.0);
+    let square = "polygon(p, points: list.of([vec2(0, 0), vec2(2, 0), vec2(2, 2), vec2(0, 2)]))";
+    near(at(square, 1.0, 1.5), -0.5);
+    near(at(square, 3.0, 3.0), 2_f32.sqrt());
+    let lines = "curve(p, points: list.of([vec2(0, 0), vec2(4, 0)]), course = \"lines\")";
+    near(at(lines, 2.0, 3.0), 3.0);
+}

@@ -420,7 +420,7 @@ fn source_of(value: Became) -> PartSource {
 }
 
 impl Number {
-    fn negative(self) -> Self {
+    pub(super) fn negative(self) -> Self {
         Self { value: -self.value, whole: self.whole.map(i64::wrapping_neg) }
     }
 

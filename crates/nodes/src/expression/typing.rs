@@ -393,6 +393,19 @@ impl Typer<'_> {
         self.call(at, &def, &args)
     }
 
+    /// Whether a term is a written number that this type of integers holds.
+    fn is_whole(&self, at: TermId, ty: Type) -> bool {
+        let whole = match &self.expression.terms[at.0 as usize] {
+            Term::Number(number) => number.whole,
+            Term::Unary(Unary::Negate, of) => match &self.expression.terms[of.0 as usize] {
+                Term::Number(number) => number.negative().whole,
+                _ => None,
+            },
+            _ => None,
+        };
+        whole.is_some_and(|n| ty == Type::I64 || ty == Type::I32 && i32::try_from(n).is_ok())
+    }
+
     /// A call of a node type, whose sockets state the types.
     fn call(
         &mut self,
@@ -443,7 +456,7 @@ impl Typer<'_> {
                     let of = format!("`{}` of `{}`", socket.name, def.name);
                     return Err(self.error(arg, format!("{of} takes a vector, not {from}")));
                 }
-                Some(k) if !fits(linked[k], to) => {
+                Some(k) if !fits(linked[k], to) && !self.is_whole(args[k].1, to) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let message = format!(
                         "`{}` of `{}` takes {}, not {from}",

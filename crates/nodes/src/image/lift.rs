@@ -5,7 +5,8 @@ use std::sync::Arc;
 use millstream_base::{Color, Column, Footprint, Image, Type, ValueType};
 use millstream_node::signature::SocketType;
 use millstream_node::{Call, Data, NodeDef, PartSource, Registry};
-use millstream_raster::place::{Edge, Filter, place};
+use millstream_raster::place::{Filter, place};
+use millstream_raster::region::Edge;
 
 use super::pixels::{PixelLoop, at, n_pixels};
 use super::weave::{Weave, input};

@@ -2,7 +2,8 @@
 
 use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
 use millstream_node::{Call, Data, Failure, NodeDef, Settings};
-use millstream_raster::place::{Edge, Filter, Sampler};
+use millstream_raster::place::{Filter, Sampler};
+use millstream_raster::region::Edge;
 
 use crate::cells::{Cells, function};
 use crate::shape::choices;

@@ -11,7 +11,9 @@ use millstream_base::{Footprint, Image, Limits, Type, Value};
 use millstream_node::settings::Settings;
 use millstream_node::signature::SocketType;
 use millstream_node::{Call, Failure, NodeDef, PartSource, Registry};
-use millstream_raster::place::{Edge, Filter, place};
+use millstream_raster::crew::Crew;
+use millstream_raster::place::{Filter, place};
+use millstream_raster::region::Edge;
 
 use super::pixels::{at, n_pixels};
 use super::weave::{Weave, input};
@@ -37,9 +39,7 @@ impl Job<'_> {
 /// The view of the image that a node needs.
 type Ask = dyn Fn(&Job<'_>) -> Result<Footprint, Failure> + Send + Sync;
 /// The image of the requested view, out of the image of the view that the node asked for.
-type Work = dyn Fn(&Job<'_>, &Image, &mut Steps<'_>) -> Result<Image, Failure> + Send + Sync;
-/// Counts pixels of work; fails if the evaluation is cancelled.
-pub(super) type Steps<'a> = dyn FnMut(usize) -> Result<(), Failure> + 'a;
+type Work = dyn Fn(&Job<'_>, &Image, &Crew<'_>) -> Result<Image, Failure> + Send + Sync;
 
 /// Units of work per pixel.
 const PER_PIXEL: usize = 8;
@@ -112,13 +112,13 @@ impl Views {
                     let mut cells = Cells::<Image>::new(call);
                     let (images, mut pace) = (call.input::<Image>(0), call.pace());
                     cells.fill(call, |i| {
-                        let mut steps = |n: usize| pace.work(n.saturating_mul(PER_PIXEL));
                         in_job(call, &settings, (1, i), |job| {
                             let view = ask(job)?;
                             n_pixels(job.wanted, job.limits)?;
-                            let image =
-                                place(&images.get(i), &view, how(job.settings), &mut steps)?;
-                            work(job, &image, &mut steps)
+                            let image = place(&images.get(i), &view, how(job.settings), |n| {
+                                pace.work(n.saturating_mul(PER_PIXEL))
+                            })?;
+                            work(job, &image, &Crew::new(call.threads(), call.is_over()))
                         })
                     })?;
                     cells.put(call);

@@ -180,7 +180,7 @@ fn what_does_not_depend_on_elements_runs_in_one_block() {
             let wanted: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
             let request = Request::new().given("x", Given::PerIndex(Column::from_vec(x)));
             let request = request.with_log(LogDetail::Counts);
-            let new = || Parts::new(&*evaluator, &plan, &request, RequestAxis::Index);
+            let new = || Parts::new(&*evaluator, &plan, &request, Varying::Elements);
             let parts = parts.get_or_insert_with(new);
             let answer =
                 parts.evaluate(&mut *evaluator, request.clone()).expect("the request fits");

@@ -1,0 +1,266 @@
+//! Filters: images whose pixels follow from the surroundings of pixels.
+//!
+//! Lengths are in units of the scene, so an image that is seen from nearer, or as a preview, looks the
+//! same. A filter requests its image for a region that is larger by what it looks at.
+
+use std::sync::Arc;
+
+use millstream_base::{Footprint, Image, Type};
+use millstream_node::settings::{SettingError, Settings};
+use millstream_node::{Failure, NodeDef, Registry, SettingKind, SettingValue};
+use millstream_raster::blur::{BoxBlur, Gaussian};
+use millstream_raster::convolve::{Convolve, Weights};
+use millstream_raster::crew::{Cancelled, Crew};
+use millstream_raster::directional::Directional;
+use millstream_raster::distance::Distance;
+use millstream_raster::morphology::{Morphology, Operation, Shape};
+use millstream_raster::place::Filter as Between;
+use millstream_raster::sharpen::Sharpen;
+use millstream_raster::slope::{Encoding, Measure, Normals, Sobel};
+
+use super::sample::{edge_of, with_edge};
+use super::viewed::{Job, Viewed, Views};
+use crate::shape::choices;
+
+pub(super) fn register(registry: &mut Registry, views: &Views) {
+    let mut add = |def: NodeDef, make: fn(&Job<'_>) -> Result<Box<dyn Filter>, Failure>| {
+        let viewed = Viewed {
+            how: |settings| (Between::Linear, edge_of(settings)),
+            ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
+            work: Arc::new(move |job, image, crew| {
+                let filtered = make(job)?.apply(image, job.wanted.crop, crew);
+                filtered.map_err(|Cancelled| Failure::whole("the evaluation was cancelled"))
+            }),
+        };
+        views.register(registry, with_edge(def, "extend"), viewed);
+    };
+    add(blur(), |job| {
+        let radius = [pixels(job, job.number(0)); 2];
+        Ok(match job.settings.text("kind") {
+            "box" => Box::new(BoxBlur { radius, edge: edge_of(job.settings) }),
+            _ => Box::new(Gaussian::of_radius(radius, edge_of(job.settings))),
+        })
+    });
+    add(blur_directional(), |job| {
+        let (length, angle_rad) = (pixels(job, job.number(0)), job.number(1));
+        Ok(Box::new(Directional { length, angle_rad, edge: edge_of(job.settings) }))
+    });
+    add(sharpen(), |job| {
+        // The radius of a Gaussian is three standard deviations.
+        let sigma = [pixels(job, job.number(0)) / 3.0; 2];
+        let (amount, threshold) = (job.number(1), job.number(2));
+        Ok(Box::new(Sharpen { sigma, amount, threshold, edge: edge_of(job.settings) }))
+    });
+    add(convolve(), |job| {
+        let weights = weights(job.settings).map_err(|error| Failure::whole(error.to_string()))?;
+        Ok(Box::new(Convolve { weights, edge: edge_of(job.settings) }))
+    });
+    add(edges(), |job| {
+        let measure = match job.settings.text("measure") {
+            "x" => Measure::X,
+            "y" => Measure::Y,
+            _ => Measure::Magnitude,
+        };
+        Ok(Box::new(Sobel { measure, edge: edge_of(job.settings) }))
+    });
+    add(normal_map(), |job| {
+        let strength = job.number::<f32>(0) / pixel_size(job.wanted);
+        let encoding = match job.settings.text("encoding") {
+            "signed" => Encoding::Signed,
+            _ => Encoding::Unit,
+        };
+        Ok(Box::new(Normals { strength, encoding, edge: edge_of(job.settings) }))
+    });
+    add(morphology(), |job| {
+        let operation = match Change::named(job.settings.text("operation")) {
+            Change::Dilate => Operation::Dilate,
+            Change::Erode => Operation::Erode,
+            Change::Open => Operation::Open,
+            Change::Close => Operation::Close,
+        };
+        let shape = match job.settings.text("shape") {
+            "square" => Shape::Square,
+            _ => Shape::Disc,
+        };
+        let radius = pixels(job, job.number(0)).max(0.0) as i32;
+        Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
+    });
+    add(distance(), |job| {
+        let (threshold, limit) = (job.number(0), pixels(job, job.number(1)));
+        let unit = pixel_size(job.wanted);
+        Ok(Box::new(InUnits { of: Distance { channel: 0, threshold, limit }, unit }))
+    });
+}
+
+/// A filter of the crate `raster`.
+trait Filter {
+    /// By how many pixels in x and y the image is larger than the result.
+    fn reach(&self) -> [i32; 2];
+    fn apply(&self, image: &Image, crop: [i32; 4], crew: &Crew<'_>) -> Result<Image, Cancelled>;
+}
+
+macro_rules! filters {
+    ($($filter:ty),*) => {$(
+        impl Filter for $filter {
+            fn reach(&self) -> [i32; 2] {
+                self.reach()
+            }
+            fn apply(
+                &self,
+                image: &Image,
+                crop: [i32; 4],
+                crew: &Crew<'_>,
+            ) -> Result<Image, Cancelled> {
+                self.apply(image, crop, crew)
+            }
+        }
+    )*};
+}
+filters!(BoxBlur, Convolve, Directional, Gaussian, Morphology, Normals, Sharpen, Sobel);
+
+/// Distances in pixels, given in units of the scene.
+struct InUnits {
+    of: Distance,
+    unit: f32,
+}
+
+impl Filter for InUnits {
+    fn reach(&self) -> [i32; 2] {
+        self.of.reach()
+    }
+
+    fn apply(&self, image: &Image, crop: [i32; 4], crew: &Crew<'_>) -> Result<Image, Cancelled> {
+        let image = self.of.apply(image, crop, crew)?;
+        let values = image.channels().iter().map(|x| x * self.unit).collect();
+        Ok(Image::from_channels(image.view().clone(), 1, values).expect("it has that size"))
+    }
+}
+
+/// The size of a pixel in the scene; 1 if pixels have none.
+fn pixel_size(view: &Footprint) -> f32 {
+    let size = view.pixel_size();
+    if size > 0.0 && size.is_finite() { size } else { 1.0 }
+}
+
+/// A length of the scene in pixels of the requested view.
+fn pixels(job: &Job<'_>, length: f32) -> f32 {
+    length / pixel_size(job.wanted)
+}
+
+fn filter(name: &'static str, summary: &'static str) -> NodeDef {
+    NodeDef::new(name, summary).input("image", Type::of::<Image>(), "").output(
+        "value",
+        Type::of::<Image>(),
+        "",
+    )
+}
+
+fn blur() -> NodeDef {
+    const KINDS: &[(&str, &str)] = &[
+        ("gaussian", "by a bell curve; the radius is three standard deviations"),
+        ("box", "the mean of a square"),
+    ];
+    filter("image.blur", "A blurred image")
+        .details(
+            "The blurred image requests what lies around the requested region, so its edges have no \
+             seams. A radius of 0 changes nothing.",
+        )
+        .choice("kind", KINDS, "gaussian", "how pixels around a pixel are weighted")
+        .input_or("radius", Type::F32, 5.0, "how far pixels count, in units of the scene")
+}
+
+fn blur_directional() -> NodeDef {
+    filter("image.blur_directional", "An image blurred along a line, as by movement")
+        .input_or("length", Type::F32, 10.0, "length of the line, in units of the scene")
+        .input_or("angle", Type::F32, 0.0, "direction in radians, counterclockwise from x")
+}
+
+fn sharpen() -> NodeDef {
+    filter("image.sharpen", "A sharper image (unsharp mask)")
+        .details("Adds to each pixel its difference from a blurred image, times the amount.")
+        .input_or("radius", Type::F32, 3.0, "radius of the blur, in units of the scene")
+        .input_or("amount", Type::F32, 0.5, "strength")
+        .input_or("threshold", Type::F32, 0.0, "differences up to this are left as they are")
+}
+
+fn numbers(name: &'static str, of: &[f64], about: &'static str, def: NodeDef) -> NodeDef {
+    def.setting(name, SettingKind::Numbers, Some(SettingValue::Numbers(of.to_vec())), about)
+}
+
+fn convolve() -> NodeDef {
+    let def = filter("image.convolve", "The weighted sum of the pixels around each pixel").details(
+        "The weights row by row from the lower edge, as pixels lie; the middle one belongs to the \
+         pixel itself. They lie on the image as they are written and are not turned around.",
+    );
+    numbers("weights", &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0], "the weights", def)
+        .integer("width", (1, 255), 3, "number of weights in a row")
+        .flag("normalize", true, "divide by the sum of the weights, unless it is 0")
+}
+
+/// The weights that the settings state.
+fn weights(settings: &Settings) -> Result<Weights, SettingError> {
+    let numbers: Vec<f32> = settings.numbers("weights").iter().map(|x| *x as f32).collect();
+    let width = settings.integer("width") as usize;
+    let refused = |text: &str| SettingError::refused("weights", text);
+    if numbers.is_empty() {
+        return Err(refused("there are no weights"));
+    }
+    let weights = Weights::of_rectangle(width, numbers.len() / width, &numbers)
+        .ok_or_else(|| refused("the number of weights is no multiple of the width"))?;
+    Ok(if settings.flag("normalize") { weights.normalized() } else { weights })
+}
+
+fn edges() -> NodeDef {
+    const MEASURES: &[(&str, &str)] = &[
+        ("magnitude", "the steepness in any direction"),
+        ("x", "the change from left to right"),
+        ("y", "the change upwards"),
+    ];
+    filter("image.edges", "How much an image changes from pixel to pixel (Sobel)").choice(
+        "measure",
+        MEASURES,
+        "magnitude",
+        "which change",
+    )
+}
+
+fn normal_map() -> NodeDef {
+    const ENCODINGS: &[(&str, &str)] =
+        &[("unit", "0 to 1 in each channel, to be saved"), ("signed", "-1 to 1, to compute with")];
+    filter("image.normal_map", "The normals of a surface given by heights")
+        .details("Three channels x, y and z; z points up. The first channel is the height.")
+        .choice("encoding", ENCODINGS, "unit", "the range of the channels")
+        .input_or("strength", Type::F32, 1.0, "height of 1, in units of the scene")
+}
+
+choices! {
+    /// What morphology does.
+    enum Change {
+        Dilate = "dilate": "bright regions grow: the greatest value around each pixel",
+        Erode = "erode": "bright regions shrink: the least value",
+        Open = "open": "erode, then dilate: removes small bright spots",
+        Close = "close": "dilate, then erode: removes small dark spots",
+    }
+}
+
+fn morphology() -> NodeDef {
+    const SHAPES: &[(&str, &str)] = &[("disc", "a disc"), ("square", "a square")];
+    filter("image.morphology", "Bright regions grown or shrunk")
+        .choice("operation", Change::ALL, "dilate", "what is done")
+        .choice("shape", SHAPES, "disc", "the neighborhood")
+        .input_or("radius", Type::F32, 1.0, "size of the neighborhood, in units of the scene")
+}
+
+fn distance() -> NodeDef {
+    filter("image.distance", "The distance of each pixel from the outline of what is bright")
+        .details(
+            "One channel, negative where the first channel of the image is at least the threshold, \
+             in units of the scene: an outline to be used as the shapes of the family `sdf`. Exact \
+             (Euclidean) up to the limit, beyond which it is the limit.",
+        )
+        .source(
+            "P. Felzenszwalb, D. Huttenlocher, \"Distance Transforms of Sampled Functions\", 2012",
+        )
+        .input_or("threshold", Type::F32, 0.5, "least value that is inside")
+        .input_or("limit", Type::F32, 64.0, "greatest distance, in units of the scene")
+}
