@@ -264,7 +264,7 @@ impl<'a> Lowering<'a> {
 
     /// The placeholder for a node that cannot be made in this use of its body, because the node or
     /// one of its sources is wrong, or because a source is not available yet. A node whose outputs do not
-    /// need all of its inputs is entered anyway.
+    /// need all of its inputs is entered anyway; a muted one waits, but passes on what is not wrong.
     fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
         if self.nowhere.is_none() && self.pending.is_none() {
             return None;
@@ -290,7 +290,11 @@ impl<'a> Lowering<'a> {
         };
         let sources = frame.body.sources_of(node).iter().skip(n_delayed);
         let mut sources = sources.map(|source| frame.source(&self.literals, *source));
-        sources.find(|source| self.has_no_node(*source)).map(|source| source.node)
+        let lacks = |source: &Source| match &node.kind {
+            CheckedKind::Muted(_) => Some(source.node) == self.pending,
+            _ => self.has_no_node(*source),
+        };
+        sources.find(lacks).map(|source| source.node)
     }
 
     /// Whether a source is wrong or not available yet.
