@@ -194,10 +194,12 @@ pub enum CheckError {
         /// The node where it does.
         first: String,
     },
-    /// A node depends on itself.
-    #[error("the nodes form a cycle: {path}")]
+    /// A node depends on itself, at least in some case.
+    #[error("the nodes form a cycle{why}: {path}")]
     #[diagnostic(code(check::cycle), help("remove one of these links"))]
     Cycle {
+        /// The case in which they do, or why switches do not break it.
+        why: String,
         /// The nodes of the cycle, values flowing to the right.
         path: String,
     },
