@@ -10,10 +10,11 @@ mod in_cases;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::{Registry, Settings, Signature, SocketType};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
@@ -136,6 +137,8 @@ pub(crate) struct Grain<'d> {
     reach: FxHashMap<usize, Option<Reach>>,
     /// Groups as they are in cases of cycles, at positions after those of the document.
     in_cases: InCases,
+    /// The groups with nodes that keep state, themselves or in groups, once somebody asked.
+    stateful: Option<FxHashSet<Arc<str>>>,
 }
 
 /// The parts of the nodes of a body. The first part of a node is the whole of it.
@@ -182,7 +185,7 @@ impl Parts<'_> {
 impl<'d> Grain<'d> {
     pub(crate) fn new(document: &'d Document, registry: &'d Registry) -> Self {
         let in_cases = InCases::default();
-        Self { document, registry, reach: FxHashMap::default(), in_cases }
+        Self { document, registry, reach: FxHashMap::default(), in_cases, stateful: None }
     }
 
     /// The order of the nodes of a body. Cost: linear in nodes, links and, for each group on a
@@ -197,14 +200,18 @@ impl<'d> Grain<'d> {
         }
         let whole = self.parts(nodes, |_| false);
         let component = components(&whole.sorted().order, |node| whole.dependencies_of(node));
-        let mut on_cycles: BTreeMap<u32, Vec<Cycle>> = BTreeMap::new();
+        let mut on_cycles: BTreeMap<u32, (Vec<Cycle>, Vec<u32>)> = BTreeMap::new();
         for cycle in found.cycles {
-            on_cycles.entry(component[cycle.nodes[0] as usize]).or_default().push(cycle);
+            on_cycles.entry(component[cycle.nodes[0] as usize]).or_default().0.push(cycle);
+        }
+        for (node, number) in (0..).zip(&component) {
+            if let Some((_, members)) = on_cycles.get_mut(number) {
+                members.push(node);
+            }
         }
         let (mut cycles, mut conditional) = (Vec::new(), Vec::new());
-        for (number, real) in on_cycles {
-            let members = (0..).zip(&component).filter(|(_, of)| **of == number);
-            match self.cases(nodes, members.map(|(node, _)| node).collect()) {
+        for (real, members) in on_cycles.into_values() {
+            match self.cases(nodes, members) {
                 Ok(found) => conditional.push(found),
                 // It is the same without any case.
                 Err(cycle) if cycle.why.is_empty() => cycles.extend(real),
@@ -359,31 +366,30 @@ impl<'d> Grain<'d> {
         let n_words = group.inputs.len().div_ceil(64);
         let mut of_parts = vec![0_u64; parts.node.len() * n_words];
         let mut row = vec![0_u64; n_words];
-        let Order { order, cycles } = parts.sorted();
-        loop {
-            let mut grows = false;
-            for part in &order {
-                row.fill(0);
-                for source in parts.dependencies_of(*part) {
-                    let source = &of_parts[*source as usize * n_words..][..n_words];
-                    row.iter_mut().zip(source).for_each(|(bits, more)| *bits |= more);
-                }
-                let at = parts.node[*part as usize];
-                let (_, node) = group.nodes.get_index(at as usize).expect("parts are of nodes");
-                let sources = self.sources_of(node, part - parts.first[at as usize]);
-                for reference in sources.into_iter().flat_map(references) {
-                    if let Reference::Input(name) = reference {
-                        set_input(&mut row, &group.inputs, name);
-                    }
-                }
-                let of_part = &mut of_parts[*part as usize * n_words..][..n_words];
-                grows |= *of_part != row[..];
-                of_part.copy_from_slice(&row);
+        let Order { mut order, cycles } = parts.sorted();
+        // Parts on a cycle, which switches may break, depend on the same inputs.
+        let mut row_of: Vec<u32> = (0..parts.node.len() as u32).collect();
+        if !cycles.is_empty() {
+            row_of = components(&order, |part| parts.dependencies_of(part));
+            order.sort_by_key(|part| std::cmp::Reverse(row_of[*part as usize]));
+        }
+        for part in order {
+            let to = row_of[part as usize] as usize * n_words;
+            row.copy_from_slice(&of_parts[to..to + n_words]);
+            for source in parts.dependencies_of(part) {
+                let from = row_of[*source as usize] as usize * n_words;
+                let source = &of_parts[from..from + n_words];
+                row.iter_mut().zip(source).for_each(|(bits, more)| *bits |= more);
             }
-            // Around a cycle, which switches may break, inputs get further each time.
-            if cycles.is_empty() || !grows {
-                break;
+            let at = parts.node[part as usize];
+            let (_, node) = group.nodes.get_index(at as usize).expect("parts are of nodes");
+            let sources = self.sources_of(node, part - parts.first[at as usize]);
+            for reference in sources.into_iter().flat_map(references) {
+                if let Reference::Input(name) = reference {
+                    set_input(&mut row, &group.inputs, name);
+                }
             }
+            of_parts[to..to + n_words].copy_from_slice(&row);
         }
         let mut reach = Reach { n_words, bits: vec![0; group.outputs.len() * n_words] };
         for (at, output) in group.outputs.values().enumerate() {
@@ -392,7 +398,8 @@ impl<'d> Grain<'d> {
                 Reference::Input(name) => set_input(row, &group.inputs, name),
                 Reference::Link(link) => {
                     if let Some(part) = parts.source(self, link) {
-                        row.copy_from_slice(&of_parts[part as usize * n_words..][..n_words]);
+                        let from = row_of[part as usize] as usize * n_words;
+                        row.copy_from_slice(&of_parts[from..from + n_words]);
                     }
                 }
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_base::id::Id;
 use millstream_node::{Instance, Kernel, Registry, Settings};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checked::{
     BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
@@ -30,6 +30,8 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
     }
     let mut in_cases: HashMap<InCase, BodyId> = HashMap::new();
     for id in inside_out(checked) {
+        let mut placed: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut is_placed: FxHashSet<u32> = FxHashSet::default();
         for cycle in std::mem::take(&mut checked.bodies[id].conditional) {
             let nodes = &mut checked.bodies[id].nodes;
             let is_wrong = |at: &u32| matches!(nodes[*at as usize].kind, CheckedKind::Wrong);
@@ -43,9 +45,28 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
             let outputs = cycle.nodes.iter().map(|at| outputs_of(checked, id, *at)).collect();
             let choices = HashMap::new();
             let in_cases = &mut in_cases;
-            Copying { checked, id, registry, cycle: &cycle, written, outputs, choices, in_cases }
-                .run();
+            let copying = Copying {
+                checked,
+                id,
+                registry,
+                cycle: &cycle,
+                written,
+                outputs,
+                choices,
+                in_cases,
+            };
+            placed.insert(cycle.nodes[0], copying.run());
+            is_placed.extend(cycle.nodes);
         }
+        // The nodes of a cycle stand together in the order.
+        let mut order = Vec::with_capacity(checked.bodies[id].order.len());
+        for node in std::mem::take(&mut checked.bodies[id].order) {
+            order.extend(placed.remove(&node).unwrap_or_default());
+            if !is_placed.contains(&node) {
+                order.push(node);
+            }
+        }
+        checked.bodies[id].order = order;
     }
 }
 
@@ -100,7 +121,8 @@ struct Copying<'b, 'c> {
 }
 
 impl Copying<'_, '_> {
-    fn run(mut self) {
+    /// Adds all nodes; gives the order of the nodes of the cycle and of those that were added.
+    fn run(mut self) -> Vec<u32> {
         let (nodes, cases) = (&self.cycle.nodes, &self.cycle.cases);
         let mut order = Vec::new();
         // For each case the copies of the nodes.
@@ -108,8 +130,14 @@ impl Copying<'_, '_> {
         for (case, known) in cases.iter().enumerate() {
             let first = self.checked.bodies[self.id].nodes.len() as u32;
             let of_case: FxHashMap<u32, u32> = nodes.iter().copied().zip(first..).collect();
+            let taken: FxHashMap<u32, u32> = known.taken.iter().copied().collect();
+            let mut groups: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
+            for (node, input, arm) in &known.groups {
+                groups.entry(*node).or_default().push((*input, *arm));
+            }
             for node in nodes {
-                self.copy(*node, case, &of_case);
+                let in_group = groups.get(node).map_or(&[][..], Vec::as_slice);
+                self.copy(*node, case, (taken.get(node).copied(), in_group), &of_case);
             }
             order.extend(known.order.iter().map(|node| of_case[node]));
             copies.push(of_case);
@@ -131,20 +159,22 @@ impl Copying<'_, '_> {
             order.push(*node);
         }
         let body = &mut self.checked.bodies[self.id];
-        let wholes = nodes.iter().filter(|node| body.wholes.contains(node));
+        let wholes = body.wholes.iter().filter(|node| nodes.binary_search(node).is_ok());
         let wholes: Vec<u32> =
             wholes.flat_map(|node| copies.iter().map(|of_case| of_case[node])).collect();
         body.wholes.extend(wholes);
-        // The nodes of the cycle stand together.
-        let is_on = |node: &u32| nodes.binary_search(node).is_ok();
-        let at = body.order.iter().position(is_on).expect("all nodes have a place");
-        body.order.retain(|node| !is_on(node));
-        body.order.splice(at..at, order);
+        order
     }
 
-    /// Adds the copy of a node for a case.
-    fn copy(&mut self, node: u32, case: usize, copies: &FxHashMap<u32, u32>) {
-        let known = &self.cycle.cases[case];
+    /// Adds the copy of a node for a case, in which a switch takes this arm, and inputs of a group
+    /// select arms.
+    fn copy(
+        &mut self,
+        node: u32,
+        case: usize,
+        (taken, in_group): (Option<u32>, &[(u32, u32)]),
+        copies: &FxHashMap<u32, u32>,
+    ) {
         let written = self.written_of(node);
         let body = &self.checked.bodies[self.id];
         let sources = body.sources_of(written).iter().map(|source| match source {
@@ -155,12 +185,12 @@ impl Copying<'_, '_> {
         });
         let mut sources: Vec<Source> = sources.collect();
         let mut kind = written.kind.clone();
-        if let Some((_, arm)) = known.taken.iter().find(|(switch, _)| *switch == node) {
-            sources = vec![sources[1 + *arm as usize]];
+        if let Some(arm) = taken {
+            sources = vec![sources[1 + arm as usize]];
             kind = passing_on(&self.outputs[self.at(node)]);
         }
         if let CheckedKind::Group(body) = &mut kind {
-            for (_, input, arm) in known.groups.iter().filter(|(user, ..)| *user == node) {
+            for (input, arm) in in_group {
                 *body = in_case(self.checked, self.in_cases, (*body, *input, *arm), 0);
             }
         }

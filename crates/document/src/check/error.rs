@@ -203,6 +203,13 @@ pub enum CheckError {
         /// The nodes of the cycle, values flowing to the right.
         path: String,
     },
+    /// The types of nodes on a cycle that switches break follow from each other only.
+    #[error("the type of `{node}` follows from itself, round a cycle")]
+    #[diagnostic(code(check::unsettled), help("say a type with a node `convert` on the cycle"))]
+    Unsettled {
+        /// The node.
+        node: String,
+    },
     /// A group contains itself.
     #[error("the group contains itself: {path}")]
     #[diagnostic(code(check::recursive_group), help("remove one of these nodes"))]

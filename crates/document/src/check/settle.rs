@@ -5,10 +5,12 @@
 //! next, so the cases are gone through until no type changes. Nothing is reported meanwhile: the
 //! nodes are visited once more after that.
 
+use super::error::CheckError;
 use super::instances::Pattern;
 use super::links::Given;
 use super::shapes::Shape;
 use super::types::{Typed, Typing};
+use crate::at::Part;
 use crate::order::Conditional;
 use crate::problems::Problems;
 
@@ -31,15 +33,17 @@ impl Typing<'_, '_> {
         let n_conversions = self.conversions.len();
         self.settling = Some(Settling::ByLinks);
         let mut before = self.entries_of(cycle);
-        for _ in 0..MOST_ROUNDS {
+        for round in 0..MOST_ROUNDS {
             for node in cycle.cases.iter().flat_map(|case| &case.order) {
                 self.visit_node(*node, pattern);
             }
             let now = self.entries_of(cycle);
-            if now == before {
-                if self.settling == Some(Settling::ByLiterals) || !now.contains(&None) {
-                    break;
-                }
+            let is_settled = now == before;
+            if is_settled && (self.settling == Some(Settling::ByLiterals) || !now.contains(&None)) {
+                break;
+            }
+            // In the order of a case each node has a type then, unless there is an error.
+            if is_settled || round == MOST_ROUNDS / 2 {
                 self.settling = Some(Settling::ByLiterals);
             }
             before = now;
@@ -47,6 +51,20 @@ impl Typing<'_, '_> {
         self.settling = None;
         self.conversions.truncate(n_conversions);
         *self.problems = told;
+    }
+
+    /// Reports cycles whose nodes have no types, where that is not because of another error.
+    pub(super) fn report_unsettled(&mut self, cycles: &[Conditional]) {
+        for cycle in cycles {
+            let mut entries = cycle.nodes.iter().zip(self.entries_of(cycle));
+            let unknown = entries.find(|(_, entry)| entry.is_none());
+            let Some((node, _)) = unknown.filter(|_| !self.problems.has_wrong_parts()) else {
+                continue;
+            };
+            let (name, def) = self.named_node(*node);
+            let error = CheckError::Unsettled { node: name.into() };
+            self.problems.report(self.at.part(Part::Node(name)), def.spot.span(), &error);
+        }
     }
 
     /// What the nodes of a cycle are known to be.

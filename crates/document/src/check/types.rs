@@ -121,14 +121,17 @@ impl<'d> Typing<'d, '_> {
                 }
             }
         }
-        let mut waiting: Vec<&Conditional> = conditional.iter().collect();
+        // The nodes of a cycle stand together, so any of them may come first.
+        let mut waiting: HashMap<u32, &Conditional> = HashMap::new();
+        waiting.extend(conditional.iter().flat_map(|it| it.nodes.iter().map(move |at| (*at, it))));
         for node in &*order {
-            let is_on = |cycle: &&Conditional| cycle.nodes.binary_search(node).is_ok();
-            if let Some(at) = waiting.iter().position(is_on) {
-                self.settle(waiting.swap_remove(at), &mut pattern);
+            if let Some(cycle) = waiting.get(node).copied() {
+                self.settle(cycle, &mut pattern);
+                cycle.nodes.iter().for_each(|node| _ = waiting.remove(node));
             }
             self.visit_node(*node, &mut pattern);
         }
+        self.report_unsettled(conditional);
         self.check_delayed();
     }
 

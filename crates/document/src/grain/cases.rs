@@ -10,17 +10,20 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_node::Registry;
 use millstream_node::signature::{Signature, SocketType};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FineOrder, Grain};
 use crate::fields::Fields;
-use crate::model::{Document, Input, InputValue, Named, Node, NodeKind};
+use crate::model::{Input, InputValue, Named, Node, NodeKind};
 use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
 
 /// The most cases of one cycle, and the most nodes in all of its cases.
 const MOST_CASES: usize = 64;
 const MOST_COPIES: usize = 1 << 20;
+
+/// The most selectors that are looked for at a time.
+const MOST_KNOWN: usize = 64;
 
 /// The most selectors that are compared before one is taken.
 const MOST_TRIED: usize = 16;
@@ -135,7 +138,7 @@ impl Grain<'_> {
         nodes: &Named<Node>,
         members: Vec<u32>,
     ) -> Result<Conditional, Cycle> {
-        let (document, registry) = (self.document, self.registry);
+        let registry = self.registry;
         let mut part =
             Part { nodes: Named::new(), taken: Vec::new(), groups: Vec::new(), when: Vec::new() };
         for member in &members {
@@ -144,8 +147,8 @@ impl Grain<'_> {
         }
         let mut search =
             Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
-        if let Some(stateful) = keeps_state(document, registry, &part.nodes)
-            && !search.selectors(&part).is_empty()
+        if !search.selectors(&part).is_empty()
+            && let Some(stateful) = search.grain.stateful_among(&part.nodes)
         {
             let name = shortened(&stateful);
             let why = format!(" that switches cannot break, as `{name}` keeps state");
@@ -200,9 +203,10 @@ impl Search<'_, '_> {
             if !is_outside || selector.n_arms < 2 {
                 return;
             }
-            match found.iter_mut().find(|known| known.source == selector.source) {
-                Some(known) if known.n_arms >= selector.n_arms => {}
-                Some(known) => *known = selector,
+            match found.iter().position(|known| known.source == selector.source) {
+                Some(at) if found[at].n_arms >= selector.n_arms => {}
+                Some(at) => found[at] = selector,
+                None if found.len() == MOST_KNOWN => {}
                 None => found.push(selector),
             }
         };
@@ -302,31 +306,47 @@ impl Search<'_, '_> {
     }
 }
 
-/// A node that keeps state, or whose group has one that does.
-fn keeps_state(document: &Document, registry: &Registry, nodes: &Named<Node>) -> Option<String> {
-    let is_stateful = |node: &Node| match &node.kind {
-        NodeKind::Type(ty) => registry.get(ty).is_some_and(|def| def.state.is_some()),
-        NodeKind::Group(_) | NodeKind::Repeat(_) => false,
-    };
-    let mut seen: FxHashSet<&str> = FxHashSet::default();
-    for (name, node) in nodes {
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            if node.muted {
-                continue;
+impl Grain<'_> {
+    /// A node that keeps state, or whose group has one that does.
+    fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
+        let stateful = self.stateful.take().unwrap_or_else(|| self.stateful_groups());
+        let keeps = |node: &Node| self.keeps_state(node, &stateful);
+        let found = nodes.iter().find(|(_, node)| keeps(node)).map(|(name, _)| name.to_string());
+        self.stateful = Some(stateful);
+        found
+    }
+
+    /// Whether a node keeps state, if these groups do.
+    fn keeps_state(&self, node: &Node, stateful: &FxHashSet<Arc<str>>) -> bool {
+        let (name, def) = match &node.kind {
+            NodeKind::Type(name) => (name, self.registry.get(name)),
+            NodeKind::Group(name) | NodeKind::Repeat(name) => (name, None),
+        };
+        // Documents that stand for node types are groups of these names.
+        !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
+    }
+
+    /// The groups with nodes that keep state, themselves or in groups. Cost: linear in nodes.
+    fn stateful_groups(&self) -> FxHashSet<Arc<str>> {
+        let mut users: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
+        let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());
+        for (name, group) in &self.document.groups {
+            for node in group.nodes.values().filter(|node| !node.muted) {
+                let (NodeKind::Type(used) | NodeKind::Group(used) | NodeKind::Repeat(used)) =
+                    &node.kind;
+                if self.document.groups.contains_key(used) {
+                    users.entry(used).or_default().push(name);
+                }
             }
-            if is_stateful(node) {
-                return Some(name.to_string());
-            }
-            let group = match &node.kind {
-                NodeKind::Type(name) | NodeKind::Group(name) | NodeKind::Repeat(name) => name,
-            };
-            if let Some((name, group)) = document.groups.get_key_value(group)
-                && seen.insert(name)
-            {
-                stack.extend(group.nodes.values());
+            if group.nodes.values().any(|node| self.keeps_state(node, &stateful)) {
+                found.push(name);
             }
         }
+        while let Some(name) = found.pop() {
+            if stateful.insert(Arc::clone(name)) {
+                found.extend(users.remove(&**name).unwrap_or_default());
+            }
+        }
+        stateful
     }
-    None
 }
