@@ -344,6 +344,10 @@ fn repeated(
     if first.failures != second.failures {
         return Err("the second evaluation has other failures".into());
     }
+    // It may try another evaluator each time.
+    if evaluator.name() == "auto" {
+        return Ok(());
+    }
     let entries = first.log.entries.iter().zip(&second.log.entries);
     let differs = plan
         .steps
