@@ -335,6 +335,21 @@ fn a_wrong_node_on_the_cycle_leaves_the_rest_its_values() {
 }
 
 #[test]
+fn nodes_on_the_cycle_are_probed_as_they_are_written() {
+    let text = document(&either_way(), &["p"]).to_string();
+    let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    let mut probed = |s: bool, path: &str| {
+        session.set("s", s).expect("it is an input");
+        let answer = session.probe(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let value = answer.value.as_ref().map(|series| format!("{:?}", series.data));
+        value.expect("a value")
+    };
+    assert_eq!(probed(true, "q.value"), "One(f32(50.0))");
+    assert_eq!(probed(false, "s2.value"), "One(f32(4.0))");
+    assert_eq!(probed(true, "s1.true"), "One(f32(50.0))");
+}
+
+#[test]
 fn both_forms_of_a_document_hold_conditional_cycles() {
     let engine = Engine::new();
     let text = document(&either_way(), &["p", "q"]).to_string();
@@ -388,18 +403,32 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
             Made::Switch(by, arms)
         }),
     ];
-    // Only switches read later nodes, else hardly any cycle is broken.
-    let earlier = |i: usize, source: Source| match source {
-        Source::Node(j) if j >= i => Source::X,
-        other => other,
-    };
-    prop::collection::vec(node, n).prop_map(move |nodes| {
-        let backwards = |(i, node)| match node {
-            Made::Add(a, b) => Made::Add(earlier(i, a), earlier(i, b)),
-            Made::Half(a) => Made::Half(earlier(i, a)),
-            Made::Switch(by, arms) => Made::Switch(by, arms),
+    // Random links hardly ever leave all cycles broken. So in most graphs one selector has an order
+    // of the nodes for each of its arms: an arm reads what is earlier in its order, and all else
+    // what is earlier in each of them.
+    let orders = prop::collection::vec(prop::collection::vec(any::<u16>(), n), 3);
+    let all = (prop::collection::vec(node, n), orders, 0_u8..3, prop::bool::weighted(0.75));
+    all.prop_map(move |(nodes, orders, main, is_ordered)| {
+        let reads = |i: usize, arm: Option<usize>, source: Source| {
+            let is_earlier = |order: &Vec<u16>, j: usize| (order[j], j) < (order[i], i);
+            match (source, arm) {
+                _ if !is_ordered => source,
+                (Source::Node(j), Some(arm)) if is_earlier(&orders[arm], j) => source,
+                (Source::Node(j), None) if orders.iter().all(|it| is_earlier(it, j)) => source,
+                (Source::Node(_), _) => Source::X,
+                _ => source,
+            }
         };
-        nodes.into_iter().enumerate().map(backwards).collect()
+        let ordered = |(i, node)| match node {
+            Made::Add(a, b) => Made::Add(reads(i, None, a), reads(i, None, b)),
+            Made::Half(a) => Made::Half(reads(i, None, a)),
+            Made::Switch(by, arms) => {
+                let arms = arms.into_iter().enumerate();
+                let arms = arms.map(|(k, arm)| reads(i, (by == main).then_some(k), arm));
+                Made::Switch(by, arms.collect())
+            }
+        };
+        nodes.into_iter().enumerate().map(ordered).collect()
     })
 }
 
@@ -608,7 +637,7 @@ fn link(nodes: &[Made]) {
 #[test]
 fn generated_cycles_have_the_values_of_a_model() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 200,
+        cases: 150,
         failure_persistence: None,
         ..ProptestConfig::default()
     });
@@ -619,5 +648,5 @@ fn generated_cycles_have_the_values_of_a_model() {
         Ok(())
     });
     result.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(n_conditional.get() >= 5, "only {} have conditional cycles", n_conditional.get());
+    assert!(n_conditional.get() >= 10, "only {} have conditional cycles", n_conditional.get());
 }
