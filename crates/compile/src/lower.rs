@@ -149,7 +149,8 @@ struct Frame<'a> {
     later: Vec<(u32, From)>,
     /// The groups that were entered without all of their inputs, by the position of the node.
     open: FxHashMap<u32, Frame<'a>>,
-    /// The parts of networks that were entered so, by the position of the node.
+    /// The parts of networks that were entered so, and the outputs of muted nodes, by the position of
+    /// the node.
     parts: FxHashMap<u32, Vec<Source>>,
 }
 
@@ -244,8 +245,7 @@ impl<'a> Lowering<'a> {
                     frame.at += 1;
                 }
                 CheckedKind::Muted(muted) => {
-                    self.pass_through(frame, node, muted);
-                    frame.became[position as usize] = frame.pooled(muted.outputs.len());
+                    self.pass_through(frame, (position, node), muted);
                     frame.at += 1;
                 }
                 CheckedKind::Group(body) => {
@@ -264,13 +264,14 @@ impl<'a> Lowering<'a> {
 
     /// The placeholder for a node that cannot be made in this use of its body, because the node or
     /// one of its sources is wrong, or because a source is not available yet. A node whose outputs do not
-    /// need all of its inputs is entered anyway.
+    /// need all of its inputs is entered anyway; a muted one passes on what has a value.
     fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
         if self.nowhere.is_none() && self.pending.is_none() {
             return None;
         }
         let n_delayed = match &node.kind {
             CheckedKind::Wrong => return self.nowhere,
+            CheckedKind::Muted(_) => return None,
             CheckedKind::Group(body) => {
                 return self.nowhere.filter(|_| self.checked.bodies[*body].is_wrong);
             }
@@ -286,7 +287,7 @@ impl<'a> Lowering<'a> {
                 let delays = instance.def.state.as_ref().is_some_and(StateSpec::delays_first);
                 usize::from(delays)
             }
-            CheckedKind::Repeat(_) | CheckedKind::Muted(_) => 0,
+            CheckedKind::Repeat(_) => 0,
         };
         let sources = frame.body.sources_of(node).iter().skip(n_delayed);
         let mut sources = sources.map(|source| frame.source(&self.literals, *source));
@@ -432,19 +433,36 @@ impl<'a> Lowering<'a> {
         self.graph.outputs.append(&mut self.kept_next);
     }
 
-    fn pass_through(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, muted: &Muted) {
+    /// Gives the outputs of a muted node their sources, as far as these are there.
+    fn pass_through(
+        &mut self,
+        frame: &mut Frame<'a>,
+        (position, node): (u32, &CheckedNode),
+        muted: &Muted,
+    ) {
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
-        for output in &muted.outputs {
-            let source = match &output.passes {
-                Passes::Source(i) => {
+        let before = frame.parts.remove(&position).unwrap_or_default();
+        let first = frame.pool.len();
+        for (at, output) in muted.outputs.iter().enumerate() {
+            let known = before.get(at).filter(|known| self.pending != Some(known.node));
+            let source = match (known, &output.passes) {
+                (Some(known), _) => *known,
+                (None, Passes::Source(i)) => {
                     let source = frame.body.sources_of(node)[*i as usize];
                     let source = frame.source(&self.literals, source);
                     self.converted(source, output.ty, path)
                 }
-                Passes::Default(value) => Source::first(self.graph.add_const(value.clone())),
+                (None, Passes::Default(value)) => {
+                    Source::first(self.graph.add_const(value.clone()))
+                }
             };
             frame.pool.push(source);
         }
+        let passed = &frame.pool[first..];
+        if passed.iter().any(|source| self.pending == Some(source.node)) {
+            frame.parts.insert(position, passed.to_vec());
+        }
+        frame.became[position as usize] = frame.pooled(muted.outputs.len());
     }
 
     fn converted(&mut self, source: Source, to: Type, path: PathId) -> Source {

@@ -8,6 +8,7 @@
 //! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
 
 mod body;
+mod copies;
 mod error;
 mod face;
 mod features;
@@ -19,6 +20,7 @@ mod mismatch;
 mod names;
 mod narrow;
 mod repeat;
+mod settle;
 mod shapes;
 mod single;
 mod types;
@@ -45,6 +47,7 @@ use crate::spot::Spot;
 use crate::upgrade::{Conversion, NodeUpgrade, insert_conversions, upgrade_nodes};
 use crate::uses::read_used;
 use body::Checker;
+use copies::add_copies;
 use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
@@ -220,6 +223,7 @@ fn check_readable(
     check_features(&checked.bodies, problems);
     check_states(&checked.bodies, problems);
     is_right &= mark(&mut checked, document, &bodies, &problems.take_parts());
+    add_copies(&mut checked, registry);
     (is_right.then_some(checked), conversions)
 }
 

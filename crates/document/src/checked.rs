@@ -12,12 +12,14 @@ use millstream_base::id::Arena;
 use millstream_base::{Span, Type, UsedFile, Value, define_id};
 use millstream_node::Instance;
 
+use crate::order::Conditional;
+
 define_id!(BodyId, "b", "One body of a checked document, the root or a group; prints as `b7`.");
 
 /// A document that can be compiled, apart from its wrong parts.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The root and all groups, used or not.
+    /// The root and all groups, used or not, then groups as they are in cases of conditional cycles.
     pub bodies: Arena<BodyId, Body>,
     /// The body outside groups.
     pub root: BodyId,
@@ -40,7 +42,7 @@ pub struct Body {
     pub inputs: Vec<BodyInput>,
     /// What goes out.
     pub outputs: Vec<BodyOutput>,
-    /// The nodes in order of the document.
+    /// The nodes in order of the document, then those that checking added.
     pub nodes: Vec<CheckedNode>,
     /// The sources of all nodes; see [`Body::sources_of`].
     pub sources: Vec<Source>,
@@ -50,6 +52,11 @@ pub struct Body {
     /// may be left. A node that uses a group occurs several times if nodes that its inputs depend
     /// on read its outputs: at each place all that the group can give by then is needed.
     pub order: Vec<u32>,
+    /// The cycles of nodes that switches break, until copies take their place.
+    pub(crate) conditional: Vec<Conditional>,
+    /// The number of nodes that are in the document; those after them are copies of nodes for cases
+    /// of conditional cycles, and choices among copies.
+    pub n_written: usize,
     /// The nodes that use a group whose nodes are one entry of the memo.
     pub wholes: Vec<u32>,
     /// Whether the group as a whole is wrong, and with it every use.
@@ -225,20 +232,34 @@ impl Checked {
         }
     }
 
+    /// Whether there are copies of nodes, since switches break cycles of them.
+    pub fn has_copies(&self) -> bool {
+        self.bodies.iter().any(|(_, body)| body.nodes.len() > body.n_written)
+    }
+
     /// Marks the node at a path, through the nodes that use groups, as wrong; it is so in every use
     /// of the group around it. False if there is no such node.
     pub fn mark_wrong(&mut self, path: &str) -> bool {
         let mut body = self.root;
         let mut names = path.split('/').peekable();
         while let Some(name) = names.next() {
-            let mut nodes = self.bodies[body].nodes.iter_mut();
-            let Some(node) = nodes.find(|node| *node.name == *name) else { return false };
+            let nodes = &self.bodies[body].nodes;
+            let place = |name: &str| nodes.iter().position(|node| *node.name == *name);
+            let Some(mut at) = place(name) else { return false };
+            // The name of a copy has two parts.
+            if let Some(part) = names.peek()
+                && nodes[at].kind.body().is_none()
+                && let Some(copy) = place(&format!("{name}/{part}"))
+            {
+                at = copy;
+                names.next();
+            }
             if names.peek().is_none() {
-                node.kind = CheckedKind::Wrong;
+                self.bodies[body].nodes[at].kind = CheckedKind::Wrong;
                 self.is_partial = true;
                 return true;
             }
-            let Some(inner) = node.kind.body() else { return false };
+            let Some(inner) = nodes[at].kind.body() else { return false };
             body = inner;
         }
         false

@@ -5,27 +5,36 @@
 //! The same holds for a node whose type declares which output needs which input.
 //! Here such a node has several *parts*: one for each output, and one for all of it.
 
+mod cases;
+mod in_cases;
+
 use std::borrow::Cow;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::{Registry, Settings, Signature, SocketType};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
-use crate::order::{Order, components, sorted};
+use crate::order::{Conditional, Cycle, Order, components, sorted};
 use crate::references::{Reference, reference_of, references};
+use cases::is_switch;
+use in_cases::InCases;
+pub(crate) use in_cases::MOST_NESTED;
 
 /// An order of the nodes of a body in which a node with parts may occur several times.
 #[derive(Debug)]
 pub(crate) struct FineOrder {
     /// The positions of the nodes. At each place at which a node occurs, those of its outputs that
     /// something after it needs before its next place depend on earlier nodes only; at its last
-    /// place all of its sources do.
+    /// place all of its sources do. The nodes of a conditional cycle stand together.
     pub(crate) order: Vec<u32>,
     /// The cycles of nodes, each of which depends on the next one.
-    pub(crate) cycles: Vec<Vec<u32>>,
+    pub(crate) cycles: Vec<Cycle>,
+    /// The cycles that switches break.
+    pub(crate) conditional: Vec<Conditional>,
 }
 
 /// For each output of a group the inputs on which it depends, as bits in rows.
@@ -41,14 +50,14 @@ impl Reach {
 }
 
 /// A node whose outputs depend on some of its inputs only.
-enum Divided<'g, 'd> {
+enum Divided<'g> {
     /// It uses a group.
-    Group(&'d GroupDef, &'g Reach),
+    Group(&'g GroupDef, &'g Reach),
     /// Its type declares which output needs which input.
-    Type(Cow<'d, Signature>),
+    Type(Cow<'g, Signature>),
 }
 
-impl Divided<'_, '_> {
+impl Divided<'_> {
     fn n_outputs(&self) -> usize {
         match self {
             Self::Group(group, _) => group.outputs.len(),
@@ -106,8 +115,13 @@ pub fn divided_output(registry: &Registry, node: &Node, name: &str) -> Option<(u
     }
 }
 
+/// Whether a cycle through a node may be none, output by output or case by case.
+pub(crate) fn may_break_cycles(registry: &Registry, node: &Node) -> bool {
+    may_be_divided(registry, node) || is_switch(registry, node)
+}
+
 /// Whether the outputs of a node may depend on some of its inputs only.
-pub(crate) fn may_be_divided(registry: &Registry, node: &Node) -> bool {
+fn may_be_divided(registry: &Registry, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Group(_) => !node.muted,
         NodeKind::Type(_) => declared(registry, node).is_some(),
@@ -121,11 +135,15 @@ pub(crate) struct Grain<'d> {
     registry: &'d Registry,
     /// By position of the group; `None` while unknown, and for groups that contain themselves.
     reach: FxHashMap<usize, Option<Reach>>,
+    /// Groups as they are in cases of cycles, at positions after those of the document.
+    in_cases: InCases,
+    /// The groups with nodes that keep state, themselves or in groups, once somebody asked.
+    stateful: Option<FxHashSet<Arc<str>>>,
 }
 
 /// The parts of the nodes of a body. The first part of a node is the whole of it.
-struct Parts<'d> {
-    nodes: &'d Named<Node>,
+struct Parts<'n> {
+    nodes: &'n Named<Node>,
     /// For each node its first part, and one past the last of all.
     first: Vec<u32>,
     /// For each part the node.
@@ -166,17 +184,55 @@ impl Parts<'_> {
 
 impl<'d> Grain<'d> {
     pub(crate) fn new(document: &'d Document, registry: &'d Registry) -> Self {
-        Self { document, registry, reach: FxHashMap::default() }
+        let in_cases = InCases::default();
+        Self { document, registry, reach: FxHashMap::default(), in_cases, stateful: None }
     }
 
     /// The order of the nodes of a body. Cost: linear in nodes, links and, for each group on a
-    /// cycle of nodes, its outputs times its inputs.
-    pub(crate) fn order(&mut self, nodes: &'d Named<Node>) -> FineOrder {
+    /// cycle of nodes, its outputs times its inputs; for each cycle with switches, that for each
+    /// case and selector.
+    pub(crate) fn order(&mut self, nodes: &Named<Node>) -> FineOrder {
+        let found = self.plain_order(nodes);
+        let may_break =
+            |node: &Node| is_switch(self.registry, node) || matches!(node.kind, NodeKind::Group(_));
+        if found.cycles.is_empty() || !nodes.values().any(may_break) {
+            return found;
+        }
+        let whole = self.parts(nodes, |_| false);
+        let component = components(&whole.sorted().order, |node| whole.dependencies_of(node));
+        let mut on_cycles: BTreeMap<u32, (Vec<Cycle>, Vec<u32>)> = BTreeMap::new();
+        for cycle in found.cycles {
+            on_cycles.entry(component[cycle.nodes[0] as usize]).or_default().0.push(cycle);
+        }
+        for (node, number) in (0..).zip(&component) {
+            if let Some((_, members)) = on_cycles.get_mut(number) {
+                members.push(node);
+            }
+        }
+        let (mut cycles, mut conditional) = (Vec::new(), Vec::new());
+        for (real, members) in on_cycles.into_values() {
+            match self.cases(nodes, members) {
+                Ok(found) => conditional.push(found),
+                // It is the same without any case.
+                Err(cycle) if cycle.why.is_empty() => cycles.extend(real),
+                Err(cycle) => cycles.push(cycle),
+            }
+        }
+        // Components have descending numbers if each comes after those that it depends on.
+        let mut order = found.order;
+        order.sort_by_key(|node| std::cmp::Reverse(component[*node as usize]));
+        FineOrder { order, cycles, conditional }
+    }
+
+    /// The same with all cycles, whether switches break them or not.
+    pub(crate) fn plain_order(&mut self, nodes: &Named<Node>) -> FineOrder {
         let whole = self.parts(nodes, |_| false);
         let order = whole.sorted();
         let divided = divided_on_cycles(&whole, &order, self.registry);
+        let always = |nodes: Vec<u32>| Cycle { nodes, why: String::new() };
         if !divided.iter().any(|is_divided| *is_divided) {
-            return FineOrder { order: order.order, cycles: order.cycles };
+            let cycles = order.cycles.into_iter().map(always).collect();
+            return FineOrder { order: order.order, cycles, conditional: Vec::new() };
         }
         let users = nodes.values().zip(&divided).filter(|(_, is_divided)| **is_divided);
         users.for_each(|(node, _)| self.find_reach(node));
@@ -195,13 +251,13 @@ impl<'d> Grain<'d> {
             let mut cycle: Vec<u32> =
                 cycle.into_iter().map(|part| parts.node[part as usize]).collect();
             cycle.dedup();
-            cycle
+            always(cycle)
         });
-        FineOrder { order: places, cycles: cycles.collect() }
+        FineOrder { order: places, cycles: cycles.collect(), conditional: Vec::new() }
     }
 
     /// The parts of the nodes of a body, of which some are divided.
-    fn parts(&self, nodes: &'d Named<Node>, is_divided: impl Fn(u32) -> bool) -> Parts<'d> {
+    fn parts<'n>(&self, nodes: &'n Named<Node>, is_divided: impl Fn(u32) -> bool) -> Parts<'n> {
         let mut parts = Parts {
             nodes,
             first: Vec::with_capacity(nodes.len() + 1),
@@ -245,10 +301,9 @@ impl<'d> Grain<'d> {
     }
 
     /// How the outputs of a node depend on its inputs, if that differs from output to output.
-    fn divided(&self, node: &Node) -> Option<Divided<'_, 'd>> {
+    fn divided(&self, node: &Node) -> Option<Divided<'_>> {
         if let Some(at) = self.group_of(node) {
-            let (_, group) = self.document.groups.get_index(at)?;
-            return Some(Divided::Group(group, self.reach.get(&at)?.as_ref()?));
+            return Some(Divided::Group(self.group(at)?, self.reach.get(&at)?.as_ref()?));
         }
         declared(self.registry, node).map(Divided::Type)
     }
@@ -256,46 +311,74 @@ impl<'d> Grain<'d> {
     /// The position of the group that a node stands for.
     fn group_of(&self, node: &Node) -> Option<usize> {
         match &node.kind {
-            NodeKind::Group(group) if !node.muted => self.document.groups.get_index_of(group),
+            NodeKind::Group(group) if !node.muted => {
+                let in_document = self.document.groups.get_index_of(group);
+                let n = self.document.groups.len();
+                in_document.or_else(|| Some(n + self.in_cases.position(group)?))
+            }
             NodeKind::Group(_) | NodeKind::Repeat(_) | NodeKind::Type(_) => None,
         }
+    }
+
+    /// The group at a position.
+    fn group(&self, at: usize) -> Option<&GroupDef> {
+        match at.checked_sub(self.document.groups.len()) {
+            None => self.document.groups.get_index(at).map(|(_, group)| group),
+            Some(at) => self.in_cases.group(at),
+        }
+    }
+
+    /// The number of an input of a group.
+    fn input_of(&self, group: &str, input: &str) -> Option<usize> {
+        let node = Node::new(NodeKind::Group(group.into()));
+        self.group(self.group_of(&node)?)?.inputs.get_index_of(input)
     }
 
     /// Finds how the outputs of the group that a node uses depend on its inputs, groups inside it
     /// first.
     fn find_reach(&mut self, node: &Node) {
-        let document = self.document;
         let mut stack: Vec<usize> = self.group_of(node).into_iter().collect();
-        while let Some(group) = stack.last().copied() {
-            let Some((_, def)) = document.groups.get_index(group) else { return };
-            if let Entry::Vacant(place) = self.reach.entry(group) {
-                place.insert(None);
+        while let Some(at) = stack.last().copied() {
+            let Some(def) = self.group(at) else { return };
+            if !self.reach.contains_key(&at) {
                 let inner = def.nodes.values().filter_map(|node| self.group_of(node));
-                let unknown = inner.filter(|group| !self.reach.contains_key(group));
-                let n_before = stack.len();
-                stack.extend(unknown);
-                if stack.len() > n_before {
+                let unknown: Vec<usize> =
+                    inner.filter(|group| !self.reach.contains_key(group) && *group != at).collect();
+                self.reach.insert(at, None);
+                if !unknown.is_empty() {
+                    stack.extend(unknown);
                     continue;
                 }
             }
             stack.pop();
-            if self.reach[&group].is_none() {
+            if self.reach[&at].is_none()
+                && let Some(def) = self.group(at)
+            {
                 let found = self.reach_in(def);
-                self.reach.insert(group, Some(found));
+                self.reach.insert(at, Some(found));
             }
         }
     }
 
     /// How the outputs of a group depend on its inputs.
-    fn reach_in(&self, group: &'d GroupDef) -> Reach {
+    fn reach_in(&self, group: &GroupDef) -> Reach {
         let parts = self.parts(&group.nodes, |_| true);
         let n_words = group.inputs.len().div_ceil(64);
         let mut of_parts = vec![0_u64; parts.node.len() * n_words];
         let mut row = vec![0_u64; n_words];
-        for part in parts.sorted().order {
-            row.fill(0);
+        let Order { mut order, cycles } = parts.sorted();
+        // Parts on a cycle, which switches may break, depend on the same inputs.
+        let mut row_of: Vec<u32> = (0..parts.node.len() as u32).collect();
+        if !cycles.is_empty() {
+            row_of = components(&order, |part| parts.dependencies_of(part));
+            order.sort_by_key(|part| std::cmp::Reverse(row_of[*part as usize]));
+        }
+        for part in order {
+            let to = row_of[part as usize] as usize * n_words;
+            row.copy_from_slice(&of_parts[to..to + n_words]);
             for source in parts.dependencies_of(part) {
-                let source = &of_parts[*source as usize * n_words..][..n_words];
+                let from = row_of[*source as usize] as usize * n_words;
+                let source = &of_parts[from..from + n_words];
                 row.iter_mut().zip(source).for_each(|(bits, more)| *bits |= more);
             }
             let at = parts.node[part as usize];
@@ -306,7 +389,7 @@ impl<'d> Grain<'d> {
                     set_input(&mut row, &group.inputs, name);
                 }
             }
-            of_parts[part as usize * n_words..][..n_words].copy_from_slice(&row);
+            of_parts[to..to + n_words].copy_from_slice(&row);
         }
         let mut reach = Reach { n_words, bits: vec![0; group.outputs.len() * n_words] };
         for (at, output) in group.outputs.values().enumerate() {
@@ -315,7 +398,8 @@ impl<'d> Grain<'d> {
                 Reference::Input(name) => set_input(row, &group.inputs, name),
                 Reference::Link(link) => {
                     if let Some(part) = parts.source(self, link) {
-                        row.copy_from_slice(&of_parts[part as usize * n_words..][..n_words]);
+                        let from = row_of[part as usize] as usize * n_words;
+                        row.copy_from_slice(&of_parts[from..from + n_words]);
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! Topological order, and cycles. Nothing recurses.
 
+use std::sync::Arc;
+
 /// An order of things, and what stands in the way of one.
 pub(crate) struct Order {
     /// All things, each after those that it depends on, except around cycles.
@@ -7,6 +9,53 @@ pub(crate) struct Order {
     /// Cycles, each thing in at most one of them; each depends on the next and the last on the
     /// first.
     pub(crate) cycles: Vec<Vec<u32>>,
+}
+
+/// Nodes that depend on each other, and the cases in which they do not.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditional {
+    /// The positions of the nodes in their body.
+    pub(crate) nodes: Vec<u32>,
+    /// How selectors lead to the cases.
+    pub(crate) choice: Choice,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// What leads to a case.
+#[derive(Clone, Debug)]
+pub(crate) enum Choice {
+    /// Nothing more: it is this case.
+    Case(u32),
+    /// A selector, each arm of which stands for what follows.
+    By {
+        /// The node that reads the selector, and the number of the input.
+        node: u32,
+        input: u32,
+        /// The type of a switch with as many arms.
+        ty: Arc<str>,
+        /// One for each arm.
+        arms: Vec<Choice>,
+    },
+}
+
+/// One case.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// The nodes in an order as in `FineOrder`.
+    pub(crate) order: Vec<u32>,
+    /// The switches with a known selector, and the arm that each takes.
+    pub(crate) taken: Vec<(u32, u32)>,
+    /// The nodes with an input that selects an arm of switches in the group that they use: the
+    /// node, the number of the input, and the arm.
+    pub(crate) groups: Vec<(u32, u32, u32)>,
+}
+
+/// Nodes of which each depends on the next one.
+#[derive(Clone, Debug)]
+pub(crate) struct Cycle {
+    pub(crate) nodes: Vec<u32>,
+    /// Where they do, or why switches do not break it: a clause after "the nodes form a cycle".
+    pub(crate) why: String,
 }
 
 const NEW: u8 = 0;

@@ -72,6 +72,11 @@ impl Problems {
         std::mem::take(&mut self.wrong)
     }
 
+    /// Whether parts with errors were found since these were taken last.
+    pub(crate) fn has_wrong_parts(&self) -> bool {
+        !self.wrong.is_empty()
+    }
+
     /// Adds a problem.
     pub(crate) fn report(
         &mut self,

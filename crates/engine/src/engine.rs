@@ -13,6 +13,7 @@ use millstream_document::{
 };
 use millstream_ir::Plan;
 use millstream_node::{NodeDef, Registry};
+use millstream_nodes::expression::call_new_types;
 use millstream_text::{BothForms, is_text};
 
 use crate::error::Error;
@@ -94,15 +95,20 @@ impl Engine {
         self
     }
 
-    /// Adds the node types of another library, given the function that registers them.
+    /// Adds the node types of another library, given the function that registers them. Expressions
+    /// call them too.
     pub fn with_library(mut self, register: impl FnOnce(&mut Registry)) -> Self {
-        register(Arc::make_mut(&mut self.registry));
+        let registry = Arc::make_mut(&mut self.registry);
+        register(registry);
+        call_new_types(registry);
         self
     }
 
-    /// Adds a node type; one of the same name is replaced.
+    /// Adds a node type, which expressions call too; one of the same name is replaced.
     pub fn register(&mut self, def: NodeDef) -> &mut Self {
-        Arc::make_mut(&mut self.registry).register(def);
+        let registry = Arc::make_mut(&mut self.registry);
+        registry.register(def);
+        call_new_types(registry);
         self
     }
 

@@ -147,7 +147,8 @@ impl Whole {
     /// The document, if a live graph may follow edits of it.
     fn live(&self) -> Option<&Arc<Checked>> {
         let follows = |problem: &Diagnostic| !NOT_LIVE.iter().any(|code| problem.code == *code);
-        self.checked.as_ref().filter(|_| self.problems.iter().all(follows))
+        let checked = self.checked.as_ref().filter(|_| self.problems.iter().all(follows));
+        checked.filter(|checked| !checked.has_copies())
     }
 }
 

@@ -46,6 +46,8 @@ pub struct NodeDef {
     pub state: Option<StateSpec>,
     /// Whether the node converts its first input, so that messages about types suggest it.
     pub converts: bool,
+    /// Whether it takes one of its inputs after the first, as the first says, and needs no other.
+    pub chooses: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// The manual entry.
@@ -156,6 +158,7 @@ impl NodeDef {
             delayed: None,
             state: None,
             converts: false,
+            chooses: false,
             laws: Vec::new(),
             reserved: Vec::new(),
             body: None,
@@ -209,6 +212,12 @@ impl NodeDef {
     /// Declares that the node converts its first input to another type.
     pub fn converts(mut self) -> Self {
         self.converts = true;
+        self
+    }
+
+    /// Declares that its kernel is a choice, so that its arms may break cycles.
+    pub fn chooses(mut self) -> Self {
+        self.chooses = true;
         self
     }
 

@@ -102,6 +102,12 @@ impl Registry {
         def
     }
 
+    /// Removes a node type; does nothing if there is none of this name.
+    pub fn remove(&mut self, name: &str) {
+        self.defs.remove(name);
+        self.with_bodies.remove(name);
+    }
+
     /// Adds several node types, see [`register`](Self::register).
     pub fn register_all(&mut self, defs: impl IntoIterator<Item = NodeDef>) {
         for def in defs {

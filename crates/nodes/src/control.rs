@@ -20,7 +20,8 @@ fn switch() -> NodeDef {
             "Only the selected side is computed. If the condition is the same for all elements, \
              the other side does not run at all; if it differs, each side runs only for the \
              elements that select it. If both sides are cheap arithmetic, both may run for all \
-             elements, which changes times and run counts but never results.",
+             elements, which changes times and run counts but never results. Links may form a cycle \
+             through switches if none is left whatever their conditions are.",
         )
         .generic("T", Among::Any)
         .input("condition", Type::BOOL, "whether to select `true`")
@@ -28,13 +29,15 @@ fn switch() -> NodeDef {
         .input_or("true", SocketType::Generic(0), Default::Zero, "value if the condition is true")
         .output("value", SocketType::Generic(0), "the selected value")
         .kernel(|_| Ok(Kernel::Choose))
+        .chooses()
 }
 
 fn choose() -> NodeDef {
     NodeDef::new("control.choose", "Selects one of several values by index")
         .details(
             "An index below 0 selects the first item, one past the end selects the last. An item \
-             is computed only for the elements that select it.",
+             is computed only for the elements that select it. Links may form a cycle through \
+             choices if none is left whatever their indices are.",
         )
         .generic("T", Among::Any)
         .input_or("index", Type::I32, Default::Zero, "index of the item, from 0")
@@ -47,6 +50,7 @@ fn choose() -> NodeDef {
             }
             Ok(Kernel::Choose)
         })
+        .chooses()
 }
 
 fn pass() -> NodeDef {

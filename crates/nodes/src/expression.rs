@@ -31,7 +31,7 @@ use token::Number;
 pub fn register(registry: &mut Registry) {
     let library = Library::new(registry);
     registry.register(
-        NodeDef::new("math.expression", "Evaluates a formula written as text")
+        NodeDef::new(NAME, SUMMARY)
             .details(details())
             .reserves(functions::reserved())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
@@ -45,6 +45,16 @@ pub fn register(registry: &mut Registry) {
     );
 }
 
+/// Lets expressions call the node types that were registered after them; does nothing if the registry
+/// has no expressions, or those of another library.
+pub fn call_new_types(registry: &mut Registry) {
+    if registry.get(NAME).is_some_and(|def| def.manual.summary == SUMMARY) {
+        register(registry);
+    }
+}
+
+pub(crate) const NAME: &str = "math.expression";
+const SUMMARY: &str = "Evaluates a formula written as text";
 const TEXT: &str = "text";
 
 /// A parsed formula.
@@ -237,8 +247,8 @@ fn details() -> String {
          `vec3(a, b, c)` and `vec3(v.xy, c)` have these components, `vec3(a)` repeats one. A color \
          counts as the `vec3` of its channels; `c.a` is its alpha, and `color(r, g, b, a)` a color.\
          \n\n\
-         A node type is called by its name, with its default settings and its inputs in their order or \
-         by name: `noise.perlin(p, seed: 3)`; an output of several is chosen after a point: \
+         A node type, also one of an embedding program, is called by its name, with its default \
+         settings and its inputs in their order or by name: `noise.perlin(p, seed: 3)`; an output of several is chosen after a point: \
          `vector.to_polar(v).angle`.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",

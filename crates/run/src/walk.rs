@@ -5,7 +5,7 @@
 //! stack pushes tasks for the inputs it lacks, the deepest on top (`ask`), and runs when they are
 //! there (`run`). A selector is asked before the arms; an arm is asked only for the cells that take
 //! it (`choose`). The arguments of a scope are asked before its body, which is then asked in the
-//! frame that the scope makes (`scope`); the cells of a body along a loop become lists (`gather`).
+//! frame that the scope makes (`scope`, `reductions`); the cells of a body along a loop become lists (`gather`).
 //! Results lie in the store until their last user has run.
 //!
 //! A step demanded in full has the union of the shapes of its inputs. A step demanded in part,
@@ -31,6 +31,7 @@ mod idle_loops;
 mod log;
 mod mode;
 mod plain;
+mod reductions;
 mod run;
 mod scalar;
 mod scope;

@@ -22,7 +22,7 @@ use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::grain::{FineOrder, Grain};
 use crate::model::{Document, InputValue, Node, NodeKind, OutputFrom};
-use crate::order::sorted;
+use crate::order::{Cycle, sorted};
 use crate::problems::Problems;
 use crate::upgrade::Conversion;
 
@@ -71,12 +71,13 @@ impl<'d, 'c> Checker<'d, 'c> {
         let (links, outputs, used_inputs) = self.links(def, face, &mut node_shapes);
         let n_slots = |node| links.of_node(node).len() as u32;
         let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
-        let (mut order, mut cycles) = (sorted.order, sorted.cycles);
-        if !cycles.is_empty() {
-            // The nodes inside of the groups on these cycles may form none.
-            FineOrder { order, cycles } = self.grain.order(def.nodes);
+        let mut found =
+            FineOrder { order: sorted.order, cycles: Vec::new(), conditional: Vec::new() };
+        if !sorted.cycles.is_empty() {
+            // The nodes inside of the groups on these cycles may form none, or switches break them.
+            found = self.grain.order(def.nodes);
         }
-        for cycle in &cycles {
+        for cycle in &found.cycles {
             self.report_cycle(&def, cycle);
         }
         self.warn_unused(&def, face, &used_inputs);
@@ -101,10 +102,11 @@ impl<'d, 'c> Checker<'d, 'c> {
             muted_groups: HashMap::new(),
             widths: def.widths,
             conversions: &mut self.conversions,
+            settling: None,
         };
-        typing.visit(&order);
+        typing.visit(&found.order, &found.conditional);
         let outputs = checked_outputs(&mut typing, (def, face), &outputs);
-        finished(typing, (def, face), outputs, order)
+        finished(typing, (def, face), outputs, found)
     }
 
     fn links(
@@ -160,7 +162,8 @@ impl<'d, 'c> Checker<'d, 'c> {
     }
 
     /// Reports a cycle of nodes, each of which depends on the next.
-    fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &[u32]) {
+    fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &Cycle) {
+        let Cycle { nodes: cycle, why } = cycle;
         let node = |i: u32| def.nodes.get_index(i as usize).expect("nodes are counted");
         // Values flow from the next to the one before, so the cycle is told backwards, beginning
         // with the node that stands first in the document.
@@ -184,7 +187,7 @@ impl<'d, 'c> Checker<'d, 'c> {
         let at = def.at().part(Part::Node(name));
         let span = input.map_or(broken.spot, |(_, input)| input.spot).span();
         let at = input.map_or(at, |(socket, _)| socket_at(at, socket));
-        self.problems.report(at, span, &CheckError::Cycle { path });
+        self.problems.report(at, span, &CheckError::Cycle { path, why: why.clone() });
     }
 
     /// Names inputs that nothing reads; one whose type is unknown may be meant for another place.
@@ -255,7 +258,7 @@ fn finished(
     mut typing: Typing<'_, '_>,
     (def, face): (BodyDef<'_>, &Face),
     outputs: Vec<BodyOutput>,
-    order: Vec<u32>,
+    found: FineOrder,
 ) -> Body {
     let mut nodes = Vec::with_capacity(def.nodes.len());
     for (i, (name, node)) in def.nodes.iter().enumerate() {
@@ -288,10 +291,12 @@ fn finished(
         name: Arc::from(def.name),
         inputs: inputs.collect(),
         outputs,
+        n_written: nodes.len(),
         nodes,
         sources: typing.sources,
         literals: typing.literals.into_values(),
-        order,
+        order: found.order,
+        conditional: found.conditional,
         wholes: wholes.map(|(i, _)| i).collect(),
         is_wrong: false,
         file: def.file.cloned(),

@@ -194,12 +194,21 @@ pub enum CheckError {
         /// The node where it does.
         first: String,
     },
-    /// A node depends on itself.
-    #[error("the nodes form a cycle: {path}")]
+    /// A node depends on itself, at least in some case.
+    #[error("the nodes form a cycle{why}: {path}")]
     #[diagnostic(code(check::cycle), help("remove one of these links"))]
     Cycle {
+        /// The case in which they do, or why switches do not break it.
+        why: String,
         /// The nodes of the cycle, values flowing to the right.
         path: String,
+    },
+    /// The types of nodes on a cycle that switches break follow from each other only.
+    #[error("the type of `{node}` follows from itself, round a cycle")]
+    #[diagnostic(code(check::unsettled), help("say a type with a node `convert` on the cycle"))]
+    Unsettled {
+        /// The node.
+        node: String,
     },
     /// A group contains itself.
     #[error("the group contains itself: {path}")]

@@ -106,6 +106,21 @@ impl Typing<'_, '_> {
         }))
     }
 
+    /// What a muted use of a group passes through.
+    pub(super) fn muted_group(&mut self, group: u32) -> Option<Arc<Muted>> {
+        if let Some(known) = self.muted_groups.get(&group) {
+            return Some(Arc::clone(known));
+        }
+        let face = &self.faces[group as usize];
+        let inputs: Option<Vec<Type>> =
+            face.inputs.iter().map(|input| input.as_ref().map(|input| input.ty)).collect();
+        let names = face.output_names.iter().map(Arc::clone);
+        let types: Option<Vec<Type>> = face.outputs.iter().copied().collect();
+        let made = Arc::new(passing(inputs?, names.zip(types?)));
+        self.muted_groups.insert(group, Arc::clone(&made));
+        Some(made)
+    }
+
     /// What a muted repeat passes through: the first input of each output's type.
     pub(super) fn muted_repeat(&self, repeat: u32) -> Option<Arc<Muted>> {
         let shape = self.shapes.repeat(repeat);

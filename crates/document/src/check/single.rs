@@ -148,8 +148,9 @@ fn single<'n, P: Clone>(
         muted_groups: HashMap::new(),
         widths,
         conversions: &mut Vec::new(),
+        settling: None,
     };
-    typing.visit(&[0]);
+    typing.visit(&[0], &[]);
     let kind = typing.kind(0, node.muted);
     let (mut sources, literals) = (typing.sources, typing.literals.into_values());
     for wrong in problems.take_parts() {

@@ -16,15 +16,16 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 
 use super::face::Face;
-use super::instances::{Instances, Known, Pattern, TypeNumber, passing};
+use super::instances::{Instances, Known, Pattern, TypeNumber};
 use super::links::{Given, Links, is_empty_list, socket_at};
 use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
+use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
 use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
 use crate::model::{Input, InputValue, Named, Node};
-use crate::order::last_places;
+use crate::order::{Conditional, last_places};
 use crate::problems::Problems;
 use crate::spot::Spot;
 use crate::upgrade::Conversion;
@@ -101,14 +102,17 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) widths: Widths,
     /// The sources that need a conversion in a newer format.
     pub(super) conversions: &'c mut Vec<Conversion>,
+    /// While the types of a conditional cycle are settled: what decides them.
+    pub(super) settling: Option<Settling>,
 }
 
 impl<'d> Typing<'d, '_> {
-    /// Visits the nodes in this order. One that occurs several times is visited at the last place.
-    pub(super) fn visit(&mut self, order: &[u32]) {
+    /// Visits the nodes in this order. One that occurs several times is visited at the last place,
+    /// those of a conditional cycle once their types are settled.
+    pub(super) fn visit(&mut self, order: &[u32], conditional: &[Conditional]) {
         let mut pattern = Pattern::new();
         let mut order = Cow::Borrowed(order);
-        if order.len() > self.nodes.len() {
+        if order.len() > self.nodes.len() || !conditional.is_empty() {
             order = last_places(&order, self.nodes.len()).into();
             // The types of their outputs are known before those of their inputs.
             for (typed, shape) in self.nodes.iter_mut().zip(self.node_shapes) {
@@ -117,22 +121,34 @@ impl<'d> Typing<'d, '_> {
                 }
             }
         }
+        // The nodes of a cycle stand together, so any of them may come first.
+        let mut waiting: HashMap<u32, &Conditional> = HashMap::new();
+        waiting.extend(conditional.iter().flat_map(|it| it.nodes.iter().map(move |at| (*at, it))));
         for node in &*order {
-            self.nodes[*node as usize] = match self.node_shapes[*node as usize] {
-                NodeShape::Def(shape) => self.call(*node, shape, &mut pattern),
-                NodeShape::Group(group) => {
-                    self.group(*node, group);
-                    Typed::Group(group)
-                }
-                NodeShape::Repeat(repeat) => {
-                    self.group(*node, self.shapes.repeat(repeat).group);
-                    self.repeat(*node, repeat);
-                    Typed::Repeat(repeat)
-                }
-                NodeShape::Broken => Typed::Unknown,
-            };
+            if let Some(cycle) = waiting.get(node).copied() {
+                self.settle(cycle, &mut pattern);
+                cycle.nodes.iter().for_each(|node| _ = waiting.remove(node));
+            }
+            self.visit_node(*node, &mut pattern);
         }
+        self.report_unsettled(conditional);
         self.check_delayed();
+    }
+
+    pub(super) fn visit_node(&mut self, node: u32, pattern: &mut Pattern) {
+        self.nodes[node as usize] = match self.node_shapes[node as usize] {
+            NodeShape::Def(shape) => self.call(node, shape, pattern),
+            NodeShape::Group(group) => {
+                self.group(node, group);
+                Typed::Group(group)
+            }
+            NodeShape::Repeat(repeat) => {
+                self.group(node, self.shapes.repeat(repeat).group);
+                self.repeat(node, repeat);
+                Typed::Repeat(repeat)
+            }
+            NodeShape::Broken => Typed::Unknown,
+        };
     }
 
     /// Checks the links that no node had to wait for.
@@ -324,6 +340,7 @@ impl<'d> Typing<'d, '_> {
                     }
                 }
                 (Given::Default, None) => {}
+                (_, None) if self.is_open(shape, given) => {}
                 (Given::Input(_) | Given::Node { .. } | Given::Broken, None) => {
                     unknown.extend(generic);
                 }
@@ -344,6 +361,9 @@ impl<'d> Typing<'d, '_> {
         let slots = self.links.of_node(node);
         let arities = self.arities(node, shape);
         let Facts { facts, linked, unknown } = self.facts(node, shape, &arities);
+        if self.waits(node, shape, &linked) {
+            return Err(Typed::Unknown);
+        }
         let generics = match shape.signature.resolve_by(self.widths, &facts) {
             Ok(generics) => generics,
             Err(errors) => {
@@ -356,9 +376,10 @@ impl<'d> Typing<'d, '_> {
             }
         };
         let all_fit = self.check_links(node, shape, &generics, &arities, &unknown);
+        let is_unknown = |given: Given<'_>| self.is_unknown(given) && !self.is_open(shape, given);
         let has_unknown = slots
             .clone()
-            .any(|slot| !self.links.is_delayed(slot) && self.is_unknown(self.links.slots[slot]));
+            .any(|slot| !self.links.is_delayed(slot) && is_unknown(self.links.slots[slot]));
         if !all_fit || has_unknown {
             return Err(self.partly(node, shape, &generics, &unknown));
         }
@@ -407,7 +428,7 @@ impl<'d> Typing<'d, '_> {
         any
     }
 
-    fn is_unknown(&self, given: Given<'_>) -> bool {
+    pub(super) fn is_unknown(&self, given: Given<'_>) -> bool {
         match given {
             Given::Literal(_) | Given::Default => false,
             Given::Broken => true,
@@ -555,20 +576,6 @@ impl<'d> Typing<'d, '_> {
             Typed::Unknown | Typed::Partly | Typed::Outside(_) => None,
         };
         known.unwrap_or(CheckedKind::Wrong)
-    }
-
-    fn muted_group(&mut self, group: u32) -> Option<Arc<Muted>> {
-        if let Some(known) = self.muted_groups.get(&group) {
-            return Some(Arc::clone(known));
-        }
-        let face = &self.faces[group as usize];
-        let inputs: Option<Vec<Type>> =
-            face.inputs.iter().map(|input| input.as_ref().map(|input| input.ty)).collect();
-        let names = face.output_names.iter().map(Arc::clone);
-        let types: Option<Vec<Type>> = face.outputs.iter().copied().collect();
-        let made = Arc::new(passing(inputs?, names.zip(types?)));
-        self.muted_groups.insert(group, Arc::clone(&made));
-        Some(made)
     }
 }
 

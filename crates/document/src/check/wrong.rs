@@ -1,6 +1,7 @@
 //! Marks the parts of a document in which errors were found.
 
 use millstream_base::id::Id;
+use millstream_node::StateSpec;
 
 use super::face::BodyDef;
 use crate::checked::{BodyId, Checked, CheckedKind, Source};
@@ -49,7 +50,45 @@ pub(super) fn mark(
         }
     }
     mark_muted(checked, document, bodies);
+    mark_readers(checked);
     true
+}
+
+/// A node that reads a wrong one of its body is wrong too, as types are not known there, unless it
+/// stands for its group, has outputs that need some inputs only, or reads the other in later ticks
+/// only. So a muted node passes an input on if
+/// another one merely lacks a value.
+fn mark_readers(checked: &mut Checked) {
+    let ids: Vec<BodyId> = checked.bodies.ids().collect();
+    for id in ids {
+        let body = &mut checked.bodies[id];
+        for at in body.order.iter().map(|at| *at as usize) {
+            let node = &body.nodes[at];
+            let n_delayed = match &node.kind {
+                CheckedKind::Group(_) | CheckedKind::Wrong => continue,
+                CheckedKind::Repeat(_) | CheckedKind::Muted(_) => 0,
+                CheckedKind::Call(instance)
+                    if instance.network.as_ref().is_some_and(|network| network.is_divided) =>
+                {
+                    continue;
+                }
+                CheckedKind::Call(instance) => {
+                    let state = instance.def.state.as_ref();
+                    usize::from(state.is_some_and(StateSpec::delays_first))
+                }
+            };
+            let is_wrong = |source: &Source| match source {
+                Source::Node { node, .. } => {
+                    matches!(body.nodes[*node as usize].kind, CheckedKind::Wrong)
+                }
+                Source::Wrong => true,
+                Source::Literal(_) | Source::Input(_) => false,
+            };
+            if body.sources_of(node).iter().skip(n_delayed).any(is_wrong) {
+                body.nodes[at].kind = CheckedKind::Wrong;
+            }
+        }
+    }
 }
 
 fn mark_socket(

@@ -12,7 +12,7 @@ use super::index::{BodyKey, MAX_ID, User, sources_of};
 use super::whole::Touched;
 use super::{EditKind, Name, NewNode};
 use crate::free_name::free_name;
-use crate::grain::may_be_divided;
+use crate::grain::may_break_cycles;
 use crate::load::name_problem;
 use crate::model::{Input, InputValue, Node, NodeKind, Setting};
 use crate::problems::shortened;
@@ -158,27 +158,28 @@ impl Editor {
     }
 
     /// Notes that nodes form a cycle. If one of them has outputs that do not need all of its inputs,
-    /// the end of the edit tells whether there is a cycle output by output.
+    /// or is a switch, the end of the edit tells whether there is a cycle output by output and case
+    /// by case.
     pub(super) fn close(
         &mut self,
         body: BodyKey,
         path: &[u32],
         done: &mut Done,
     ) -> Result<(), Refusal> {
-        let is_divided = |slot: &u32| {
+        let may_break = |slot: &u32| {
             let node = self.nodes(body).at(*slot);
-            node.is_some_and(|(_, node)| may_be_divided(&self.registry, node))
+            node.is_some_and(|(_, node)| may_break_cycles(&self.registry, node))
         };
         let was_cyclic = self.looped.get(&body) == Some(&Looped::Cyclic);
         // A restored document may have had cycles, which `check` reports.
-        if !done.trusted && (was_cyclic || !path.iter().any(is_divided)) {
-            return Err(self.cycle(body, path));
+        if !done.trusted && (was_cyclic || !path.iter().any(may_break)) {
+            return Err(self.cycle(body, path, ""));
         }
         done.looped.insert(body);
         Ok(())
     }
 
-    pub(super) fn cycle(&self, body: BodyKey, path: &[u32]) -> Refusal {
+    pub(super) fn cycle(&self, body: BodyKey, path: &[u32], why: &str) -> Refusal {
         const MAX_SHOWN: usize = 16;
         let name = |slot: u32| self.nodes(body).at(slot).map_or("", |(name, _)| name);
         let mut shown: Vec<String> =
@@ -187,7 +188,7 @@ impl Editor {
             shown.push(format!("{} more", path.len() - MAX_SHOWN));
         }
         shown.push(format!("`{}`", name(path[0])));
-        let error = EditError::Cycle { path: shown.join(" -> ") };
+        let error = EditError::Cycle { why: why.into(), path: shown.join(" -> ") };
         Refusal::at(self.path(body, name(path[0])), error)
     }
 
@@ -228,6 +229,8 @@ impl Editor {
         let had_links = old.as_ref().is_some_and(|old| references(old).next().is_some());
         let inverse = EditKind::SetInput { node, input, to: old, before };
         self.note(body, Change::Node { body, slot }, inverse, done);
+        // Another selector may break no cycle, here or where the group is used.
+        done.is_relinked |= self.has_conditional_cycles();
         if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
             return self.put_after_sources(body, slot, done);
         }

@@ -1,26 +1,34 @@
-//! Cycles through nodes that use groups.
+//! Cycles through nodes that use groups, and through switches.
 //!
-//! Ranks take a node that uses a group for an atom. Where nodes form a cycle then, their ranks
-//! contradict some of the links, and the outputs of the groups decide at the end of each edit that
-//! changes links whether there is a cycle.
+//! Ranks take a node that uses a group for an atom, and count all arms of a switch. Where nodes form
+//! a cycle then, their ranks contradict some of the links, and the outputs of the groups and the
+//! cases of the switches decide at the end of each edit that changes links whether there is a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
 use crate::grain::{FineOrder, Grain};
-use crate::order::last_places;
+use crate::order::{Cycle, last_places};
 
-/// The cycles of a body in which nodes form some if those that use groups are taken for atoms.
+/// The cycles of a body in which nodes form some if those that use groups are taken for atoms, and
+/// all arms of switches count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looped {
     /// The nodes in the groups form none.
     Finely,
+    /// Switches break them.
+    Conditionally,
     /// There are real ones, from a document that had errors.
     Cyclic,
 }
 
 impl Editor {
+    /// Whether there are cycles of nodes that switches break.
+    pub fn has_conditional_cycles(&self) -> bool {
+        self.looped.values().any(|looped| *looped == Looped::Conditionally)
+    }
+
     /// Refuses an edit that closed a cycle.
     pub(super) fn check_cycles(&mut self, done: &Done) -> Result<(), Refusal> {
         if done.looped.is_empty() && (self.looped.is_empty() || !done.is_relinked) {
@@ -31,8 +39,8 @@ impl Editor {
         let (looped, cycles) = self.look_for_cycles(bodies);
         let was_cyclic = |body: BodyKey| self.looped.get(&body) == Some(&Looped::Cyclic);
         let closed = cycles.iter().find(|(body, _)| !was_cyclic(**body));
-        if let Some((body, path)) = closed.filter(|_| !done.trusted) {
-            return Err(self.cycle(*body, path));
+        if let Some((body, Cycle { nodes, why })) = closed.filter(|_| !done.trusted) {
+            return Err(self.cycle(*body, nodes, why));
         }
         self.looped = looped;
         Ok(())
@@ -43,18 +51,20 @@ impl Editor {
     pub(super) fn look_for_cycles(
         &mut self,
         bodies: BTreeSet<BodyKey>,
-    ) -> (BTreeMap<BodyKey, Looped>, BTreeMap<BodyKey, Vec<u32>>) {
+    ) -> (BTreeMap<BodyKey, Looped>, BTreeMap<BodyKey, Cycle>) {
         let (mut looped, mut closed) = (BTreeMap::new(), BTreeMap::new());
         let mut orders = Vec::with_capacity(bodies.len());
         let mut grain = Grain::new(&self.document, &self.registry);
         for body in bodies {
             let nodes = self.nodes(body);
             let slots: Vec<u32> = nodes.iter_slots().map(|(slot, ..)| slot).collect();
-            let FineOrder { order, cycles } = grain.order(nodes);
-            if let Some(cycle) = cycles.first() {
+            let FineOrder { order, cycles, conditional } = grain.order(nodes);
+            if let Some(Cycle { nodes: cycle, why }) = cycles.first() {
                 looped.insert(body, Looped::Cyclic);
-                let cycle = cycle.iter().rev().map(|node| slots[*node as usize]);
-                closed.insert(body, cycle.collect());
+                let nodes = cycle.iter().rev().map(|node| slots[*node as usize]).collect();
+                closed.insert(body, Cycle { nodes, why: why.clone() });
+            } else if !conditional.is_empty() {
+                looped.insert(body, Looped::Conditionally);
             } else if order.len() > nodes.len() {
                 looped.insert(body, Looped::Finely);
             }

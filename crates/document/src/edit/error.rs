@@ -51,7 +51,7 @@ pub enum EditError {
         reason: &'static str,
     },
     /// The nodes would form a cycle.
-    #[error("the nodes would form a cycle: {path}")]
+    #[error("the nodes would form a cycle{why}: {path}")]
     #[diagnostic(
         code(edit::cycle),
         help(
@@ -59,6 +59,8 @@ pub enum EditError {
         )
     )]
     Cycle {
+        /// The case in which they would, or why switches do not break it.
+        why: String,
         /// The nodes of the cycle, in the direction of the values.
         path: String,
     },

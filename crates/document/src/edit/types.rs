@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_base::id::Id;
 use millstream_node::repeat::COUNT;
 use millstream_node::{NodeDef, Settings, Signature};
 use millstream_node::{signature::InputFact, signature::SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Name;
+use super::cycles::Looped;
 use super::editor::Editor;
 use super::index::BodyKey;
+use crate::check::check_partly;
+use crate::checked::BodyId;
 use crate::model::{InputValue, Link, Node, NodeKind};
 use crate::references::Reference;
 
@@ -104,6 +108,10 @@ impl Editor {
     /// Determines the types of a node's outputs, and of the nodes that these depend on.
     fn learn(&self, body: BodyKey, slot: u32, known: &mut Known) {
         let nodes = self.nodes(body);
+        if self.looped.get(&body) == Some(&Looped::Conditionally) {
+            known.extend(self.checked_types(body));
+            return;
+        }
         // A node is visited twice: before the nodes on which its types depend, and after them.
         let mut stack = vec![(slot, false)];
         let mut seen: FxHashSet<u32> = FxHashSet::default();
@@ -134,6 +142,22 @@ impl Editor {
                 }
             }
         }
+    }
+
+    /// The types of the outputs of all nodes of a body, as checking finds them.
+    fn checked_types(&self, body: BodyKey) -> Known {
+        let (checked, _) = check_partly(&self.document, &self.registry, &self.limits);
+        let mut groups = self.document.groups.iter_slots();
+        let position = groups.position(|(slot, ..)| slot == body);
+        let Some(checked) = checked else { return Known::default() };
+        let id = position.map_or(checked.root, BodyId::from_index);
+        let types = self.nodes(body).iter_slots().zip(&checked.bodies[id].nodes);
+        let types = types.map(|((slot, _, node), found)| {
+            let n_outputs = self.outputs_of(node).map_or(0, |outputs| outputs.len() as u32);
+            let ty = |output| checked.output_type(&found.kind, output);
+            (slot, (0..n_outputs).map(ty).collect())
+        });
+        types.collect()
     }
 
     /// The types of outputs that do not depend on links.

@@ -82,7 +82,8 @@ impl Session {
                 }
             };
             if names.peek().is_none() {
-                break found(&checked, body, node, socket_name);
+                let passed = || found_in(&checked, body, self.node(&users, name)?, socket_name);
+                break found(&checked, body, node, socket_name).or_else(|| passed().map(Ok));
             }
             let CheckedKind::Group(group) = &node.kind else {
                 let is_repeat = node.kind.body().is_some();
@@ -254,7 +255,7 @@ fn found(
     Some(Ok(found))
 }
 
-/// What a socket of a node is linked to that is not among those that are right.
+/// What a socket of a node is linked to, where the node is wrong or passes values on.
 fn found_in(checked: &Checked, body: &Body, node: &Node, socket: &str) -> Option<Found> {
     let mut input = node.inputs.get(socket)?;
     if let InputValue::Several(inputs) = &input.value {

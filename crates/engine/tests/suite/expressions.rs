@@ -1,7 +1,8 @@
 //! Expressions: the nodes that stand for them, in plans and in sessions.
 
+use millstream::register::FromProgram;
 use millstream::session::{Ask, Session};
-use millstream::{Edit, Engine, LogDetail, Request};
+use millstream::{Edit, Engine, LogDetail, NodeDef, Request, Type};
 use serde_json::{Value as Json, json};
 
 fn document(text: &str) -> String {
@@ -98,4 +99,46 @@ fn texts_that_are_too_long_or_nested_too_deeply_have_a_place_and_a_hint() {
         assert!(problems.starts_with("e: ") && problems.contains(message), "{problems}");
         assert!(problems.contains(hint), "{problems}");
     }
+}
+
+#[test]
+fn node_types_of_the_program_around_the_engine_are_called_too() {
+    let mut engine = Engine::new().with_library(millstream_testkit::custom::register);
+    engine.register(
+        NodeDef::new("my.twice", "Doubles")
+            .input("x", Type::F32, "")
+            .output("value", Type::F32, "")
+            .form(|_, inputs| vec![vec![inputs[0][0] + inputs[0][0]]]),
+    );
+    let run = |text: &str| {
+        let program = engine.load(document(text).as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+        let answer = program.run(&Request::new().time(1.5)).expect("it runs");
+        answer.value::<f32>("out").expect("a value")
+    };
+    assert_eq!(run("my.twice(x + y) + 1"), 11.0);
+    // A callback that reads the time.
+    assert_eq!(run("custom.wave(speed: x) * 2 + y"), 9.0);
+    // One that is replaced.
+    let mut again = engine.clone();
+    again.register(
+        NodeDef::new("my.twice", "Triples")
+            .input("x", Type::F32, "")
+            .output("value", Type::F32, "")
+            .form(|_, inputs| vec![vec![inputs[0][0] + inputs[0][0] + inputs[0][0]]]),
+    );
+    let program = again.load(document("my.twice(x + y)").as_bytes()).expect("it compiles");
+    assert_eq!(program.run(&Request::new()).expect("it runs").value::<f32>("out"), Some(15.0));
+    let mut session =
+        Session::open(&engine, document("my.twice(y) + 0 * x").as_bytes()).expect("it opens");
+    assert_eq!(session.value::<f32>("out").expect("it runs"), Some(6.0));
+    let refused = |engine: &Engine, text: &str| {
+        engine.load(document(text).as_bytes()).expect_err("it is wrong").to_string()
+    };
+    let error = refused(&engine, "my.twise(x) + y");
+    assert!(error.contains("did you mean `my.twice`?"), "{error}");
+    let program = engine.load(document("x + y").as_bytes()).expect("it compiles");
+    engine.register(NodeDef::from_program("my.sum", &program));
+    let error = refused(&engine, "my.sum(x, y)");
+    assert!(error.contains("a document stands for `my.sum`"), "{error}");
+    assert!(error.contains("use a node of its own"), "{error}");
 }

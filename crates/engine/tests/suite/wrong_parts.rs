@@ -389,3 +389,47 @@ fn moments_that_nothing_asks_for_may_fail_and_need_what_is_not_there() {
         }
     }
 }
+
+#[test]
+fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
+    let (x, last) = (json!({ "input": "x" }), json!({ "from": "last.value" }));
+    let muted = |kind: Json, inputs: Json| {
+        let mut node = kind;
+        (node["in"], node["muted"]) = (inputs, json!(true));
+        node
+    };
+    let group = json!({ "type": "group", "group": "g" });
+    let output = |from: &str| json!({ "type": "f32", "from": from });
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "call": output("call.value"), "use": output("use.v"),
+            "back": output("back.value"), "wrong": output("wrong.value") },
+        "nodes": {
+            "bad": add(&json!("text"), 1.0),
+            "unfed": { "type": "math.sqrt", "in": { "x": { "from": "bad.value" } } },
+            "last": { "type": "state.feedback", "in": { "value": { "from": "unfed.value" }, "initial": 1 } },
+            "call": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": last })),
+            "use": muted(group, json!({ "x": x, "w": { "from": "last.value" } })),
+            "back": muted(json!({ "type": "math.add" }), json!({ "a": last, "b": x })),
+            "wrong": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": { "from": "bad.value" } })) },
+        "groups": { "g": {
+            "inputs": { "x": { "type": "f32" }, "w": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "input": "x" } },
+            "nodes": { "n": { "type": "state.counter" } } } } });
+    let text = document.to_string();
+    let (loaded, _) = millstream_document::load(text.as_bytes(), Engine::new().limits());
+    let planned =
+        Session::with_evaluator(&Engine::new(), loaded.expect("it can be read"), millstream::Lazy);
+    let live = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    for mut session in [live, planned] {
+        assert_eq!(value(&mut session, "call"), Some(3.0));
+        assert_eq!(value(&mut session, "use"), Some(3.0));
+        assert_eq!(value(&mut session, "back"), None);
+        assert_eq!(value(&mut session, "wrong"), None);
+        let mute = json!({ "edit": "mute", "node": "call", "muted": false });
+        edit(&mut session, &mute);
+        assert_eq!(value(&mut session, "call"), None);
+        assert!(session.undo());
+        assert_eq!(value(&mut session, "call"), Some(3.0));
+    }
+}

@@ -22,9 +22,11 @@ pub(super) struct Library {
 type Key = (usize, Vec<Type>, Box<str>);
 
 impl Library {
-    /// The node types of a registry as it is now.
+    /// The node types of a registry as it is now, without expressions, which keep a registry too.
     pub(super) fn new(registry: &Registry) -> Self {
-        Self { registry: registry.clone(), instances: Mutex::default() }
+        let mut registry = registry.clone();
+        registry.remove(super::NAME);
+        Self { registry, instances: Mutex::default() }
     }
 
     /// A node type that expressions rely on.
@@ -44,6 +46,10 @@ impl Library {
             Some(def) if def.state.is_some() || def.delayed.is_some() => {
                 let hint = "use a node of its own, and link it";
                 Err((format!("`{name}` keeps state"), hint.into()))
+            }
+            Some(def) if def.body.is_some() => {
+                let hint = "use a node of its own, and link it";
+                Err((format!("a document stands for `{name}`"), hint.into()))
             }
             Some(def) => Ok(def),
             None => {

@@ -54,20 +54,22 @@ impl<M: Mode> Walk<'_, M> {
         self.add_bad(top, bad)
     }
 
-    /// The same for an input that is gathered along an axis: it fails for all cells of the axis.
+    /// The same for an input that is read at all cells of some axes: it fails for all of them.
     pub(super) fn fail_with_body(
         &mut self,
         top: usize,
         place: Place,
-        axis: Option<AxisId>,
+        axes: &[AxisId],
     ) -> Result<(), Stop> {
         let mut bad = self.bad_cells(place);
-        if let (Some(Bad { shape, cells }), Some(axis)) = (&mut bad, axis)
-            && self.shapes.contains(*shape, axis)
-        {
-            let outer = self.shapes.without(*shape, axis);
-            *cells = self.shapes.project(*shape, cells, outer)?;
-            *shape = outer;
+        for axis in axes {
+            if let Some(Bad { shape, cells }) = &mut bad
+                && self.shapes.contains(*shape, *axis)
+            {
+                let outer = self.shapes.without(*shape, *axis);
+                *cells = self.shapes.project(*shape, cells, outer)?;
+                *shape = outer;
+            }
         }
         self.add_bad(top, bad)
     }

@@ -8,7 +8,6 @@ use millstream_form::Form;
 use millstream_ir::Plan;
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::{Fate, NeedMap};
-use millstream_ir::plan::StepSource;
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Data, Instance, ScopeRule};
 use smallvec::SmallVec;
@@ -46,10 +45,15 @@ impl<'a, M: Mode> Walk<'a, M> {
         let sources = plan.inputs_of(&plan.steps[step]);
         if phase == 0 {
             self.stack[top].phase = 1;
-            let arguments = arguments(plan, &plan.steps[step], id);
-            let arguments: SmallVec<[StepSource; 4]> =
-                arguments.into_iter().map(|i| sources[i]).collect();
-            if self.ask_all(top, &arguments, frame) {
+            let first = self.stack.len();
+            for argument in arguments(plan, &plan.steps[step], id) {
+                let axes = self.axes_of_argument(top, sources[argument]);
+                let demand = self.stack[top].demand.clone();
+                let demand = self.demand_along(&demand, &axes)?;
+                self.ask(sources[argument], frame, demand);
+            }
+            self.deepest_on_top(first);
+            if self.stack.len() > first {
                 return Ok(Progress::Waiting);
             }
         }
@@ -57,9 +61,11 @@ impl<'a, M: Mode> Walk<'a, M> {
             self.stack[top].phase = 2;
             for argument in arguments(plan, &plan.steps[step], id) {
                 let place = self.place(sources[argument], frame);
+                let axes = self.axes_of_argument(top, sources[argument]);
                 let demand = self.stack[top].demand.clone();
+                let demand = self.demand_along(&demand, &axes)?;
                 if self.has_failed(place, &demand)? {
-                    self.fail_with_input(top, place)?;
+                    self.fail_with_body(top, place, &axes)?;
                     return Ok(Progress::Done);
                 }
             }
@@ -377,11 +383,11 @@ impl<'a, M: Mode> Walk<'a, M> {
                     if let (Some(place), Some(demand)) = (place, &body.demand)
                         && self.has_failed(place, demand)?
                     {
-                        let axis = match body.gather {
-                            Some(Gather::Along(axis)) => Some(axis),
-                            Some(Gather::One | Gather::Nothing) | None => None,
+                        let axes: &[AxisId] = match &body.gather {
+                            Some(Gather::Along(axis)) => std::slice::from_ref(axis),
+                            Some(Gather::One | Gather::Nothing) | None => &[],
                         };
-                        return self.fail_with_body(top, place, axis);
+                        return self.fail_with_body(top, place, axes);
                     }
                     match (body.gather, place) {
                         (None, Some(place)) => place,

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use millstream_base::Column;
 use millstream_ir::answer::{Answer, Fate, RunReason};
-use millstream_ir::request::{Given, RequestAxis};
+use millstream_ir::request::Given;
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
-use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parts, ticks};
+use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parts, Varying, ticks};
 use millstream_testkit::agreement::{difference, ticking_plans};
 
 use crate::lazy::plan;

@@ -28,6 +28,9 @@ impl Mirror {
         changes: &[Change],
         copies: &[Copied],
     ) -> Result<(), NotLive> {
+        if editor.has_conditional_cycles() {
+            return Err(NotLive);
+        }
         self.set_fps(editor.document().fps);
         let mut queue = Queue::new(editor, copies);
         queue.n_planned = self.n_calls;

@@ -131,22 +131,25 @@ impl Mirror {
         Ok(node)
     }
 
-    /// The outputs of a muted node.
+    /// The outputs of a muted node, `None` where what they pass on has no value.
     pub(super) fn passed(
         &mut self,
         port: Port,
         before: &[Option<NodeNumber>],
         muted: &Muted,
-        operands: &[Operand],
+        operands: &[Option<Operand>],
     ) -> Result<Vec<Option<NodeNumber>>, NotLive> {
         let mut outs = Vec::with_capacity(muted.outputs.len());
         for (k, output) in muted.outputs.iter().enumerate() {
             let operand = match &output.passes {
                 Passes::Source(i) => operands[*i as usize].clone(),
-                Passes::Default(value) => Operand::Literal(value.clone()),
+                Passes::Default(value) => Some(Operand::Literal(value.clone())),
             };
             let old = before.get(k).copied().flatten();
-            outs.push(Some(self.fitted(Owner::Port(port), old, &operand, output.ty)?));
+            outs.push(match operand {
+                Some(operand) => Some(self.fitted(Owner::Port(port), old, &operand, output.ty)?),
+                None => None,
+            });
         }
         Ok(outs)
     }

@@ -184,7 +184,6 @@ impl Mirror {
                 Ok(out != Some(made))
             }
             Kind::Muted(muted) => {
-                let Some(operands) = all(operands) else { return self.clear(use_id, slot) };
                 if !stays {
                     self.clear(use_id, slot)?;
                 }

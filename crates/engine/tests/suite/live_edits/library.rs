@@ -154,7 +154,8 @@ impl Played {
         if settles {
             self.session.settle();
         }
-        let keeps = text.contains("\"state.");
+        let custom = millstream_testkit::custom::WITH_STATE;
+        let keeps = text.contains("\"state.") || custom.iter().any(|name| text.contains(name));
         let mut others = vec![];
         let mut program = None;
         if !keeps {

@@ -1,0 +1,332 @@
+//! Copies of the nodes of conditional cycles, one for each case, and choices among the copies.
+//!
+//! In the copies for a case a switch with a known selector passes the arm on that is taken, so they
+//! form no cycle. The node itself passes on what the selectors choose among its copies; so all that
+//! reads it, and its place in the document, stay as they were. Copies of `n` are called `n/0`,
+//! `n/1` and so on, which no author writes. The copy of a node with switches in its group stands for
+//! another body, in which they pass on what they take.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_base::id::Id;
+use millstream_node::{Instance, Kernel, Registry, Settings};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::checked::{
+    BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
+};
+use crate::grain::MOST_NESTED;
+use crate::order::{Choice, Conditional, sorted};
+
+/// A body in the case in which an input selects an arm.
+type InCase = (BodyId, u32, u32);
+
+/// Puts copies in the place of all conditional cycles. Where a node of one is wrong, all are.
+pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
+    if checked.bodies.iter().all(|(_, body)| body.conditional.is_empty()) {
+        return;
+    }
+    let mut in_cases: HashMap<InCase, BodyId> = HashMap::new();
+    for id in inside_out(checked) {
+        let mut placed: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut is_placed: FxHashSet<u32> = FxHashSet::default();
+        for cycle in std::mem::take(&mut checked.bodies[id].conditional) {
+            let nodes = &mut checked.bodies[id].nodes;
+            let is_wrong = |at: &u32| matches!(nodes[*at as usize].kind, CheckedKind::Wrong);
+            if cycle.nodes.iter().any(is_wrong) {
+                for at in &cycle.nodes {
+                    nodes[*at as usize].kind = CheckedKind::Wrong;
+                }
+                continue;
+            }
+            let written = cycle.nodes.iter().map(|at| nodes[*at as usize].clone()).collect();
+            let outputs = cycle.nodes.iter().map(|at| outputs_of(checked, id, *at)).collect();
+            let choices = HashMap::new();
+            let in_cases = &mut in_cases;
+            let copying = Copying {
+                checked,
+                id,
+                registry,
+                cycle: &cycle,
+                written,
+                outputs,
+                choices,
+                in_cases,
+            };
+            placed.insert(cycle.nodes[0], copying.run());
+            is_placed.extend(cycle.nodes);
+        }
+        // The nodes of a cycle stand together in the order.
+        let mut order = Vec::with_capacity(checked.bodies[id].order.len());
+        for node in std::mem::take(&mut checked.bodies[id].order) {
+            order.extend(placed.remove(&node).unwrap_or_default());
+            if !is_placed.contains(&node) {
+                order.push(node);
+            }
+        }
+        checked.bodies[id].order = order;
+    }
+}
+
+/// The bodies, each after those that its nodes use.
+fn inside_out(checked: &Checked) -> Vec<BodyId> {
+    let used: Vec<Vec<u32>> = (checked.bodies.iter())
+        .map(|(_, body)| {
+            let inner = body.nodes.iter().filter_map(|node| node.kind.body());
+            inner.map(|id| id.index() as u32).collect()
+        })
+        .collect();
+    let count = |body: u32| used[body as usize].len() as u32;
+    let order = sorted(used.len(), count, |body, k| Some(used[body as usize][k as usize])).order;
+    order.into_iter().map(|body| BodyId::from_index(body as usize)).collect()
+}
+
+/// The names and types of the outputs of a node that is right.
+fn outputs_of(checked: &Checked, id: BodyId, node: u32) -> Vec<(Arc<str>, Type)> {
+    let kind = &checked.bodies[id].nodes[node as usize].kind;
+    match kind {
+        CheckedKind::Call(instance) => {
+            let types = instance.outputs.iter().map(|output| output.ty);
+            instance.output_names.iter().cloned().zip(types).collect()
+        }
+        CheckedKind::Group(body) => {
+            let outputs = checked.bodies[*body].outputs.iter();
+            outputs.map(|output| (Arc::clone(&output.name), output.ty)).collect()
+        }
+        CheckedKind::Repeat(repeat) => {
+            let outputs = checked.bodies[repeat.body].outputs.iter();
+            outputs.map(|output| (Arc::clone(&output.name), output.ty)).collect()
+        }
+        CheckedKind::Muted(muted) => {
+            muted.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty)).collect()
+        }
+        CheckedKind::Wrong => Vec::new(),
+    }
+}
+
+struct Copying<'b, 'c> {
+    checked: &'b mut Checked,
+    id: BodyId,
+    registry: &'c Registry,
+    cycle: &'c Conditional,
+    /// The nodes of the cycle as they are written.
+    written: Vec<CheckedNode>,
+    /// The outputs of each of them.
+    outputs: Vec<Vec<(Arc<str>, Type)>>,
+    /// The choices among values of a type, by the type of the switch and the number of arms.
+    choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
+    in_cases: &'b mut HashMap<InCase, BodyId>,
+}
+
+impl Copying<'_, '_> {
+    /// Adds all nodes; gives the order of the nodes of the cycle and of those that were added.
+    fn run(mut self) -> Vec<u32> {
+        let (nodes, cases) = (&self.cycle.nodes, &self.cycle.cases);
+        let mut order = Vec::new();
+        // For each case the copies of the nodes.
+        let mut copies: Vec<FxHashMap<u32, u32>> = Vec::with_capacity(cases.len());
+        for (case, known) in cases.iter().enumerate() {
+            let first = self.checked.bodies[self.id].nodes.len() as u32;
+            let of_case: FxHashMap<u32, u32> = nodes.iter().copied().zip(first..).collect();
+            let taken: FxHashMap<u32, u32> = known.taken.iter().copied().collect();
+            let mut groups: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
+            for (node, input, arm) in &known.groups {
+                groups.entry(*node).or_default().push((*input, *arm));
+            }
+            for node in nodes {
+                let in_group = groups.get(node).map_or(&[][..], Vec::as_slice);
+                self.copy(*node, case, (taken.get(node).copied(), in_group), &of_case);
+            }
+            order.extend(known.order.iter().map(|node| of_case[node]));
+            copies.push(of_case);
+        }
+        for (at, node) in nodes.iter().enumerate() {
+            let mut n_parts = cases.len();
+            let outputs = self.outputs[at].clone();
+            let mut sources = Vec::with_capacity(outputs.len());
+            for (output, (_, ty)) in (0..).zip(&outputs) {
+                let of_case =
+                    |case: u32| Source::Node { node: copies[case as usize][node], output };
+                let (choice, part) = (&self.cycle.choice, (*node, *ty));
+                sources.push(self.chosen(part, choice, &of_case, &mut n_parts, &mut order));
+            }
+            let (first_source, n_sources) = self.add_sources(sources);
+            let written = &mut self.checked.bodies[self.id].nodes[*node as usize];
+            written.kind = passing_on(&outputs);
+            (written.first_source, written.n_sources) = (first_source, n_sources);
+            order.push(*node);
+        }
+        let body = &mut self.checked.bodies[self.id];
+        let wholes = body.wholes.iter().filter(|node| nodes.binary_search(node).is_ok());
+        let wholes: Vec<u32> =
+            wholes.flat_map(|node| copies.iter().map(|of_case| of_case[node])).collect();
+        body.wholes.extend(wholes);
+        order
+    }
+
+    /// Adds the copy of a node for a case, in which a switch takes this arm, and inputs of a group
+    /// select arms.
+    fn copy(
+        &mut self,
+        node: u32,
+        case: usize,
+        (taken, in_group): (Option<u32>, &[(u32, u32)]),
+        copies: &FxHashMap<u32, u32>,
+    ) {
+        let written = self.written_of(node);
+        let body = &self.checked.bodies[self.id];
+        let sources = body.sources_of(written).iter().map(|source| match source {
+            Source::Node { node, output } => {
+                Source::Node { node: *copies.get(node).unwrap_or(node), output: *output }
+            }
+            Source::Literal(_) | Source::Input(_) | Source::Wrong => *source,
+        });
+        let mut sources: Vec<Source> = sources.collect();
+        let mut kind = written.kind.clone();
+        if let Some(arm) = taken {
+            sources = vec![sources[1 + arm as usize]];
+            kind = passing_on(&self.outputs[self.at(node)]);
+        }
+        if let CheckedKind::Group(body) = &mut kind {
+            for (input, arm) in in_group {
+                *body = in_case(self.checked, self.in_cases, (*body, *input, *arm), 0);
+            }
+        }
+        self.add(node, case, kind, sources);
+    }
+
+    /// What the selectors choose among the values of the cases.
+    fn chosen(
+        &mut self,
+        (node, value): (u32, Type),
+        choice: &Choice,
+        of_case: &impl Fn(u32) -> Source,
+        n_parts: &mut usize,
+        order: &mut Vec<u32>,
+    ) -> Source {
+        let (reader, input, ty, arms) = match choice {
+            Choice::Case(case) => return of_case(*case),
+            Choice::By { node, input, ty, arms } => (*node, *input, ty, arms),
+        };
+        let selectors = self.checked.bodies[self.id].sources_of(self.written_of(reader));
+        let mut sources = vec![selectors[input as usize]];
+        for arm in arms {
+            sources.push(self.chosen((node, value), arm, of_case, n_parts, order));
+        }
+        let instance = self.choice(ty, arms.len(), value);
+        let place = self.checked.bodies[self.id].nodes.len() as u32;
+        self.add(node, *n_parts, CheckedKind::Call(instance), sources);
+        *n_parts += 1;
+        order.push(place);
+        Source::Node { node: place, output: 0 }
+    }
+
+    /// A choice among as many values of a type.
+    fn choice(&mut self, switch: &Arc<str>, n: usize, value: Type) -> Arc<Instance> {
+        let key = (Arc::clone(switch), n, value);
+        if let Some(known) = self.choices.get(&key) {
+            return Arc::clone(known);
+        }
+        let def = self.registry.get(switch).expect("the type of a switch is known");
+        let sockets = &def.fixed_signature().expect("a switch has fixed sockets").inputs;
+        let n_single = sockets.iter().filter(|socket| !socket.multiple).count();
+        let n_left = (1 + n).saturating_sub(n_single) as u16;
+        let arity = |multiple: bool| if multiple { n_left } else { 1 };
+        let arities: Vec<u16> = sockets.iter().map(|socket| arity(socket.multiple)).collect();
+        let made = def.instantiate(Settings::default(), vec![value], &arities);
+        let made = Arc::new(made.expect("the arms of a switch may be of any type"));
+        self.choices.insert(key, Arc::clone(&made));
+        made
+    }
+
+    fn at(&self, node: u32) -> usize {
+        self.cycle.nodes.binary_search(&node).expect("it is on the cycle")
+    }
+
+    fn written_of(&self, node: u32) -> &CheckedNode {
+        &self.written[self.at(node)]
+    }
+
+    /// Adds a node for part `part` of a node of the cycle.
+    fn add(&mut self, node: u32, part: usize, kind: CheckedKind, sources: Vec<Source>) {
+        let CheckedNode { name, span, .. } = self.written_of(node);
+        let (name, span) = (format!("{name}/{part}").into(), *span);
+        let (first_source, n_sources) = self.add_sources(sources);
+        let nodes = &mut self.checked.bodies[self.id].nodes;
+        nodes.push(CheckedNode { name, kind, span, first_source, n_sources });
+    }
+
+    fn add_sources(&mut self, sources: Vec<Source>) -> (u32, u32) {
+        let pool = &mut self.checked.bodies[self.id].sources;
+        let first = pool.len() as u32;
+        pool.extend(sources);
+        (first, pool.len() as u32 - first)
+    }
+}
+
+/// A body as it is in a case; the same one if it is the same in all cases.
+fn in_case(
+    checked: &mut Checked,
+    known: &mut HashMap<InCase, BodyId>,
+    case: InCase,
+    depth: usize,
+) -> BodyId {
+    let (id, input, arm) = case;
+    if let Some(known) = known.get(&case) {
+        return *known;
+    }
+    // A group that contains itself is wrong, and is not looked into again.
+    known.insert(case, id);
+    if depth >= MOST_NESTED {
+        return id;
+    }
+    let mut body = checked.bodies[id].clone();
+    let mut differs = false;
+    for at in 0..body.nodes.len() {
+        let sources = body.sources_of(&body.nodes[at]).to_vec();
+        match body.nodes[at].kind.clone() {
+            CheckedKind::Call(instance)
+                if matches!(instance.kernel, Kernel::Choose)
+                    && sources[0] == Source::Input(input) =>
+            {
+                let taken = sources[1 + (arm as usize).min(sources.len() - 2)];
+                let node = &mut body.nodes[at];
+                let output = (Arc::clone(&instance.output_names[0]), instance.outputs[0].ty);
+                node.kind = passing_on(&[output]);
+                (node.first_source, node.n_sources) = (body.sources.len() as u32, 1);
+                body.sources.push(taken);
+                differs = true;
+            }
+            CheckedKind::Group(mut inner) => {
+                for (socket, source) in (0..).zip(&sources) {
+                    if *source == Source::Input(input) {
+                        inner = in_case(checked, known, (inner, socket, arm), depth + 1);
+                    }
+                }
+                differs |=
+                    !matches!(body.nodes[at].kind, CheckedKind::Group(same) if same == inner);
+                body.nodes[at].kind = CheckedKind::Group(inner);
+            }
+            CheckedKind::Call(_)
+            | CheckedKind::Repeat(_)
+            | CheckedKind::Muted(_)
+            | CheckedKind::Wrong => {}
+        }
+    }
+    let made = if differs { checked.bodies.push(body) } else { id };
+    known.insert(case, made);
+    made
+}
+
+/// What has a source for each output, and passes it on.
+fn passing_on(outputs: &[(Arc<str>, Type)]) -> CheckedKind {
+    let passed = (0..).zip(outputs).map(|(at, (name, ty))| MutedOutput {
+        name: Arc::clone(name),
+        ty: *ty,
+        passes: Passes::Source(at),
+    });
+    let (inputs, outputs) = (outputs.iter().map(|(_, ty)| *ty).collect(), passed.collect());
+    CheckedKind::Muted(Arc::new(Muted { inputs, outputs }))
+}

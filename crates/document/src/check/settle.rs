@@ -1,0 +1,94 @@
+//! The types of nodes on conditional cycles.
+//!
+//! In each case the nodes have an order in which they can be visited; an arm of unknown type, which
+//! its switch does not take then, decides nothing. A type found in one case may become wider in the
+//! next, so the cases are gone through until no type changes. Nothing is reported meanwhile: the
+//! nodes are visited once more after that.
+
+use super::error::CheckError;
+use super::instances::Pattern;
+use super::links::Given;
+use super::shapes::Shape;
+use super::types::{Typed, Typing};
+use crate::at::Part;
+use crate::order::Conditional;
+use crate::problems::Problems;
+
+/// Types become wider a few times; with node types that go round in circles they never settle.
+const MOST_ROUNDS: usize = 32;
+
+/// What decides the types of switches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settling {
+    /// Links; a switch that has literals only waits for another arm.
+    ByLinks,
+    /// Literals too, where no links do.
+    ByLiterals,
+}
+
+impl Typing<'_, '_> {
+    /// Finds the types of the nodes of a cycle.
+    pub(super) fn settle(&mut self, cycle: &Conditional, pattern: &mut Pattern) {
+        let told = std::mem::replace(self.problems, Problems::silent());
+        let n_conversions = self.conversions.len();
+        self.settling = Some(Settling::ByLinks);
+        let mut before = self.entries_of(cycle);
+        for round in 0..MOST_ROUNDS {
+            for node in cycle.cases.iter().flat_map(|case| &case.order) {
+                self.visit_node(*node, pattern);
+            }
+            let now = self.entries_of(cycle);
+            let is_settled = now == before;
+            if is_settled && (self.settling == Some(Settling::ByLiterals) || !now.contains(&None)) {
+                break;
+            }
+            // In the order of a case each node has a type then, unless there is an error.
+            if is_settled || round == MOST_ROUNDS / 2 {
+                self.settling = Some(Settling::ByLiterals);
+            }
+            before = now;
+        }
+        self.settling = None;
+        self.conversions.truncate(n_conversions);
+        *self.problems = told;
+    }
+
+    /// Reports cycles whose nodes have no types, where that is not because of another error.
+    pub(super) fn report_unsettled(&mut self, cycles: &[Conditional]) {
+        for cycle in cycles {
+            let mut entries = cycle.nodes.iter().zip(self.entries_of(cycle));
+            let unknown = entries.find(|(_, entry)| entry.is_none());
+            let Some((node, _)) = unknown.filter(|_| !self.problems.has_wrong_parts()) else {
+                continue;
+            };
+            let (name, def) = self.named_node(*node);
+            let error = CheckError::Unsettled { node: name.into() };
+            self.problems.report(self.at.part(Part::Node(name)), def.spot.span(), &error);
+        }
+    }
+
+    /// What the nodes of a cycle are known to be.
+    fn entries_of(&self, cycle: &Conditional) -> Vec<Option<u32>> {
+        let entry = |node: &u32| match self.nodes[*node as usize] {
+            Typed::Call(entry) => Some(entry),
+            Typed::Group(_) | Typed::Repeat(_) | Typed::Outside(_) => Some(0),
+            Typed::Unknown | Typed::Partly => None,
+        };
+        cycle.nodes.iter().map(entry).collect()
+    }
+
+    /// Whether what goes into a node may be of unknown type.
+    pub(super) fn is_open(&self, shape: &Shape, given: Given<'_>) -> bool {
+        self.settling.is_some() && shape.def.chooses && matches!(given, Given::Node { .. })
+    }
+
+    /// Whether the type of a switch has to wait for that of an arm.
+    pub(super) fn waits(&self, node: u32, shape: &Shape, linked: &[bool]) -> bool {
+        let slots = self.links.of_node(node);
+        self.settling == Some(Settling::ByLinks)
+            && linked.contains(&false)
+            && slots
+                .map(|slot| self.links.slots[slot])
+                .any(|given| self.is_open(shape, given) && self.is_unknown(given))
+    }
+}

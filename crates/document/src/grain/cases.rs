@@ -1,0 +1,352 @@
+//! Cycles that switches break.
+//!
+//! Nodes that depend on each other are no real cycle if, whatever the selectors of some switches
+//! among them give, the arms that are taken close none. The selectors must not depend on the nodes.
+//! What the selectors give is a *case*: in each case the nodes have an order. Checking makes a copy
+//! of the nodes for each case, and choices among the copies.
+
+use std::sync::Arc;
+
+use millstream_base::Type;
+use millstream_node::Registry;
+use millstream_node::signature::{Signature, SocketType};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{FineOrder, Grain};
+use crate::fields::Fields;
+use crate::model::{Input, InputValue, Named, Node, NodeKind};
+use crate::order::{Case, Choice, Conditional, Cycle};
+use crate::problems::shortened;
+
+/// The most cases of one cycle, and the most nodes in all of its cases.
+const MOST_CASES: usize = 64;
+const MOST_COPIES: usize = 1 << 20;
+
+/// The most selectors that are looked for at a time.
+const MOST_KNOWN: usize = 64;
+
+/// The most selectors that are compared before one is taken.
+const MOST_TRIED: usize = 16;
+
+/// The most nodes that are looked at to compare selectors.
+const MOST_LOOKED_AT: usize = 1 << 24;
+
+/// Whether a node takes one of its inputs after the first, as the first says.
+pub(super) fn is_switch(registry: &Registry, node: &Node) -> bool {
+    switch(registry, node).is_some()
+}
+
+/// The sockets of a node that is a switch.
+pub(super) fn switch<'r>(registry: &'r Registry, node: &Node) -> Option<&'r Signature> {
+    let NodeKind::Type(ty) = &node.kind else { return None };
+    let def = registry.get(ty).filter(|def| def.chooses && def.settings.is_empty())?;
+    let signature = def.fixed_signature().filter(|_| !node.muted)?;
+    let is_arm = |ty: SocketType| matches!(ty, SocketType::Generic(0));
+    let (selector, arms) = signature.inputs.split_first()?;
+    let fits = !selector.multiple
+        && arms.iter().all(|arm| is_arm(arm.ty))
+        && matches!(&signature.outputs[..], [output] if is_arm(output.ty))
+        && signature.generics.len() == 1;
+    fits.then_some(signature)
+}
+
+/// The sources of the arms of a switch, with their sockets; `None` where nothing is given.
+pub(super) fn arms_of<'n>(
+    signature: &'n Signature,
+    node: &'n Node,
+) -> Vec<(&'n str, Option<&'n Input>)> {
+    let mut arms = Vec::new();
+    for socket in &signature.inputs[1..] {
+        match node.inputs.get(&socket.name) {
+            Some(Input { value: InputValue::Several(sources), .. }) if socket.multiple => {
+                arms.extend(sources.iter().map(|source| (&*socket.name, Some(source))));
+            }
+            Some(input) if socket.multiple && is_empty_list(input) => {}
+            given => arms.push((&*socket.name, given)),
+        }
+    }
+    arms
+}
+
+fn is_empty_list(input: &Input) -> bool {
+    let InputValue::Literal(json) = &input.value else { return false };
+    json.as_array().is_some_and(Vec::is_empty)
+}
+
+/// A switch with only the arm that its selector selects, and the number of the arm; `None` for
+/// other nodes.
+pub(super) fn only_arm(
+    registry: &Registry,
+    node: &Node,
+    selector: &InputValue,
+    arm: usize,
+) -> Option<(Node, u32)> {
+    let signature = switch(registry, node)?;
+    let given = node.inputs.get(&signature.inputs[0].name)?;
+    let arms = arms_of(signature, node);
+    if given.value != *selector || arms.is_empty() {
+        return None;
+    }
+    let arm = arm.min(arms.len() - 1);
+    let mut left = node.clone();
+    left.inputs = Fields::new();
+    if let (socket, Some(source)) = arms[arm] {
+        left.inputs.insert(socket, source.clone());
+    }
+    Some((left, arm as u32))
+}
+
+/// A selector that nodes on a cycle have and do not depend on.
+struct Selector {
+    source: InputValue,
+    /// The node with the selector of the most arms, by position among the nodes.
+    node: usize,
+    /// The number of the input of that node.
+    input: usize,
+    /// The type of the switch.
+    ty: Arc<str>,
+    n_arms: usize,
+}
+
+/// The search for the cases of one cycle.
+struct Search<'g, 'd> {
+    grain: &'g mut Grain<'d>,
+    registry: &'d Registry,
+    /// The positions of the nodes in the body.
+    members: Vec<u32>,
+    cases: Vec<Case>,
+    n_looked_at: usize,
+}
+
+/// The nodes as they are in some cases: switches have only the arm that is taken.
+#[derive(Clone)]
+struct Part {
+    nodes: Named<Node>,
+    taken: Vec<(u32, u32)>,
+    groups: Vec<(u32, u32, u32)>,
+    /// What selectors give, in words.
+    when: Vec<String>,
+}
+
+impl Grain<'_> {
+    /// The cases of nodes that depend on each other.
+    ///
+    /// # Errors
+    /// A cycle that switches do not break.
+    pub(super) fn cases(
+        &mut self,
+        nodes: &Named<Node>,
+        members: Vec<u32>,
+    ) -> Result<Conditional, Cycle> {
+        let registry = self.registry;
+        let mut part =
+            Part { nodes: Named::new(), taken: Vec::new(), groups: Vec::new(), when: Vec::new() };
+        for member in &members {
+            let (name, node) = nodes.get_index(*member as usize).expect("members are nodes");
+            part.nodes.insert(Arc::clone(name), node.clone());
+        }
+        let mut search =
+            Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
+        if !search.selectors(&part).is_empty()
+            && let Some(stateful) = search.grain.stateful_among(&part.nodes)
+        {
+            let name = shortened(&stateful);
+            let why = format!(" that switches cannot break, as `{name}` keeps state");
+            return Err(search.cycle(&part, why));
+        }
+        let choice = search.split(part)?;
+        Ok(Conditional { nodes: search.members, choice, cases: search.cases })
+    }
+}
+
+impl Search<'_, '_> {
+    /// The cases of a part. The depth of the recursion is at most the number of cases.
+    fn split(&mut self, part: Part) -> Result<Choice, Cycle> {
+        self.n_looked_at += part.nodes.len();
+        let FineOrder { order, cycles, .. } = self.grain.plain_order(&part.nodes);
+        if cycles.is_empty() {
+            let order = order.iter().map(|node| self.members[*node as usize]).collect();
+            self.cases.push(Case { order, taken: part.taken, groups: part.groups });
+            return Ok(Choice::Case(self.cases.len() as u32 - 1));
+        }
+        let why = |part: &Part| match &part.when[..] {
+            [] => String::new(),
+            when => format!(" when {}", when.join(" and ")),
+        };
+        let mut selectors = self.selectors(&part);
+        if selectors.is_empty() {
+            return Err(self.cycle(&part, why(&part)));
+        }
+        let most = MOST_CASES.min(MOST_COPIES / part.nodes.len()).max(2);
+        selectors.retain(|selector| self.cases.len() + selector.n_arms <= most);
+        if selectors.is_empty() {
+            let why = format!("{} that switches break only in more than {most} cases", why(&part));
+            return Err(self.cycle(&part, why));
+        }
+        let selector = self.best(&part, selectors);
+        let arms: Vec<Part> =
+            (0..selector.n_arms).map(|arm| self.with_arm(&part, &selector, arm)).collect();
+        let arms = arms.into_iter().map(|part| self.split(part)).collect::<Result<_, _>>()?;
+        let node = self.members[selector.node];
+        Ok(Choice::By { node, input: selector.input as u32, ty: selector.ty, arms })
+    }
+
+    /// The selectors of switches whose arms are open, which do not depend on the nodes.
+    fn selectors(&mut self, part: &Part) -> Vec<Selector> {
+        let mut found: Vec<Selector> = Vec::new();
+        let mut add = |selector: Selector| {
+            let is_outside = match &selector.source {
+                InputValue::Link(link) => !part.nodes.contains_key(&link.node),
+                InputValue::Input(_) | InputValue::Literal(_) => true,
+                InputValue::Several(_) => false,
+            };
+            if !is_outside || selector.n_arms < 2 {
+                return;
+            }
+            match found.iter().position(|known| known.source == selector.source) {
+                Some(at) if found[at].n_arms >= selector.n_arms => {}
+                Some(at) => found[at] = selector,
+                None if found.len() == MOST_KNOWN => {}
+                None => found.push(selector),
+            }
+        };
+        for (at, node) in part.nodes.values().enumerate() {
+            match &node.kind {
+                NodeKind::Type(ty) => {
+                    let Some(signature) = switch(self.registry, node) else { continue };
+                    let Some(given) = node.inputs.get(&signature.inputs[0].name) else { continue };
+                    let (source, ty) = (given.value.clone(), Arc::clone(ty));
+                    let n_arms = arms_of(signature, node).len();
+                    add(Selector { source, node: at, input: 0, ty, n_arms });
+                }
+                NodeKind::Group(group) if !node.muted => {
+                    for (socket, given) in node.inputs.iter() {
+                        let Some(input) = self.grain.input_of(group, socket) else { continue };
+                        let Some((n_arms, ty)) = self.grain.arms_in(group, socket, 0) else {
+                            continue;
+                        };
+                        let source = given.value.clone();
+                        add(Selector { source, node: at, input, ty, n_arms });
+                    }
+                }
+                NodeKind::Group(_) | NodeKind::Repeat(_) => {}
+            }
+        }
+        found
+    }
+
+    /// The selector that leaves the fewest cycles.
+    fn best(&mut self, part: &Part, selectors: Vec<Selector>) -> Selector {
+        let mut best: Option<(usize, Selector)> = None;
+        for selector in selectors.into_iter().take(MOST_TRIED) {
+            let effort = part.nodes.len() * selector.n_arms;
+            if best.is_some() && self.n_looked_at + effort > MOST_LOOKED_AT {
+                break;
+            }
+            self.n_looked_at += effort;
+            let mut n_cycles = 0;
+            for arm in 0..selector.n_arms {
+                let part = self.with_arm(part, &selector, arm);
+                n_cycles += self.grain.plain_order(&part.nodes).cycles.len();
+            }
+            if best.as_ref().is_none_or(|(fewest, _)| n_cycles < *fewest) {
+                best = Some((n_cycles, selector));
+            }
+        }
+        best.expect("there are selectors").1
+    }
+
+    /// The part in which a selector selects this arm.
+    fn with_arm(&mut self, part: &Part, selector: &Selector, arm: usize) -> Part {
+        let mut made = part.clone();
+        for (member, (name, node)) in self.members.iter().zip(part.nodes.iter()) {
+            if let Some((left, arm)) = only_arm(self.registry, node, &selector.source, arm) {
+                *made.nodes.get_mut(name).expect("it is a copy") = left;
+                made.taken.push((*member, arm));
+            }
+            for (socket, given) in node.inputs.iter() {
+                let left = made.nodes.get_mut(name).expect("it is a copy");
+                if let NodeKind::Group(group) = &left.kind
+                    && !node.muted
+                    && given.value == selector.source
+                    && let Some(input) = self.grain.input_of(group, socket)
+                    && let Some(group) = self.grain.in_case(&Arc::clone(group), socket, arm, 0)
+                {
+                    left.kind = NodeKind::Group(group);
+                    made.groups.push((*member, input as u32, arm as u32));
+                }
+            }
+        }
+        made.when.push(self.in_words(selector, arm));
+        made
+    }
+
+    /// That a selector selects an arm, in words.
+    fn in_words(&self, selector: &Selector, arm: usize) -> String {
+        let source = match &selector.source {
+            InputValue::Link(link) => format!("`{}`", shortened(&link.to_string())),
+            InputValue::Input(name) => format!("input `{}`", shortened(name)),
+            InputValue::Literal(json) => format!("`{}`", shortened(&json.to_string())),
+            InputValue::Several(_) => String::new(),
+        };
+        let def = self.registry.get(&selector.ty);
+        let signature = def.and_then(|def| def.fixed_signature()).expect("it is a switch");
+        match signature.inputs[0].ty {
+            SocketType::Exact(ty) if ty == Type::BOOL => format!("{source} is {}", arm == 1),
+            _ => format!("{source} is {arm}"),
+        }
+    }
+
+    /// A cycle of a part.
+    fn cycle(&mut self, part: &Part, why: String) -> Cycle {
+        let FineOrder { cycles, .. } = self.grain.plain_order(&part.nodes);
+        let nodes = cycles.into_iter().next().map(|cycle| cycle.nodes).unwrap_or_default();
+        let nodes = nodes.into_iter().map(|node| self.members[node as usize]).collect();
+        Cycle { nodes, why }
+    }
+}
+
+impl Grain<'_> {
+    /// A node that keeps state, or whose group has one that does.
+    fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
+        let stateful = self.stateful.take().unwrap_or_else(|| self.stateful_groups());
+        let keeps = |node: &Node| self.keeps_state(node, &stateful);
+        let found = nodes.iter().find(|(_, node)| keeps(node)).map(|(name, _)| name.to_string());
+        self.stateful = Some(stateful);
+        found
+    }
+
+    /// Whether a node keeps state, if these groups do.
+    fn keeps_state(&self, node: &Node, stateful: &FxHashSet<Arc<str>>) -> bool {
+        let (name, def) = match &node.kind {
+            NodeKind::Type(name) => (name, self.registry.get(name)),
+            NodeKind::Group(name) | NodeKind::Repeat(name) => (name, None),
+        };
+        // Documents that stand for node types are groups of these names.
+        !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
+    }
+
+    /// The groups with nodes that keep state, themselves or in groups. Cost: linear in nodes.
+    fn stateful_groups(&self) -> FxHashSet<Arc<str>> {
+        let mut users: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
+        let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());
+        for (name, group) in &self.document.groups {
+            for node in group.nodes.values().filter(|node| !node.muted) {
+                let (NodeKind::Type(used) | NodeKind::Group(used) | NodeKind::Repeat(used)) =
+                    &node.kind;
+                if self.document.groups.contains_key(used) {
+                    users.entry(used).or_default().push(name);
+                }
+            }
+            if group.nodes.values().any(|node| self.keeps_state(node, &stateful)) {
+                found.push(name);
+            }
+        }
+        while let Some(name) = found.pop() {
+            if stateful.insert(Arc::clone(name)) {
+                found.extend(users.remove(&**name).unwrap_or_default());
+            }
+        }
+        stateful
+    }
+}
