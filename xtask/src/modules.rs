@@ -56,7 +56,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "base",
         "ahead budget id lane limits map mask num order_search pages panic path ramp vector \
-         diagnostics same virtual_array footprint image value feature literal",
+         diagnostics same virtual_array footprint value feature literal",
     ),
     (
         "form",

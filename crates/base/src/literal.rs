@@ -9,14 +9,15 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::footprint::Footprint;
-use crate::image::Image;
 use crate::lane::Lane;
 use crate::value::Value;
 use crate::value::column::Column;
+use crate::value::image::Image;
 use crate::value::table::Table;
 use crate::value::types::{Kind, Type};
 
 mod footprint;
+mod image;
 mod table;
 
 /// Why a JSON value is not a literal of a type.
@@ -91,6 +92,9 @@ pub fn from_json(ty: Type, json: &Json) -> Result<Value, LiteralError> {
         }
         Kind::Opaque if ty == Type::of::<Footprint>() => {
             Footprint::from_json(json).map(Value::from).ok_or_else(mismatch)
+        }
+        Kind::Opaque if ty == Type::of::<Image>() => {
+            Image::from_json(json).map(Value::from).ok_or_else(mismatch)
         }
         Kind::Opaque => Err(LiteralError::Opaque { ty }),
     }
@@ -206,11 +210,12 @@ pub fn form_of(ty: Type) -> String {
             "an object with the `resolution`, two whole numbers, and perhaps `crop` and `transform`"
                 .into()
         }
+        Kind::Opaque if ty == Type::of::<Image>() => image::FORM.into(),
         Kind::Opaque => "nothing: it can only be linked".into(),
     }
 }
 
-/// The value as JSON; `null` for opaque values other than tables and footprints, which have no
+/// The value as JSON; `null` for opaque values other than tables, footprints and images, which have no
 /// notation.
 pub fn to_json(value: &Value) -> Json {
     match value {
@@ -229,17 +234,19 @@ pub fn to_json(value: &Value) -> Json {
         Value::Mat4(v) => lanes_to_json(&v.0),
         Value::Opaque(opaque) => {
             let footprint = opaque.get::<Footprint>().map(Footprint::to_json);
-            footprint.or_else(|| opaque.get().map(Table::to_json)).unwrap_or(Json::Null)
+            let table = || opaque.get().map(Table::to_json);
+            let image = || opaque.get().map(Image::to_json);
+            footprint.or_else(table).or_else(image).unwrap_or(Json::Null)
         }
     }
 }
 
 /// The value as JSON for people and other programs: as [`to_json`], but with the columns of a table
-/// as lists without their types.
+/// as lists without their types, and of an image its size.
 pub fn to_plain_json(value: &Value) -> Json {
     match value.get::<Table>() {
         Some(table) => table.to_plain_json(),
-        None => to_json(value),
+        None => value.get::<Image>().map_or_else(|| to_json(value), |image| image.to_plain_json()),
     }
 }
 
@@ -255,7 +262,7 @@ pub fn is_writable(value: &Value) -> bool {
     match (value.get::<Table>(), value.get::<Footprint>()) {
         (Some(table), _) => table.columns().iter().all(|(_, column)| is_text(column.ty())),
         (None, Some(_)) => true,
-        (None, None) => is_text(value.ty()),
+        (None, None) => value.ty() == Type::of::<Image>() || is_text(value.ty()),
     }
 }
 
@@ -319,7 +326,12 @@ fn write_value(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
+/// As JSON if it is small; a large image is told by its size.
 fn write_image(image: &Image, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const MOST_PIXELS: usize = 64;
+    if image.pixels().len() <= MOST_PIXELS {
+        return write!(f, "{}", image.to_json());
+    }
     let (n, s) = (image.n_channels(), if image.n_channels() == 1 { "" } else { "s" });
     write!(f, "<image of {} by {} pixels, {n} channel{s}>", image.width(), image.height())
 }

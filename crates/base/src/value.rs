@@ -5,15 +5,16 @@ use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use crate::image::Image;
 use crate::lane::Lane;
 use crate::same::{Same, bits_f32, bits_f64};
 use crate::value::column::Column;
+use crate::value::image::Image;
 use crate::value::table::Table;
 use crate::value::types::{Type, ValueType};
 use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 
 pub mod column;
+pub mod image;
 pub mod ragged;
 pub mod table;
 pub mod types;

@@ -26,6 +26,9 @@ use crate::terminal::{tell, visible};
 /// Pixels that are evaluated at once where a picture is written strip by strip.
 const STRIP: usize = 1 << 20;
 
+/// How many times more pixels a picture may have that is written in strips.
+const IN_STRIPS: usize = 16;
+
 /// Where a picture is written, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct PictureTarget {
@@ -190,8 +193,17 @@ impl PictureTarget {
             return Ok(None);
         };
         let view = &Footprint::from_value(view).expect("the feature is a view");
-        if view.n_pixels().is_some_and(|n| n <= 2 * STRIP) {
+        let n_pixels = view.n_pixels().unwrap_or(usize::MAX);
+        if n_pixels <= 2 * STRIP {
             return Ok(None);
+        }
+        let most = request.limits.image_pixels.saturating_mul(IN_STRIPS);
+        if n_pixels > most {
+            let [width, height] = view.size();
+            let text =
+                format!("a picture of {width} by {height} pixels; the limit is {most} pixels");
+            let help = format!("raise it with --limit image_pixels=N; pictures have {IN_STRIPS} N");
+            return Err(Stop::new(Exit::Failed, text, Some(help)));
         }
         let [left, lower, right, upper] = view.crop;
         let [width, height] = view.size();

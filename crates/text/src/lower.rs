@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod formula;
+pub(crate) mod words;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -255,7 +256,7 @@ fn add_input(
     let spot = Spot::new(line.span);
     def.spot = if is_broken { spot.unreadable() } else { spot };
     def.default = line.default.as_ref().and_then(|text| {
-        body::json(text)
+        words::json(text)
             .map_err(|message| {
                 found.report(
                     path,

@@ -11,6 +11,7 @@ mod import;
 mod mesh;
 mod nodes;
 mod parts;
+mod picture;
 mod plot;
 mod run;
 mod save;

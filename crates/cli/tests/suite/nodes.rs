@@ -48,7 +48,7 @@ fn a_node_type_has_a_manual_entry() {
             exit code 2
             stderr:
             error: there is no node type or family called `qqqqqqqq`
-              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, integer, list, mat4, math, mesh, mix, noise, quat, random, reduce, scan, state, string, table, time, vector
+              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, image, integer, list, mat4, math, mesh, mix, noise, pattern, quat, random, reduce, scan, sdf, state, string, table, time, vector
         "#]],
     );
 }

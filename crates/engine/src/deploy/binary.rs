@@ -20,7 +20,7 @@ use super::columns::{Columns, Values, Written};
 use super::json;
 
 const MAGIC: &[u8; 8] = b"MILLBIN\0";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Magic, version and checksum.
 const HEADER: usize = 20;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use millstream_base::ragged::Ragged;
-use millstream_base::{Column, Footprint, Lane, Table, Type, Value};
+use millstream_base::{Column, Footprint, Image, Lane, Table, Type, Value};
 use millstream_form::canonical_bits;
 use millstream_node::Registry;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ enum Entries {
     Texts(Vec<Arc<str>>),
     /// Resolution, crop and transform of each view.
     Footprints(Vec<([i32; 2], [i32; 4], [f32; 16])>),
+    /// The view of each image, a column of one entry, and the column of its pixels.
+    Images(Vec<(u32, u32)>),
     /// The lengths of lists, and the column that holds their items one after the other.
     Lists(Vec<u32>, u32),
     /// The names of columns, and the columns.
@@ -84,6 +86,11 @@ impl Columns {
         } else if let Some(views) = column.as_slice::<Footprint>() {
             let view = |view: &Footprint| (view.resolution, view.crop, view.transform.0);
             Entries::Footprints(views.iter().map(view).collect())
+        } else if let Some(images) = column.as_slice::<Image>() {
+            let mut image = |image: &Image| {
+                (self.value(&Value::from(image.view().clone())), self.column(image.pixels()))
+            };
+            Entries::Images(images.iter().map(&mut image).collect())
         } else {
             // Of the types of Rust programs only tables are left that stand in documents.
             let tables = column.as_slice::<Table>().unwrap_or_default();
@@ -151,6 +158,19 @@ impl Values {
                     transform: millstream_base::Mat4(transform),
                 };
                 Some(Column::from_vec(views.into_iter().map(view).collect()))
+            }
+            Entries::Images(images) => {
+                let image = |(view, pixels): (u32, u32)| {
+                    let view: Option<Footprint> = self.value(view)?.get();
+                    let pixels = self.column(pixels)?.clone();
+                    let image = view.and_then(|view| Image::new(view, pixels));
+                    image.ok_or_else(|| {
+                        BinaryError::damaged("an image has not its number of pixels")
+                    })
+                };
+                Some(Column::from_vec(
+                    images.into_iter().map(image).collect::<Result<Vec<_>, _>>()?,
+                ))
             }
             Entries::Lists(lengths, items) => {
                 let mut offsets = vec![0_usize];

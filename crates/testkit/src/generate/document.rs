@@ -3,8 +3,8 @@
 //! Conversions are left to the compiler. Constants become inputs with a default, since a literal
 //! would adapt to its socket, while a link determines its type.
 
-use millstream_base::Value;
 use millstream_base::id::Id;
+use millstream_base::{Value, literal};
 use millstream_ir::{Graph, NodeId, Op, Source};
 use millstream_node::convert::CONVERT;
 use serde_json::{Map, Value as Json, json};
@@ -63,7 +63,7 @@ pub fn mute(graph: &mut Graph, id: NodeId) {
 }
 
 fn literal(value: &Value) -> Json {
-    serde_json::from_str(&value.to_string()).expect("values print as JSON")
+    literal::to_json(value)
 }
 
 fn constant_name(id: NodeId) -> String {

@@ -15,14 +15,12 @@ use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
 use super::formula::{self, Context, Formula, Letter};
+use super::words::{Seen, json, write_made_name};
 use super::{Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{Callee, EXPRESSION, Face, Sockets, SocketsOf};
 use crate::scope::{MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, InputLine, Item, OutputLine, What, at};
-
-/// Names that are made do not get longer than this; they are cut at their front.
-const MAX_MADE: usize = 100;
 
 /// The number of statements whose names are looked up before they are made.
 const AHEAD: usize = 32;
@@ -562,42 +560,6 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     }
 }
 
-/// The names of the inputs or settings of a node so far.
-#[derive(Default)]
-struct Seen(HashSet<Arc<str>>);
-
-impl Seen {
-    /// Adds a name; false if it is among these already.
-    fn insert<T>(&mut self, name: &Arc<str>, fields: &[(Arc<str>, T)]) -> bool {
-        const MAX_WALKED: usize = 16;
-        if fields.len() < MAX_WALKED {
-            return fields.iter().all(|(known, _)| known != name);
-        }
-        if self.0.is_empty() {
-            self.0.extend(fields.iter().map(|(known, _)| Arc::clone(known)));
-        }
-        self.0.insert(Arc::clone(name))
-    }
-}
-
-/// Writes the name of the node of a call inside the statement of another node.
-pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
-    out.clear();
-    for part in [node, "_", input] {
-        // Names of nodes hold neither.
-        if part.contains(['.', '/']) {
-            out.push_str(&part.replace(['.', '/'], "_"));
-        } else {
-            out.push_str(part);
-        }
-    }
-    if out.len() > MAX_MADE
-        && let Some((cut, c)) = out.char_indices().rev().nth(MAX_MADE)
-    {
-        out.drain(..cut + c.len_utf8());
-    }
-}
-
 /// The kind of a call's node.
 fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
     match callee {
@@ -626,28 +588,4 @@ fn value_of(target: Target) -> InputValue {
         Target::Link(node, output) => InputValue::Link(Link { node, output }),
         Target::Constant => unreachable!("constants are parts of formulas"),
     }
-}
-
-/// Reads a JSON value, or a number as formulas write it.
-pub(super) fn json(text: &str) -> Result<Json, String> {
-    let error = match serde_json::from_str(text) {
-        Ok(json) => return Ok(json),
-        Err(error) => error.to_string(),
-    };
-    if text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c)) {
-        let digits = text.trim_start_matches('-');
-        let number = digits.parse::<f64>().ok().filter(|number| number.is_finite());
-        return match number {
-            Some(number) if text.starts_with('-') => Ok(Json::from(-number)),
-            Some(number) => Ok(Json::from(number)),
-            None => Err("the number is too large; write \"inf\" for infinity".into()),
-        };
-    }
-    Err(if error.contains("recursion limit") {
-        "the value nests deeper than 127 levels".into()
-    } else if error.contains("out of range") {
-        "a number in it is too large; write \"inf\" for infinity".into()
-    } else {
-        error.split(" at line ").next().unwrap_or_default().to_owned()
-    })
 }

@@ -11,8 +11,8 @@ use millstream_document::model::{
 use serde_json::Value as Json;
 
 use crate::error::{Problem, TextError};
-use crate::lower::body::write_made_name;
 use crate::lower::formula::{self, Context, Formula, Letter};
+use crate::lower::words::write_made_name;
 use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;

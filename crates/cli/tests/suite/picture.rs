@@ -1,0 +1,109 @@
+//! `run --save FILE.png` and pictures as inputs.
+
+use std::path::Path;
+
+use millstream_io::Budget;
+use millstream_io::pictures::read_picture;
+
+use crate::{code, file, millstream, new_file, seen};
+
+/// Saves a picture and reads it again: what was told, and the size and channels that it has.
+fn saved(name: &str, args: &[&str]) -> (String, Option<(usize, usize, Vec<f32>)>) {
+    let path = new_file(name);
+    let shown = path.display().to_string();
+    let output = millstream(&[&["run"], args, &["--save", &shown]].concat());
+    let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    (told.replace(&shown, "FILE"), read(&path))
+}
+
+fn read(path: &Path) -> Option<(usize, usize, Vec<f32>)> {
+    let limits = millstream::Limits::default();
+    let image = read_picture(path, None, &limits, &Budget::default()).ok()?.image;
+    Some((image.width(), image.height(), image.channels().to_vec()))
+}
+
+/// A graph whose value is the number of the pixel, in thousandths.
+fn numbers() -> String {
+    file("numbers.mill", "output n: f32 = convert.to_f32(context.index()) / 1000\n")
+}
+
+#[test]
+fn a_number_at_each_pixel_is_a_gray_picture() {
+    let graph = numbers();
+    let (told, found) = saved("numbers.exr", &[&graph, "--size", "3x2"]);
+    assert_eq!(told, "saved 3x2 pixels to FILE, floats of 32 bits, linear light\n");
+    let (width, height, values) = found.expect("it was written");
+    assert_eq!((width, height), (3, 2));
+    assert!(values.iter().enumerate().all(|(i, x)| (x - i as f32 / 1000.0).abs() < 1e-7));
+}
+
+#[test]
+fn large_views_are_written_in_strips_with_the_bits_of_one_piece() {
+    let graph = file(
+        "field.mill",
+        "field = image.from_field(noise.fbm(context.position(), scale: 0.03))\n\
+         output soft: image = image.blur(field, radius: 9)\n",
+    );
+    let size = ["--size", "2048x1100"];
+    let (_, strips) = saved("strips.exr", &[&[&*graph][..], &size].concat());
+    // With --stats a picture is computed at once.
+    let (_, whole) = saved("whole.exr", &[&[&*graph, "--stats"][..], &size].concat());
+    let (strips, whole) = (strips.expect("it was written"), whole.expect("it was written"));
+    assert_eq!((strips.0, strips.1), (2048, 1100));
+    assert!(strips.2.iter().zip(&whole.2).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+#[test]
+fn a_filter_gives_a_picture_of_the_size_of_the_photo() {
+    let numbers = numbers();
+    let photo = new_file("photo.png");
+    let photo = photo.display().to_string();
+    assert!(millstream(&["run", &numbers, "--size", "20x10", "--save", &photo]).status.success());
+    let graph = file(
+        "filter.mill",
+        "input photo: image\noutput out: image = image.sharpen(photo, radius: 2)\n",
+    );
+    let given = format!("photo=@{photo}");
+    let (told, found) = saved("sharp.png", &[&graph, "--in", &given]);
+    assert_eq!(told, "saved 20x10 pixels to FILE, 8 bits, sRGB\n");
+    assert_eq!(found.map(|(width, height, _)| (width, height)), Some((20, 10)));
+    let over = ["run", &*graph, "--in", &given, "--save", &photo];
+    assert!(seen(&over).contains("is read here and is not overwritten"));
+}
+
+#[test]
+fn moments_are_a_sequence_of_pictures() {
+    let graph =
+        file("time.mill", "output t: f32 = context.time() / 10 + 0 * context.position().x\n");
+    let path = new_file("frame.##.png");
+    let shown = path.display().to_string();
+    let args = ["run", &*graph, "--size", "2x2", "--frame", "9..11", "--save", &shown];
+    assert!(millstream(&args).status.success());
+    for frame in ["09", "10", "11"] {
+        let one = path.with_file_name(
+            path.file_name().expect("a name").to_string_lossy().replace("##", frame),
+        );
+        assert!(read(&one).is_some(), "{frame}");
+    }
+    let args = ["run", &*graph, "--size", "2x2", "--frame", "9..11", "--save", "one.png"];
+    assert!(seen(&args).contains("write # in the name"), "{}", seen(&args));
+}
+
+#[test]
+fn what_is_no_picture_is_told() {
+    let graph = numbers();
+    let text = file("text.mill", "output t: string = \"a\"\n");
+    for (args, part) in [
+        (&[&*graph, "--save", "a.png"][..], "give a view, --size 640x480"),
+        (&[&*graph, "--size", "0x10", "--save", "a.png"], "write the width and the height"),
+        (&[&*graph, "--size", "1000000x1000000", "--save", "a.png"], "the limit is"),
+        (&[&*text, "--size", "2x2", "--save", "a.png"], "so there is no picture"),
+        (&[&*graph, "--size", "2x2", "--save", "a.csv", "--depth", "8"], "--depth has no effect"),
+        (&[&*graph, "--size", "2x2", "--save", "a.jpeg", "--depth", "16"], "jpeg"),
+        (&[&*graph, "--size", "2x2", "--save", "/no/such/folder/a.png"], "cannot write"),
+    ] {
+        let all = [&["run"], args].concat();
+        let text = seen(&all);
+        assert!(text.contains(part) && code(&all) != Some(0), "{args:?}: {text}");
+    }
+}
