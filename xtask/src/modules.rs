@@ -92,7 +92,7 @@ const ORDERS: &[(&str, &str)] = &[
         "nodes",
         "boolean cells each control known manual shape sort missing compare context convert date \
          footprint math mix stateful string integer vector color curve expression kit \
-         random noise list mesh reduce table pattern sdf image",
+         random noise list mesh reduce table sdf pattern image",
     ),
     (
         "engine",

@@ -71,9 +71,9 @@ pub(crate) fn program_of_picture(
     let mut field = Node::new(NodeKind::Type("image.from_field".into()));
     let value = match &output.from {
         OutputFrom::Link(link) => InputValue::Link(link.clone()),
-        OutputFrom::Input(input) => InputValue::Input(input.clone()),
+        OutputFrom::Input(input) => InputValue::Input(std::sync::Arc::clone(input)),
     };
-    field.inputs.insert("field", Input { value, spot: output.spot.clone() });
+    field.inputs.insert("field", Input { value, spot: output.spot });
     let mut node = String::from("picture");
     while document.nodes.contains_key(&node) || document.inputs.contains_key(&node) {
         node.push('_');

@@ -1,8 +1,10 @@
 //! Patterns over positions: gradients, checkers, stripes.
 
-use millstream_base::{Type, Vec2};
+use millstream_base::Type;
 use millstream_form::Val;
-use millstream_node::{Default, NodeDef, Registry};
+use millstream_node::{NodeDef, Registry};
+
+use crate::sdf::point;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -17,10 +19,6 @@ fn pattern(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary)
         .input("position", Type::VEC3, "point of the scene, of which x and y count")
         .output("value", Type::F32, "0 to 1")
-}
-
-fn point(def: NodeDef, name: &'static str, at: [f32; 2], about: &'static str) -> NodeDef {
-    def.input_or(name, Type::VEC2, Default::Value(Vec2(at).into()), about)
 }
 
 const BEYOND: &str = "Beyond its ends the gradient keeps the value of the end. `color.ramp` and \

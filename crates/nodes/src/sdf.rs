@@ -30,7 +30,12 @@ fn shape(name: &'static str, summary: &'static str) -> NodeDef {
 }
 
 /// Adds an input for a point of the plane.
-fn point(def: NodeDef, name: &'static str, at: [f32; 2], about: &'static str) -> NodeDef {
+pub(crate) fn point(
+    def: NodeDef,
+    name: &'static str,
+    at: [f32; 2],
+    about: &'static str,
+) -> NodeDef {
     def.input_or(name, Type::VEC2, Default::Value(Vec2(at).into()), about)
 }
 
@@ -43,7 +48,7 @@ fn from_center<'b>(x: &[Vec<Val<'b>>]) -> [Val<'b>; 2] {
     [x[0][0] - x[1][0], x[0][1] - x[1][1]]
 }
 
-fn norm<'b>([x, y]: [Val<'b>; 2]) -> Val<'b> {
+fn norm([x, y]: [Val<'_>; 2]) -> Val<'_> {
     (x * x + y * y).sqrt()
 }
 

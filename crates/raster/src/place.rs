@@ -107,10 +107,10 @@ impl<'i> Sampler<'i> {
                 // Keys, "Cubic Convolution Interpolation for Digital Image Processing", 1981.
                 let (t2, t3) = (t * t, t * t * t);
                 [
-                    (-t3 + 2.0 * t2 - t) / 2.0,
-                    (3.0 * t3 - 5.0 * t2 + 2.0) / 2.0,
-                    (-3.0 * t3 + 4.0 * t2 + t) / 2.0,
-                    (t3 - t2) / 2.0,
+                    (-t3 + 2.0 * t2 - t) * 0.5,
+                    (3.0 * t3 - 5.0 * t2 + 2.0) * 0.5,
+                    (-3.0 * t3 + 4.0 * t2 + t) * 0.5,
+                    (t3 - t2) * 0.5,
                 ]
             }),
         }
@@ -184,11 +184,9 @@ pub fn place<E>(
         let sampler = Sampler::new(image, filter, edge);
         let to_scene = Affine::of(&view.transform);
         let to_pixels = sampler.to_pixels.unwrap_or(Affine([0.0; 6])).after(&to_scene);
-        let n_samples = match filter {
-            Filter::Nearest => 1.0,
-            // A NaN counts as 1.
-            Filter::Linear | Filter::Cubic => to_pixels.stretch().max(1.0).min(MOST_SAMPLES).ceil(),
-        };
+        let stretch = to_pixels.stretch();
+        let is_mean = filter != Filter::Nearest && stretch > 1.0;
+        let n_samples = if is_mean { stretch.min(MOST_SAMPLES).ceil() } else { 1.0 };
         let [left, lower, ..] = view.crop.map(f64::from);
         for y in 0..height {
             work(width * (n_samples * n_samples) as usize)?;

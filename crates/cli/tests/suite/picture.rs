@@ -92,7 +92,7 @@ fn moments_are_a_sequence_of_pictures() {
 #[test]
 fn what_is_no_picture_is_told() {
     let graph = numbers();
-    let text = file("text.mill", "output t: string = \"a\"\n");
+    let text = file("text.mill", "output t: string = string.from_integer(3)\n");
     for (args, part) in [
         (&[&*graph, "--save", "a.png"][..], "give a view, --size 640x480"),
         (&[&*graph, "--size", "0x10", "--save", "a.png"], "write the width and the height"),

@@ -156,7 +156,7 @@ fn images_beyond_the_limit_are_refused() {
     let [failure] = &failures[..] else { panic!("{failures:?}") };
     assert_eq!(
         failure.to_string(),
-        "node `out/region`: 1000000000000 pixels in an image of 1000000 by 1000000, the limit is \
+        "out/region: 1000000000000 pixels in an image of 1000000 by 1000000, the limit is \
          268435456"
     );
 }

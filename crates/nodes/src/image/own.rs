@@ -156,9 +156,10 @@ fn dither() -> NodeDef {
                 cells.fill(call, |i| {
                     let (image, levels) = (images.get(i), levels.get(i).max(2) as u32);
                     let crew = crew(call);
-                    let dithered = match is_ordered {
-                        true => ordered(&image, levels, Bayer::Eight, &crew),
-                        false => diffused(&image, levels, &crew),
+                    let dithered = if is_ordered {
+                        ordered(&image, levels, Bayer::Eight, &crew)
+                    } else {
+                        diffused(&image, levels, &crew)
                     };
                     dithered.map_err(cancelled)
                 })?;

@@ -325,7 +325,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         if let Some(call) = tree.call(expr) {
             let callee = self.shared.groups.callee(call, tree, self.shared.vocabulary);
             if callee.is_node() {
-                return self.call(name, call, callee);
+                return self.call(name, call, &callee);
             }
         }
         if let ExprKind::Literal(value) = tree.kind(expr)
@@ -420,7 +420,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Ok(node)
     }
 
-    fn call(&mut self, name: &Arc<str>, call: &'a Call<'a>, callee: Callee<'a>) -> Made<Node> {
+    fn call(&mut self, name: &Arc<str>, call: &'a Call<'a>, callee: &Callee<'a>) -> Made<Node> {
         let shared = self.shared;
         let tree = shared.tree;
         let args = tree.args_of(&call.args);
@@ -441,9 +441,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             set.push((name, Setting { spot, ..Setting::from(json) }));
         }
         let set = Fields::from_distinct(set.into_iter());
-        let sockets = self.sockets(&callee, &set);
+        let sockets = self.sockets(callee, &set);
         let sockets = sockets.as_deref();
-        let kind = kind(call, &callee);
+        let kind = kind(call, callee);
         let mut inputs = Vec::with_capacity(args.len());
         let mut seen = Seen::default();
         for (position, arg) in args.iter().enumerate() {
