@@ -218,7 +218,7 @@ fn lengths_of_filters_are_those_of_the_scene() {
         output out: image";
     let view = Footprint::of_size(40, 2);
     let (fine, coarse) = (image(text, &of_view(&view)), image(text, &of_view(&view.reduced(2))));
-    let mean = |x: usize| (fine.channels()[2 * x] + fine.channels()[2 * x + 1]) / 2.0;
+    let mean = |x: usize| f32::midpoint(fine.channels()[2 * x], fine.channels()[2 * x + 1]);
     assert!((0..20).all(|x| (coarse.channels()[x] - mean(x)).abs() < 0.02));
     assert!(fine.channels()[12] > 0.0 && fine.channels()[27] < 1.0);
 }
