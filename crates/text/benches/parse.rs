@@ -117,7 +117,11 @@ fn main() {
         if !asked.is_empty() && !asked.iter().any(|asked| asked == shape) {
             continue;
         }
-        for (n, n_rounds) in [(13, 20_000), (10_000, 50), (1_000_000, 3)] {
+        // A smoke run reads each text once.
+        let is_smoke = std::env::args().any(|arg| arg == "--test");
+        let rounds = [(13, 20_000), (10_000, 50), (1_000_000, 3)];
+        for (n, n_rounds) in rounds.into_iter().take(if is_smoke { 1 } else { 3 }) {
+            let n_rounds = if is_smoke { 1 } else { n_rounds };
             let text = text(shape, n);
             let document = document(&text, &registry);
             let json = save(&document);
