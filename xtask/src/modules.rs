@@ -55,7 +55,7 @@ const RUN: &[(&str, &[&str])] = &[
 const ORDERS: &[(&str, &str)] = &[
     (
         "base",
-        "ahead budget id lane limits map mask num order_search pages panic path ramp vector \
+        "ahead budget id lane limits map mask num order_search pages panic path ramp vector width \
          diagnostics same virtual_array footprint value feature literal",
     ),
     (

@@ -24,6 +24,7 @@ pub mod same;
 pub mod value;
 pub mod vector;
 pub mod virtual_array;
+pub mod width;
 
 pub use ahead::{AHEAD, read_ahead};
 pub use budget::{Budget, Ended};

@@ -26,7 +26,6 @@ mod shape;
 mod tests;
 mod tiles;
 mod transfer;
-mod width;
 
 use millstream_base::mask::{Mask, Segment};
 
@@ -37,10 +36,10 @@ use crate::storage::Pools;
 pub use ends::{LaneInput, LaneOutput};
 use execute::{Chunk, Job, Machine};
 use layout::Source;
+pub use millstream_base::width::Width;
 use plan::Plan;
 use prefetch::Stream;
 use tiles::Tiles;
-pub use width::Width;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;

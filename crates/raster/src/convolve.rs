@@ -7,7 +7,7 @@ use crate::crew::{Cancelled, Crew};
 use crate::passes::{finished, fresh};
 use crate::region::Edge;
 use crate::rows::Rows;
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Channels of a row that are computed at a time.
 const TILE: usize = 1024;
@@ -161,7 +161,7 @@ struct Room {
 }
 
 fn sums(width: Width, from: &[f32], taps: &[(usize, f32)], to: &mut [f32]) {
-    width.run(Sums { from, taps, to });
+    width.run_vectors(Sums { from, taps, to });
 }
 
 struct Sums<'a> {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::width::Width;
+use millstream_base::width::Width;
 
 /// Values computed between two tests for cancellation: well under a millisecond of work.
 const UNITS: usize = 1 << 16;

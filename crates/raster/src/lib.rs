@@ -30,4 +30,3 @@ mod passes;
 mod rank;
 mod rows;
 mod taps;
-mod width;

@@ -6,7 +6,7 @@ use fearless_simd::{Simd, SimdBase};
 
 use crate::lanes::{Block, LANES};
 use crate::passes::Pass;
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Means of windows along an axis.
 ///
@@ -43,7 +43,7 @@ impl Pass<f32> for Mean {
         outputs: Range<usize>,
         to: &mut [Block<f32>],
     ) {
-        width.run(Windows { mean: self, from, to: &mut to[..outputs.len()] });
+        width.run_vectors(Windows { mean: self, from, to: &mut to[..outputs.len()] });
     }
 
     fn worthwhile(&self) -> usize {

@@ -14,7 +14,7 @@ use millstream_base::pages::in_huge_pages;
 use crate::crew::{Cancelled, Crew, Pace};
 use crate::lanes::{Block, Cell, LANES, pixels_of_block, read_pixels, turn, write_turned};
 use crate::region::Edge;
-use crate::width::Width;
+use millstream_base::width::Width;
 
 /// Blocks of columns that are read at the same time, so that rows are read in longer pieces.
 const STRIP: usize = 8;

@@ -6,7 +6,7 @@ use fearless_simd::{Simd, SimdBase};
 
 use crate::lanes::{Block, LANES};
 use crate::passes::Pass;
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Outputs that are summed at the same time, so that a number that is read is used for each.
 const GROUP: usize = 4;
@@ -67,7 +67,7 @@ impl Pass<f32> for Taps {
         outputs: Range<usize>,
         to: &mut [Block<f32>],
     ) {
-        width.run(Sums { taps: self, from, start, outputs: &self.outputs[outputs], to });
+        width.run_vectors(Sums { taps: self, from, start, outputs: &self.outputs[outputs], to });
     }
 
     fn worthwhile(&self) -> usize {

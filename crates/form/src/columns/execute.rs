@@ -11,9 +11,9 @@ use super::fuse::Task;
 use super::layout::{Direct, Place};
 use super::plan::Plan;
 use super::prefetch::{Ahead, Stream};
-use super::width::Width;
 use crate::inst::Form;
 use crate::storage::{Pools, Stored};
+use millstream_base::width::Width;
 
 /// The elements computed together.
 pub(super) enum Chunk<'c> {

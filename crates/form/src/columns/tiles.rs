@@ -21,10 +21,10 @@ use super::layout::Source;
 use super::loops;
 use super::plan::Plan;
 use super::shape::Shape;
-use super::width::{OverVectors, Width};
 use crate::inst::{Form, Reg};
 use crate::op::Op;
 use crate::storage::Stored;
+use millstream_base::width::{OverVectors, Width};
 
 /// Elements of a vector.
 const LANES: usize = 16;

@@ -5,7 +5,7 @@ use millstream_base::image::Image;
 use super::Distance;
 use crate::crew::{Cancelled, Crew};
 use crate::region::{Edge, size};
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Columns that are searched side by side.
 pub(super) const STRIP: usize = 64;
@@ -87,7 +87,12 @@ impl Columns<'_> {
             *value = row[*source];
         }
         let most = self.most as i16 + 1;
-        width.run(Continue { values: &values, threshold: self.distance.threshold, most, runs });
+        width.run_vectors(Continue {
+            values: &values,
+            threshold: self.distance.threshold,
+            most,
+            runs,
+        });
     }
 }
 

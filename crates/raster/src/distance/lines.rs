@@ -4,7 +4,7 @@ use fearless_simd::{Select, Simd, SimdBase, SimdMask};
 
 use super::columns::STRIP;
 use crate::crew::{Cancelled, Crew};
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Columns on each side that are searched one after the other.
 const NEAR: i32 = 64;
@@ -78,7 +78,7 @@ impl Lines<'_> {
         room.best.resize(out.len().next_multiple_of(LEAST), far);
         let mut is_done = true;
         let most = self.most.min(NEAR);
-        width.run(Near {
+        width.run_vectors(Near {
             squares: [&room.squares[0], &room.squares[1]],
             first: MARGIN + self.first,
             most,
@@ -90,7 +90,7 @@ impl Lines<'_> {
         }
         let limit = self.limit;
         let sides = &room.nearest[self.first..];
-        width.run(Finish { best: &room.best, sides, limit, out });
+        width.run_vectors(Finish { best: &room.best, sides, limit, out });
     }
 
     /// Sets the squares of a row with far pixels.

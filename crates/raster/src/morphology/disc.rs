@@ -9,7 +9,7 @@ use crate::passes::{finished, fresh};
 use crate::rank::Rank;
 use crate::region::Edge;
 use crate::rows::Rows;
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// Channels of a row that are computed at a time, so that those of some rows stay in the cache.
 const TILE: usize = 1024;
@@ -95,7 +95,7 @@ impl Disc {
             let columns = tile.x - reach_x..tile.x + tile.n as i64 + reach_x;
             tile.source.read(row, columns, &mut room.row);
             pace.work(room.row.len() + n * self.windows.len())?;
-            width.run(Scatter {
+            width.run_vectors(Scatter {
                 disc: self,
                 row: &mut room.row,
                 n_channels: tile.n_channels,

@@ -7,7 +7,7 @@ use fearless_simd::{Simd, SimdBase};
 use crate::lanes::{Block, LANES};
 use crate::passes::Pass;
 use crate::rank::Rank;
-use crate::width::{OverVectors, Width};
+use millstream_base::width::{OverVectors, Width};
 
 /// The greatest of the numbers within a radius, along an axis.
 ///
@@ -36,7 +36,7 @@ impl<const REVERSED: bool> Pass<Rank<REVERSED>> for Greatest {
         to: &mut [Block<Rank<REVERSED>>],
     ) {
         let n_window = 2 * self.radius + 1;
-        width.run(Windows { n_window, from, to: &mut to[..outputs.len()] });
+        width.run_vectors(Windows { n_window, from, to: &mut to[..outputs.len()] });
     }
 
     fn worthwhile(&self) -> usize {

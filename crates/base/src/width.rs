@@ -7,7 +7,8 @@
 use fearless_simd::{Avx2, Avx512};
 use fearless_simd::{Level, Simd, dispatch};
 
-/// The instructions that loops over columns use; results do not depend on it.
+/// The instructions that loops over columns and pixels use; results do not depend on it, because
+/// vectors lie across results.
 #[derive(Clone, Copy, Debug)]
 pub struct Width(Kind);
 
@@ -22,7 +23,7 @@ enum Kind {
 }
 
 /// Work that is written over SIMD vectors of whatever kind.
-pub(super) trait OverVectors {
+pub trait OverVectors {
     /// Does the work; inlined into code compiled for the instructions of `simd`.
     fn run<S: Simd>(self, simd: S);
 }
@@ -60,7 +61,8 @@ impl Width {
     }
 
     /// Whether rounding to a whole number is an instruction.
-    pub(super) fn rounds(self) -> bool {
+    #[inline]
+    pub fn rounds(self) -> bool {
         match self.0 {
             Kind::Baseline => cfg!(target_arch = "aarch64"),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -70,7 +72,7 @@ impl Width {
 
     /// Calls `f`, compiled for this width; what `f` calls must be inlined into it to be so too.
     #[inline(always)]
-    pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
+    pub fn run<R>(self, f: impl FnOnce() -> R) -> R {
         match self.0 {
             Kind::Baseline => f(),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -83,7 +85,8 @@ impl Width {
 
 impl Width {
     /// Does the work with vectors of this width.
-    pub(super) fn run_vectors(self, work: impl OverVectors) {
+    #[inline(always)]
+    pub fn run_vectors(self, work: impl OverVectors) {
         match self.0 {
             Kind::Baseline => dispatch!(Level::baseline(), simd => work.run(simd)),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
