@@ -94,7 +94,7 @@ impl Verb {
             Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
-            // Scripts and pages are what they are.
+            // They write scripts and manual pages, which have one format.
             Self::Completions(_) | Self::Man(_) => false,
         }
     }

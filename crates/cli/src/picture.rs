@@ -5,9 +5,10 @@
 //! is added to the document. Large views are evaluated and written strip by strip.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use millstream::document::{
-    Document, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
+    Document, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom, free_name,
 };
 use millstream::evaluate::Data;
 use millstream::values::{Column, Image, Type, Value, ValueType};
@@ -62,31 +63,30 @@ pub(crate) fn program_of_picture(
     program: Program,
     asked: &[String],
 ) -> Result<(Program, String), Stop> {
-    let name = shown_output(&program, asked)?;
-    let mut document: Document = program.document().clone();
-    let output = document.outputs.get_mut(&name).expect("the output was found");
-    if *output.ty == *Type::of::<Image>().name() {
+    let (name, ty) = shown_output(&program, asked)?;
+    if ty == Type::of::<Image>() {
         return Ok((program, name));
     }
+    let mut document: Document = program.document().clone();
+    let is_taken =
+        |name: &str| document.nodes.contains_key(name) || document.inputs.contains_key(name);
+    let node: Arc<str> = free_name("picture", is_taken).into();
+    let output = document.outputs.get_mut(&name).expect("the output was found");
     let mut field = Node::new(NodeKind::Type("image.from_field".into()));
     let value = match &output.from {
         OutputFrom::Link(link) => InputValue::Link(link.clone()),
-        OutputFrom::Input(input) => InputValue::Input(std::sync::Arc::clone(input)),
+        OutputFrom::Input(input) => InputValue::Input(Arc::clone(input)),
     };
     field.inputs.insert("field", Input { value, spot: output.spot });
-    let mut node = String::from("picture");
-    while document.nodes.contains_key(&node) || document.inputs.contains_key(&node) {
-        node.push('_');
-    }
-    let from = OutputFrom::Link(Link::new(&*node, "value"));
+    let from = OutputFrom::Link(Link::new(Arc::clone(&node), "value"));
     *output = OutputDef { ty: Type::of::<Image>().name().into(), from, ..output.clone() };
-    document.nodes.insert(node.into(), field);
+    document.nodes.insert(node, field);
     engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
 }
 
 /// The output that a picture shows: the one that is asked for, the only image, or the only value
-/// that may be that of a pixel.
-fn shown_output(program: &Program, asked: &[String]) -> Result<String, Stop> {
+/// that may be that of a pixel; with its type.
+fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), Stop> {
     let outputs = program.outputs();
     let is_image = |ty: Type| ty == Type::of::<Image>();
     let is_pixel = |ty: Type| ty.lanes().is_some_and(|(_, n)| n <= 4) && ty != Type::QUAT;
@@ -100,7 +100,7 @@ fn shown_output(program: &Program, asked: &[String]) -> Result<String, Stop> {
         found = named.iter().filter(|output| is_pixel(output.ty)).collect();
     }
     match found[..] {
-        [output] => Ok(output.name.to_string()),
+        [output] => Ok((output.name.to_string(), output.ty)),
         [] => Err(usage(
             "no output is an image, a color, a number or a vector, so there is no picture".into(),
             "make an image of a field with `image.from_field`, or save the values as a table",
@@ -172,9 +172,8 @@ impl PictureTarget {
         let rows = |from_top: std::ops::Range<usize>| {
             let mut rows = Vec::with_capacity(from_top.len() * width * n_written);
             for row in from_top {
-                let start = (image.height() - 1 - row) * width * n;
-                let row = &image.channels()[start..start + width * n];
-                row.chunks(n).for_each(|pixel| rows.extend_from_slice(&pixel[..n_written]));
+                let pixels = image.row_from_top(row).chunks(n);
+                pixels.for_each(|pixel| rows.extend_from_slice(&pixel[..n_written]));
             }
             Ok(rows)
         };
@@ -239,8 +238,7 @@ impl PictureTarget {
                     first = row..(row + n_rows).min(height);
                     image = strip(first.clone())?;
                 }
-                let start = (first.end - 1 - row) * width * n;
-                rows.extend_from_slice(&image.channels()[start..start + width * n]);
+                rows.extend_from_slice(image.row_from_top(row - first.start));
             }
             Ok(rows)
         };

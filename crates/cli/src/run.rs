@@ -143,19 +143,20 @@ pub(crate) fn once(
     let (target, plot) = check_targets(args)?;
     if let Some(target) = picture_target(args) {
         let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
-        let request = picture_request(args, &program, &output, limits, started)?;
-        return save_picture(args, evaluator, (&program, request), (&target, &output), phases);
+        let outputs = [output];
+        let request = asked(args, &program, &outputs, limits, started, Files::Now)?;
+        return save_picture(args, evaluator, (&program, request), (&target, &outputs[0]), phases);
     }
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
-        let given = asked(args, &program, limits, started, Files::Later)?;
+        let given = asked(args, &program, &args.outputs, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
         return stream.run(evaluator, target);
     }
-    let mut request = asked(args, &program, limits, started, Files::Now)?;
+    let mut request = asked(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
@@ -209,21 +210,6 @@ pub(crate) fn once(
 /// The picture that `--save` names, if it is one.
 fn picture_target(args: &Args) -> Option<PictureTarget> {
     args.save.as_ref().and_then(|path| PictureTarget::of(path, args.depth))
-}
-
-/// The request of the flags for the output of a picture.
-fn picture_request(
-    args: &Args,
-    program: &Program,
-    output: &str,
-    limits: Limits,
-    started: Instant,
-) -> Result<Request, Stop> {
-    let deadline = deadline_of(args, started);
-    let outputs = [output.to_owned()];
-    let request = args.given.request(program, &outputs, limits, Files::Now, deadline)?;
-    let detail = if args.stats { LogDetail::Times } else { LogDetail::Off };
-    Ok(request.with_log(detail))
 }
 
 /// Evaluates the output of a picture, and writes it.
@@ -300,16 +286,17 @@ fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
     args.deadline.and_then(|seconds| started.checked_add(seconds))
 }
 
-/// The request of the flags.
+/// The request of the flags for these outputs.
 fn asked(
     args: &Args,
     program: &Program,
+    outputs: &[String],
     limits: Limits,
     started: Instant,
     files: Files,
 ) -> Result<Request, Stop> {
     let deadline = deadline_of(args, started);
-    let request = args.given.request(program, &args.outputs, limits, files, deadline)?;
+    let request = args.given.request(program, outputs, limits, files, deadline)?;
     let detail = match (args.stats, args.watch) {
         (true, _) => LogDetail::Times,
         (false, true) => LogDetail::Counts,

@@ -48,7 +48,7 @@ pub use millstream_document::edit::NewNode;
 pub use millstream_document::{
     Document, Edit, EditKind, Editor, GroupDef, Input, InputDef, InputValue, Library, LibraryError,
     Link, LoadError, Lock, Node, NodeKind, NodeUpgrade, OutputDef, OutputFrom, Setting, UseDef,
-    UseError, View, load, save,
+    UseError, View, free_name, load, save,
 };
 pub use millstream_text::{TextError, format as format_text, is_text, to_text};
 

@@ -432,12 +432,8 @@ fn only_io(written: Result<(), PictureFailure<Infallible>>) -> Result<(), IoErro
 
 /// These rows of an image, counted from the top.
 fn rows_of(image: &Image, range: Range<usize>) -> Vec<f32> {
-    let (height, length) = (image.height(), image.width() * image.n_channels());
-    let mut rows = Vec::with_capacity(range.len() * length);
-    for row in range {
-        let start = (height - 1 - row) * length;
-        rows.extend_from_slice(&image.channels()[start..start + length]);
-    }
+    let mut rows = Vec::with_capacity(range.len() * image.width() * image.n_channels());
+    range.for_each(|row| rows.extend_from_slice(image.row_from_top(row)));
     rows
 }
 

@@ -105,6 +105,27 @@ impl<T: ValueType> Cells<T> {
     }
 }
 
+/// Sets an output to a property of each value of input 0, if the output is used.
+pub(crate) fn put_property<A: ValueType, V: ValueType>(
+    call: &mut Call<'_>,
+    output: usize,
+    property: impl Fn(A) -> Result<V, Failure>,
+) -> Result<(), Failure> {
+    if !call.wants(output) {
+        return Ok(());
+    }
+    let mut cells = Cells::for_output(call, output);
+    let values = call.input::<A>(0);
+    cells.fill(call, |i| property(values.get(i)).map_err(|failure| at(failure, i)))?;
+    cells.put(call);
+    Ok(())
+}
+
+/// A failure that does not say at which element it happened.
+pub(crate) fn at(failure: Failure, element: usize) -> Failure {
+    Failure { element: Some(element), ..failure }
+}
+
 /// Lists to be written to output 0, in one buffer; elements outside the mask get none.
 ///
 /// `T` is the type of the items, or `usize` for positions in a column that contains them.

@@ -2,11 +2,11 @@
 //!
 //! `context.footprint` reads the view that is requested, `context.with_footprint` requests another.
 
-use millstream_base::{Footprint, Mat4, Type, ValueType};
+use millstream_base::{Footprint, Mat4, Type};
 use millstream_node::signature::Default;
-use millstream_node::{Call, Failure, NodeDef, Registry};
+use millstream_node::{Call, NodeDef, Registry};
 
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, function, put_property};
 
 /// Adds the family.
 pub fn register(registry: &mut Registry) {
@@ -65,28 +65,12 @@ fn separate() -> NodeDef {
             .output("transform", Type::MAT4, "transform from pixels to the scene");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::I32, *about)).function(
         |call: &mut Call<'_>| {
-            put_part(call, 0, |view| view.transform)?;
-            put_part(call, 1, |view| view.resolution[0])?;
-            put_part(call, 2, |view| view.resolution[1])?;
-            (0..4).try_for_each(|k| put_part(call, 3 + k, |view| view.crop[k]))
+            put_property(call, 0, |view: Footprint| Ok(view.transform))?;
+            put_property(call, 1, |view: Footprint| Ok(view.resolution[0]))?;
+            put_property(call, 2, |view: Footprint| Ok(view.resolution[1]))?;
+            (0..4).try_for_each(|k| put_property(call, 3 + k, |view: Footprint| Ok(view.crop[k])))
         },
     )
-}
-
-/// Sets an output to a part of input 0, if the output is used.
-fn put_part<T: ValueType>(
-    call: &mut Call<'_>,
-    output: usize,
-    part: impl Fn(Footprint) -> T,
-) -> Result<(), Failure> {
-    if !call.wants(output) {
-        return Ok(());
-    }
-    let mut cells = Cells::for_output(call, output);
-    let views = call.input::<Footprint>(0);
-    cells.fill(call, |i| Ok(part(views.get(i))))?;
-    cells.put(call);
-    Ok(())
 }
 
 fn crop() -> NodeDef {
@@ -147,5 +131,7 @@ fn pixel_size() -> NodeDef {
         )
         .input_or("footprint", Type::of::<Footprint>(), Default::Zero, "")
         .output("value", Type::F32, "length in units of the scene")
-        .function(|call: &mut Call<'_>| put_part(call, 0, |view| view.pixel_size()))
+        .function(|call: &mut Call<'_>| {
+            put_property(call, 0, |view: Footprint| Ok(view.pixel_size()))
+        })
 }

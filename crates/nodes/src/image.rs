@@ -15,7 +15,8 @@ mod viewed;
 mod weave;
 
 use millstream_base::{Image, Type};
-use millstream_node::Registry;
+use millstream_node::{Call, Failure, Registry};
+use millstream_raster::crew::{Cancelled, Crew};
 
 use pixels::PixelLoop;
 use viewed::Views;
@@ -32,4 +33,14 @@ pub fn register(registry: &mut Registry) {
     transform::register(registry, &views);
     filters::register(registry, &views);
     own::register(registry);
+}
+
+/// How the crate `raster` works in a call.
+fn crew<'a>(call: &Call<'a>) -> Crew<'a> {
+    Crew::new(call.threads(), call.is_over())
+}
+
+/// The evaluator knows why it cancelled, and reports that instead.
+fn cancelled(_: Cancelled) -> Failure {
+    Failure::whole("the evaluation was cancelled")
 }

@@ -1,9 +1,11 @@
 //! Images placed on the pixels of another view, and their colors at points of the scene.
 
 use millstream_base::num::floor;
+use millstream_base::same::Same;
 use millstream_base::{Footprint, Image, Mat4};
 
 use crate::region::Edge;
+use crate::rows::Rows;
 
 /// How a color between pixels follows from the pixels around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -175,10 +177,13 @@ pub fn place<E>(
     let [width, height] = view.size();
     let n = image.n_channels();
     let mut values = Vec::with_capacity(width * height * n);
-    if same_grid(image.view(), view) {
-        for y in view.crop[1]..view.crop[3].max(view.crop[1]) {
+    if image.view().transform.same(&view.transform) {
+        let [left, lower, right, upper] = view.crop.map(i64::from);
+        let (rows, mut row) = (Rows::new(image, edge), Vec::<f32>::new());
+        for y in lower..upper {
             work(width)?;
-            copy_row(image, edge, [view.crop[0], y], width, &mut values);
+            rows.read(y, left..right.max(left), &mut row);
+            values.extend_from_slice(&row);
         }
     } else {
         let sampler = Sampler::new(image, filter, edge);
@@ -213,37 +218,6 @@ fn average(sampler: &Sampler<'_>, to_pixels: &Affine, corner: [f64; 2], n: f64) 
     }
     let n_all = (n * n) as f32;
     sum.map(|x| x / n_all)
-}
-
-fn same_grid(a: &Footprint, b: &Footprint) -> bool {
-    let bits = |view: &Footprint| view.transform.0.map(f32::to_bits);
-    bits(a) == bits(b)
-}
-
-/// Appends the channels of a row of pixels from `start`, in pixels of the view.
-fn copy_row(image: &Image, edge: Edge, start: [i32; 2], width: usize, to: &mut Vec<f32>) {
-    let (n, channels) = (image.n_channels(), image.channels());
-    let [left, lower, ..] = image.view().crop.map(i64::from);
-    let Some(row) = edge.index(i64::from(start[1]) - lower, image.height()) else {
-        to.resize(to.len() + width * n, 0.0);
-        return;
-    };
-    let row = &channels[row * image.width() * n..][..image.width() * n];
-    let first = i64::from(start[0]) - left;
-    let inside = first.max(0)..(first + width as i64).min(image.width() as i64);
-    let mut x = 0;
-    while x < width as i64 {
-        if first + x == inside.start && inside.start < inside.end {
-            to.extend_from_slice(&row[inside.start as usize * n..inside.end as usize * n]);
-            x += inside.end - inside.start;
-            continue;
-        }
-        match edge.index(first + x, image.width()) {
-            Some(at) => to.extend_from_slice(&row[at * n..][..n]),
-            None => to.resize(to.len() + n, 0.0),
-        }
-        x += 1;
-    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,12 @@ impl Image {
         self.pixels.as_f32_lanes().expect("pixels are made of f32")
     }
 
+    /// The channels of a row, counted from the upper edge, as files have them.
+    pub fn row_from_top(&self, row: usize) -> &[f32] {
+        let length = self.width() * self.n_channels();
+        &self.channels()[(self.height() - 1 - row) * length..][..length]
+    }
+
     /// Size of the pixels in bytes.
     pub fn bytes(&self) -> usize {
         self.pixels.bytes()

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Numbers beyond this are not drawn: the distances between them are too large for a number.
 const MOST: f64 = 1e300;
 
-/// An axis: what it shows, with the unit.
+/// An axis: the name and unit of its quantity, and its scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) label: String,

@@ -18,6 +18,7 @@ use millstream_raster::place::Filter as Between;
 use millstream_raster::sharpen::Sharpen;
 use millstream_raster::slope::{Encoding, Measure, Normals, Sobel};
 
+use super::cancelled;
 use super::sample::{edge_of, with_edge};
 use super::viewed::{Job, Viewed, Views};
 use crate::shape::choices;
@@ -29,7 +30,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
             ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
             work: Arc::new(move |job, image, crew| {
                 let filtered = make(job)?.apply(image, job.wanted.crop, crew);
-                filtered.map_err(|Cancelled| Failure::whole("the evaluation was cancelled"))
+                filtered.map_err(cancelled)
             }),
         };
         views.register(registry, with_edge(def, "extend"), viewed);

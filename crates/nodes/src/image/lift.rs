@@ -8,9 +8,10 @@ use millstream_node::{Call, Data, NodeDef, PartSource, Registry};
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
 
-use super::pixels::{PixelLoop, at, n_pixels};
+use super::pixels::{PixelLoop, n_pixels};
+use super::sample::premultiplied;
 use super::weave::{Weave, input};
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, at, function};
 use crate::color::{color_input, luminance, three};
 use crate::mix::mix;
 
@@ -232,12 +233,5 @@ fn all_pixels(call: &Call<'_>) -> Option<Column> {
 /// A pixel as a color, premultiplied; nothing if the image lacks it.
 fn pixel_of(image: &Image, number: usize) -> Color {
     let n = image.n_channels();
-    let channels = image.channels().get(number * n..(number + 1) * n).unwrap_or_default();
-    match *channels {
-        [gray] => Color([gray, gray, gray, 1.0]),
-        [gray, alpha] => Color([gray, gray, gray, alpha]),
-        [r, g, b] => Color([r, g, b, 1.0]),
-        [r, g, b, a] => Color([r, g, b, a]),
-        _ => Color([0.0; 4]),
-    }
+    premultiplied(image.channels().get(number * n..(number + 1) * n).unwrap_or_default())
 }

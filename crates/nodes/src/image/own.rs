@@ -2,16 +2,16 @@
 //! few levels, counted.
 
 use millstream_base::{Image, Type};
-use millstream_node::{Call, Failure, NodeDef, Registry};
-use millstream_raster::crew::{Cancelled, Crew};
+use millstream_node::{Failure, NodeDef, Registry};
 use millstream_raster::dither::{Bayer, diffused, ordered};
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
 use millstream_raster::resize::{Kernel, Resize};
 use millstream_raster::statistics::{histogram, statistics};
 
-use super::pixels::{at, n_pixels};
-use crate::cells::{Cells, ListCells, function};
+use super::pixels::n_pixels;
+use super::{cancelled, crew};
+use crate::cells::{Cells, ListCells, at, function};
 use crate::shape::{choices, list_of};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -20,14 +20,6 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(dither());
     registry.register(statistics_def());
     registry.register(histogram_def());
-}
-
-fn cancelled(_: Cancelled) -> Failure {
-    Failure::whole("the evaluation was cancelled")
-}
-
-fn crew<'a>(call: &Call<'a>) -> Crew<'a> {
-    Crew::new(call.threads(), call.is_over())
 }
 
 choices! {

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Feature, Footprint, Image, Lane, Limits, Mat4, Type};
+use millstream_base::{Feature, Footprint, Image, Lane, Limits, Type};
 use millstream_form::{FormBuilder, Val};
 use millstream_node::{
     Among, Call, Failure, Kernel, Network, NodeDef, PartSource, Registry, ScopeRule, SocketType,
 };
 
 use super::weave::{Made, Weave, input};
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, function, put_property};
 use crate::shape::form_by_settings;
 
 const T: SocketType = SocketType::Generic(0);
@@ -145,41 +145,14 @@ fn region() -> NodeDef {
         .output("full_width", Type::I32, "number of columns of the view")
         .output("transform", Type::MAT4, "from pixels to the scene");
     def.function(|call: &mut Call<'_>| {
-        numbers(call, 0, |view, limits| n_pixels(view, limits).map(|n| n as i32))?;
-        numbers(call, 1, |view, _| Ok(view.crop[0]))?;
-        numbers(call, 2, |view, _| Ok(view.crop[1]))?;
-        numbers(call, 3, |view, _| Ok(view.size()[0] as i32))?;
-        numbers(call, 4, |view, _| Ok(view.resolution[0]))?;
-        if !call.wants(5) {
-            return Ok(());
-        }
-        let mut cells = Cells::<Mat4>::for_output(call, 5);
-        let views = call.input::<Footprint>(0);
-        cells.fill(call, |i| Ok(views.get(i).transform))?;
-        cells.put(call);
-        Ok(())
+        let limits = call.limits();
+        put_property(call, 0, |view| n_pixels(&view, limits).map(|n| n as i32))?;
+        put_property(call, 1, |view: Footprint| Ok(view.crop[0]))?;
+        put_property(call, 2, |view: Footprint| Ok(view.crop[1]))?;
+        put_property(call, 3, |view: Footprint| Ok(view.size()[0] as i32))?;
+        put_property(call, 4, |view: Footprint| Ok(view.resolution[0]))?;
+        put_property(call, 5, |view: Footprint| Ok(view.transform))
     })
-}
-
-/// Sets an output to a number of each view, if the output is used.
-fn numbers(
-    call: &mut Call<'_>,
-    output: usize,
-    number: impl Fn(&Footprint, &Limits) -> Result<i32, Failure>,
-) -> Result<(), Failure> {
-    if !call.wants(output) {
-        return Ok(());
-    }
-    let mut cells = Cells::for_output(call, output);
-    let (views, limits) = (call.input::<Footprint>(0), call.limits());
-    cells.fill(call, |i| number(&views.get(i), limits).map_err(|failure| at(failure, i)))?;
-    cells.put(call);
-    Ok(())
-}
-
-/// A failure that does not say at which element it happened.
-pub(super) fn at(failure: Failure, element: usize) -> Failure {
-    Failure { element: Some(element), ..failure }
 }
 
 /// The number of pixels that a view requests.

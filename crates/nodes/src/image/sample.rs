@@ -5,7 +5,7 @@ use millstream_node::{Call, Data, Failure, NodeDef, Settings};
 use millstream_raster::place::{Filter, Sampler};
 use millstream_raster::region::Edge;
 
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, function, put_property};
 use crate::shape::choices;
 
 choices! {
@@ -56,16 +56,20 @@ pub(super) fn edge_of(settings: &Settings) -> Edge {
     }
 }
 
-/// The color, alpha not premultiplied, of the channels of a pixel.
-fn color(channels: [f32; 4], n_channels: usize) -> Color {
-    let [a, b, c, d] = channels;
-    let (rgb, alpha) = match n_channels {
-        1 => ([a; 3], 1.0),
-        2 => ([a; 3], b),
-        3 => ([a, b, c], 1.0),
-        _ => ([a, b, c], d),
-    };
-    let [r, g, b] = if alpha == 0.0 || alpha == 1.0 { rgb } else { rgb.map(|x| x / alpha) };
+/// The channels of a pixel as a color, premultiplied as they are; nothing if there are none.
+pub(super) fn premultiplied(channels: &[f32]) -> Color {
+    match *channels {
+        [gray] => Color([gray, gray, gray, 1.0]),
+        [gray, alpha] => Color([gray, gray, gray, alpha]),
+        [r, g, b] => Color([r, g, b, 1.0]),
+        [r, g, b, alpha] => Color([r, g, b, alpha]),
+        _ => Color([0.0; 4]),
+    }
+}
+
+/// The same color with alpha that is not premultiplied.
+fn straight(Color([r, g, b, alpha]): Color) -> Color {
+    let [r, g, b] = [r, g, b].map(|x| if alpha == 0.0 || alpha == 1.0 { x } else { x / alpha });
     Color([r, g, b, alpha])
 }
 
@@ -92,7 +96,7 @@ fn sample_all(call: &mut Call<'_>, (filter, edge): (Filter, Edge)) -> Result<(),
     let positions = call.input::<Vec3>(1);
     let at = |sampler: &Sampler<'_>, n: usize, i: usize| {
         let Vec3([x, y, _]) = positions.get(i);
-        color(sampler.at([x.into(), y.into()]), n)
+        straight(premultiplied(&sampler.at([x.into(), y.into()])[..n]))
     };
     match call.argument(0).data() {
         Data::One(image) => {
@@ -125,25 +129,9 @@ pub(super) fn information() -> NodeDef {
         .output("channels", Type::I32, "number of channels, 1 to 4")
         .output("view", Type::of::<Footprint>(), "the view, whose requested region it covers")
         .function(|call: &mut Call<'_>| {
-            of_each(call, 0, |image| image.width() as i32)?;
-            of_each(call, 1, |image| image.height() as i32)?;
-            of_each(call, 2, |image| image.n_channels() as i32)?;
-            of_each(call, 3, |image| image.view().clone())
+            put_property(call, 0, |image: Image| Ok(image.width() as i32))?;
+            put_property(call, 1, |image: Image| Ok(image.height() as i32))?;
+            put_property(call, 2, |image: Image| Ok(image.n_channels() as i32))?;
+            put_property(call, 3, |image: Image| Ok(image.view().clone()))
         })
-}
-
-/// Sets an output to a property of each image, if the output is used.
-pub(super) fn of_each<V: ValueType>(
-    call: &mut Call<'_>,
-    output: usize,
-    property: impl Fn(&Image) -> V,
-) -> Result<(), Failure> {
-    if !call.wants(output) {
-        return Ok(());
-    }
-    let mut cells = Cells::for_output(call, output);
-    let images = call.input::<Image>(0);
-    cells.fill(call, |i| Ok(property(&images.get(i))))?;
-    cells.put(call);
-    Ok(())
 }

@@ -15,9 +15,10 @@ use millstream_raster::crew::Crew;
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
 
-use super::pixels::{at, n_pixels};
+use super::crew;
+use super::pixels::n_pixels;
 use super::weave::{Weave, input};
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, at, function};
 
 /// What a node does at one element.
 pub(super) struct Job<'a> {
@@ -118,7 +119,7 @@ impl Views {
                             let image = place(&images.get(i), &view, how(job.settings), |n| {
                                 pace.work(n.saturating_mul(PER_PIXEL))
                             })?;
-                            work(job, &image, &Crew::new(call.threads(), call.is_over()))
+                            work(job, &image, &crew(call))
                         })
                     })?;
                     cells.put(call);
