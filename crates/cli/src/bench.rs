@@ -29,8 +29,9 @@ use crate::limits::limits;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Stop};
-use crate::request::{features, size, unknown};
+use crate::request::{ViewFlag, features, unknown};
 use crate::run::NAME_OUTPUTS;
+use crate::views::view;
 use asked::Asked;
 use changes::{Changes, Kind};
 use contender::Field;
@@ -108,7 +109,7 @@ pub(crate) struct Args {
           conflicts_with = "time")]
     frame: Option<FrameNumbers>,
     /// Evaluate for a view of this many pixels
-    #[arg(long, value_name = "WxH", value_parser = size)]
+    #[arg(long, value_name = "WxH", value_parser = view)]
     size: Option<Footprint>,
     /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
@@ -195,7 +196,13 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
             let text = read(graph, limits.document_bytes)?;
             let program = compile(engine, &text)?;
             let mut session = Session::new(engine, program.document().clone());
-            let given = features(&program, &args.features, args.size.as_ref(), limits, &until)?;
+            let given = features(
+                &program,
+                &args.features,
+                ViewFlag::size(args.size.as_ref()),
+                limits,
+                &until,
+            )?;
             for (feature, given) in given {
                 session.set_feature(feature, given);
             }

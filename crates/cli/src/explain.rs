@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use millstream::diagnostics::did_you_mean;
 use millstream::explain::{
-    Phase, dot, explain as explanation_of, explain_after, explain_run, graph_after, svg, text,
-    write_json,
+    Coloring, Phase, dot, explain as explanation_of, explain_after, explain_run, graph_after, svg,
+    text, write_json,
 };
 use millstream::{Error, Lazy};
 use serde_json::json;
@@ -29,6 +29,8 @@ Examples:
   millstream explain examples/tone_curve.mill --after fuse --format svg > fused.svg
   millstream explain examples/triangle_area.mill --format svg > triangle.svg
   millstream explain examples/tone_curve.mill --run --count 256
+  millstream explain examples/night_sky.mill --color context --format svg > sky.svg
+  millstream explain examples/wood.mill --run --size 640x480 --color time --format svg > wood.svg
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
 Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes,
@@ -58,6 +60,9 @@ pub(crate) struct Args {
     /// With --run: the evaluator; all give the same bits [default: lazy]
     #[arg(long, value_enum, requires = "run", value_name = "NAME")]
     evaluator: Option<EvaluatorName>,
+    /// What the colors of nodes show, with --format svg or dot; runs and time need --run
+    #[arg(long, value_enum, default_value = "class", value_name = "WHAT")]
+    color: Shade,
     #[command(flatten)]
     library: LibraryArgs,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
@@ -79,6 +84,30 @@ pub(crate) enum Shown {
     Dot,
     /// A picture
     Svg,
+}
+
+/// What the colors of nodes show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shade {
+    /// How often the result can change
+    Class,
+    /// The inputs and context features with which it varies
+    Context,
+    /// On how many elements it ran
+    Runs,
+    /// Its share of the time
+    Time,
+}
+
+impl Shade {
+    fn coloring(self) -> Coloring {
+        match self {
+            Self::Class => Coloring::Class,
+            Self::Context => Coloring::Context,
+            Self::Runs => Coloring::Runs,
+            Self::Time => Coloring::Time,
+        }
+    }
 }
 
 impl Shown {
@@ -106,6 +135,16 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let program = compile(&engine, &source)?;
     if !args.run {
         args.given.refuse_without("--run")?;
+    }
+    let coloring = args.color.coloring();
+    let is_picture = matches!(args.format, Shown::Svg | Shown::Dot);
+    if coloring != Coloring::default() && !is_picture {
+        let text = "--color has no effect: no picture is drawn";
+        return Err(Stop::new(Exit::Usage, text, Some("add --format svg".into())));
+    }
+    if coloring.is_of_run() && !args.run {
+        let text = "these colors show an evaluation, and nothing is evaluated";
+        return Err(Stop::new(Exit::Usage, text, Some("add --run".into())));
     }
     let mut out = std::io::stdout().lock();
     let shown = |error| shown(&source, error);
@@ -148,9 +187,9 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
             }
             out.flush()?;
         }
-        Shown::Dot => out.write_all(dot(&explanation).as_bytes())?,
+        Shown::Dot => out.write_all(dot(&explanation, coloring).as_bytes())?,
         Shown::Svg => {
-            let picture = svg(&explanation)
+            let picture = svg(&explanation, coloring)
                 .map_err(|error| Stop::all(Exit::Failed, vec![Message::of(&error)]))?;
             out.write_all(picture.as_bytes())?;
         }

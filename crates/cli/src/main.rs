@@ -50,6 +50,7 @@ mod stream;
 mod summary;
 mod tables;
 mod terminal;
+mod views;
 mod watch;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use millstream::document::{
     Document, Input, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom, free_name,
 };
-use millstream::evaluate::Data;
+use millstream::evaluate::{Data, RequestAxis};
 use millstream::values::{Column, Image, Type, Value, ValueType};
 use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Program, Request};
 use millstream_io::pictures::{
@@ -22,6 +22,7 @@ use crate::outcome::{Exit, Stop};
 use crate::place::stop;
 use crate::request::refused;
 use crate::run::report_failures;
+use crate::tables::Coordinates;
 use crate::terminal::{tell, visible};
 
 /// Pixels that are evaluated at once where a picture is written strip by strip.
@@ -29,6 +30,9 @@ const STRIP: usize = 1 << 20;
 
 /// How many times more pixels a picture may have that is written in strips.
 const IN_STRIPS: usize = 16;
+
+/// Stands for the name of the view in names of files.
+const VIEW: &str = "{view}";
 
 /// Where a picture is written, and how.
 #[derive(Clone, Debug)]
@@ -135,7 +139,7 @@ impl PictureTarget {
         &self,
         answer: &Answer,
         output: &str,
-        frames: Option<&[i64]>,
+        at: &Coordinates,
     ) -> Result<bool, Stop> {
         let series = answer.output(output).and_then(|it| it.value.as_ref());
         let (Some(series), true) = (series, answer.failures.is_empty()) else {
@@ -144,22 +148,44 @@ impl PictureTarget {
         };
         match &series.data {
             Data::One(image) => self.write_whole(&self.path, &image_of(image))?,
-            Data::Many(images) => self.write_sequence(images, frames)?,
+            Data::Many(images) => self.write_sequence(images, (answer, &series.axes), at)?,
         }
         Ok(true)
     }
 
-    /// Writes a picture for each moment.
-    fn write_sequence(&self, images: &Column, frames: Option<&[i64]>) -> Result<(), Stop> {
+    /// Writes a picture for each cell of these axes, such as each moment and view.
+    fn write_sequence(
+        &self,
+        images: &Column,
+        (answer, axes): (&Answer, &[RequestAxis]),
+        at: &Coordinates,
+    ) -> Result<(), Stop> {
         let text = self.path.display().to_string();
-        if images.len() > 1 && !text.contains('#') {
-            let help = "write # in the name where the number goes, such as out.####.png";
-            let text = format!("{} pictures do not fit into one file `{text}`", images.len());
-            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+        let n_views =
+            if axes.contains(&RequestAxis::View) { answer.extent(RequestAxis::View) } else { 1 };
+        let n_others = images.len() / n_views.max(1);
+        let usage = |n: usize, help: &str| {
+            let text = format!("{n} pictures do not fit into one file `{text}`");
+            Stop::new(Exit::Usage, text, Some(help.into()))
+        };
+        if n_views > 1 && !text.contains(VIEW) {
+            let help =
+                "write {view} in the name where that of the view goes, such as out.{view}.png";
+            return Err(usage(n_views, help));
         }
+        if n_others > 1 && !text.contains('#') {
+            let help = "write # in the name where the number goes, such as out.####.png";
+            return Err(usage(n_others, help));
+        }
+        let count =
+            if axes.contains(&RequestAxis::Index) { answer.extent(RequestAxis::Index) } else { 1 };
         for (i, image) in images.iter().enumerate() {
-            let number = frames.and_then(|frames| frames.get(i).copied()).unwrap_or(i as i64);
-            self.write_whole(Path::new(&numbered(&text, number)), &image_of(&image))?;
+            let (view, other) = (i / count % n_views, i / (count * n_views) * count + i % count);
+            // Pictures of elements are numbered through.
+            let number = if count == 1 { at.number(other) } else { other as i64 };
+            let name =
+                at.views.get(view).map_or_else(|| text.clone(), |view| text.replace(VIEW, view));
+            self.write_whole(Path::new(&numbered(&name, number)), &image_of(&image))?;
         }
         Ok(())
     }

@@ -121,6 +121,12 @@ impl Target {
         self.format.or_else(of_path).is_some_and(Format::is_mesh)
     }
 
+    /// Whether an array is written, which has axes and no columns.
+    pub(crate) fn is_array(&self) -> bool {
+        let of_path = || Format::of_path(self.path.as_ref()?).ok();
+        self.format.or_else(of_path) == Some(Format::NPY)
+    }
+
     pub(crate) fn is_stdout(&self) -> bool {
         self.path.is_none()
     }
@@ -130,13 +136,15 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
-    /// A writer for these columns, and for faces between their rows.
+    /// A writer for these columns, for faces between their rows, and for rows that are the cells of
+    /// axes of these extents.
     pub(crate) fn writer(
         &self,
         columns: Vec<ColumnSpec>,
         faces: Option<Arc<Faces>>,
+        axes: Vec<usize>,
     ) -> Result<TableWriter, Stop> {
-        let options = WriteOptions { faces, ..WriteOptions::default() };
+        let options = WriteOptions { faces, axes, ..WriteOptions::default() };
         let writer = match (&self.path, self.format) {
             (Some(path), format) => TableWriter::create(path, format, options, columns),
             (None, Some(format)) => {

@@ -14,7 +14,7 @@ use crate::outcome::{Exit, Stop};
 use crate::place::refuse_source;
 use crate::save::write_complete;
 use crate::summary::lanes_of;
-use crate::tables::{Moments, tables};
+use crate::tables::{Coordinates, tables};
 use crate::terminal::{tell, visible};
 
 use charts::{Drawn, charts_of, of_singles};
@@ -89,13 +89,13 @@ impl Plot<'_> {
         request: &Request,
         only: Option<&Mask>,
         answer: &Answer,
-        moments: Option<&Moments>,
+        at: &Coordinates,
     ) -> Result<(), Stop> {
         let document = program.document();
         let unit = |name: &str| document.outputs.get(name).and_then(|it| it.unit.as_deref());
         let mut all: Vec<Drawn> = Vec::new();
-        for table in &tables(answer, moments, 1) {
-            let over = Over::of(table, program, request, only, answer, moments);
+        for table in &tables(answer, at, 1) {
+            let over = Over::of(table, program, request, only, answer, at);
             all.extend(charts_of(table, &over, self.kind, &unit));
         }
         if all.is_empty() {

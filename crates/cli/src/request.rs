@@ -10,13 +10,14 @@ use millstream::{
 };
 use millstream_io::Budget;
 
-use crate::given::{assignment, given};
+use crate::given::{Assignment, assignment, given};
 use crate::interrupt;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Message, Stop};
 use crate::range;
-use crate::tables::Moments;
+use crate::tables::{Coordinates, Moments};
+use crate::views::{self, ByView, NamedView, view};
 
 /// The flags of a request.
 #[derive(clap::Args)]
@@ -37,24 +38,22 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     pub(crate) frame: Option<FrameNumbers>,
-    /// Evaluate for a view of this many pixels
-    #[arg(long, value_name = "WxH", value_parser = size)]
+    /// Evaluate for a view of this many pixels; the point of the scene at its lower left corner and
+    /// the size of a pixel may follow, 640x480+100-50*0.5
+    #[arg(long, value_name = "WxH", value_parser = view)]
     pub(crate) size: Option<Footprint>,
+    /// Evaluate for a view with a name, such as left=640x480; may be given several times, and then
+    /// --in INPUT@NAME=VALUE gives an input a value for one of them
+    #[arg(long = "view", value_name = "NAME=WxH", value_parser = views::named,
+          conflicts_with = "size")]
+    pub(crate) views: Vec<NamedView>,
     /// Evaluate the view with this many times fewer pixels in each direction, as a preview
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "size",
+    #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(i32).range(1..=1024))]
     pub(crate) reduce: i32,
     /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     pub(crate) features: Vec<String>,
-}
-
-/// The view of a size such as `640x480`.
-pub(crate) fn size(text: &str) -> Result<Footprint, String> {
-    let number = |text: &str| text.parse::<i32>().ok().filter(|n| *n > 0);
-    let size = text.split_once('x').and_then(|(w, h)| Some((number(w)?, number(h)?)));
-    let (width, height) = size.ok_or("write the width and the height in pixels: 640x480")?;
-    Ok(Footprint::of_size(width, height))
 }
 
 /// Reads elements and ranges of them, `0,5,10..20`, in any order.
@@ -96,6 +95,7 @@ impl RequestArgs {
             ("--time", self.time.is_some()),
             ("--frame", self.frame.is_some()),
             ("--size", self.size.is_some()),
+            ("--view", !self.views.is_empty()),
             ("--feature", !self.features.is_empty()),
         ];
         match is_given.into_iter().find(|(_, is_given)| *is_given) {
@@ -107,8 +107,14 @@ impl RequestArgs {
         }
     }
 
+    /// What the cells of the request stand for.
+    pub(crate) fn coordinates(&self, plan: &Plan) -> Coordinates {
+        let views = self.views.iter().map(|view| view.name.clone()).collect();
+        Coordinates { moments: self.moments(plan), views }
+    }
+
     /// The moments of the time axis, if one is opened. Documents that keep state have frames only.
-    pub(crate) fn moments(&self, plan: &Plan) -> Option<Moments> {
+    fn moments(&self, plan: &Plan) -> Option<Moments> {
         let fps = plan.fps;
         if let (Some(Times::Many(times)), true) = (&self.time, plan.has_states())
             && let Some(request) = Request::new().times(times.clone()).on_frames(fps)
@@ -121,6 +127,34 @@ impl RequestArgs {
             (_, Some(FrameNumbers::Many(frames))) => Some(Moments::of_frames(frames.clone(), fps)),
             (Some(Times::One(_)) | None, Some(FrameNumbers::One(_)) | None) => None,
         }
+    }
+
+    /// Refuses views of one name, and a reduction of no view.
+    fn check_views(&self) -> Result<(), Stop> {
+        let names = self.views.iter().map(|view| &view.name);
+        for (i, name) in names.clone().enumerate() {
+            if names.clone().take(i).any(|other| other == name) {
+                let text = format!("two views are called `{name}`");
+                return Err(Stop::new(Exit::Usage, text, Some("give each its own name".into())));
+            }
+        }
+        if self.reduce > 1 && self.size.is_none() && self.views.is_empty() {
+            let text = "--reduce has no effect: no view is asked for";
+            let help = "add --size WxH or --view NAME=WxH";
+            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+        }
+        Ok(())
+    }
+
+    /// The view or views asked for; `has_own` says whether inputs differ by view.
+    fn view(&self, has_own: bool) -> ViewFlag {
+        let reduced = |view: &Footprint| view.reduced(self.reduce);
+        if self.views.is_empty() {
+            return ViewFlag::size(self.size.as_ref().map(reduced).as_ref());
+        }
+        let views = self.views.iter().map(|view| reduced(&view.view)).collect();
+        let given = Given::PerView(views);
+        if has_own { ViewFlag::ViewIfRead(given) } else { ViewFlag::View(given) }
     }
 
     /// The request of the flags, or all wrong flags. Files are read until the deadline.
@@ -137,11 +171,21 @@ impl RequestArgs {
         let mut messages = Vec::new();
         let mut assigned = Vec::new();
         let mut view_of_image = None;
+        let mut by_view = ByView::default();
+        self.check_views()?;
         for text in &self.inputs {
             let at = assignment("--in", text)?;
-            match program.inputs().iter().find(|input| &*input.name == at.name) {
-                Some(input) => assigned.push((at, input.ty)),
-                None => {
+            let known = |name: &str| program.inputs().iter().find(|input| &*input.name == name);
+            let of_view = at.name.rsplit_once('@').and_then(|(name, view)| {
+                let at = Assignment { name, ..at };
+                known(name).map(|input| (at, view, input.ty))
+            });
+            match (known(at.name), of_view) {
+                (Some(input), _) => assigned.push((at, input.ty)),
+                (None, Some((at, view, ty))) => {
+                    by_view.take((at, view), ty, &self.views, &limits, until)?;
+                }
+                (None, None) => {
                     let known = program.inputs().iter().map(|input| &*input.name);
                     messages.push(unknown("there is no input", at.name, known));
                 }
@@ -161,6 +205,7 @@ impl RequestArgs {
         if !messages.is_empty() {
             return Err(Stop::all(Exit::Usage, messages));
         }
+        let mut all = Vec::with_capacity(assigned.len());
         for (at, ty) in assigned {
             if files == Files::Later && at.value.starts_with('@') {
                 continue;
@@ -172,10 +217,15 @@ impl RequestArgs {
             {
                 view_of_image = Image::from_value(value).map(|image| image.view().clone());
             }
-            request = request.given(at.name, given);
+            all.push((at.name, given));
         }
-        let size = self.size.as_ref().map(|size| size.reduced(self.reduce));
-        for (feature, given) in features(program, &self.features, size.as_ref(), &limits, until)? {
+        let by_view = by_view.columns(program, &mut all, &self.views)?;
+        let has_own = !by_view.is_empty();
+        for (name, given) in all.into_iter().chain(by_view) {
+            request = request.given(name, given);
+        }
+        let view = self.view(has_own);
+        for (feature, given) in features(program, &self.features, view, &limits, until)? {
             request = request.feature(feature, given);
         }
         // Without --size a graph that changes a picture gives one of its size.
@@ -204,11 +254,27 @@ impl RequestArgs {
     }
 }
 
+/// The view that a call asks for.
+pub(crate) enum ViewFlag {
+    None,
+    /// It is an error if no node reads it.
+    View(Given),
+    /// Inputs differ by view, whether or not a node reads the view.
+    ViewIfRead(Given),
+}
+
+impl ViewFlag {
+    /// The view of `--size`.
+    pub(crate) fn size(size: Option<&Footprint>) -> Self {
+        size.map_or(Self::None, |view| Self::View(Given::One(view.clone().into())))
+    }
+}
+
 /// The context features from flags, and those that the command line provides itself.
 pub(crate) fn features(
     program: &Program,
     flags: &[String],
-    size: Option<&Footprint>,
+    view: ViewFlag,
     limits: &Limits,
     until: &Budget,
 ) -> Result<Vec<(Feature, Given)>, Stop> {
@@ -220,7 +286,7 @@ pub(crate) fn features(
             "time" => Some("--time"),
             "tick" => Some("--frame"),
             "index" => Some("--count"),
-            "footprint" if size.is_some() => Some("--size alone"),
+            "footprint" if !matches!(view, ViewFlag::None) => Some("--size or --view alone"),
             _ => None,
         };
         if let Some(flag) = flag {
@@ -235,12 +301,17 @@ pub(crate) fn features(
         };
         features.push((feature.clone(), given(at, feature.ty(), limits, until)?));
     }
-    if let Some(view) = size {
-        if needs.iter().all(|need| need.feature != Feature::Footprint) {
-            let text = "--size has no effect: no node reads the footprint";
-            return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+    let is_read = needs.iter().any(|need| need.feature == Feature::Footprint);
+    match view {
+        ViewFlag::None => {}
+        ViewFlag::View(_) if !is_read => {
+            let text = "the view has no effect: no node reads the footprint";
+            let help = "leave out --size and --view";
+            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
         }
-        features.push((Feature::Footprint, Given::One(view.clone().into())));
+        ViewFlag::View(given) | ViewFlag::ViewIfRead(given) => {
+            features.push((Feature::Footprint, given))
+        }
     }
     let is_given = features.iter().any(|(feature, _)| *feature == Feature::RealTime);
     if !is_given && needs.iter().any(|need| need.feature == Feature::RealTime) {
@@ -307,7 +378,7 @@ fn message_of(error: &RequestError) -> Message {
         RequestError::MissingFeature { need, hint, .. } => match need.as_str() {
             "time" => "give a time, --time 1.5 or --time 0..2:0.1, or a frame, --frame 12".into(),
             "tick" => "give a frame, --frame 12 or --frame 0..48".into(),
-            "footprint" => "give a view, --size 640x480".into(),
+            "footprint" => "give a view, --size 640x480, or several, --view left=640x480".into(),
             "index" => {
                 "give a number of elements, --count 100, or a column, --in NAME=@FILE".into()
             }

@@ -163,7 +163,7 @@ pub(crate) fn once(
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
-    let moments = args.given.moments(program.plan());
+    let at = args.given.coordinates(program.plan());
     report_failures(&answer);
     if args.watch && !args.stats {
         watch::tell_runs(&program, &answer, started);
@@ -177,7 +177,7 @@ pub(crate) fn once(
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
     match &target {
-        Some(target) if !failed => save::save_answer(target, &answer, moments.as_ref())?,
+        Some(target) if !failed => save::save_answer(target, &answer, &at)?,
         Some(target) => {
             tell(&format!("{} is not written, because an output has no value\n", target.name()));
         }
@@ -185,18 +185,18 @@ pub(crate) fn once(
     }
     if let Some(plot) = plot.filter(|_| !failed) {
         let only = args.given.only.as_ref();
-        plot.draw(&program, &request, only, &answer, moments.as_ref())?;
+        plot.draw(&program, &request, only, &answer, &at)?;
     }
     match args.format {
         Format::Json => {
             phases.end(Phase::Write);
             let logged = args.stats.then_some((&program, &phases));
-            show::json(&answer, moments.as_ref(), logged)?;
+            show::json(&answer, &at, logged)?;
         }
         Format::Text => {
             // Saved outputs are not printed as well.
             if args.save.is_none() || failed {
-                show::text(&answer, moments.as_ref(), terminal::of_stdout())?;
+                show::text(&answer, &at, terminal::of_stdout())?;
             }
             if args.stats {
                 phases.end(Phase::Write);
@@ -220,8 +220,8 @@ fn save_picture(
     (target, output): (&PictureTarget, &str),
     mut phases: Phases,
 ) -> Result<Exit, Stop> {
-    let moments = args.given.moments(program.plan());
-    let is_one = moments.is_none() && args.given.count.is_none() && !args.stats && !args.watch;
+    let at = args.given.coordinates(program.plan());
+    let is_one = !at.has_outer_axes() && args.given.count.is_none() && !args.stats && !args.watch;
     if is_one && let Some(exit) = target.in_strips(program, evaluator, &request, output)? {
         return Ok(exit);
     }
@@ -236,8 +236,7 @@ fn save_picture(
     if args.watch && !args.stats {
         watch::tell_runs(program, &answer, started);
     }
-    let frames = moments.as_ref().and_then(|moments| moments.frames.as_deref());
-    let is_written = target.save(&answer, output, frames)?;
+    let is_written = target.save(&answer, output, &at)?;
     if args.stats {
         phases.end(Phase::Write);
         tell(&stats::text(program, &answer, &phases));
@@ -337,7 +336,7 @@ fn in_blocks(
         && !args.watch
         && args.plot.plot.is_none()
         && args.format == Format::Text
-        && args.given.moments(plan).is_none()
+        && !args.given.coordinates(plan).has_outer_axes()
         && !args.given.features.iter().any(|text| text.contains("=@"));
     if !is_plain || !program.is_local(&outputs) {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! `--save FILE`: the outputs as columns of a file, written block by block.
 //!
-//! A row is a cell of the request, moments outermost. Without axes there is one row, unless all
+//! A row is a cell of the request, moments outermost, then views. Without axes there is one row, unless all
 //! outputs are lists of one length: then their items are the rows. A table that is the only output is
 //! the file. In formats for meshes rows are vertices, and an output may be the faces between them.
 
@@ -13,7 +13,7 @@ use millstream_io::{ColumnSpec, write_file};
 
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
-use crate::tables::Moments;
+use crate::tables::{Coordinates, Moments};
 use crate::terminal::tell;
 use crate::{interrupt, mesh};
 
@@ -25,6 +25,7 @@ enum Source<'a> {
     /// A coordinate of the row.
     Frame(&'a [i64], Type),
     Time(&'a Moments),
+    View(&'a [String]),
     Index,
     /// An output.
     Series(&'a Series),
@@ -48,11 +49,7 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
 }
 
 /// Writes all outputs; the file is not changed unless that succeeds.
-pub(crate) fn save_answer(
-    target: &Target,
-    answer: &Answer,
-    moments: Option<&Moments>,
-) -> Result<(), Stop> {
+pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) -> Result<(), Stop> {
     let (faces, outputs) = if target.is_mesh() {
         mesh::faces_and_rest(answer)?
     } else {
@@ -63,16 +60,9 @@ pub(crate) fn save_answer(
         columns.extend(items);
         n
     } else {
-        if let Some(moments) = moments {
-            if let Some(frames) = &moments.frames {
-                let is_small = frames.iter().all(|frame| i32::try_from(*frame).is_ok());
-                let ty = if is_small { Type::I32 } else { Type::I64 };
-                columns.push((ColumnSpec::new("frame", ty), Source::Frame(frames, ty)));
-            }
-            columns.push((ColumnSpec::new("time", Type::F64), Source::Time(moments)));
-            if answer.count.is_some() {
-                columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
-            }
+        // An array has an axis for each axis of the request.
+        if !target.is_array() {
+            columns.extend(coordinates(answer, at));
         }
         for output in &outputs {
             let Some(series) = &output.value else { continue };
@@ -85,21 +75,46 @@ pub(crate) fn save_answer(
         mesh::rename(&mut specs);
     }
     let n_faces = faces.as_ref().map(|faces| faces.len());
-    let mut writer = target.writer(specs, faces)?;
-    let count = answer.count.unwrap_or(1).max(1);
+    let axes = if n_rows == answer.n_cells() { extents(answer) } else { Vec::new() };
+    let mut writer = target.writer(specs, faces, axes)?;
     let budget = interrupt::until(None);
     let mut start = 0;
     while start < n_rows {
         interrupt::go_on(&budget)?;
         let end = n_rows.min(start + BLOCK);
         let block: Vec<Column> =
-            columns.iter().map(|(_, source)| source.rows(start..end, count)).collect();
+            columns.iter().map(|(_, source)| source.rows(start..end, answer)).collect();
         writer.write_rows(&block).map_err(|error| stop(&error))?;
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
     saved(target, n_rows, n_faces);
     Ok(())
+}
+
+/// The extents of the axes that the request opened.
+fn extents(answer: &Answer) -> Vec<usize> {
+    [answer.times, answer.views, answer.count].into_iter().flatten().collect()
+}
+
+/// The coordinates of rows, as columns, if there are moments or views.
+fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Source<'a>)> {
+    let mut columns = Vec::new();
+    if let Some(moments) = &at.moments {
+        if let Some(frames) = &moments.frames {
+            let is_small = frames.iter().all(|frame| i32::try_from(*frame).is_ok());
+            let ty = if is_small { Type::I32 } else { Type::I64 };
+            columns.push((ColumnSpec::new("frame", ty), Source::Frame(frames, ty)));
+        }
+        columns.push((ColumnSpec::new("time", Type::F64), Source::Time(moments)));
+    }
+    if !at.views.is_empty() {
+        columns.push((ColumnSpec::new("view", Type::STRING), Source::View(&at.views)));
+    }
+    if at.has_outer_axes() && answer.count.is_some() {
+        columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
+    }
+    columns
 }
 
 /// Tells the user what was written.
@@ -114,7 +129,7 @@ fn items<'a>(
     answer: &Answer,
     outputs: &[&'a OutputAnswer],
 ) -> Option<(Vec<(ColumnSpec, Source<'a>)>, usize)> {
-    if answer.times.is_some() || answer.count.is_some() {
+    if !extents(answer).is_empty() {
         return None;
     }
     if let [output] = outputs
@@ -139,24 +154,33 @@ fn items<'a>(
 }
 
 impl Source<'_> {
-    /// The entries of some rows; `count` is the extent of the index axis.
-    fn rows(&self, rows: std::ops::Range<usize>, count: usize) -> Column {
+    /// The entries of some rows, which are cells of the request.
+    fn rows(&self, rows: std::ops::Range<usize>, answer: &Answer) -> Column {
+        let (n_views, count) =
+            (answer.extent(RequestAxis::View), answer.extent(RequestAxis::Index));
+        let time = |row: usize| row / (n_views * count);
         match self {
             Self::Frame(frames, ty) if *ty == Type::I32 => {
-                rows.map(|row| frames[row / count] as i32).collect()
+                rows.map(|row| frames[time(row)] as i32).collect()
             }
-            Self::Frame(frames, _) => rows.map(|row| frames[row / count]).collect(),
-            Self::Time(moments) => rows.map(|row| moments.seconds[row / count]).collect(),
+            Self::Frame(frames, _) => rows.map(|row| frames[time(row)]).collect(),
+            Self::Time(moments) => rows.map(|row| moments.seconds[time(row)]).collect(),
+            Self::View(names) => {
+                let mut names = rows.map(|row| Value::from(names[row / count % n_views].as_str()));
+                Type::STRING.collect(&mut names).expect("names are texts")
+            }
             Self::Index => rows.map(|row| (row % count) as i32).collect(),
             Self::Items(list) => list.slice(rows),
             Self::Series(Series { data: Data::One(value), .. }) => {
                 Column::filled(value, rows.len())
             }
-            Self::Series(Series { data: Data::Many(column), axes }) => match axes[..] {
-                [RequestAxis::Time] => column.gather(rows.map(|row| row / count)),
-                [RequestAxis::Index] => column.gather(rows.map(|row| row % count)),
-                _ => column.gather(rows),
-            },
+            Self::Series(series @ Series { data: Data::Many(column), .. }) => {
+                if column.len() == answer.n_cells() {
+                    return column.slice(rows);
+                }
+                let all = &RequestAxis::ALL;
+                column.gather(rows.map(|row| answer.entry(series, all, row)))
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
-use crate::tables::{Moments, Table, tables};
+use crate::tables::{Coordinates, Table, tables};
 use crate::terminal::{Style, visible};
 use crate::{dots, stats, summary};
 
@@ -28,9 +28,9 @@ fn stdout() -> BufWriter<StdoutLock<'static>> {
 }
 
 /// Prints an answer for people.
-pub(crate) fn text(answer: &Answer, moments: Option<&Moments>, style: Style) -> Result<(), Stop> {
+pub(crate) fn text(answer: &Answer, at: &Coordinates, style: Style) -> Result<(), Stop> {
     let mut out = stdout();
-    let tables = tables(answer, moments, MAX_INLINE + 1);
+    let tables = tables(answer, at, MAX_INLINE + 1);
     let mut has_singles = false;
     for output in &answer.outputs {
         if let Some(Series { data: Data::One(value), .. }) = &output.value
@@ -119,7 +119,7 @@ fn cell(value: &Value) -> String {
 /// Prints an answer for programs; `logged` adds the log of what ran.
 pub(crate) fn json(
     answer: &Answer,
-    moments: Option<&Moments>,
+    at: &Coordinates,
     logged: Option<(&Program, &Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
@@ -133,7 +133,10 @@ pub(crate) fn json(
     if let Some(count) = answer.count {
         write!(out, ",\n\"count\": {count}")?;
     }
-    if let Some(moments) = moments {
+    if !at.views.is_empty() {
+        write!(out, ",\n\"view\": {}", json!(at.views))?;
+    }
+    if let Some(moments) = &at.moments {
         write!(out, ",\n\"time\": ")?;
         serde_json::to_writer(&mut out, &moments.seconds)?;
         if let Some(frames) = &moments.frames {

@@ -50,7 +50,7 @@ impl Stream<'_> {
         if target.is_mesh() {
             mesh::rename(&mut specs);
         }
-        let mut writer = target.writer(specs, None)?;
+        let mut writer = target.writer(specs, None, Vec::new())?;
         let progress = Progress::start(self.sources[0].reader.n_rows());
         let mut evaluate = self.program.in_blocks(evaluator);
         let mut n_done = 0_usize;

@@ -33,6 +33,28 @@ impl Moments {
     }
 }
 
+/// What the cells of a request stand for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coordinates {
+    /// The moments, if the request has a time axis.
+    pub(crate) moments: Option<Moments>,
+    /// The names of the views, if the request has a view axis.
+    pub(crate) views: Vec<String>,
+}
+
+impl Coordinates {
+    /// Whether the request has an axis outside that of elements.
+    pub(crate) fn has_outer_axes(&self) -> bool {
+        self.moments.is_some() || !self.views.is_empty()
+    }
+
+    /// The number of a moment, which is that of its frame if it is one.
+    pub(crate) fn number(&self, i: usize) -> i64 {
+        let frames = self.moments.as_ref().and_then(|moments| moments.frames.as_ref());
+        frames.and_then(|frames| frames.get(i).copied()).unwrap_or(i as i64)
+    }
+}
+
 /// Outputs with a value for each of the same rows.
 pub(crate) struct Table<'a> {
     /// The axes of the rows, the first outermost; none if the rows are the items of lists.
@@ -60,7 +82,7 @@ pub(crate) struct Key<'a> {
 /// they have at least so many items.
 pub(crate) fn tables<'a>(
     answer: &'a Answer,
-    moments: Option<&'a Moments>,
+    at: &'a Coordinates,
     least_items: usize,
 ) -> Vec<Table<'a>> {
     let mut tables: Vec<Table<'_>> = Vec::new();
@@ -79,7 +101,7 @@ pub(crate) fn tables<'a>(
         let keys = if axes.is_empty() {
             vec![Key { name: "item", of_row: Box::new(|row| row.to_string()) }]
         } else {
-            keys(axes, answer.count.unwrap_or(1), moments)
+            keys(axes, answer, at)
         };
         let columns = vec![(&*output.name, column.clone())];
         tables.push(Table { axes: axes.to_vec(), keys, columns, n_rows: column.len() });
@@ -87,19 +109,25 @@ pub(crate) fn tables<'a>(
     tables
 }
 
-fn keys<'a>(axes: &[RequestAxis], count: usize, moments: Option<&'a Moments>) -> Vec<Key<'a>> {
-    let inner = if axes.contains(&RequestAxis::Index) { count.max(1) } else { 1 };
-    let key = |axis: &RequestAxis| match axis {
-        RequestAxis::Time => Key {
-            name: moments.map_or("time", Moments::name),
-            of_row: Box::new(move |row: usize| match moments {
-                Some(moments) => moments.text(row / inner),
-                None => (row / inner).to_string(),
-            }) as Box<dyn Fn(usize) -> String + 'a>,
-        },
-        RequestAxis::Index => {
-            Key { name: "index", of_row: Box::new(move |row: usize| (row % inner).to_string()) }
-        }
+fn keys<'a>(axes: &[RequestAxis], answer: &Answer, at: &'a Coordinates) -> Vec<Key<'a>> {
+    let mut inner = answer.cells_of(axes);
+    let mut key = |axis: &RequestAxis| {
+        let n = answer.extent(*axis).max(1);
+        inner = (inner / n).max(1);
+        let stride = inner;
+        let position = move |row: usize| row / stride % n;
+        let (name, of_row): (_, Box<dyn Fn(usize) -> String + 'a>) = match (axis, &at.moments) {
+            (RequestAxis::Time, Some(moments)) => {
+                (moments.name(), Box::new(move |row| moments.text(position(row))))
+            }
+            (RequestAxis::View, _) if !at.views.is_empty() => {
+                (axis.name(), Box::new(move |row| at.views[position(row)].clone()))
+            }
+            (RequestAxis::Time | RequestAxis::View | RequestAxis::Index, _) => {
+                (axis.name(), Box::new(move |row| position(row).to_string()))
+            }
+        };
+        Key { name, of_row }
     };
-    axes.iter().map(key).collect()
+    axes.iter().map(&mut key).collect()
 }

@@ -6,6 +6,7 @@
 //! [`svg`] show it.
 
 mod body;
+mod coloring;
 mod describe;
 mod dot;
 mod fate;
@@ -34,6 +35,7 @@ use crate::run_log::{self, NodeRun};
 pub use millstream_compile::Phase;
 
 pub use body::Body;
+pub use coloring::Coloring;
 pub use dot::dot;
 pub use json::{run_json, write_json};
 pub use region::{Part, Region};

@@ -97,4 +97,7 @@ pub struct WriteOptions {
     pub framing: Framing,
     /// The faces between the rows, in formats for meshes ([`Format::is_mesh`](crate::Format::is_mesh)).
     pub faces: Option<Arc<Faces>>,
+    /// The extents of the axes whose cells the rows are, the first outermost; npy keeps them as axes
+    /// of the array. Empty for rows of one axis.
+    pub axes: Vec<usize>,
 }

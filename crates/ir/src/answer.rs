@@ -24,6 +24,8 @@ pub struct Answer {
     pub calls: Calls,
     /// Extent of the request's time axis, if it opened one.
     pub times: Option<usize>,
+    /// Extent of the request's view axis, if it opened one.
+    pub views: Option<usize>,
     /// Extent of the request's index axis, if it opened one.
     pub count: Option<usize>,
 }
@@ -390,21 +392,54 @@ impl Answer {
 
     /// Number of cells of the request: the product of its axes, 1 without any.
     pub fn n_cells(&self) -> usize {
-        self.times.unwrap_or(1) * self.count.unwrap_or(1)
+        self.cells_of(&RequestAxis::ALL)
     }
 
-    /// The series with an entry per cell of the request, time outermost.
+    /// Number of cells of some axes of the request.
+    pub fn cells_of(&self, axes: &[RequestAxis]) -> usize {
+        axes.iter().map(|axis| self.extent(*axis)).product()
+    }
+
+    /// The extent of an axis; 1 if the request did not open it.
+    pub fn extent(&self, axis: RequestAxis) -> usize {
+        let extent = match axis {
+            RequestAxis::Time => self.times,
+            RequestAxis::View => self.views,
+            RequestAxis::Index => self.count,
+        };
+        extent.unwrap_or(1)
+    }
+
+    /// The series with an entry per cell of the request, the first axis of [`RequestAxis::ALL`]
+    /// outermost.
     pub fn full_column(&self, series: &Series) -> Column {
-        let (times, count) = (self.times.unwrap_or(1), self.count.unwrap_or(1));
+        self.column_over(series, &RequestAxis::ALL)
+    }
+
+    /// The series with an entry per cell of these axes, which are ordered as in
+    /// [`RequestAxis::ALL`] and include its own.
+    pub fn column_over(&self, series: &Series, axes: &[RequestAxis]) -> Column {
+        let n_cells = self.cells_of(axes);
         match &series.data {
-            Data::One(value) => Column::filled(value, times * count),
-            Data::Many(column) => match series.axes[..] {
-                [RequestAxis::Time, RequestAxis::Index] => column.clone(),
-                [RequestAxis::Time] if count == 1 => column.clone(),
-                [RequestAxis::Index] if times == 1 => column.clone(),
-                [RequestAxis::Time] => column.gather((0..times * count).map(|i| i / count)),
-                _ => column.gather((0..times * count).map(|i| i % count)),
-            },
+            Data::One(value) => Column::filled(value, n_cells),
+            Data::Many(column) if column.len() == n_cells => column.clone(),
+            Data::Many(column) => {
+                column.gather((0..n_cells).map(|cell| self.entry(series, axes, cell)))
+            }
         }
+    }
+
+    /// The entry of a series that belongs to a cell of these axes.
+    pub fn entry(&self, series: &Series, axes: &[RequestAxis], cell: usize) -> usize {
+        let (mut rest, mut entry, mut stride) = (cell, 0, 1);
+        for axis in axes.iter().rev() {
+            let n = self.extent(*axis);
+            if series.axes.contains(axis) {
+                entry += rest % n * stride;
+                stride *= n;
+            }
+            rest /= n;
+        }
+        entry
     }
 }

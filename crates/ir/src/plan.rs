@@ -255,9 +255,17 @@ impl Plan {
 
     /// The steps that the outputs at these positions may need.
     pub fn steps_upstream(&self, outputs: &[usize]) -> SideTable<StepId, bool> {
+        self.steps_upstream_of(outputs.iter().map(|output| self.outputs[*output].source.step))
+    }
+
+    /// The steps that these steps depend on, themselves included.
+    pub fn steps_upstream_of(
+        &self,
+        steps: impl Iterator<Item = StepId>,
+    ) -> SideTable<StepId, bool> {
         let mut behind = SideTable::for_arena(&self.steps, false);
-        for output in outputs {
-            behind[self.outputs[*output].source.step] = true;
+        for step in steps {
+            behind[step] = true;
         }
         // A step stands behind all that it reads.
         for (id, step) in self.steps.iter().rev() {

@@ -2,30 +2,24 @@
 //!
 //! A caller names outputs, sets inputs by name, and provides context features. A column given for
 //! an input varies along the request's `index` axis. A list of times or frames opens the `time`
-//! axis, which is outside `index`. [`Request::bind`] checks the whole request against a plan before
-//! anything runs.
+//! axis and several views open the `view` axis, both outside `index`. [`Request::bind`] checks the
+//! whole request against a plan before anything runs.
 
+mod binding;
 mod error;
 mod given;
 mod named;
 mod ticks;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
-use millstream_base::id::SideTable;
-use millstream_base::{Budget, Column, Feature, Footprint, Limits, Mask, Type, Value};
-use millstream_node::convert::convert_value;
+use millstream_base::{Budget, Column, Feature, Footprint, Limits, Mask, Value};
 use millstream_node::{Data, Kernel};
 
 use crate::element_states::Tables;
-use crate::graph::{GraphInput, InputId};
-use crate::hidden::is_state;
 use crate::plan::{Plan, Step, StepId, StepOp};
 use crate::progress::Progress;
-use crate::trace::{path_text, paths_of, trace_need};
-use named::Named;
 
 pub use error::RequestError;
 
@@ -36,8 +30,22 @@ pub enum Given {
     One(Value),
     /// A value per element, along the `index` axis.
     PerIndex(Column),
+    /// A value per view, along the `view` axis.
+    PerView(Column),
     /// A value per moment, along the `time` axis.
     PerTime(Column),
+}
+
+impl Given {
+    /// The column and the axis along which it varies; `None` for one value.
+    pub fn along(&self) -> Option<(RequestAxis, &Column)> {
+        match self {
+            Self::One(_) => None,
+            Self::PerIndex(column) => Some((RequestAxis::Index, column)),
+            Self::PerView(column) => Some((RequestAxis::View, column)),
+            Self::PerTime(column) => Some((RequestAxis::Time, column)),
+        }
+    }
 }
 
 /// The contents of the run log.
@@ -84,15 +92,21 @@ enum Frames {
 pub enum RequestAxis {
     /// Moments, along which `time` and `tick` vary.
     Time,
+    /// Views, along which `footprint` varies.
+    View,
     /// Elements, along which `index` and the columns of inputs vary.
     Index,
 }
 
 impl RequestAxis {
+    /// All axes, outermost first.
+    pub const ALL: [Self; 3] = [Self::Time, Self::View, Self::Index];
+
     /// The name in messages and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Time => "time",
+            Self::View => "view",
             Self::Index => "index",
         }
     }
@@ -120,6 +134,8 @@ pub struct Bound {
     pub features: Vec<Option<BoundData>>,
     /// Extent of the time axis, if the request opens it.
     pub times: Option<usize>,
+    /// Extent of the view axis, if the request opens it.
+    pub views: Option<usize>,
     /// Extent of the index axis, if the request opens it.
     pub count: Option<usize>,
     /// The elements asked for, if they are some of the index axis.
@@ -129,6 +145,31 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// The extent of an axis, if the request opens it.
+    pub fn extent(&self, axis: RequestAxis) -> Option<usize> {
+        match axis {
+            RequestAxis::Time => self.times,
+            RequestAxis::View => self.views,
+            RequestAxis::Index => self.count,
+        }
+    }
+
+    /// Whether the request opens no axis.
+    pub fn is_single(&self) -> bool {
+        RequestAxis::ALL.iter().all(|axis| self.extent(*axis).is_none())
+    }
+
+    /// Whether an axis of the request is empty.
+    pub fn has_no_cells(&self) -> bool {
+        RequestAxis::ALL.iter().any(|axis| self.extent(*axis) == Some(0))
+    }
+
+    /// Number of cells of all axes of the request.
+    pub fn n_cells(&self) -> usize {
+        let extents = RequestAxis::ALL.iter().map(|axis| self.extent(*axis).unwrap_or(1));
+        extents.fold(1, usize::saturating_mul)
+    }
+
     /// The step that reads the numbers of the elements, if they were made, and how long that took.
     pub(crate) fn time_of_index(&self, plan: &Plan) -> Option<(StepId, Duration)> {
         if self.numbering.is_zero() {
@@ -189,6 +230,12 @@ impl Request {
         self
     }
 
+    /// Sets an input to a value per view.
+    pub fn per_view(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
+        self.inputs.push((name.into(), Given::PerView(column.into())));
+        self
+    }
+
     /// The data of an input, if it was set.
     pub fn given_to(&self, input: &str) -> Option<&Given> {
         let of_input = |(name, _): &&(String, Given)| name == input;
@@ -243,6 +290,12 @@ impl Request {
         self.feature(Feature::Footprint, Given::One(view.into()))
     }
 
+    /// Opens the `view` axis with these views, in the place of any other.
+    pub fn views(mut self, views: Vec<Footprint>) -> Self {
+        self.features.retain(|(feature, _)| *feature != Feature::Footprint);
+        self.feature(Feature::Footprint, Given::PerView(Column::from_vec(views)))
+    }
+
     /// Requests a log.
     pub fn with_log(mut self, detail: LogDetail) -> Self {
         self.log = detail;
@@ -260,42 +313,7 @@ impl Request {
     /// # Errors
     /// Every mismatch between request and plan.
     pub fn bind(&self, plan: &Plan) -> Result<Bound, Vec<RequestError>> {
-        let bytes = self.limits.bytes;
-        let (errors, extents, numbering) = (Vec::new(), [None, None], Duration::ZERO);
-        let mut binding = Binding { plan, errors, extents, bytes, numbering };
-        if let Some(n) = self.count {
-            binding.extents[1] = Some((n, "the count".into()));
-        }
-        let mut features = self.features.clone();
-        self.add_frames(plan.fps, &mut features);
-        let inputs = binding.inputs(&self.inputs);
-        let given = binding.given_features(features);
-        let outputs = binding.outputs(self.outputs.as_deref());
-        let optional = binding.outputs(Some(&self.optional));
-        let inputs = binding.with_defaults(inputs, &self.inputs, &outputs);
-        let [times, count] = [0, 1].map(|axis| binding.extents[axis].as_ref().map(|(n, _)| *n));
-        let cells = times.unwrap_or(1).saturating_mul(count.unwrap_or(1));
-        // `index` is an `i32`.
-        let limit = self.limits.list_length.min(i32::MAX as usize);
-        let features = if cells <= limit {
-            binding.needs(&outputs, &given)
-        } else {
-            binding.errors.push(RequestError::TooManyCells { cells, limit });
-            Vec::new()
-        };
-        if times.is_some() && plan.has_states() {
-            binding.errors.push(RequestError::Ticks {
-                what: "the request asks for many moments at once".into(),
-                hint: "evaluate the ticks in order",
-            });
-        }
-        let elements = binding.elements(self.elements.as_ref());
-        if binding.errors.is_empty() {
-            let numbering = binding.numbering;
-            Ok(Bound { outputs, optional, inputs, features, times, count, elements, numbering })
-        } else {
-            Err(binding.errors)
-        }
+        binding::bind(self, plan)
     }
 
     fn add_frames(&self, fps: f64, features: &mut Vec<(Feature, Given)>) {
@@ -312,255 +330,4 @@ impl Request {
             }
         }
     }
-}
-
-struct Binding<'p> {
-    plan: &'p Plan,
-    errors: Vec<RequestError>,
-    /// Extent of the time axis and of the index axis, each with the data that opened it.
-    extents: [Option<(usize, String)>; 2],
-    /// The maximal size of a column in bytes.
-    bytes: usize,
-    /// See [`Bound::numbering`].
-    numbering: Duration,
-}
-
-impl Binding<'_> {
-    fn inputs(&mut self, given: &[(String, Given)]) -> Vec<Option<BoundData>> {
-        let plan = self.plan;
-        let mut bound: Vec<Option<BoundData>> = vec![None; plan.inputs.len()];
-        let named =
-            Named::new(plan.inputs.as_slice().iter().map(|input| &*input.name), given.len());
-        for (name, given) in given {
-            let Some(position) = named.position(name) else {
-                let names = plan.inputs.as_slice().iter().map(|input| &*input.name);
-                let hint = hint(name, names, "the graph has no inputs", "inputs");
-                self.errors.push(RequestError::UnknownInput { name: name.clone(), hint });
-                continue;
-            };
-            if bound[position].is_some() {
-                self.errors.push(RequestError::Twice { name: name.clone() });
-                continue;
-            }
-            bound[position] = self.data(name, plan.inputs.as_slice()[position].ty, given);
-        }
-        bound
-    }
-
-    /// Fills in defaults. A missing input without a default is an error if a requested output reads
-    /// it; inputs with wrong data were reported before.
-    fn with_defaults(
-        &mut self,
-        given: Vec<Option<BoundData>>,
-        named: &[(String, Given)],
-        outputs: &[usize],
-    ) -> Vec<BoundData> {
-        let plan = self.plan;
-        let lacking = |(input, data): (&GraphInput, &Option<BoundData>)| {
-            data.is_none() && input.default.is_none()
-        };
-        if plan.inputs.as_slice().iter().zip(&given).any(lacking) {
-            let read = inputs_read(plan, outputs);
-            for ((id, input), data) in plan.inputs.iter().zip(&given) {
-                let is_named = || named.iter().any(|(name, _)| **name == *input.name);
-                if lacking((input, data)) && read[id] && !is_named() {
-                    let (name, ty) = (input.name.to_string(), input.ty);
-                    self.errors.push(RequestError::MissingInput { name, ty });
-                }
-            }
-        }
-        let filled = |(input, data): (&GraphInput, Option<BoundData>)| {
-            data.unwrap_or_else(|| {
-                let value = input.default.clone().unwrap_or_else(|| input.ty.default_value());
-                BoundData { data: Data::One(value), axis: None }
-            })
-        };
-        plan.inputs.as_slice().iter().zip(given).map(filled).collect()
-    }
-
-    fn data(&mut self, name: &str, ty: Type, given: &Given) -> Option<BoundData> {
-        let (column, axis) = match given {
-            Given::One(value) => {
-                let converted = convert_value(value, ty);
-                if converted.is_none() {
-                    let found = value.ty();
-                    self.errors.push(RequestError::WrongType {
-                        name: name.into(),
-                        wanted: ty,
-                        found,
-                    });
-                }
-                return converted.map(|value| BoundData { data: Data::One(value), axis: None });
-            }
-            Given::PerIndex(column) => (column, RequestAxis::Index),
-            Given::PerTime(column) => (column, RequestAxis::Time),
-        };
-        if column.ty() != ty {
-            let found = column.ty();
-            self.errors.push(RequestError::WrongType { name: name.into(), wanted: ty, found });
-            return None;
-        }
-        let extent =
-            self.extents[axis as usize].get_or_insert_with(|| (column.len(), format!("`{name}`")));
-        if extent.0 != column.len() {
-            self.errors.push(RequestError::Length {
-                name: name.into(),
-                axis: axis.name(),
-                found: column.len(),
-                expected: extent.0,
-                because: extent.1.clone(),
-            });
-            return None;
-        }
-        Some(BoundData { data: Data::Many(column.clone()), axis: Some(axis) })
-    }
-
-    fn given_features(&mut self, given: Vec<(Feature, Given)>) -> Vec<(Feature, BoundData)> {
-        let mut bound: Vec<(Feature, BoundData)> = Vec::new();
-        for (feature, given) in given {
-            if bound.iter().any(|(known, _)| *known == feature) {
-                self.errors.push(RequestError::Twice { name: feature.name().into() });
-                continue;
-            }
-            if let Some(data) = self.data(feature.name(), feature.ty(), &given) {
-                bound.push((feature, data));
-            }
-        }
-        bound
-    }
-
-    fn outputs(&mut self, names: Option<&[String]>) -> Vec<usize> {
-        let Some(names) = names else {
-            let outputs = self.plan.outputs.iter().enumerate();
-            return outputs.filter(|(_, o)| !is_state(&o.name)).map(|(i, _)| i).collect();
-        };
-        let mut outputs = Vec::new();
-        let named = Named::new(self.plan.outputs.iter().map(|output| &*output.name), names.len());
-        for name in names {
-            match named.position(name) {
-                Some(output) => outputs.push(output),
-                None => self.errors.push(RequestError::unknown_output(name, self.plan)),
-            }
-        }
-        outputs
-    }
-
-    /// The data of each need of the outputs; a need without data is an error.
-    fn needs(
-        &mut self,
-        outputs: &[usize],
-        given: &[(Feature, BoundData)],
-    ) -> Vec<Option<BoundData>> {
-        let plan = self.plan;
-        let mut features = vec![None; plan.needs.len()];
-        for output in outputs {
-            let output = &plan.outputs[*output];
-            for bit in plan.needs_of(&plan.steps[output.source.step]).bits() {
-                let need = plan.needs.need(bit);
-                if need.aspect == Aspect::Extent || features[bit as usize].is_some() {
-                    continue;
-                }
-                let data = given.iter().find(|(feature, _)| *feature == need.feature);
-                let data =
-                    data.map(|(_, data)| data.clone()).or_else(|| self.index_axis(&need.feature));
-                match data {
-                    Some(data) if need.level == 0 => features[bit as usize] = Some(data),
-                    Some(_) | None => self.errors.push(missing(plan, output, bit)),
-                }
-            }
-        }
-        features
-    }
-
-    /// The elements asked for; `None` if these are all.
-    fn elements(&mut self, mask: Option<&Mask>) -> Option<Mask> {
-        let (mask, plan) = (mask?, self.plan);
-        let count = self.extents[RequestAxis::Index as usize].as_ref().map(|(n, _)| *n);
-        let last = mask.bounds().map(|bounds| bounds.end - 1);
-        match (count, last) {
-            (None, _) => self.errors.push(RequestError::NoElements),
-            (Some(count), Some(element)) if element >= count => {
-                self.errors.push(RequestError::NoSuchElement { element, count });
-            }
-            (Some(_), _) if plan.has_states() => self.errors.push(RequestError::Ticks {
-                what: "the request asks for some of the elements".into(),
-                hint: "ask for all elements, each of which goes on from its own state",
-            }),
-            (Some(count), _) if mask.len() == count => return None,
-            (Some(_), _) => {}
-        }
-        Some(mask.clone())
-    }
-
-    /// The numbers of the elements, if `feature` is `index` and the index axis is open.
-    fn index_axis(&mut self, feature: &Feature) -> Option<BoundData> {
-        let (n, _) = self.extents[RequestAxis::Index as usize].as_ref()?;
-        if *feature != Feature::Index {
-            return None;
-        }
-        let bytes = n.saturating_mul(size_of::<i32>());
-        let is_too_large = bytes > self.bytes;
-        let n = if is_too_large { 0 } else { *n as i32 };
-        if is_too_large {
-            self.errors.push(RequestError::TooManyBytes { bytes, limit: self.bytes });
-        }
-        let started = Instant::now();
-        let data = Data::Many((0..n).collect());
-        self.numbering += started.elapsed();
-        Some(BoundData { data, axis: Some(RequestAxis::Index) })
-    }
-}
-
-/// The inputs that these outputs read.
-fn inputs_read(plan: &Plan, outputs: &[usize]) -> SideTable<InputId, bool> {
-    let mut read = SideTable::for_arena(&plan.inputs, false);
-    let behind = plan.steps_upstream(outputs);
-    for (id, step) in plan.steps.iter() {
-        if let StepOp::Input(input) = step.op {
-            read[input] |= behind[id];
-        }
-    }
-    read
-}
-
-fn missing(plan: &Plan, output: &crate::plan::PlanOutput, bit: u32) -> RequestError {
-    let need = plan.needs.need(bit);
-    let hint = if need.level > 0 {
-        format!("there are fewer than {} injectors of {} around it", need.level + 1, need.feature)
-    } else {
-        match &need.feature {
-            Feature::Time => {
-                "give a time or a frame, or inject one with `context.with_time`".into()
-            }
-            Feature::Tick => "give a frame".into(),
-            Feature::Index => "give a count or a column, or put it inside a loop".into(),
-            Feature::RealTime
-            | Feature::Footprint
-            | Feature::Position
-            | Feature::Iteration
-            | Feature::Vararg(..)
-            | Feature::Custom(..) => {
-                format!("provide {} in the request, or inject it in the graph", need.feature)
-            }
-        }
-    };
-    RequestError::MissingFeature {
-        output: output.name.to_string(),
-        need: need.to_string(),
-        path: path_text(paths_of(plan, &trace_need(plan, output.source.step, bit)), ""),
-        hint,
-    }
-}
-
-fn hint<'a>(
-    name: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-    none: &str,
-    all: &str,
-) -> String {
-    if let Some(near) = did_you_mean(name, known.clone()) {
-        return format!("did you mean `{near}`?");
-    }
-    let names: Vec<&str> = known.take(20).collect();
-    if names.is_empty() { none.into() } else { format!("{all}: {}", names.join(", ")) }
 }

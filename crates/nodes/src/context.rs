@@ -42,6 +42,7 @@ const AXES: &[(&str, &str)] = &[
     ("index", "elements of the request, or of the nearest enclosing list or loop"),
     ("time", "moments of the request; only one inside `context.with_time`"),
     ("tick", "frames of the request; only one inside `context.with_tick`"),
+    ("footprint", "views of the request; only one inside `context.with_footprint`"),
 ];
 
 /// Adds the settings `feature` and `level`, which name an axis.

@@ -34,7 +34,9 @@ use crate::buffers::Buffers;
 use crate::costs::{Forecast, Size, columns};
 use crate::fuse::{Fused, Member};
 use crate::spread::Crew;
-use crate::stages::{At, Axes, Origin, StageClock, Stages, Tools, column_of, key, n_cells};
+use crate::stages::{
+    At, Axes, Extents, Origin, StageClock, Stages, Tools, bit, column_of, key, n_cells,
+};
 use crate::walk::{self, Walk};
 use region::Fusing;
 
@@ -189,10 +191,7 @@ impl Chunked {
     /// The stages for a request, if it can be answered with them.
     fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
         // Outputs without cells go through the walk.
-        let apart = self.without_stages
-            || bound.times == Some(0)
-            || bound.count == Some(0)
-            || bound.elements.is_some();
+        let apart = self.without_stages || bound.has_no_cells() || bound.elements.is_some();
         if apart { None } else { Regions::of(plan).stages(plan, bound) }
     }
 }
@@ -265,9 +264,9 @@ pub(crate) const FORECAST: Forecast = Forecast {
     make: |size| 5_000.0 + size.instructions * 400.0,
 };
 
-/// The extents of time and index, 1 where the request has no such axis.
-fn extents(bound: &Bound) -> [usize; 2] {
-    [bound.times.unwrap_or(1), bound.count.unwrap_or(1)]
+/// The extent of each axis, 1 where the request has no such axis.
+fn extents(bound: &Bound) -> Extents {
+    RequestAxis::ALL.map(|axis| bound.extent(axis).unwrap_or(1))
 }
 
 /// The columns that a request gives to stages.
@@ -348,16 +347,16 @@ fn by_stages(
         log,
         calls: Calls::default(),
         times: bound.times,
+        views: bound.views,
         count: bound.count,
     })
 }
 
 fn axes(axes: Axes) -> Vec<RequestAxis> {
-    let both = [(1, RequestAxis::Time), (2, RequestAxis::Index)];
-    both.into_iter().filter(|(bit, _)| axes & bit != 0).map(|(_, axis)| axis).collect()
+    RequestAxis::ALL.into_iter().filter(|axis| axes & bit(*axis) != 0).collect()
 }
 
-fn log(plan: &Plan, request: &Request, stages: &Stages, extents: [usize; 2]) -> RunLog {
+fn log(plan: &Plan, request: &Request, stages: &Stages, extents: Extents) -> RunLog {
     if request.log == LogDetail::Off {
         return RunLog::default();
     }

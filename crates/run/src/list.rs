@@ -154,16 +154,14 @@ impl Evaluator for List {
     ) -> Result<Answer, EvalError> {
         // For outputs without cells hardly anything runs, and for some elements less than what is
         // listed: the plain walk asks only for that.
-        let has_no_cells = bound.times == Some(0) || bound.count == Some(0);
-        if has_no_cells || bound.elements.is_some() || walk::is_required(plan) {
+        if bound.has_no_cells() || bound.elements.is_some() || walk::is_required(plan) {
             return walk::evaluate(plan, request, bound);
         }
         let lists = Lists::of(plan);
         let listing = lists.listing(plan, &bound.outputs);
         // Times are told by step.
-        let is_single = bound.times.is_none() && bound.count.is_none();
         let over_registers =
-            is_single && request.log != LogDetail::Times && !self.without_registers;
+            bound.is_single() && request.log != LogDetail::Times && !self.without_registers;
         if let Some(flat) = listing.flat.as_ref().filter(|_| over_registers) {
             let registers = self.registers(&listing, flat);
             return flat.evaluate(plan, &listing.blocks, request, bound, registers);

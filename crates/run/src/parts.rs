@@ -197,6 +197,7 @@ fn given(output: OutputAnswer) -> Option<Given> {
     match (data, &axes[..]) {
         (Data::One(value), _) => Some(Given::One(value)),
         (Data::Many(column), [RequestAxis::Index]) => Some(Given::PerIndex(column)),
+        (Data::Many(column), [RequestAxis::View]) => Some(Given::PerView(column)),
         (Data::Many(_), _) => None,
     }
 }
@@ -257,6 +258,7 @@ impl Fixed {
         let differs = |given: Option<&Given>| match given {
             Some(Given::PerTime(_)) => varying == Varying::Ticks,
             Some(Given::PerIndex(_)) => varying == Varying::Elements,
+            Some(Given::PerView(_)) => varying == Varying::View,
             Some(Given::One(_)) | None => false,
         };
         let (mut different, mut wide) = (FeatureSet::NONE, FeatureSet::NONE);

@@ -1,7 +1,7 @@
 //! Stages: a plan of regions alone, run without looking at single steps.
 //!
 //! If the outputs depend only on members of regions, inputs, constants and features of the request,
-//! every step varies along known axes of the request: none, time, index or both. The members of all
+//! every step varies along known axes of the request: time, view and index. The members of all
 //! regions with the same axes are one fused form, a *stage*; stages of fewer axes run before those
 //! that read them. A choice that differs between elements is part of a stage if its region selects
 //! among its arms, which are then computed for all elements. Stages depend on the plan, the outputs
@@ -33,34 +33,61 @@ use crate::spread::Crew;
 /// More instructions than this are not fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// Axes of the request: bit 0 is time, bit 1 is index.
+/// Axes of the request, the bit of each being its position in [`RequestAxis::ALL`].
 pub(crate) type Axes = u8;
 
-const BOTH: Axes = 3;
+/// The extent of each axis, 1 where the request has no such axis.
+pub(crate) type Extents = [usize; RequestAxis::ALL.len()];
+
+const ALL: Axes = (1 << RequestAxis::ALL.len()) - 1;
 
 /// The bit of an axis.
+pub(crate) const fn bit(axis: RequestAxis) -> Axes {
+    1 << axis as u32
+}
+
+/// The bit of the axis of data.
 pub(crate) fn axes_of(data: &BoundData) -> Axes {
-    match data.axis {
-        None => 0,
-        Some(RequestAxis::Time) => 1,
-        Some(RequestAxis::Index) => 2,
-    }
+    data.axis.map_or(0, bit)
 }
 
 /// The number of cells of axes.
-pub(crate) fn n_cells(axes: Axes, extents: [usize; 2]) -> usize {
-    let of = |bit: Axes, n: usize| if axes & bit == 0 { 1 } else { n };
-    of(1, extents[0]) * of(2, extents[1])
+pub(crate) fn n_cells(axes: Axes, extents: Extents) -> usize {
+    let of_axis = |axis: &RequestAxis| extents[*axis as usize];
+    RequestAxis::ALL.iter().filter(|axis| axes & bit(**axis) != 0).map(of_axis).product()
 }
 
-/// The map from the cells of `to` to the entries of data over `from`.
-fn map(from: Axes, to: Axes, extents: [usize; 2]) -> Map<'static> {
-    match (from, to) {
-        (0, _) => Map::Single,
-        _ if from == to => Map::Each,
-        (1, _) => Map::Stretch(extents[1]),
-        _ => Map::Tile(extents[1]),
+/// The map from the cells of `to` to the entries of data over `from`, which are among its axes.
+///
+/// # Panics
+/// If no map says it in few words: see [`is_apart`].
+fn map(from: Axes, to: Axes, extents: Extents) -> Map<'static> {
+    let rest = to & !from;
+    if from == 0 {
+        Map::Single
+    } else if rest == 0 {
+        Map::Each
+    } else if highest(from) < lowest(rest) {
+        Map::Stretch(n_cells(rest, extents))
+    } else {
+        assert!(lowest(from) > highest(rest), "stages are not made for such axes");
+        Map::Tile(n_cells(from, extents))
     }
+}
+
+fn lowest(axes: Axes) -> u32 {
+    axes.trailing_zeros()
+}
+
+fn highest(axes: Axes) -> u32 {
+    axes.ilog2()
+}
+
+/// Whether data over these axes would be read by cells over all axes with axes both outside and
+/// inside its own, or between them.
+fn is_apart(axes: Axes, all: Axes) -> bool {
+    let rest = all & !axes;
+    axes != 0 && rest != 0 && highest(axes) > lowest(rest) && lowest(axes) < highest(rest)
 }
 
 /// The origin of data that no stage computes.
@@ -145,7 +172,7 @@ impl StageClock {
         mut self,
         log: &mut RunLog,
         (plan, stages): (&Plan, &Stages),
-        extents: [usize; 2],
+        extents: Extents,
         given: &[Column],
         values: &[Option<Column>],
     ) {
@@ -171,7 +198,7 @@ pub(crate) fn key(bound: &Bound) -> Vec<u8> {
     let mut key = Vec::with_capacity(bound.outputs.len() * 4 + bound.inputs.len() + 8);
     bound.outputs.iter().for_each(|output| key.extend((*output as u32).to_le_bytes()));
     key.extend(bound.inputs.iter().map(axes_of));
-    key.extend(bound.features.iter().map(|data| data.as_ref().map_or(7, axes_of)));
+    key.extend(bound.features.iter().map(|data| data.as_ref().map_or(u8::MAX, axes_of)));
     // The open axes decide which values are over all axes.
     key.push(full_axes(bound));
     key
@@ -179,11 +206,13 @@ pub(crate) fn key(bound: &Bound) -> Vec<u8> {
 
 /// The axes that the request opens.
 pub(crate) fn full_axes(bound: &Bound) -> Axes {
-    Axes::from(bound.times.is_some()) | Axes::from(bound.count.is_some()) << 1
+    let open = RequestAxis::ALL.iter().filter(|axis| bound.extent(**axis).is_some());
+    open.fold(0, |axes, axis| axes | bit(*axis))
 }
 
 impl Stages {
-    /// The stages for a request; `None` if the outputs depend on other steps than forms.
+    /// The stages for a request; `None` if the outputs depend on other steps than forms, or data
+    /// varies along axes that no simple map repeats.
     pub(crate) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
         let steps = reached(plan, bound);
         let mut making = Making {
@@ -199,11 +228,14 @@ impl Stages {
         for step in &steps {
             n_instructions += making.place(*step)?;
         }
-        if n_instructions > MAX_INSTRUCTIONS {
+        let all = full_axes(bound);
+        if n_instructions > MAX_INSTRUCTIONS
+            || making.axes.values().any(|axes| is_apart(*axes, all))
+        {
             return None;
         }
         let mut stages = Vec::new();
-        for axes in 0..=BOTH {
+        for axes in 0..=ALL {
             stages.extend(making.stage(&steps, axes));
         }
         let sources = bound.outputs.iter().map(|output| &plan.outputs[*output]);
@@ -230,7 +262,7 @@ impl Stages {
     }
 
     /// Bytes of the values for which no caller provides the memory.
-    pub(crate) fn bytes(&self, extents: [usize; 2], has_sinks: bool) -> usize {
+    pub(crate) fn bytes(&self, extents: Extents, has_sinks: bool) -> usize {
         let own = self.values.iter().zip(&self.sinks);
         let own = own.filter(|(_, sink)| !has_sinks || sink.is_none());
         let size = |item: &Item| item.ty.size().saturating_mul(n_cells(item.axes, extents));
@@ -243,7 +275,7 @@ impl Stages {
     /// less than all if the watch says that the answer is not wanted any more.
     pub(crate) fn run(
         &self,
-        extents: [usize; 2],
+        extents: Extents,
         given: &[Column],
         values: &mut Vec<Option<Column>>,
         mut sinks: Option<&mut [LaneSliceMut<'_>]>,
@@ -308,7 +340,7 @@ impl Stages {
         &self,
         plan: &Plan,
         (stage, time): (&Stage, Duration),
-        extents: [usize; 2],
+        extents: Extents,
         given: &[Column],
         values: &[Option<Column>],
     ) -> Vec<(StepId, Duration)> {
@@ -344,7 +376,7 @@ impl Stages {
     fn inputs<'a>(
         &self,
         stage: &Stage,
-        extents: [usize; 2],
+        extents: Extents,
         given: &'a [Column],
         values: &'a [Option<Column>],
     ) -> SmallVec<[LaneInput<'a>; 16]> {
@@ -367,7 +399,7 @@ impl Stages {
     pub(crate) fn fill_sinks(
         &self,
         plan: &Plan,
-        extents: [usize; 2],
+        extents: Extents,
         given: &[Column],
         values: &[Option<Column>],
         sinks: &mut [LaneSliceMut<'_>],

@@ -179,6 +179,7 @@ fn empty(plan: &Plan, request: &Request) -> Result<Answer, EvalError> {
         log: RunLog::default(),
         calls: Calls::default(),
         times: Some(0),
+        views: bound.views,
         count: bound.count,
     })
 }
@@ -188,30 +189,26 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
     let (n_times, Some(first)) = (answers.len(), answers.first()) else {
         return empty(plan, request);
     };
-    let count = first.count;
+    let (views, count) = (first.views, first.count);
     let mut outputs = Vec::with_capacity(first.outputs.len());
     for (i, output) in first.outputs.iter().enumerate() {
         let all: Option<Vec<&Series>> =
             answers.iter().map(|answer| answer.outputs[i].value.as_ref()).collect();
         let value = all.map(|all| {
-            let is_single = all.iter().all(|series| matches!(series.data, Data::One(_)));
-            let n = if is_single { 1 } else { count.unwrap_or(1) };
-            let columns = all.iter().map(|series| match &series.data {
-                Data::One(value) => Column::filled(value, n),
-                Data::Many(column) => column.clone(),
-            });
+            let varies = |axis: &RequestAxis| all.iter().any(|series| series.axes.contains(axis));
+            let inner: Vec<RequestAxis> = RequestAxis::ALL.into_iter().filter(varies).collect();
+            let columns = all.iter().map(|series| first.column_over(series, &inner));
             let columns: Vec<Column> = columns.collect();
             let column = Column::concat(output.ty, &columns);
             let data = Data::Many(column.expect("an output has one type at all times"));
-            let mut axes = vec![RequestAxis::Time];
-            axes.extend((!is_single).then_some(RequestAxis::Index));
+            let axes = [&[RequestAxis::Time], &inner[..]].concat();
             Series { data, axes }
         });
         outputs.push(OutputAnswer { value, ..output.clone() });
     }
     let failures = joined_failures(answers);
     let (log, calls) = (RunLog::default(), Calls::default());
-    Ok(Answer { outputs, failures, log, calls, times: Some(n_times), count })
+    Ok(Answer { outputs, failures, log, calls, times: Some(n_times), views, count })
 }
 
 /// The failures of several frames: each node once, where it failed first; without the frame if it

@@ -90,7 +90,7 @@ fn magnitude(bound: &Bound) -> u32 {
 
 /// The cells of a request.
 pub(crate) fn n_cells(bound: &Bound) -> usize {
-    bound.times.unwrap_or(1).saturating_mul(bound.count.unwrap_or(1))
+    bound.n_cells()
 }
 
 impl<const N: usize> Known<N> {

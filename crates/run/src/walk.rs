@@ -45,7 +45,7 @@ use millstream_base::id::SideTable;
 use millstream_ir::answer::{EvalError, LogEntry, NodeFailure};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::{InputId, Request};
+use millstream_ir::{InputId, Request, RequestAxis};
 use millstream_node::Data;
 use rustc_hash::FxHashMap;
 
@@ -79,7 +79,7 @@ pub(crate) struct Walk<'a, M> {
     pub(crate) store: Store,
     /// Data and shape of each input of the plan.
     pub(crate) inputs: SideTable<InputId, (Data, ShapeId)>,
-    pub(crate) request_axes: Vec<(AxisId, &'static str)>,
+    pub(crate) request_axes: Vec<(AxisId, RequestAxis)>,
     /// Axes of loops by extent, and by how many of that extent are open around them.
     pub(crate) loop_axes: FxHashMap<(LoopKey, u32), AxisId>,
     /// Instances with a scope at some input.

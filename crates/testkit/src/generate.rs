@@ -61,6 +61,7 @@ pub(crate) struct GraphPlan {
 struct RequestPlan {
     count: u8,
     moments: u8,
+    views: u8,
     inputs: Vec<u16>,
     features: u8,
     seed: u8,
@@ -121,7 +122,7 @@ pub fn cases_with_repeats(max_nodes: usize) -> impl Strategy<Value = Case> {
 
 fn case(graph: &GraphPlan, request: &RequestPlan) -> Case {
     let (graph, plain) = build::build(graph, &REGISTRY);
-    let request = sketch(request, &graph);
+    let request = sketch(request, &graph, &plain);
     Case { graph, plain: plain.into(), request }
 }
 
@@ -131,7 +132,7 @@ pub fn cases_with_more(
     n: usize,
 ) -> impl Strategy<Value = (Case, Vec<RequestSketch>)> {
     (cases_with_repeats(max_nodes), vec(request_plans(), n)).prop_map(|(case, more)| {
-        let more = more.iter().map(|request| sketch(request, &case.graph)).collect();
+        let more = more.iter().map(|request| sketch(request, &case.graph, &case.plain)).collect();
         (case, more)
     })
 }
@@ -160,10 +161,11 @@ fn graph_plans(max_nodes: usize) -> impl Strategy<Value = GraphPlan> {
 }
 
 fn request_plans() -> impl Strategy<Value = RequestPlan> {
-    (0_u8..16, 0_u8..8, vec(0_u16..400, 4), any::<u8>(), any::<u8>()).prop_map(
-        |(count, moments, inputs, features, seed)| RequestPlan {
+    (0_u8..16, (0_u8..8, 0_u8..8), vec(0_u16..400, 4), any::<u8>(), any::<u8>()).prop_map(
+        |(count, (moments, views), inputs, features, seed)| RequestPlan {
             count,
             moments,
+            views,
             inputs,
             features,
             seed,
@@ -172,7 +174,7 @@ fn request_plans() -> impl Strategy<Value = RequestPlan> {
 }
 
 /// The request for a graph.
-fn sketch(plan: &RequestPlan, graph: &Graph) -> RequestSketch {
+fn sketch(plan: &RequestPlan, graph: &Graph, plain: &Plan) -> RequestSketch {
     let seed = plan.seed as usize;
     let count = match plan.count {
         0..5 => None,
@@ -196,13 +198,22 @@ fn sketch(plan: &RequestPlan, graph: &Graph) -> RequestSketch {
         Moments::Many(seconds) => Some(seconds.len()),
         Moments::Frames(frames) => Some(frames.len()),
     };
+    // State is not told apart by views.
+    let views = match plan.views {
+        _ if plain.has_states() => None,
+        0..5 => None,
+        5 => Some(2),
+        6 => Some(3),
+        _ => Some(1),
+    };
     let mut inputs = Vec::new();
     for (input, pick) in graph.inputs().as_slice().iter().zip(&plan.inputs) {
         let pick = *pick as usize;
-        let given = |ty: Type| match (pick % 5, n_times) {
-            (0, _) => None,
-            (1, _) => Some(Given::One(values::value(ty, pick / 5))),
-            (2, Some(n)) => Some(Given::PerTime(values::column(ty, n, pick / 5))),
+        let given = |ty: Type| match (pick % 5, n_times, views) {
+            (0, ..) => None,
+            (1, ..) => Some(Given::One(values::value(ty, pick / 5))),
+            (2, Some(n), _) => Some(Given::PerTime(values::column(ty, n, pick / 5))),
+            (3, _, Some(n)) => Some(Given::PerView(values::column(ty, n, pick / 5))),
             _ => count.map(|n| Given::PerIndex(values::column(ty, n, pick / 5))),
         };
         inputs.extend(given(input.ty).map(|given| (input.name.to_string(), given)));
@@ -211,12 +222,15 @@ fn sketch(plan: &RequestPlan, graph: &Graph) -> RequestSketch {
     let [wind, sun] = values::own_features().map(|(name, ty)| Feature::Custom(name, ty));
     let mut vary = |bit: u8, feature: Feature| {
         let ty = feature.ty();
-        match (plan.features >> bit & 3, count, n_times) {
-            (1, Some(n), _) => {
+        match (plan.features >> bit & 3, count, n_times, views) {
+            (1, Some(n), ..) => {
                 features.push((feature, Given::PerIndex(values::column(ty, n, seed))));
             }
-            (2, _, Some(n)) => {
+            (2, _, Some(n), _) => {
                 features.push((feature, Given::PerTime(values::column(ty, n, seed))));
+            }
+            (3, .., Some(n)) => {
+                features.push((feature, Given::PerView(values::column(ty, n, seed))));
             }
             _ => {}
         }
@@ -224,5 +238,5 @@ fn sketch(plan: &RequestPlan, graph: &Graph) -> RequestSketch {
     vary(0, wind);
     vary(2, sun);
     vary(4, Feature::Position);
-    RequestSketch { count, moments, inputs, features }
+    RequestSketch { count, moments, views, inputs, features }
 }

@@ -100,7 +100,8 @@ pub struct Model<'a> {
 }
 
 const TIME: usize = 0;
-const INDEX: usize = 1;
+const VIEW: usize = 1;
+const INDEX: usize = 2;
 const MAX_DEPTH: usize = 300;
 const MAX_ITEMS: usize = 20_000;
 
@@ -109,6 +110,7 @@ impl<'a> Model<'a> {
     pub fn new(program: &'a Program, world: &'a World) -> Self {
         let mut axes = Interner::new();
         axes.number(Axis::Time);
+        axes.number(Axis::View);
         axes.number(Axis::Index);
         let n_nodes = program.nodes.len();
         Self {
@@ -163,7 +165,7 @@ impl<'a> Model<'a> {
     /// If the program is too large for the model, or has no meaning.
     pub fn evaluate(mut self) -> Result<Expected, Refusal> {
         let root = self.root();
-        let (times, count) = self.world.extents();
+        let [times, views, count] = self.world.extents();
         let mut outputs = Vec::new();
         for output in &self.world.outputs {
             let output = &self.program.outputs[*output];
@@ -175,7 +177,7 @@ impl<'a> Model<'a> {
                     Err(nodes) => failed.extend(nodes.iter()),
                 }
             }
-            values.truncate(times * count);
+            values.truncate(times * views * count);
             let column = || {
                 output.ty.collect(&mut values.into_iter()).expect("values have the output's type")
             };
@@ -198,6 +200,7 @@ impl<'a> Model<'a> {
         self.open(&mut stacks, &Feature::Position, INDEX, self.world.count);
         self.open(&mut stacks, &Feature::Time, TIME, self.world.times);
         self.open(&mut stacks, &Feature::Tick, TIME, self.world.times);
+        self.open(&mut stacks, &Feature::Footprint, VIEW, self.world.views);
         self.context(stacks)
     }
 
@@ -218,7 +221,8 @@ impl<'a> Model<'a> {
     /// that the node has.
     fn request_cells(&mut self, node: usize, root: CtxId) -> Result<Vec<Cell>, Refusal> {
         let axes = self.axes_of(node, root)?;
-        let extents = [(TIME, self.world.times), (INDEX, self.world.count)];
+        let world = self.world;
+        let extents = [(TIME, world.times), (VIEW, world.views), (INDEX, world.count)];
         let mut cells = vec![Cell::new()];
         for (axis, extent) in extents {
             let axis = AxisId::from_index(axis);

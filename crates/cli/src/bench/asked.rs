@@ -11,7 +11,7 @@ use crate::given::{assignment, given};
 use crate::moments::{FrameNumbers, Times};
 use crate::outcome::Stop;
 use crate::random::Random;
-use crate::request::features;
+use crate::request::{ViewFlag, features};
 
 /// The number of elements if neither a count nor a column gives it.
 const DEFAULT_COUNT: usize = 1_000_000;
@@ -77,7 +77,7 @@ impl Asked {
             }
         }
         for (feature, given) in
-            features(program, &args.features, args.size.as_ref(), &limits, &until)?
+            features(program, &args.features, ViewFlag::size(args.size.as_ref()), &limits, &until)?
         {
             base = base.feature(feature, given);
         }
@@ -88,8 +88,8 @@ impl Asked {
     /// The bytes of the columns for inputs.
     pub(super) fn bytes(&self) -> usize {
         let columns = self.inputs.iter().map(|given| match given {
-            Some(Given::PerIndex(column) | Given::PerTime(column)) => bytes_of(column),
-            Some(Given::One(_)) | None => 0,
+            Some(given) => given.along().map_or(0, |(_, column)| bytes_of(column)),
+            None => 0,
         });
         columns.sum()
     }

@@ -5,7 +5,7 @@ use millstream::{Answer, Given, Mask, Program, Request};
 
 use crate::dots::ascends;
 use crate::summary::{Lane, lanes_of};
-use crate::tables::{Moments, Table};
+use crate::tables::{Coordinates, Moments, Table};
 
 use super::with_unit;
 
@@ -79,9 +79,9 @@ impl Over {
         request: &Request,
         only: Option<&Mask>,
         answer: &Answer,
-        moments: Option<&Moments>,
+        at: &Coordinates,
     ) -> Self {
-        let time = || of_moments(moments, answer.times.unwrap_or(1));
+        let time = || of_moments(at.moments.as_ref(), answer.times.unwrap_or(1));
         match table.axes[..] {
             [RequestAxis::Time] => Self { rows: time(), inner: None, is_time: true },
             [RequestAxis::Time, RequestAxis::Index] => {

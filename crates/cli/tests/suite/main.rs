@@ -20,6 +20,7 @@ mod stream;
 #[cfg(unix)]
 mod until;
 mod used;
+mod views;
 #[cfg(unix)]
 mod watch;
 

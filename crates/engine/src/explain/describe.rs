@@ -18,7 +18,8 @@ use super::rounds::rounds;
 use super::{Explanation, Fate, From, Node, Output, Scope, Socket};
 
 /// Features that vary along axes of a request.
-const AXIS_FEATURES: [Feature; 3] = [Feature::Index, Feature::Time, Feature::Tick];
+const AXIS_FEATURES: [Feature; 4] =
+    [Feature::Index, Feature::Time, Feature::Tick, Feature::Footprint];
 
 /// The results of the analyses of one graph.
 struct Facts<'a> {
@@ -84,6 +85,9 @@ impl<'a> Facts<'a> {
         let mut names = Vec::new();
         if axes.features & 0b110 != 0 {
             names.push("time");
+        }
+        if axes.features & 0b1000 != 0 {
+            names.push("view");
         }
         if axes.elements {
             names.push("index");
@@ -437,8 +441,12 @@ fn change(rule: &ScopeRule) -> String {
 
 /// When a node runs, in words.
 fn runs(class: Class, axes: &[&str], inputs: &[String], features: &[String]) -> String {
-    let per: Vec<&str> =
-        axes.iter().map(|axis| if *axis == "time" { "moment" } else { "element" }).collect();
+    let cell = |axis: &&str| match *axis {
+        "time" => "moment",
+        "view" => "view",
+        _ => "element",
+    };
+    let per: Vec<&str> = axes.iter().map(cell).collect();
     let mut text = String::from("once");
     if !per.is_empty() {
         text = format!("once per {}", per.join(" and "));

@@ -4,23 +4,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::coloring::{Coloring, Painter};
 use super::text::{counted, run_text, shortened, source, told_time};
-use super::{Body, Explanation, Fate, From, Node, Output, Region, Rounds, svg::color_of};
+use super::{Body, Explanation, Fate, From, Node, Output, Region, Rounds};
 
 /// The explanation as a directed graph.
-pub fn dot(explanation: &Explanation) -> String {
+pub fn dot(explanation: &Explanation, coloring: Coloring) -> String {
     let mut out = String::from(
         "digraph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"filled,rounded\", \
          fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9, color=\"#6b7280\"];\n",
     );
-    write_nodes(&mut out, explanation, "");
+    write_nodes(&mut out, explanation, "", coloring);
     out.push_str("}\n");
     out
 }
 
 /// Nodes, links and outputs; the ids of nodes begin with `prefix`. The body of a repeat is a cluster
 /// of its own. Recursion is bounded by the limit on the nesting of groups.
-fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
+fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str, coloring: Coloring) {
+    let painter = Painter::new(explanation, coloring);
     let mut clusters = Cluster::default();
     for (i, node) in explanation.nodes.iter().enumerate() {
         match explanation.region_of(node) {
@@ -28,7 +30,7 @@ fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
             None => clusters.at(&node.path, i),
         }
     }
-    clusters.write(out, explanation, (prefix, prefix), 1);
+    clusters.write(out, explanation, &painter, (prefix, prefix), 1);
     for (i, node) in explanation.nodes.iter().enumerate() {
         for socket in &node.inputs {
             if let From::Node { node: from, .. } = socket.from {
@@ -55,7 +57,7 @@ fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str) {
                 out,
                 format_args!("  subgraph {name} {{\n  label={label}; style=\"rounded,dashed\";\n"),
             );
-            write_nodes(out, body, &format!("{prefix}n{i}_"));
+            write_nodes(out, body, &format!("{prefix}n{i}_"), coloring);
             out.push_str("  }\n");
         }
     }
@@ -118,6 +120,7 @@ impl Cluster {
         &self,
         out: &mut String,
         explanation: &Explanation,
+        painter: &Painter,
         (prefix, path): (&str, &str),
         depth: usize,
     ) {
@@ -127,7 +130,7 @@ impl Cluster {
                 out,
                 format_args!(
                     "{indent}{prefix}n{i} [{}];\n",
-                    attributes(explanation, &explanation.nodes[*i])
+                    attributes(explanation, painter, &explanation.nodes[*i])
                 ),
             );
         }
@@ -150,13 +153,13 @@ impl Cluster {
                     quoted(&label)
                 ),
             );
-            cluster.write(out, explanation, (prefix, &path), depth + 1);
+            cluster.write(out, explanation, painter, (prefix, &path), depth + 1);
             push(out, format_args!("{indent}}}\n"));
         }
     }
 }
 
-fn attributes(explanation: &Explanation, node: &Node) -> String {
+fn attributes(explanation: &Explanation, painter: &Painter, node: &Node) -> String {
     let label = node.label();
     let name = label.rsplit('/').next().unwrap_or(&label);
     let mut label = format!("{name}\n{}", node.node_type);
@@ -213,7 +216,14 @@ fn attributes(explanation: &Explanation, node: &Node) -> String {
         }
     };
     let shape = if node.is_input { ", shape=cds" } else { "" };
-    let color = color_of(node);
+    // Several colors stand side by side, in equal parts.
+    let colors = painter.colors(node);
+    let part = 1.0 / colors.len() as f64;
+    let colors: Vec<String> = match &colors[..] {
+        [one] => vec![(*one).to_owned()],
+        several => several.iter().map(|color| format!("{color};{part:.3}")).collect(),
+    };
+    let color = colors.join(":");
     let mut tooltip = node.runs.clone();
     if let Some(rounds) = &node.rounds {
         push(&mut tooltip, format_args!("; {}", rounds.text(explanation)));

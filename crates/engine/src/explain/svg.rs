@@ -1,12 +1,12 @@
-//! An explanation as an SVG image: boxes with their sockets, links as curves, classes as colors, and
-//! nodes that do not run in gray.
+//! An explanation as an SVG image: boxes with their sockets, links as curves, colors with a legend,
+//! and nodes that do not run in gray.
 
 use std::fmt::Write as _;
 
+use super::coloring::{Coloring, Entry, Painter};
 use super::layout::{Box, Layout, Link, layout};
 use super::text::{counted, run_text, shortened, source, summary, told_time};
 use super::{Body, Explanation, Fate, From, Node, Region, Rounds};
-use millstream_node::Class;
 
 /// Width of a character of the running text, in pixels.
 const CHAR: f64 = 6.2;
@@ -14,8 +14,6 @@ const ROW: f64 = 16.0;
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 20.0;
 const MARGIN: f64 = 24.0;
-/// The height above the drawing for the title and the legend.
-const TOP: f64 = 72.0;
 
 /// The margin of the strip of a region around its cards.
 const HALO: f64 = 8.0;
@@ -35,41 +33,20 @@ pub struct TooLarge {
     pub n: usize,
 }
 
-/// The color of a node by its class; gray if it does not run.
-pub(super) fn color_of(node: &Node) -> &'static str {
-    match node.fate {
-        Fate::Kept | Fate::Scoped(_) | Fate::As(_) => class_color(node.class),
-        Fate::Constant(_)
-        | Fate::SameAs(_)
-        | Fate::Replaced(_)
-        | Fate::Resolved(_)
-        | Fate::Unread => "#eceef1",
-    }
-}
-
-fn class_color(class: Class) -> &'static str {
-    match class {
-        Class::Static => "#cfd8e3",
-        Class::UserInput => "#a9cbf2",
-        Class::Contextual => "#f6cf86",
-        Class::Stateful => "#d3b5ee",
-        Class::Volatile => "#f3aaa4",
-    }
-}
-
 /// The explanation as an SVG image.
 ///
 /// # Errors
 /// If there are more nodes than can be drawn.
-pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
+pub fn svg(explanation: &Explanation, coloring: Coloring) -> Result<String, TooLarge> {
     let n = explanation.nodes.len();
     if n > MAX_NODES {
         return Err(TooLarge { n });
     }
+    let painter = Painter::new(explanation, coloring);
     let cards: Vec<Card> = explanation
         .nodes
         .iter()
-        .map(|node| Card::of_node(explanation, node))
+        .map(|node| Card::of_node(explanation, node, painter.colors(node)))
         .chain(explanation.outputs.iter().map(|output| Card {
             title: output.name.clone(),
             group: String::new(),
@@ -79,7 +56,7 @@ pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
                 From::Node { .. } => Vec::new(),
             },
             foot: String::new(),
-            fill: "#ffffff",
+            colors: vec!["#ffffff"],
             runs: true,
             is_end: true,
             tooltip: String::new(),
@@ -94,7 +71,7 @@ pub fn svg(explanation: &Explanation) -> Result<String, TooLarge> {
     let mut layout = layout(&boxes, &links.iter().map(|(link, _)| *link).collect::<Vec<_>>());
     layout.width = layout.width.max(560.0);
     let mut out = String::new();
-    head(&mut out, explanation, &layout);
+    head(&mut out, explanation, &layout, &painter.legend(explanation));
     write_regions(&mut out, explanation, &layout, &boxes, &links);
     for (way, (_, runs)) in layout.ways.iter().zip(&links) {
         write_way(&mut out, way, *runs);
@@ -145,7 +122,8 @@ struct Card {
     subtitle: String,
     rows: Vec<Row>,
     foot: String,
-    fill: &'static str,
+    /// The colors of its head, side by side.
+    colors: Vec<&'static str>,
     runs: bool,
     /// Whether it is an input or output of the graph.
     is_end: bool,
@@ -159,7 +137,7 @@ struct Row {
 }
 
 impl Card {
-    fn of_node(explanation: &Explanation, node: &Node) -> Self {
+    fn of_node(explanation: &Explanation, node: &Node, colors: Vec<&'static str>) -> Self {
         let label = node.label();
         let (group, title) = match label.rsplit_once('/') {
             Some((group, title)) => (format!("{group} /"), title.to_owned()),
@@ -232,7 +210,7 @@ impl Card {
             group,
             rows: (0..n_rows).map(row).collect(),
             foot,
-            fill: color_of(node),
+            colors,
             runs: matches!(node.fate, Fate::Kept | Fate::As(_)) && !node.stood_still(),
             is_end: node.is_input,
             tooltip,
@@ -268,7 +246,7 @@ impl Card {
                 "<rect class=\"body\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
             ),
         );
-        let fill = self.fill;
+        let fill = fill(out, &self.colors);
         if self.is_end {
             push(
                 out,
@@ -420,8 +398,48 @@ fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
     );
 }
 
-fn head(out: &mut String, explanation: &Explanation, layout: &Layout) {
-    let (width, height) = (layout.width + 2.0 * MARGIN, layout.height + TOP + 2.0 * MARGIN);
+/// The color of the head of a card; several stand side by side, as a gradient written before.
+fn fill(out: &mut String, colors: &[&'static str]) -> String {
+    let [first, .., _] = colors else { return colors[0].to_owned() };
+    let names: Vec<&str> = colors.iter().map(|color| color.trim_start_matches('#')).collect();
+    let id = format!("g{}", names.join("-"));
+    if !out.contains(&format!("id=\"{id}\"")) {
+        push(out, format_args!("<linearGradient id=\"{id}\">"));
+        let n = colors.len() as f64;
+        for (i, color) in colors.iter().enumerate() {
+            for end in [i, i + 1] {
+                let offset = end as f64 / n;
+                push(out, format_args!("<stop offset=\"{offset:.3}\" stop-color=\"{color}\"/>"));
+            }
+        }
+        out.push_str("</linearGradient>");
+    }
+    format!("url(#{id}) {first}")
+}
+
+fn head(out: &mut String, explanation: &Explanation, layout: &Layout, legend: &[Entry]) {
+    let width = layout.width + 2.0 * MARGIN;
+    let mut marks = String::new();
+    let (mut x, mut y) = (MARGIN, 60.0);
+    for (color, name) in legend {
+        let wide = 36.0 + name.chars().count() as f64 * CHAR;
+        if x > MARGIN && x + wide > width - MARGIN {
+            (x, y) = (MARGIN, y + ROW);
+        }
+        push(
+            &mut marks,
+            format_args!(
+                "<rect x=\"{x:.1}\" y=\"{y}\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{color}\" class=\"edge\"/>\
+             <text x=\"{:.1}\" y=\"{}\" class=\"foot\">{}</text>\n",
+                x + 17.0,
+                y + 10.0,
+                escaped(name)
+            ),
+        );
+        x += wide;
+    }
+    let top = y + 12.0;
+    let height = layout.height + top + 2.0 * MARGIN;
     push(
         out,
         format_args!(
@@ -438,22 +456,8 @@ fn head(out: &mut String, explanation: &Explanation, layout: &Layout) {
             escaped(&summary(explanation))
         ),
     );
-    let mut x = MARGIN;
-    let classes =
-        [Class::Static, Class::UserInput, Class::Contextual, Class::Stateful, Class::Volatile];
-    let legend = classes.map(|class| (class_color(class), class.name()));
-    for (color, name) in legend.into_iter().chain([("#eceef1", "does not run")]) {
-        push(
-            out,
-            format_args!(
-                "<rect x=\"{x:.1}\" y=\"60\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{color}\" class=\"edge\"/>\
-             <text x=\"{:.1}\" y=\"70\" class=\"foot\">{name}</text>\n",
-                x + 17.0
-            ),
-        );
-        x += 36.0 + name.len() as f64 * CHAR;
-    }
-    push(out, format_args!("<g transform=\"translate({MARGIN} {:.1})\">\n", TOP + MARGIN));
+    out.push_str(&marks);
+    push(out, format_args!("<g transform=\"translate({MARGIN} {:.1})\">\n", top + MARGIN));
 }
 
 const STYLE: &str = "text{font:11px 'DejaVu Sans',Verdana,Helvetica,sans-serif;fill:#27303b}\

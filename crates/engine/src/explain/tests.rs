@@ -208,10 +208,10 @@ fn json_has_an_entry_for_each_node() {
 fn pictures_hold_every_node_and_escape_what_is_special() {
     let special = ALL_FATES.replace("three", "a<b&\\\"c\\\"");
     let explanation = explained(&special, None);
-    let picture = svg(&explanation).expect("small");
+    let picture = svg(&explanation, Coloring::Class).expect("small");
     assert!(picture.contains("a&lt;b&amp;&quot;c&quot;"));
     assert_eq!(picture.matches("<g class=\"card").count(), explanation.nodes.len() + 1);
-    let graph = dot(&explanation);
+    let graph = dot(&explanation, Coloring::Class);
     assert!(graph.contains("a<b&\\\"c\\\""));
     assert_eq!(graph.matches("fillcolor").count(), explanation.nodes.len() + 1);
 }
@@ -221,7 +221,7 @@ fn a_picture_of_too_many_nodes_is_refused() {
     let mut explanation = explained(SHIFTED, None);
     let node = explanation.nodes[0].clone();
     explanation.nodes.resize(4000, node);
-    assert_eq!(svg(&explanation), Err(TooLarge { n: 4000 }));
+    assert_eq!(svg(&explanation, Coloring::Class), Err(TooLarge { n: 4000 }));
 }
 
 /// The explanation of a run, without its times.
@@ -299,10 +299,10 @@ fn a_run_tells_what_became_of_each_node() {
     assert_eq!(of("sine")["run"]["why"], "not needed");
     assert_eq!(of("sine")["run"]["ran"], false);
     assert_eq!(of("x").get("run"), None);
-    let dot = dot(&explanation);
+    let dot = dot(&explanation, Coloring::Class);
     assert!(dot.contains("sine\\nmath.sin\\ndid not run"), "{dot}");
     assert!(dot.contains("root\\nmath.sqrt\\n1 run, 0.0 us"), "{dot}");
-    let svg = svg(&explanation).expect("it is small");
+    let svg = svg(&explanation, Coloring::Class).expect("it is small");
     assert!(svg.contains("did not run: not needed") && svg.contains("first time"), "{svg}");
 }
 
@@ -364,7 +364,10 @@ fn loops_say_whether_they_are_folded_and_why_not() {
         "list": {"folded_into":"sum","nodes":["is_low as f32","is_low","up","item"]}
         "other": {"apart":"no-fold","why":"length does not fold such a list"}"#]]
     .assert_eq(&rounds.join("\n"));
-    for picture in [dot(&explanation), svg(&explanation).expect("it is small")] {
+    for picture in [
+        dot(&explanation, Coloring::Class),
+        svg(&explanation, Coloring::Class).expect("it is small"),
+    ] {
         assert!(picture.contains("folded into sum"));
         assert!(picture.contains("length does not fold such a list"));
     }
@@ -458,13 +461,13 @@ fn what_runs_in_the_rounds_of_a_repeat_is_told_once() {
     assert_eq!(body["columns"], serde_json::json!(["x"]));
     assert_eq!(body["nodes"][2]["body"]["nodes"][1]["path"], "less");
     assert_eq!(body["regions"][0]["nodes"], serde_json::json!(["scaled", "sum"]));
-    let picture = dot(&explained(REPEATS, Some(&["x"])));
+    let picture = dot(&explained(REPEATS, Some(&["x"])), Coloring::Class);
     for part in
         ["each round of one", "each round of half", "n1_n2_n1 [label=\"less", "n1_n1 -> n1_n3"]
     {
         assert!(picture.contains(part), "{picture}");
     }
     assert!(!picture.contains("each round of two"));
-    let picture = svg(&explained(REPEATS, Some(&["x"]))).expect("it is small");
+    let picture = svg(&explained(REPEATS, Some(&["x"])), Coloring::Class).expect("it is small");
     assert!(picture.contains("each round runs half, scaled, sum"));
 }

@@ -221,8 +221,15 @@ impl Session {
             self.states.commit_values(kept);
         }
         let log = millstream_ir::answer::RunLog::default();
-        let answer =
-            Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None };
+        let answer = Answer {
+            outputs,
+            failures,
+            log,
+            calls: Calls::default(),
+            times: None,
+            views: None,
+            count: None,
+        };
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 

@@ -19,6 +19,7 @@ mod stateful_scopes;
 mod times;
 mod untouched;
 mod used;
+mod views;
 mod whole_groups;
 mod widths;
 mod wrong_parts;

@@ -33,7 +33,7 @@ pub(crate) const NPY: Definition = Definition {
     streams: &[],
     form: "write the file with numpy.save(file, array)",
     reader: Reader::Blocks(open),
-    writer: Writer::File(|_, columns, out| start(columns, out)),
+    writer: Writer::File(|options, columns, out| start(options.axes, columns, out)),
 };
 
 /// The rows of an array, a range at a time.
@@ -280,10 +280,17 @@ impl Array<'_> {
 /// Writes an array.
 struct ArrayEncoder {
     ty: Type,
+    /// The extents of the axes whose cells the rows are, if there are several.
+    axes: Option<Vec<u64>>,
+    n_rows: u64,
     buffer: Vec<u8>,
 }
 
-fn start(columns: &[ColumnSpec], out: &mut dyn Write) -> Result<Box<dyn Encoder>, Refusal> {
+fn start(
+    axes: Vec<usize>,
+    columns: &[ColumnSpec],
+    out: &mut dyn Write,
+) -> Result<Box<dyn Encoder>, Refusal> {
     let [column] = columns else {
         let hint = "npy holds one column; write several to csv, json or ply";
         return Err(Refusal::Table { hint });
@@ -291,19 +298,32 @@ fn start(columns: &[ColumnSpec], out: &mut dyn Write) -> Result<Box<dyn Encoder>
     if column.ty.lanes().is_none() {
         return Err(Refusal::column(column, "npy holds numbers; write text and lists to json"));
     }
-    out.write_all(&header::write(column.ty, 0))?;
-    Ok(Box::new(ArrayEncoder { ty: column.ty, buffer: Vec::new() }))
+    let axes = (axes.len() > 1).then(|| axes.iter().map(|n| *n as u64).collect::<Vec<u64>>());
+    out.write_all(&header::write(column.ty, axes.as_deref().unwrap_or(&[0])))?;
+    Ok(Box::new(ArrayEncoder { ty: column.ty, axes, n_rows: 0, buffer: Vec::new() }))
 }
 
 impl Encoder for ArrayEncoder {
     fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+        self.n_rows += block[0].len() as u64;
         self.buffer.clear();
         append_lanes(&block[0], &mut self.buffer);
         out.write_all(&self.buffer).map_err(Refusal::Io)
     }
 
     fn header(&self, n_rows: u64) -> Option<Vec<u8>> {
-        Some(header::write(self.ty, n_rows))
+        // With axes it was right from the start.
+        self.axes.is_none().then(|| header::write(self.ty, &[n_rows]))
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> std::io::Result<()> {
+        let Some(axes) = &self.axes else { return Ok(()) };
+        let n_cells = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(*axis));
+        if n_cells == Some(self.n_rows) {
+            return Ok(());
+        }
+        let wrong = format!("{} rows are not the cells of axes of {axes:?}", self.n_rows);
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong))
     }
 }
 

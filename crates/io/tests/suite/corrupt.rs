@@ -47,7 +47,7 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
             let tree = table(format).new_tree(&mut runner).expect("makes a table");
             let bytes = write_bytes(
                 format,
-                WriteOptions { encoding, framing, faces: None },
+                WriteOptions { encoding, framing, ..WriteOptions::default() },
                 &tree.current(),
             );
             samples.push((format, bytes.expect("writes")));

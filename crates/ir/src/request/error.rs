@@ -2,7 +2,7 @@
 
 use millstream_base::Type;
 
-use super::hint;
+use super::binding::hint;
 use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
 

@@ -64,7 +64,7 @@ impl Request {
         self.count.or_else(|| {
             given.find_map(|given| match given {
                 Given::PerIndex(column) => Some(column.len()),
-                Given::One(_) | Given::PerTime(_) => None,
+                Given::One(_) | Given::PerView(_) | Given::PerTime(_) => None,
             })
         })
     }

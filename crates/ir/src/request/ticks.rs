@@ -65,7 +65,7 @@ impl Request {
                     column.as_slice::<f64>()?.iter().map(frame).collect();
                 Frames::Many(frames?)
             }
-            Given::PerIndex(_) => return None,
+            Given::PerIndex(_) | Given::PerView(_) => return None,
         };
         let mut request = self.clone();
         request.features.retain(|(feature, _)| *feature != Feature::Time);

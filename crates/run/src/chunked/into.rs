@@ -8,12 +8,12 @@ use millstream_form::LaneSliceMut;
 use millstream_ir::Watch;
 use millstream_ir::answer::{EvalError, Evaluator, NodeFailure, RunLog};
 use millstream_ir::plan::Plan;
-use millstream_ir::request::{Request, RequestAxis};
+use millstream_ir::request::Request;
 
 use super::{Chunked, Workspace, extents, given, log};
 use crate::fuse::width;
 use crate::lanes::reborrow;
-use crate::stages::{StageClock, Tools, column_of, copy_into, full_axes};
+use crate::stages::{StageClock, Tools, copy_into, full_axes};
 
 /// The memory of an output: the lanes of its cells, time outermost, one cell after the other.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Chunked {
             return Err(EvalError::Unfit { evaluator: self.name(), why });
         }
         let extents = extents(&bound);
-        let n_cells = extents[0] * extents[1];
+        let n_cells = bound.n_cells();
         assert_eq!(buffers.len(), bound.outputs.len(), "there is a buffer for each output");
         for (position, buffer) in bound.outputs.iter().zip(&*buffers) {
             let output = &plan.outputs[*position];
@@ -135,21 +135,15 @@ impl Chunked {
         buffers: &mut [OutputBuffer<'_>],
     ) -> Result<Written, EvalError> {
         let mut answer = self.evaluate(plan, request)?;
-        let (times, count) = (answer.times.unwrap_or(1), answer.count.unwrap_or(1));
+        let n_cells = answer.n_cells();
         let mut written = Vec::with_capacity(buffers.len());
         for (output, buffer) in answer.outputs.iter().zip(buffers) {
             written.push(output.value.is_some());
             let Some(series) = &output.value else { continue };
-            if width(output.ty) == 0 || times * count == 0 {
+            if width(output.ty) == 0 || n_cells == 0 {
                 continue;
             }
-            let map = match series.axes[..] {
-                [] => Map::Single,
-                [RequestAxis::Time] => Map::Stretch(count),
-                [RequestAxis::Index] => Map::Tile(count),
-                _ => Map::Each,
-            };
-            copy_into(&column_of(&series.data), map, &mut buffer.lanes, times * count);
+            copy_into(&answer.full_column(series), Map::Each, &mut buffer.lanes, n_cells);
         }
         let failures = std::mem::take(&mut answer.failures);
         let log = std::mem::take(&mut answer.log);

@@ -19,7 +19,7 @@ use super::{Chunked, Regions, Workspace, extents, given};
 use crate::fuse::width;
 use crate::lanes::lane_slice_mut;
 use crate::program::is_plain;
-use crate::stages::{Axes, Origin, Stages, Tools, full_axes, n_cells};
+use crate::stages::{Axes, Extents, Origin, Stages, Tools, full_axes, n_cells};
 
 /// A plan with the data of a request.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ enum Way {
 struct Columns {
     stages: Arc<Stages>,
     workspace: Workspace,
-    extents: [usize; 2],
+    extents: Extents,
     all: Axes,
     /// For each input of the plan its place among what is given.
     inputs: Vec<Option<u32>>,
@@ -86,13 +86,13 @@ impl Chunked {
     /// If the request does not fit the plan, or the outputs depend on something else than numbers.
     pub fn prepare(&self, plan: &Arc<Plan>, request: &Request) -> Result<Prepared, PrepareError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        if bound.times == Some(0) || bound.count == Some(0) {
+        if bound.has_no_cells() {
             return Err(PrepareError::NoElements);
         }
         if bound.elements.is_some() {
             return Err(PrepareError::SomeElements);
         }
-        let single = if extents(&bound) == [1, 1] { Single::new(plan, &bound) } else { None };
+        let single = if bound.n_cells() == 1 { Single::new(plan, &bound) } else { None };
         let way = match single {
             Some(single) => Way::Single(Box::new(single)),
             None => Way::Columns(Box::new(self.columns(plan, &bound)?)),

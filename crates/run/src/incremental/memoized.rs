@@ -237,7 +237,7 @@ impl Walk<'_, Memoized<'_>> {
                     let (axis, _) = self
                         .request_axes
                         .iter()
-                        .find(|(axis, name)| *name == of.name() && has(*axis))?;
+                        .find(|(axis, known)| *known == of && has(*axis))?;
                     *axis
                 }
                 AxisKey::Even(n, ordinal) => *self.loop_axes.get(&(LoopKey::Even(n), ordinal))?,

@@ -33,7 +33,7 @@ pub(super) struct Singles {
 impl Singles {
     /// Whether a request has one cell only.
     pub(super) fn fits(bound: &Bound) -> bool {
-        bound.times.is_none() && bound.count.is_none()
+        bound.is_single()
     }
 
     /// The plan as a live graph, of numbers only or of any values.
@@ -122,7 +122,15 @@ impl Singles {
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
         let log = RunLog::of(entries);
-        Ok(Answer { outputs, failures, log, calls: Calls::default(), times: None, count: None })
+        Ok(Answer {
+            outputs,
+            failures,
+            log,
+            calls: Calls::default(),
+            times: None,
+            views: None,
+            count: None,
+        })
     }
 
     /// The failures, in the order of paths.

@@ -81,6 +81,7 @@ impl Flat {
             log: self.log(plan, blocks, request, registers),
             calls: Calls::default(),
             times: bound.times,
+            views: bound.views,
             count: bound.count,
         }
     }

@@ -238,6 +238,7 @@ fn evaluate(
         inputs: active.inputs.iter().map(bound_data).collect(),
         features: vec![None; body.plan.needs.len()],
         times: None,
+        views: None,
         count: (!is_one).then_some(n),
         elements: None,
         numbering: Duration::ZERO,

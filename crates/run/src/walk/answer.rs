@@ -24,15 +24,19 @@ impl<'a, M: Mode> Walk<'a, M> {
     /// The start of an evaluation: nothing is computed.
     pub(crate) fn new(plan: &'a Plan, request: &'a Request, bound: &Bound, mode: M) -> Self {
         let mut shapes = Shapes::new(request.limits.list_length);
-        let time = bound.times.map(|n| shapes.add_axis(Extent::Even(n)));
-        let index = bound.count.map(|n| shapes.add_axis(Extent::Even(n)));
-        let mut request_axes = Vec::new();
-        request_axes.extend(time.map(|axis| (axis, RequestAxis::Time.name())));
-        request_axes.extend(index.map(|axis| (axis, RequestAxis::Index.name())));
+        let request_axes: Vec<(AxisId, RequestAxis)> = RequestAxis::ALL
+            .iter()
+            .filter_map(|axis| {
+                let extent = Extent::Even(bound.extent(*axis)?);
+                Some((shapes.add_axis(extent), *axis))
+            })
+            .collect();
+        let opened = |axis: RequestAxis| {
+            request_axes.iter().find(|(_, known)| *known == axis).map(|(axis, _)| *axis)
+        };
         let shape_of = |data: &BoundData, shapes: &mut Shapes| match data.axis {
             None => Shapes::scalar(),
-            Some(RequestAxis::Time) => shapes.along(time.expect("bound data opened the axis")),
-            Some(RequestAxis::Index) => shapes.along(index.expect("bound data opened the axis")),
+            Some(axis) => shapes.along(opened(axis).expect("bound data opened the axis")),
         };
         let inputs: SideTable<InputId, (Data, ShapeId)> = SideTable::from_vec(
             bound
@@ -49,7 +53,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                     Some(data) => Feat::Value(data.data.clone(), shape_of(data, &mut shapes)),
                     None => continue,
                 },
-                Aspect::Extent => Feat::Axis(extent_of(need, time, index)),
+                Aspect::Extent => Feat::Axis(axis_of(need).and_then(opened)),
             };
             entries.push((bit as u32, frames.feat(feat, &mut shapes)));
         }
@@ -122,6 +126,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             failures,
             log: self.told(),
             times: bound.times,
+            views: bound.views,
             count: bound.elements.as_ref().map(Mask::len).or(bound.count),
         })
     }
@@ -130,7 +135,7 @@ impl<'a, M: Mode> Walk<'a, M> {
     /// the elements asked for.
     fn demand(&mut self, source: StepSource, bound: &Bound) -> Result<Demand, EvalError> {
         let Some(elements) = &bound.elements else { return Ok(Demand::Full) };
-        let is_index = |(_, name): &&(AxisId, &str)| *name == RequestAxis::Index.name();
+        let is_index = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Index;
         let index = self.request_axes.iter().find(is_index).expect("some elements are asked for").0;
         let shape = match self.plan.steps[source.step].op {
             StepOp::Const(_) => Shapes::scalar(),
@@ -185,9 +190,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         bound: &Bound,
     ) -> Result<Option<Series>, EvalError> {
         let root = self.root;
-        if let (StepOp::Call(_), true) =
-            (self.plan.steps[source.step].op, bound.times == Some(0) || bound.count == Some(0))
-        {
+        if let (StepOp::Call(_), true) = (self.plan.steps[source.step].op, bound.has_no_cells()) {
             // Nothing runs for an output without cells.
             if let Some(shape) = self.shape_in_root(source.step)?
                 && self.shapes.n_cells(shape) == Ok(0)
@@ -285,33 +288,22 @@ impl<'a, M: Mode> Walk<'a, M> {
     }
 
     pub(crate) fn request_axis(&self, axis: AxisId) -> RequestAxis {
-        let name = self.request_axes.iter().find(|(known, _)| *known == axis);
-        match name {
-            Some((_, name)) if *name == RequestAxis::Time.name() => RequestAxis::Time,
-            Some(_) => RequestAxis::Index,
-            None => panic!("outputs vary along axes of the request only"),
-        }
+        let known = self.request_axes.iter().find(|(known, _)| *known == axis);
+        known.expect("outputs vary along axes of the request only").1
     }
 }
 
-/// The axis that the request opened for a feature of level 0.
-fn extent_of(
-    need: &millstream_base::Need,
-    time: Option<AxisId>,
-    index: Option<AxisId>,
-) -> Option<AxisId> {
+/// The axis of the request along which a feature of level 0 varies.
+fn axis_of(need: &millstream_base::Need) -> Option<RequestAxis> {
     use millstream_base::Feature;
     if need.level > 0 {
         return None;
     }
     match need.feature {
-        Feature::Index | Feature::Position => index,
-        Feature::Time | Feature::Tick => time,
-        Feature::RealTime
-        | Feature::Footprint
-        | Feature::Iteration
-        | Feature::Vararg(..)
-        | Feature::Custom(..) => None,
+        Feature::Index | Feature::Position => Some(RequestAxis::Index),
+        Feature::Time | Feature::Tick => Some(RequestAxis::Time),
+        Feature::Footprint => Some(RequestAxis::View),
+        Feature::RealTime | Feature::Iteration | Feature::Vararg(..) | Feature::Custom(..) => None,
     }
 }
 

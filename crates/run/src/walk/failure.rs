@@ -148,7 +148,7 @@ impl<M: Mode> Walk<'_, M> {
         if let Some((element, shape)) = element {
             for (axis, position) in self.shapes.coordinates(shape, element) {
                 let name = self.request_axes.iter().find(|(known, _)| *known == axis);
-                cell.push((name.map_or("item", |(_, name)| *name), position));
+                cell.push((name.map_or("item", |(_, axis)| axis.name()), position));
             }
             bad = Some(Bad { shape, cells: Mask::range(element..element + 1) });
         }

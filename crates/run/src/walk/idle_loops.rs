@@ -89,7 +89,7 @@ impl<M: Mode> Walk<'_, M> {
         let mut outer = Vec::with_capacity(names.len());
         for name in names {
             let found = if name == ELEMENT {
-                let axis = self.request_axes.last().map(|(axis, _)| *axis);
+                let axis = self.axis_of_elements();
                 axis.map(|axis| {
                     let along = self.shapes.along(axis);
                     (Data::Many(self.frames.positions(axis, &self.shapes)), along)

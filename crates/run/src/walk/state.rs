@@ -205,8 +205,13 @@ impl<M: Mode> Walk<'_, M> {
         if !table.coordinates.iter().any(|name| name == ELEMENT) {
             return None;
         }
-        let index = RequestAxis::Index.name();
-        self.request_axes.iter().find(|(_, name)| *name == index).map(|(axis, _)| *axis)
+        self.axis_of_elements()
+    }
+
+    /// The index axis of the request, if it opened one.
+    pub(super) fn axis_of_elements(&self) -> Option<AxisId> {
+        let is_index = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Index;
+        self.request_axes.iter().find(is_index).map(|(axis, _)| *axis)
     }
 
     /// The cells for which a call has results; nothing if it failed.

@@ -62,7 +62,7 @@ impl Walk<'_, Plain> {
         // Times are told by step.
         let wants_times = self.request.log == LogDetail::Times;
         // For outputs without cells hardly anything runs.
-        let is_empty = bound.times == Some(0) || bound.count == Some(0);
+        let is_empty = bound.has_no_cells();
         if wants_times || is_empty || self.one_ops.iter().all(|(_, one)| one.is_none()) {
             return Ok(());
         }

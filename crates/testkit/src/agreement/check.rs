@@ -293,8 +293,8 @@ fn some_elements(
         let Some(some) = &some.value else {
             return Err(format!("output `{name}` has no value for some of the elements"));
         };
-        let n_moments = all.times.unwrap_or(1);
-        let cells = (0..n_moments).flat_map(|at| mask.iter().map(move |i| at * count + i));
+        let n_outer = all.n_cells() / count;
+        let cells = (0..n_outer).flat_map(|at| mask.iter().map(move |i| at * count + i));
         let cells: Vec<usize> = cells.collect();
         let expected = all.full_column(series).gather(cells.into_iter());
         if let Some(difference) = difference(&expected, &answer.full_column(some)) {
@@ -313,7 +313,7 @@ fn some_elements(
         let (Some(of_all), Some(of_some)) = entries else { continue };
         // Where all elements take one arm of a choice, a step may be computed once for all of them.
         let is_narrow = of_all.elements < count as u64;
-        let n_cells = (mask.len() * all.times.unwrap_or(1)) as u64;
+        let n_cells = (mask.len() * (all.n_cells() / count)) as u64;
         let most = if is_narrow { of_all.elements.max(1) * n_cells } else { of_all.elements };
         if of_some.elements > most {
             let path = plan.paths.get(step.path);

@@ -28,6 +28,8 @@ pub struct RequestSketch {
     pub count: Option<usize>,
     /// The moments.
     pub moments: Moments,
+    /// The number of views, if there may be several.
+    pub views: Option<usize>,
     /// The given inputs.
     pub inputs: Vec<(String, Given)>,
     /// Further given features.
@@ -36,7 +38,13 @@ pub struct RequestSketch {
 
 impl Default for RequestSketch {
     fn default() -> Self {
-        Self { count: None, moments: Moments::One(1.5), inputs: Vec::new(), features: Vec::new() }
+        Self {
+            count: None,
+            moments: Moments::One(1.5),
+            views: None,
+            inputs: Vec::new(),
+            features: Vec::new(),
+        }
     }
 }
 
@@ -68,7 +76,9 @@ impl RequestSketch {
         provide(Feature::RealTime, Value::F64(1000.25));
         provide(Feature::Position, Value::Vec3([1.0, -2.0, 0.5].into()));
         provide(Feature::Iteration, Value::I32(2));
-        provide(Feature::Footprint, Footprint::of_size(3, 2).into());
+        if self.views.is_none() {
+            provide(Feature::Footprint, Footprint::of_size(3, 2).into());
+        }
         for (name, ty) in own_features() {
             provide(Feature::Custom(Arc::clone(&name), ty), super::values::value(ty, 2));
             provide(Feature::Vararg(name, ty), super::values::value(ty, 3));
@@ -77,6 +87,10 @@ impl RequestSketch {
             || self.inputs.iter().any(|(_, given)| matches!(given, Given::PerIndex(_)));
         if !has_elements {
             provide(Feature::Index, Value::I32(3));
+        }
+        if let Some(n) = self.views {
+            let views = (0..n as i32).map(|i| Footprint::of_size(3 - i, 2 + i));
+            features.push((Feature::Footprint, Given::PerView(views.collect())));
         }
         if let Some(ticks) = ticks {
             features.push((Feature::Tick, ticks));
@@ -98,6 +112,7 @@ impl RequestSketch {
         for (key, json) in fields {
             match key.as_str() {
                 "count" => request.count = json.as_u64().map(|n| n as usize),
+                "views" => request.views = json.as_u64().map(|n| n as usize),
                 "time" => request.moments = Moments::One(json.as_f64().ok_or("a time")?),
                 "times" => {
                     let times = items(json)?.iter().map(|item| item.as_f64().ok_or("a time"));
@@ -107,14 +122,14 @@ impl RequestSketch {
                     let frames = items(json)?.iter().map(|item| item.as_i64().ok_or("a frame"));
                     request.moments = Moments::Frames(frames.collect::<Result<_, _>>()?);
                 }
-                "set" | "column" | "per_time" => {
+                "set" | "column" | "per_view" | "per_time" => {
                     for (name, json) in json.as_object().into_iter().flatten() {
                         let input = graph.inputs().as_slice().iter().find(|i| *i.name == **name);
                         let ty = input.ok_or_else(|| format!("no input `{name}`"))?.ty;
                         request.inputs.push((name.clone(), given(key, ty, json)?));
                     }
                 }
-                "set_feature" | "column_feature" | "per_time_feature" => {
+                "set_feature" | "column_feature" | "per_view_feature" | "per_time_feature" => {
                     for (name, json) in json.as_object().into_iter().flatten() {
                         let feature = feature(name).ok_or_else(|| format!("no feature {name}"))?;
                         let kind = key.trim_end_matches("_feature");
@@ -150,6 +165,7 @@ fn given(kind: &str, ty: Type, json: &Json) -> Result<Given, String> {
     Ok(match kind {
         "set" => Given::One(read(ty)?),
         "column" => Given::PerIndex(column()?),
+        "per_view" => Given::PerView(column()?),
         _ => Given::PerTime(column()?),
     })
 }
@@ -160,6 +176,9 @@ impl fmt::Display for RequestSketch {
         if let Some(n) = self.count {
             fields.insert("count".into(), n.into());
         }
+        if let Some(n) = self.views {
+            fields.insert("views".into(), n.into());
+        }
         match &self.moments {
             Moments::One(seconds) => fields.insert("time".into(), (*seconds).into()),
             Moments::Many(seconds) => fields.insert("times".into(), seconds.clone().into()),
@@ -169,6 +188,7 @@ impl fmt::Display for RequestSketch {
             let (kind, text) = match given {
                 Given::One(value) => ("set", value.to_string()),
                 Given::PerIndex(column) => ("column", Value::List(column.clone()).to_string()),
+                Given::PerView(column) => ("per_view", Value::List(column.clone()).to_string()),
                 Given::PerTime(column) => ("per_time", Value::List(column.clone()).to_string()),
             };
             let json: Json = serde_json::from_str(&text).unwrap_or(Json::Null);

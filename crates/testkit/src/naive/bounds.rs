@@ -246,7 +246,7 @@ impl Model<'_> {
     /// The axes along which the extent of an axis differs.
     pub(super) fn parents(&mut self, axis: AxisId) -> Result<BTreeSet<AxisId>, Refusal> {
         match *self.axes.get(axis.index()) {
-            Axis::Time | Axis::Index => Ok(BTreeSet::new()),
+            Axis::Time | Axis::View | Axis::Index => Ok(BTreeSet::new()),
             Axis::Loop { .. } => {
                 let (count, ctx) = self.count_of(axis);
                 Ok((*self.axes_of(count.node, ctx)?).clone())
@@ -345,7 +345,7 @@ impl Model<'_> {
 
     fn plain_axis(&mut self, axis: AxisId) -> Result<PlainAxisId, Refusal> {
         let plain = match *self.axes.get(axis.index()) {
-            Axis::Time | Axis::Index => PlainAxis::Request(axis.index()),
+            Axis::Time | Axis::View | Axis::Index => PlainAxis::Request(axis.index()),
             Axis::Loop { node, slot, ctx } => {
                 PlainAxis::Loop { node, slot, restricted: self.restrict(node, ctx)? }
             }

@@ -38,6 +38,8 @@ impl Hash for Bits {
 pub(super) enum Axis {
     /// The request, for its moments.
     Time,
+    /// The request, for its views.
+    View,
     /// The request, for its elements.
     Index,
     /// A socket, in the context of its node.

@@ -12,7 +12,7 @@ use super::context::{
     Axis, AxisId, Bits, Cell, CtxId, Entry, Known, KnownId, is_active, levels, levels_mut, rules,
 };
 use super::program::Link;
-use super::{Found, INDEX, Model, Refusal, TIME};
+use super::{Found, INDEX, Model, Refusal};
 
 /// The axis along which a socket gathers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,8 +210,7 @@ impl Model<'_> {
     pub(super) fn extent(&mut self, axis: Option<AxisId>, cell: &Cell) -> Result<Found, Refusal> {
         let n = match axis {
             None => 1,
-            Some(axis) if axis.index() == TIME => self.world.extents().0,
-            Some(axis) if axis.index() == INDEX => self.world.extents().1,
+            Some(axis) if axis.index() <= INDEX => self.world.extents()[axis.index()],
             Some(axis) => {
                 let (count, ctx) = self.count_of(axis);
                 let found = self.eval(count, ctx, cell)?;

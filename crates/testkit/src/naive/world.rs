@@ -15,6 +15,8 @@ pub struct World {
     pub features: Vec<(Feature, BoundData)>,
     /// Extent of the time axis, if there is one.
     pub times: Option<usize>,
+    /// Extent of the view axis, if there is one.
+    pub views: Option<usize>,
     /// Extent of the index axis, if there is one.
     pub count: Option<usize>,
     /// Positions of the requested outputs.
@@ -33,15 +35,16 @@ impl World {
             inputs: bound.inputs.clone(),
             features: features.collect(),
             times: bound.times,
+            views: bound.views,
             count: bound.count,
             outputs: bound.outputs.clone(),
             kept: vec![Kept::default(); plan.state_writers.len()],
         }
     }
 
-    /// Number of moments and elements of the request; 1 without such an axis.
-    pub fn extents(&self) -> (usize, usize) {
-        (self.times.unwrap_or(1), self.count.unwrap_or(1))
+    /// Number of moments, views and elements of the request; 1 without such an axis.
+    pub fn extents(&self) -> [usize; 3] {
+        [self.times, self.views, self.count].map(|extent| extent.unwrap_or(1))
     }
 }
 

@@ -166,8 +166,9 @@ fn nesting(text: &[u8]) -> usize {
     most
 }
 
-/// The header of an array of this type with so many rows; of one length, whatever their number.
-pub(super) fn write(ty: Type, n_rows: u64) -> Vec<u8> {
+/// The header of an array of this type whose entries are the cells of axes; of one length for an
+/// axis, whatever its extent.
+pub(super) fn write(ty: Type, axes: &[u64]) -> Vec<u8> {
     let (lane, n) = ty.lanes().expect("other types were refused at the start");
     let descr = match lane {
         Lane::Bool => "|b1",
@@ -176,11 +177,12 @@ pub(super) fn write(ty: Type, n_rows: u64) -> Vec<u8> {
         Lane::F32 => "<f4",
         Lane::F64 => "<f8",
     };
-    let shape = match n {
-        1 => vec![n_rows],
-        16 => vec![n_rows, 4, 4],
-        n => vec![n_rows, u64::from(n)],
-    };
+    let mut shape = axes.to_vec();
+    match n {
+        1 => {}
+        16 => shape.extend([4, 4]),
+        n => shape.push(u64::from(n)),
+    }
     let dtype = DType::Plain(descr.parse().expect("these are types of NumPy"));
     let options = npyz::WriteOptions::new_header_only().dtype(dtype).shape(&shape);
     options.writer(Vec::new()).write_header_only().expect("memory can be written to")

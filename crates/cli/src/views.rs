@@ -1,0 +1,172 @@
+//! `--view NAME=SPEC` and `--in NAME@VIEW=VALUE`: several views at once, and inputs that differ by
+//! view.
+
+use millstream::values::{Column, Type, Value};
+use millstream::{Footprint, Given, Limits, Program};
+use millstream_io::Budget;
+
+use crate::given::{Assignment, given};
+use crate::outcome::{Exit, Message, Stop};
+use crate::request::unknown;
+
+/// A view with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedView {
+    pub(crate) name: String,
+    pub(crate) view: Footprint,
+}
+
+/// Reads `NAME=WxH+X+Y*SCALE`.
+pub(crate) fn named(text: &str) -> Result<NamedView, String> {
+    let wrong = "write a name and a view: left=640x480, or left=640x480+100+50*0.5";
+    let (name, spec) = text.split_once('=').ok_or(wrong)?;
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!("`{name}` is no name of a view; it has letters, digits, _ and -"));
+    }
+    Ok(NamedView { name: name.into(), view: view(spec)? })
+}
+
+/// Reads a view: its width and height in pixels, and where they are not 0 and 1, the point of the
+/// scene at its lower left corner and the size of a pixel in the scene: `640x480+100-50*0.5`.
+pub(crate) fn view(text: &str) -> Result<Footprint, String> {
+    let wrong = "write the width and the height in pixels, such as 640x480; a place and the size \
+                 of a pixel may follow, 640x480+100-50*0.5";
+    let (rest, scale) = match text.split_once('*') {
+        Some((rest, scale)) => (rest, number(scale)?),
+        None => (text, 1.0),
+    };
+    if scale <= 0.0 {
+        return Err("the size of a pixel is greater than 0".into());
+    }
+    let (size, place) = match rest.find(['+', '-']) {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let pixels = |text: &str| text.parse::<i32>().ok().filter(|n| *n > 0);
+    let size = size.split_once('x').and_then(|(w, h)| Some((pixels(w)?, pixels(h)?)));
+    let (width, height) = size.ok_or(wrong)?;
+    let [x, y] = if place.is_empty() {
+        [0.0, 0.0]
+    } else {
+        // The sign of y is the last that does not follow an exponent.
+        let signs = place.char_indices().filter(|(_, c)| matches!(c, '+' | '-'));
+        let is_exponent = |at: usize| at > 0 && matches!(place.as_bytes()[at - 1], b'e' | b'E');
+        let at = signs.map(|(at, _)| at).filter(|at| *at > 0 && !is_exponent(*at)).last();
+        let (x, y) = place.split_at(at.ok_or(wrong)?);
+        [number(x)?, number(y)?]
+    };
+    let mut view = Footprint::of_size(width, height);
+    let m = &mut view.transform.0;
+    (m[0], m[5], m[3], m[7]) = (scale, scale, x, y);
+    Ok(view)
+}
+
+fn number(text: &str) -> Result<f32, String> {
+    let number: f32 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if number.is_finite() { Ok(number) } else { Err(format!("`{text}` is not finite")) }
+}
+
+/// The values of inputs that differ by view, as they are found on the command line.
+#[derive(Default)]
+pub(crate) struct ByView<'a> {
+    inputs: Vec<(&'a str, Type, Vec<Option<Value>>)>,
+}
+
+impl<'a> ByView<'a> {
+    /// Takes the value of an input for one view.
+    pub(crate) fn take(
+        &mut self,
+        (at, view): (Assignment<'a>, &str),
+        ty: Type,
+        views: &[NamedView],
+        limits: &Limits,
+        until: &Budget,
+    ) -> Result<(), Stop> {
+        let Some(position) = views.iter().position(|known| known.name == view) else {
+            let known = views.iter().map(|view| &*view.name);
+            let mut message = unknown("there is no view", view, known);
+            if views.is_empty() {
+                message.help = Some(format!("name the views first: --view {view}=640x480"));
+            }
+            return Err(Stop::all(Exit::Usage, vec![message]));
+        };
+        let Given::One(value) = given(at, ty, limits, until)? else {
+            let text = format!("`{}` has one value for the view `{view}`, not a column", at.name);
+            return Err(Stop::new(Exit::Usage, text, Some("give a value for each view".into())));
+        };
+        let known = self.inputs.iter().position(|(name, ..)| *name == at.name);
+        let entry = known.unwrap_or_else(|| {
+            self.inputs.push((at.name, ty, vec![None; views.len()]));
+            self.inputs.len() - 1
+        });
+        if self.inputs[entry].2[position].replace(value).is_some() {
+            let text = format!("`{}@{view}` is given twice", at.name);
+            return Err(Stop::new(Exit::Usage, text, None));
+        }
+        Ok(())
+    }
+
+    /// The columns, with a value for each view: its own, else the value in `otherwise`, else the
+    /// default of the input.
+    pub(crate) fn columns(
+        self,
+        program: &Program,
+        otherwise: &mut Vec<(&'a str, Given)>,
+        views: &[NamedView],
+    ) -> Result<Vec<(&'a str, Given)>, Stop> {
+        let mut columns = Vec::new();
+        for (name, ty, values) in self.inputs {
+            let plain = otherwise.iter().position(|(known, _)| *known == name);
+            let plain = plain.map(|at| otherwise.remove(at).1);
+            let input = program.inputs().iter().find(|input| &*input.name == name);
+            let rest = match plain {
+                Some(Given::One(value)) => Some(value),
+                Some(_) => {
+                    let text = format!("`{name}` has a column, and a value for a view");
+                    return Err(Stop::new(Exit::Usage, text, Some("give one of them".into())));
+                }
+                None => input.and_then(|input| input.default.clone()),
+            };
+            let lacking = |(i, value): (usize, Option<Value>)| {
+                value.or_else(|| rest.clone()).ok_or_else(|| {
+                    let text = format!("`{name}` has no value for the view `{}`", views[i].name);
+                    let help = format!("give --in {name}@{}=VALUE", views[i].name);
+                    Stop::all(Exit::Usage, vec![Message { text, help: Some(help) }])
+                })
+            };
+            let values: Vec<Value> =
+                values.into_iter().enumerate().map(lacking).collect::<Result<_, _>>()?;
+            let column: Column =
+                ty.collect(&mut values.into_iter()).expect("literals have the input's type");
+            columns.push((name, Given::PerView(column)));
+        }
+        Ok(columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_has_a_size_and_may_have_a_place_and_a_scale() {
+        let at = |text: &str| {
+            let view = view(text).expect("a view");
+            (view.resolution, [3, 7, 0, 5].map(|i| view.transform.0[i]))
+        };
+        assert_eq!(at("640x480"), ([640, 480], [0., 0., 1., 1.]));
+        assert_eq!(at("4x3+100-50*0.5"), ([4, 3], [100., -50., 0.5, 0.5]));
+        assert_eq!(at("4x3-1e+2+2e-1"), ([4, 3], [-100., 0.2, 1., 1.]));
+        assert_eq!(at("4x3*2"), ([4, 3], [0., 0., 2., 2.]));
+        for wrong in ["", "4", "0x3", "4x3+1", "4x3*0", "4x3*-1", "4x3+a+b", "4x3+1+nan"] {
+            assert!(view(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_of_views_are_plain() {
+        assert_eq!(named("left=4x3").map(|it| it.name), Ok("left".into()));
+        assert!(named("4x3").is_err() && named("a b=4x3").is_err() && named("=4x3").is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! `--view NAME=WxH` and `--in INPUT@NAME=VALUE`.
+
+use expect_test::expect;
+
+use crate::{file, millstream, new_file, seen};
+
+fn graph() -> String {
+    file(
+        "views.mill",
+        "input eye: f32 = 0\n\
+         size = footprint.pixel_size(context.footprint())\n\
+         output all: f32 = size * 10 + eye + convert.to_f32(context.time())\n",
+    )
+}
+
+#[test]
+fn rows_of_several_axes_have_a_column_for_each() {
+    let graph = graph();
+    let views = ["--view", "left=4x3", "--view", "right=4x3+1-2*0.5", "--time", "0..1:1"];
+    let args = [&["run", &*graph, "--in", "eye@right=0.25"][..], &views].concat();
+    expect![[r#"
+        time   view    all
+         0.0   left   10.0
+         0.0  right   5.25
+         1.0   left   11.0
+         1.0  right   6.25
+
+        column  count   min   max   mean
+        all         4  5.25  11.0  8.125
+    "#]]
+    .assert_eq(&seen(&args));
+    let path = new_file("views.csv");
+    let shown = path.display().to_string();
+    assert!(millstream(&[&args[..], &["--save", &shown]].concat()).status.success());
+    let csv = std::fs::read_to_string(&path).expect("it was written");
+    expect![[r#"
+        time,view,all
+        0.0,left,10.0
+        0.0,right,5.25
+        1.0,left,11.0
+        1.0,right,6.25
+    "#]]
+    .assert_eq(&csv);
+}
+
+#[test]
+fn arrays_have_an_axis_for_each_axis_of_the_request() {
+    let graph = graph();
+    let path = new_file("views.npy");
+    let shown = path.display().to_string();
+    let views = ["--view", "a=4x3", "--view", "b=4x3", "--view", "c=4x3", "--time", "0..3:1"];
+    let args = [&["run", &*graph, "--save", &shown][..], &views].concat();
+    assert!(millstream(&args).status.success());
+    let bytes = std::fs::read(&path).expect("it was written");
+    let header = String::from_utf8_lossy(&bytes[..128]).into_owned();
+    assert!(header.contains("'shape': (4, 3)"), "{header}");
+    assert_eq!(bytes.len(), 128 + 4 * 3 * 4);
+}
+
+#[test]
+fn pictures_of_views_have_their_names() {
+    let graph = file("place.mill", "output c: f32 = context.position().x / 10\n");
+    let path = new_file("seen.{view}.png");
+    let shown = path.display().to_string();
+    let views = ["--view", "left=3x2", "--view", "right=5x2+2+0"];
+    assert!(
+        millstream(&[&["run", &*graph, "--save", &shown][..], &views].concat()).status.success()
+    );
+    for view in ["left", "right"] {
+        let one = shown.replace("{view}", view);
+        assert!(std::fs::metadata(&one).is_ok_and(|file| file.len() > 0), "{one}");
+    }
+    let one = [&["run", &*graph, "--save", "one.png"][..], &views].concat();
+    assert!(seen(&one).contains("write {view} in the name"), "{}", seen(&one));
+}
+
+#[test]
+fn wrong_views_are_refused() {
+    let graph = graph();
+    let refused = |args: &[&str], why: &str| {
+        let text = seen(&[&["run", &*graph, "--time", "0"], args].concat());
+        assert!(text.contains(why), "{text}");
+    };
+    refused(&["--view", "4x3"], "write a name and a view");
+    refused(&["--view", "a=4x3", "--view", "a=2x2"], "two views are called `a`");
+    refused(&["--view", "a=4x3", "--in", "eye@b=1"], "there is no view called `b`");
+    refused(&["--in", "eye@b=1"], "name the views first: --view b=640x480");
+    refused(&["--view", "a=4x3", "--in", "eye@a=1", "--in", "eye@a=2"], "`eye@a` is given twice");
+    refused(&["--reduce", "2"], "--reduce has no effect");
+    refused(&["--view", "a=0x3"], "write the width and the height");
+}
