@@ -17,6 +17,7 @@ use crate::evaluators::EvaluatorName;
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
+use crate::picture::program_of_picture;
 use crate::request::{Files, RequestArgs, refused};
 use crate::run::report_failures;
 use crate::terminal::visible_lines;
@@ -30,7 +31,7 @@ Examples:
   millstream explain examples/triangle_area.mill --format svg > triangle.svg
   millstream explain examples/tone_curve.mill --run --count 256
   millstream explain examples/night_sky.mill --color context --format svg > sky.svg
-  millstream explain examples/wood.mill --run --size 640x480 --color time --format svg > wood.svg
+  millstream explain examples/terrain.mill --run --size 640x360 --color time --format svg > wood.svg
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
 Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes,
@@ -49,7 +50,8 @@ pub(crate) struct Args {
     /// Show the graph as it is after this pass instead
     #[arg(long, value_name = "PASS", value_parser = phase, conflicts_with = "columns")]
     after: Option<Phase>,
-    /// Evaluate, and show for each node whether it ran, why, on how many elements and for how long
+    /// Evaluate, and show for each node whether it ran, why, on how many elements and for how long;
+    /// with --size or --view a value that depends on the position is computed at each pixel
     #[arg(long, conflicts_with_all = ["columns", "after"])]
     run: bool,
     #[command(flatten)]
@@ -154,7 +156,13 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     }
     let (explanation, exit) = if args.run {
-        let request = args.given.request(&program, &args.outputs, limits, Files::Now, None)?;
+        let (program, outputs) = if args.given.asks_for_pixels(&program) {
+            let (program, output) = program_of_picture(&engine, &source, program, &args.outputs)?;
+            (program, vec![output])
+        } else {
+            (program, args.outputs.clone())
+        };
+        let request = args.given.request(&program, &outputs, limits, Files::Now, None)?;
         let evaluator = args.evaluator.map(|name| name.evaluator(None));
         let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
         let ran = explain_run(&engine, program.document(), &mut *evaluator, &request);

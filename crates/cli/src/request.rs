@@ -4,6 +4,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
+use millstream::evaluate::Need;
 use millstream::values::{Image, ValueType};
 use millstream::{
     EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestError, Value,
@@ -105,6 +106,15 @@ impl RequestArgs {
                 Err(Stop::new(Exit::Usage, text, Some(format!("add {flag}, or leave out {given}"))))
             }
         }
+    }
+
+    /// Whether a view is given and a position is not, which nodes read: then they are evaluated at
+    /// the pixels of the view.
+    pub(crate) fn asks_for_pixels(&self, program: &Program) -> bool {
+        let reads = |need: &&Need| need.level == 0 && need.feature == Feature::Position;
+        let is_given = self.features.iter().any(|text| text.starts_with("position="));
+        let has_view = self.size.is_some() || !self.views.is_empty();
+        has_view && !is_given && program.needs().any(|need| reads(&need))
     }
 
     /// What the cells of the request stand for.
