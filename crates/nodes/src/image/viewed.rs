@@ -114,7 +114,9 @@ impl Views {
                     let (images, mut pace) = (call.input::<Image>(0), call.pace());
                     cells.fill(call, |i| {
                         in_job(call, &settings, (1, i), |job| {
+                            // The image may come from where nobody asked for the view.
                             let view = ask(job)?;
+                            n_pixels(&view, job.limits)?;
                             n_pixels(job.wanted, job.limits)?;
                             let image = place(&images.get(i), &view, how(job.settings), |n| {
                                 pace.work(n.saturating_mul(PER_PIXEL))

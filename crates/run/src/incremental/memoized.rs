@@ -56,6 +56,16 @@ pub(super) struct Reading {
     pub(super) started: Instant,
 }
 
+/// The result that is looked up.
+struct Wanted {
+    /// Its shape if it is asked for in full.
+    shape: ShapeId,
+    /// The axes of the operands.
+    operands: ShapeId,
+    /// Whether a part of the demand can be computed alone, whatever the demands on the inputs were.
+    may_extend: bool,
+}
+
 /// Marks among stamps, which no stamp of a result is mistaken for.
 const OF_ARM: Stamp = 1 << 62;
 const OF_NO_LIST: Stamp = 1 << 61;
@@ -134,11 +144,14 @@ impl Mode for Memoized<'_> {
     ) -> Result<bool, Stop> {
         let mut read = Stamps::new();
         walk.stamps_of(selector, &mut read);
+        let (_, mut operands) = walk.read(selector);
         for (k, arm) in arms {
             read.push(OF_ARM | *k as u64);
             walk.stamps_of(*arm, &mut read);
+            let (_, of) = walk.read(*arm);
+            operands = walk.shapes.union(operands, of);
         }
-        walk.recall_read(top, read, shape, false)
+        walk.recall_read(top, read, &Wanted { shape, operands, may_extend: false })
     }
 
     /// Unless a tolerance is wanted, the stamp of the result is that of the feature, whose other
@@ -158,7 +171,8 @@ impl Mode for Memoized<'_> {
         let stamp = memo.stamp_of_feature(data, known, layout);
         let found = memo.find(step, &[stamp], slot.index()).next();
         let Some(i) = found.filter(|_| equality == Equality::Exact) else {
-            return walk.recall_read(top, Stamps::from_slice(&[stamp]), shape, false);
+            let wanted = Wanted { shape, operands: shape, may_extend: false };
+            return walk.recall_read(top, Stamps::from_slice(&[stamp]), &wanted);
         };
         memo.shelves[step.index()].entries[i].used = epoch;
         walk.take_up(slot, shape, [Some(data.clone())].into(), None);
@@ -316,19 +330,11 @@ impl Walk<'_, Memoized<'_>> {
             let (_, of) = self.read(*place);
             shape = self.shapes.union(shape, of);
         }
-        self.recall_read(top, read, shape, !gathers)
+        self.recall_read(top, read, &Wanted { shape, operands: shape, may_extend: !gathers })
     }
 
-    /// As [`Walk::recall`] for these stamps. `shape` is that of the result if it is asked for in
-    /// full; `may_extend` says whether a part of the demand can be computed alone, whatever the
-    /// demands on the inputs were.
-    fn recall_read(
-        &mut self,
-        top: usize,
-        read: Stamps,
-        shape: ShapeId,
-        may_extend: bool,
-    ) -> Result<bool, Stop> {
+    /// As [`Walk::recall`] for these stamps.
+    fn recall_read(&mut self, top: usize, read: Stamps, of: &Wanted) -> Result<bool, Stop> {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let instance = &self.plan.instances[self.instance_id(step)];
         self.mode.reading = None;
@@ -366,10 +372,10 @@ impl Walk<'_, Memoized<'_>> {
             let entry = &self.mode.memo.shelves[step.index()].entries[i];
             let (layout, stamps, done) = (entry.layout, entry.stamps.clone(), entry.done.clone());
             let outputs = entry.outputs.clone();
-            let of = self.shape_of_layout(layout);
-            let Some((shape, wanted)) = self.wanted_of(top, of, shape)? else { continue };
+            let Some(shape) = self.shape_of_layout(layout) else { continue };
+            let Some(wanted) = self.wanted_of(top, shape, of)? else { continue };
             let rest = done.as_ref().map_or_else(Mask::empty, |done| wanted.difference(done));
-            if !rest.is_empty() && !may_extend {
+            if !rest.is_empty() && !of.may_extend {
                 return self.note_reading(top, read, None, reason);
             }
             self.mode.memo.shelves[step.index()].entries[i].used = epoch;
@@ -390,18 +396,24 @@ impl Walk<'_, Memoized<'_>> {
     }
 
     /// The cells of the step of a task that are asked for or computed already, over the shape of an
-    /// entry; `None` if the entry was made along other axes than a demand in full has.
+    /// entry; `None` if the entry was made along other axes than this demand has.
+    ///
+    /// A choice that was asked for in full has the axes of the arm alone if all cells took one arm.
+    /// Where some cells are asked for, the selector is not known in the others, in which it may be
+    /// another one than under the same stamp then, so such a result is of no use.
     fn wanted_of(
         &mut self,
         top: usize,
-        shape: Option<ShapeId>,
-        full: ShapeId,
-    ) -> Result<Option<(ShapeId, Mask)>, Stop> {
-        let Some(shape) = shape else { return Ok(None) };
+        shape: ShapeId,
+        of: &Wanted,
+    ) -> Result<Option<Mask>, Stop> {
         let asked = match self.stack[top].demand.clone() {
-            Demand::Full if shape != full => return Ok(None),
+            Demand::Full if shape != of.shape => return Ok(None),
             Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
-            Demand::Part(cells) if self.shapes.union(shape, cells.shape) == cells.shape => {
+            Demand::Part(cells)
+                if self.shapes.union(shape, cells.shape) == cells.shape
+                    && self.shapes.union(of.operands, shape) == shape =>
+            {
                 self.shapes.project(cells.shape, &cells.mask, shape)?
             }
             Demand::Part(_) => return Ok(None),
@@ -409,9 +421,9 @@ impl Walk<'_, Memoized<'_>> {
         let slot = self.stack[top].slot;
         let rest = self.store.rest(slot);
         Ok(match (self.store.state(slot), rest.done.as_deref()) {
-            (State::Partial, Some(done)) if rest.shape == shape => Some((shape, asked.union(done))),
+            (State::Partial, Some(done)) if rest.shape == shape => Some(asked.union(done)),
             (State::Partial, _) => None,
-            (_, _) => Some((shape, asked)),
+            (_, _) => Some(asked),
         })
     }
 
