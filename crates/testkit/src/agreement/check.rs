@@ -6,7 +6,7 @@ use std::fmt::Write;
 use millstream_base::Mask;
 use millstream_base::id::Id;
 use millstream_ir::answer::Answer;
-use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
+use millstream_ir::{Evaluator, LogDetail, Plan, Request, RequestAxis, StepId, StepOp};
 use millstream_node::Kernel;
 
 use super::compare::difference;
@@ -293,7 +293,7 @@ fn some_elements(
         let Some(some) = &some.value else {
             return Err(format!("output `{name}` has no value for some of the elements"));
         };
-        let n_outer = all.n_cells() / count;
+        let n_outer = all.cells_of(&[RequestAxis::Time, RequestAxis::View]);
         let cells = (0..n_outer).flat_map(|at| mask.iter().map(move |i| at * count + i));
         let cells: Vec<usize> = cells.collect();
         let expected = all.full_column(series).gather(cells.into_iter());
@@ -313,7 +313,7 @@ fn some_elements(
         let (Some(of_all), Some(of_some)) = entries else { continue };
         // Where all elements take one arm of a choice, a step may be computed once for all of them.
         let is_narrow = of_all.elements < count as u64;
-        let n_cells = (mask.len() * (all.n_cells() / count)) as u64;
+        let n_cells = (mask.len() * all.cells_of(&[RequestAxis::Time, RequestAxis::View])) as u64;
         let most = if is_narrow { of_all.elements.max(1) * n_cells } else { of_all.elements };
         if of_some.elements > most {
             let path = plan.paths.get(step.path);
