@@ -155,13 +155,13 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         out.write_all(visible_lines(&graph).as_bytes())?;
         return Ok(Exit::Done);
     }
+    let (program, outputs) = if args.run && args.given.asks_for_pixels(&program) {
+        let (program, output) = program_of_picture(&engine, &source, program, &args.outputs)?;
+        (program, vec![output])
+    } else {
+        (program, args.outputs.clone())
+    };
     let (explanation, exit) = if args.run {
-        let (program, outputs) = if args.given.asks_for_pixels(&program) {
-            let (program, output) = program_of_picture(&engine, &source, program, &args.outputs)?;
-            (program, vec![output])
-        } else {
-            (program, args.outputs.clone())
-        };
         let request = args.given.request(&program, &outputs, limits, Files::Now, None)?;
         let evaluator = args.evaluator.map(|name| name.evaluator(None));
         let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
