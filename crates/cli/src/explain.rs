@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use millstream::diagnostics::did_you_mean;
 use millstream::explain::{
-    Coloring, Phase, dot, explain as explanation_of, explain_after, explain_run, graph_after, svg,
-    text, write_json,
+    Coloring, Explanation, Phase, dot, explain as explanation_of, explain_after, explain_run,
+    graph_after, svg, text, write_json,
 };
-use millstream::{Error, Lazy};
+use millstream::{Engine, Error, Lazy, Limits, Program};
 use serde_json::json;
 
-use crate::document::{compile, read, shown};
+use crate::document::{Text, compile, read, shown};
 use crate::evaluators::EvaluatorName;
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
@@ -155,23 +155,8 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         out.write_all(visible_lines(&graph).as_bytes())?;
         return Ok(Exit::Done);
     }
-    let (program, outputs) = if args.run && args.given.asks_for_pixels(&program) {
-        let (program, output) = program_of_picture(&engine, &source, program, &args.outputs)?;
-        (program, vec![output])
-    } else {
-        (program, args.outputs.clone())
-    };
     let (explanation, exit) = if args.run {
-        let request = args.given.request(&program, &outputs, limits, Files::Now, None)?;
-        let evaluator = args.evaluator.map(|name| name.evaluator(None));
-        let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
-        let ran = explain_run(&engine, program.document(), &mut *evaluator, &request);
-        let (explanation, answer) = ran.map_err(|error| match error {
-            Error::Eval(error) => refused(&error),
-            Error::Document(_) => shown(error),
-        })?;
-        report_failures(&answer);
-        (explanation, if answer.failures.is_empty() { Exit::Done } else { Exit::Failed })
+        run(args, &engine, &source, program, limits)?
     } else if let Some(phase) = args.after {
         let explanation = explain_after(&engine, program.document(), phase);
         (explanation.map_err(shown)?, Exit::Done)
@@ -205,7 +190,34 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-fn columns(args: &Args, program: &millstream::Program) -> Result<Option<Vec<String>>, Stop> {
+/// Evaluates and explains the evaluation.
+fn run(
+    args: &Args,
+    engine: &Engine,
+    source: &Text,
+    program: Program,
+    limits: Limits,
+) -> Result<(Explanation, Exit), Stop> {
+    let (program, outputs) = if args.given.asks_for_pixels(&program) {
+        let (program, output) = program_of_picture(engine, source, program, &args.outputs)?;
+        (program, vec![output])
+    } else {
+        (program, args.outputs.clone())
+    };
+    let request = args.given.request(&program, &outputs, limits, Files::Now, None)?;
+    let evaluator = args.evaluator.map(|name| name.evaluator(None));
+    let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
+    let ran = explain_run(engine, program.document(), &mut *evaluator, &request);
+    let (explanation, answer) = ran.map_err(|error| match error {
+        Error::Eval(error) => refused(&error),
+        Error::Document(_) => shown(source, error),
+    })?;
+    report_failures(&answer);
+    let exit = if answer.failures.is_empty() { Exit::Done } else { Exit::Failed };
+    Ok((explanation, exit))
+}
+
+fn columns(args: &Args, program: &Program) -> Result<Option<Vec<String>>, Stop> {
     let Some(names) = &args.columns else { return Ok(None) };
     let known = program.inputs().iter().map(|input| &*input.name);
     if names.as_slice() == ["none"] && !known.clone().any(|name| name == "none") {
