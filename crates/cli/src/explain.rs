@@ -156,7 +156,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     }
     let (explanation, exit) = if args.run {
-        run(args, &engine, &source, program, limits)?
+        run(args, &engine, &source, program.clone(), limits)?
     } else if let Some(phase) = args.after {
         let explanation = explain_after(&engine, program.document(), phase);
         (explanation.map_err(shown)?, Exit::Done)
