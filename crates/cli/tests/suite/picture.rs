@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use millstream_io::Budget;
-use millstream_io::pictures::read_picture;
+use millstream_io::pictures::{Transfer, read_picture};
 
 use crate::{code, file, millstream, new_file, seen};
 
@@ -18,7 +18,7 @@ fn saved(name: &str, args: &[&str]) -> (String, Option<(usize, usize, Vec<f32>)>
 
 fn read(path: &Path) -> Option<(usize, usize, Vec<f32>)> {
     let limits = millstream::Limits::default();
-    let image = read_picture(path, None, &limits, &Budget::default()).ok()?.image;
+    let image = read_picture(path, Transfer::Srgb, &limits, &Budget::default()).ok()?.image;
     Some((image.width(), image.height(), image.channels().to_vec()))
 }
 
