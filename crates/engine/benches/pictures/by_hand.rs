@@ -2,6 +2,11 @@
 //! for the widest SIMD that the machine has, with the noise and the elementary functions of the node
 //! library.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "loops over the places of several arrays become SIMD for all widths"
+)]
+
 use millstream_base::num::{self, Float};
 use millstream_base::width::Width;
 
@@ -228,7 +233,7 @@ fn hard_light(a: f32, b: f32) -> f32 {
 
 #[inline(always)]
 fn clamped(x: f32) -> f32 {
-    x.max(0.0).min(1.0)
+    x.clamp(0.0, 1.0)
 }
 
 #[inline(always)]

@@ -17,7 +17,7 @@ pub struct Font {
 value_type!(Font, "font", eq);
 
 impl Font {
-    /// The file of the font that is built in: a part of DejaVu Sans, whose licence lies beside it.
+    /// The file of the font that is built in: a part of `DejaVu Sans`, whose licence lies beside it.
     pub const BUILT_IN: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
 
     /// The font of a file; of a collection its first one.

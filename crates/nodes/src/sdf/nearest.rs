@@ -247,14 +247,15 @@ pub(super) struct Work {
 #[inline(always)]
 fn nearer(squares: &mut [f32; LANES], x: &[f32; LANES], y: &[f32; LANES], piece: &Piece) {
     let [dx, dy] = piece.way;
-    for i in 0..LANES {
-        let (fx, fy) = (x[i] - piece.from[0], y[i] - piece.from[1]);
+    for ((nearest, x), y) in squares.iter_mut().zip(x).zip(y) {
+        let (fx, fy) = (x - piece.from[0], y - piece.from[1]);
         let t = (fx * dx + fy * dy) * piece.per_square;
+        // NaN counts as 0.
         let t = if t > 0.0 { t } else { 0.0 };
         let t = if t < 1.0 { t } else { 1.0 };
         let (ax, ay) = (fx - dx * t, fy - dy * t);
         let square = ax * ax + ay * ay;
-        squares[i] = if square < squares[i] { square } else { squares[i] };
+        *nearest = if square < *nearest { square } else { *nearest };
     }
 }
 

@@ -70,7 +70,7 @@ fn nothing_is_infinitely_far_and_nan_gives_nan() {
     let distances = measured(&outlines(), &[[f32::NAN, 0.0], [1.0, 1.9], [f32::INFINITY, 0.0]]);
     assert!(distances[0].is_nan());
     assert!((distances[1] - 0.1).abs() < 1e-3, "{distances:?}");
-    assert!(!(distances[2] < 1e30), "{distances:?}");
+    assert!(distances[2].is_infinite() || distances[2].is_nan(), "{distances:?}");
 }
 
 proptest! {
