@@ -97,7 +97,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "engine",
         "diagnostics folder document error live prepared run_log sound values program program_node register engine \
-         interface deploy evaluate explain session twice",
+         interface regions deploy evaluate explain session twice",
     ),
 ];
 

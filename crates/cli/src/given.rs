@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use millstream::values::{Image, LiteralError, Table, Type, Value, from_json};
+use millstream::values::{Font, Image, LiteralError, Table, Type, Value, from_json};
 use millstream::{Given, Limits};
+use millstream_io::pictures::Transfer;
 use millstream_io::{
     Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
     read_column_bytes,
@@ -48,7 +49,10 @@ pub(crate) fn given(
         if ty == Type::of::<Table>() {
             whole_table(place, limits, until)
         } else if ty == Type::of::<Image>() {
-            picture::read(Path::new(place), limits, until).map(|image| Given::One(image.into()))
+            picture::read(picture::file_of(place), limits, until)
+                .map(|image| Given::One(image.into()))
+        } else if ty == Type::of::<Font>() {
+            font(Path::new(place)).map(|font| Given::One(font.into()))
         } else {
             from_file(at.name, place, ty, limits, until)
         }
@@ -98,6 +102,7 @@ pub(crate) fn open(
         || ty.element().is_some()
         || ty == Type::of::<Table>()
         || ty == Type::of::<Image>()
+        || ty == Type::of::<Font>()
     {
         return Ok(None);
     }
@@ -110,9 +115,22 @@ pub(crate) fn open(
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
     value
         .strip_prefix('@')
-        .map(Place::of)
+        .map(|place| match picture::file_of(place) {
+            (file, Transfer::Linear) => Place::of_table(file.to_str().unwrap_or(place)),
+            (_, Transfer::Srgb) => Place::of(place),
+        })
         .filter(|place| !place.is_stdin())
         .map(|place| place.path())
+}
+
+/// A font from a file.
+fn font(path: &Path) -> Result<Font, Stop> {
+    let refused = |text: String, help: &str| {
+        Stop::new(Exit::Wrong, format!("{}: {text}", path.display()), Some(help.to_owned()))
+    };
+    let bytes = std::fs::read(path)
+        .map_err(|error| refused(error.to_string(), "give a TrueType or OpenType font"))?;
+    Font::new(bytes).map_err(|error| refused(error, "give a TrueType or OpenType font"))
 }
 
 /// All columns of a file.

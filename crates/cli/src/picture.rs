@@ -14,7 +14,7 @@ use millstream::evaluate::{Data, RequestAxis};
 use millstream::values::{Column, Image, Type, Value, ValueType};
 use millstream::{Answer, Engine, Evaluator, Feature, Footprint, Given, Program, Request};
 use millstream_io::pictures::{
-    Depth, PictureFailure, PictureFormat, PictureSpec, read_picture, write_picture,
+    Depth, PictureFailure, PictureFormat, PictureSpec, Transfer, read_picture, write_picture,
 };
 
 use crate::document::{Text, shown};
@@ -118,13 +118,25 @@ fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), S
     }
 }
 
+/// Before the name of a picture file: its numbers are linear light, if it does not say what they
+/// are.
+const LINEAR: &str = "linear:";
+
+/// The file of `FILE` or `linear:FILE`; a file that has the whole name comes first.
+pub(crate) fn file_of(place: &str) -> (&Path, Transfer) {
+    match place.strip_prefix(LINEAR) {
+        Some(file) if !Path::new(place).exists() => (Path::new(file), Transfer::Linear),
+        Some(_) | None => (Path::new(place), Transfer::Srgb),
+    }
+}
+
 /// An image from a picture file.
 pub(crate) fn read(
-    path: &Path,
+    (path, untagged): (&Path, Transfer),
     limits: &millstream::Limits,
     until: &millstream_io::Budget,
 ) -> Result<Image, Stop> {
-    let picture = read_picture(path, None, limits, until);
+    let picture = read_picture(path, untagged, limits, until);
     let picture = picture.map_err(|error| Stop::data(Exit::Wrong, &error))?;
     for note in &picture.notes {
         tell(&format!("{}: {note}\n", path.display()));
@@ -206,7 +218,8 @@ impl PictureTarget {
         self.write(path, (width, image.height(), n_written), rows)
     }
 
-    /// Evaluates and writes a large view strip by strip; `None` if the view is not large.
+    /// Evaluates and writes a large view strip by strip; `None` if the view is not large, or if a
+    /// node looks at the whole of it.
     pub(crate) fn in_strips(
         &self,
         program: &Program,
@@ -222,16 +235,28 @@ impl PictureTarget {
         if n_pixels <= 2 * STRIP {
             return Ok(None);
         }
+        let [width, height] = view.size();
+        if let Some(node) = program.whole_view_node(output) {
+            let most = request.limits.image_pixels;
+            if n_pixels <= most {
+                return Ok(None);
+            }
+            let text = format!(
+                "`{}` looks at the whole picture of {width} by {height} pixels, so it is not \
+                 written strip by strip; the limit is {most} pixels",
+                visible(&node)
+            );
+            let help = "raise it with --limit image_pixels=N, if there is memory for all pixels";
+            return Err(Stop::new(Exit::Failed, text, Some(help.into())));
+        }
         let most = request.limits.image_pixels.saturating_mul(IN_STRIPS);
         if n_pixels > most {
-            let [width, height] = view.size();
             let text =
                 format!("a picture of {width} by {height} pixels; the limit is {most} pixels");
             let help = format!("raise it with --limit image_pixels=N; pictures have {IN_STRIPS} N");
             return Err(Stop::new(Exit::Failed, text, Some(help)));
         }
         let [left, lower, right, upper] = view.crop;
-        let [width, height] = view.size();
         let mut evaluate = program.in_tiles(evaluator);
         // The image of rows, counted from the top; no image if the evaluation failed.
         let mut strip = |rows: std::ops::Range<usize>| -> Result<Image, Stop> {

@@ -134,6 +134,7 @@ pub mod live;
 mod prepared;
 mod program;
 mod program_node;
+mod regions;
 pub mod register;
 pub mod run_log;
 pub mod session;

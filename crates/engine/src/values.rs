@@ -28,3 +28,4 @@ pub use millstream_base::{
     Color, Column, Footprint, Image, Lane, Mask, Mat4, Quat, Table, Type, Value, ValueType, Vec2,
     Vec3, Vec4,
 };
+pub use millstream_nodes::sdf::Font;

@@ -226,7 +226,8 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Reads a picture from a file in this format, or the one that the extension names.
+/// Reads a picture from a file in the format that the extension names; `untagged` is what whole
+/// numbers mean if the file does not say it.
 ///
 /// Gray stays gray, and a picture without alpha stays without. A rotation that the file states is
 /// applied. Colors of another space than sRGB are converted where the file says enough; `notes`
@@ -237,13 +238,14 @@ impl fmt::Display for Depth {
 /// more than the limits allow.
 pub fn read_picture(
     path: &Path,
-    format: Option<PictureFormat>,
+    untagged: Transfer,
     limits: &Limits,
     budget: &Budget,
 ) -> Result<ReadPicture, IoError> {
-    let format = format.map_or_else(|| PictureFormat::of_path(path), Ok)?;
+    let format = PictureFormat::of_path(path)?;
     let file = path.display().to_string();
-    let reading = Reading { file: &file, format, limits, meter: Meter::new(limits, budget) };
+    let meter = Meter::new(limits, budget);
+    let reading = Reading { file: &file, format, untagged, limits, meter };
     let at = std::fs::metadata(path).map_err(IoError::reading(&file))?;
     if at.is_file() {
         let length = usize::try_from(at.len()).unwrap_or(usize::MAX);
@@ -255,7 +257,8 @@ pub fn read_picture(
     read(&Source { file: file.clone(), place: Place::Memory(&bytes) }, &reading)
 }
 
-/// Reads a picture from the bytes of a file, called `file` in messages.
+/// Reads a picture from the bytes of a file, called `file` in messages; whole numbers are sRGB if
+/// the file does not say what they mean.
 ///
 /// # Errors
 /// As [`read_picture`].
@@ -266,7 +269,8 @@ pub fn read_picture_bytes(
     limits: &Limits,
     budget: &Budget,
 ) -> Result<ReadPicture, IoError> {
-    let reading = Reading { file, format, limits, meter: Meter::new(limits, budget) };
+    let meter = Meter::new(limits, budget);
+    let reading = Reading { file, format, untagged: Transfer::Srgb, limits, meter };
     read(&Source { file: file.to_owned(), place: Place::Memory(bytes) }, &reading)
 }
 

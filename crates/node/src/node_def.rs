@@ -14,6 +14,7 @@ use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::node_def::network::Network;
+use crate::node_def::region::RegionUse;
 use crate::node_def::state::StateSpec;
 use crate::scope::ScopeRule;
 use crate::settings::{Setting, SettingError, SettingKind, SettingValue, Settings};
@@ -25,6 +26,7 @@ pub mod callback;
 mod declare;
 pub mod instance;
 pub mod network;
+pub mod region;
 pub mod state;
 use millstream_form::{FormBuilder, Val};
 
@@ -58,6 +60,8 @@ pub struct NodeDef {
     pub body: Option<Body>,
     /// The context that its callback reads.
     pub reads: Vec<Need>,
+    /// How results in one region of a view depend on the rest, for settings.
+    pub region_use: fn(&Settings) -> RegionUse,
     /// The time that one element of its function probably takes.
     pub cost: Option<Duration>,
     /// The variables that its callback keeps, before it is registered.
@@ -163,6 +167,7 @@ impl NodeDef {
             reserved: Vec::new(),
             body: None,
             reads: Vec::new(),
+            region_use: |_| RegionUse::Part,
             cost: None,
             kept: Vec::new(),
             select: None,
@@ -230,6 +235,12 @@ impl NodeDef {
     /// Declares an identity that holds bit for bit.
     pub fn law(mut self, law: Law) -> Self {
         self.laws.push(law);
+        self
+    }
+
+    /// Declares how results in one region of a view depend on the rest of the view.
+    pub fn region_use(mut self, of: fn(&Settings) -> RegionUse) -> Self {
+        self.region_use = of;
         self
     }
 

@@ -4,7 +4,12 @@
 //! numbers before `sdf.fill` makes a mask of them.
 
 mod combine;
+mod font;
+mod nearest;
 mod outlines;
+mod text;
+
+pub use font::Font;
 
 use millstream_base::{Lane, Type, Vec2};
 use millstream_form::Val;
@@ -20,6 +25,7 @@ pub fn register(registry: &mut Registry) {
     registry.register(half_plane());
     combine::register(registry);
     outlines::register(registry);
+    text::register(registry);
 }
 
 /// A node type with the position, of which x and y count, and the distance as its output.

@@ -206,6 +206,19 @@ fn same(a: &Feat, b: &Feat) -> bool {
     }
 }
 
+/// Elements of a long column that are fed into a hasher.
+const FED: usize = 64;
+
+/// Feeds some elements of a column into a hasher: columns with equal hashes are compared, which is
+/// rare, whereas to feed millions of elements may take longer than to compute them.
+fn feed_some(column: &Column, state: &mut FxHasher) {
+    let n = column.len();
+    state.write_usize(n);
+    for i in (0..n).step_by(n.div_ceil(FED).max(1)) {
+        column.feed_at(i, state);
+    }
+}
+
 fn feed(feat: &Feat, state: &mut FxHasher) {
     std::mem::discriminant(feat).hash(state);
     match feat {
@@ -213,7 +226,7 @@ fn feed(feat: &Feat, state: &mut FxHasher) {
             shape.hash(state);
             match data {
                 Data::One(value) => value.feed(state),
-                Data::Many(column) => column.feed(state),
+                Data::Many(column) => feed_some(column, state),
             }
         }
         Feat::Position(axis) => axis.hash(state),

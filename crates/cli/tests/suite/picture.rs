@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use millstream_io::Budget;
-use millstream_io::pictures::read_picture;
+use millstream_io::pictures::{Transfer, read_picture};
 
 use crate::{code, file, millstream, new_file, seen};
 
@@ -18,7 +18,7 @@ fn saved(name: &str, args: &[&str]) -> (String, Option<(usize, usize, Vec<f32>)>
 
 fn read(path: &Path) -> Option<(usize, usize, Vec<f32>)> {
     let limits = millstream::Limits::default();
-    let image = read_picture(path, None, &limits, &Budget::default()).ok()?.image;
+    let image = read_picture(path, Transfer::Srgb, &limits, &Budget::default()).ok()?.image;
     Some((image.width(), image.height(), image.channels().to_vec()))
 }
 
@@ -51,6 +51,42 @@ fn large_views_are_written_in_strips_with_the_bits_of_one_piece() {
     let (strips, whole) = (strips.expect("it was written"), whole.expect("it was written"));
     assert_eq!((strips.0, strips.1), (2048, 1100));
     assert!(strips.2.iter().zip(&whole.2).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+#[test]
+fn a_large_view_that_a_node_looks_at_as_a_whole_is_refused_beyond_the_limit() {
+    let graph = file(
+        "whole.mill",
+        "p = context.position()\n\
+         field = image.from_field(noise.fbm(p, scale: 0.03))\n\
+         all = image.statistics(field)\n\
+         output out: f32 = convert.to_f32(all.mean) * p.x\n",
+    );
+    let path = new_file("whole.png").display().to_string();
+    let args = ["run", &*graph, "--size", "2048x1100", "--save", &path];
+    let told = seen(&[&args[..], &["--limit", "image_pixels=1000000"]].concat());
+    assert!(
+        told.contains("`all` looks at the whole picture of 2048 by 1100 pixels")
+            && told.contains("raise it with --limit image_pixels=N"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_file_that_states_no_color_space_is_linear_if_asked_for() {
+    let photo = new_file("untagged.png");
+    let mut encoder = png::Encoder::new(std::fs::File::create(&photo).expect("a file"), 1, 1);
+    encoder.set_color(png::ColorType::Grayscale);
+    let mut writer = encoder.write_header().expect("writes");
+    writer.write_image_data(&[51]).expect("writes");
+    writer.finish().expect("writes");
+    let graph = file("same.mill", "input photo: image\noutput out: image = photo\n");
+    let value = |prefix: &str| {
+        let given = format!("photo=@{prefix}{}", photo.display());
+        saved("untagged.exr", &[&graph, "--in", &given]).1.expect("it was written").2[0]
+    };
+    assert!((value("linear:") - 0.2).abs() < 1e-6);
+    assert!((value("") - 0.0331).abs() < 1e-4);
 }
 
 #[test]

@@ -150,7 +150,8 @@ impl Resolver<'_> {
             }
         }
         if provided.is_empty() {
-            return None;
+            // The scope has no effect; it would keep those around it from being resolved.
+            return Some(link);
         }
         let bits = provided.iter().map(|it| FeatureSet::bit(it.bit));
         let bits = bits.fold(FeatureSet::NONE, FeatureSet::union);

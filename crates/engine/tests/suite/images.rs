@@ -193,6 +193,8 @@ fn filters_request_what_they_look_at() {
         "transform(field, offset: [3, -2], rotation: 0.4, scale: [1.5, 0.7])",
         "levels(field, gamma: 1.4)",
         "separate(field).green",
+        "curves(field)",
+        "combine(field, field, field, channels = \"rgb\")",
     ];
     for filter in filters {
         let (call, output) = match filter.rsplit_once(").") {
@@ -273,4 +275,163 @@ fn shapes_are_distances() {
     near(at(square, 3.0, 3.0), 2_f32.sqrt());
     let lines = "curve(p, points: list.of([vec2(0, 0), vec2(4, 0)]), course = \"lines\")";
     near(at(lines, 2.0, 3.0), 3.0);
+}
+
+#[test]
+fn channels_are_taken_apart_and_put_together_again() {
+    let text = "
+        p = context.position()
+        field = image.from_field(color.combine(p.x * 0.5, p.y * 0.25, 0.75, 0.5))
+        parts = image.separate(field)
+        out = image.combine(parts.red, parts.green, parts.blue, parts.alpha, channels = \"rgba\")
+        two = image.combine(parts.red, parts.alpha, channels = \"gray_alpha\")
+        output field: image
+        output out: image
+        output two: image";
+    let answers = answers(text, &of_view(&Footprint::of_size(3, 2)));
+    let image = |name| answers[0].value::<Image>(name).expect("an image");
+    assert_eq!(image("out"), image("field"));
+    assert_eq!(image("two").channels()[..4], [0.125, 0.5, 0.375, 0.5]);
+}
+
+#[test]
+fn nodes_that_look_at_the_whole_view_are_known() {
+    let node = |text: &str| {
+        let program = Engine::new().load(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
+        program.whole_view_node("out")
+    };
+    let of = |lines: &str| {
+        node(&format!(
+            "input photo: image
+            p = context.position()
+            field = image.from_field(noise.fbm(p, scale: 0.2))
+            {lines}
+            output out: image"
+        ))
+    };
+    let part = [
+        "out = field",
+        "out = image.blur(image.levels(field, gamma: 2))",
+        "out = image.dither(field)",
+        // What does not depend on the view is the same in all regions.
+        "out = image.from_field(p.x * image.statistics(photo).mean)",
+        "out = image.from_field(image.sample(photo, p + vec3(3, 0, 0)))",
+        // Each pixel is read where it lies.
+        "out = image.from_field(image.sample(image.blur(field), p, filter = \"nearest\"))",
+        "graded = image.blend(image.transform(field), image.blur(photo))
+        out = image.from_field(image.sample(graded, p, filter = \"nearest\"))",
+    ];
+    for lines in part {
+        assert_eq!(of(lines), None, "{lines}");
+    }
+    let whole = [
+        ("mean = image.statistics(field)\nout = image.from_field(p.x * mean.mean)", "mean"),
+        ("n = image.histogram(field)\nout = image.from_field(p.x * list.length(n))", "n"),
+        ("out = image.dither(image.blur(field), kind = \"diffused\")", "out"),
+        ("small = image.resize(field, 2, 2)\nout = image.blur(small)", "small"),
+        ("c = image.sample(field, p)\nout = image.from_field(c)", "c"),
+        (
+            "c = image.sample(field, p + vec3(3, 0, 0), filter = \"nearest\")
+            out = image.from_field(c)",
+            "c",
+        ),
+        (
+            "view = footprint.make(40, 40)
+            far = context.with_footprint(field, view)
+            c = image.sample(far, p, filter = \"nearest\")
+            out = image.blend(field, image.from_field(c))",
+            "",
+        ),
+        (
+            "q = context.with_position(image.sample(field, p, filter = \"nearest\"), p * 2)
+            out = image.from_field(q)",
+            "",
+        ),
+    ];
+    for (lines, path) in whole {
+        let found = of(lines);
+        assert!(
+            found.as_deref().is_some_and(|found| found.starts_with(path)),
+            "{lines}: {found:?}"
+        );
+    }
+}
+
+/// The distance from a text at a point.
+fn from_text(call: &str, x: f32, y: f32) -> f32 {
+    let text = format!("input p: vec3 = [{x}, {y}, 0]\nout = sdf.text(p, {call})\noutput out: f32");
+    answers(&text, &Request::new())[0].value::<f32>("out").expect("a number")
+}
+
+#[test]
+fn texts_are_distances() {
+    // The stem of an `I` is 0.098 to 0.196 of the size wide and 0.729 high.
+    let call = "text: \"I\", size: 100";
+    assert!((from_text(call, 14.75, 30.0) + 4.95).abs() < 0.2);
+    assert!((from_text(call, 30.0, 30.0) - 10.3).abs() < 0.2);
+    assert!((from_text(call, 14.75, 80.0) - 7.1).abs() < 0.2);
+    // The inside of an `O` is outside; `size` and `origin` scale and move.
+    assert!(from_text("text: \"O\"", 0.39, 0.36) > 0.1);
+    let moved = from_text("text: \"O\", size: 10, origin: [5, -2]", 8.9, 1.6);
+    assert!((moved - 10.0 * from_text("text: \"O\"", 0.39, 0.36)).abs() < 1e-3);
+    // Nothing is far away.
+    assert_eq!(from_text("text: \" \"", 0.0, 0.0), f32::INFINITY);
+    assert_eq!(from_text("text: \"a\", size: 0", 0.0, 0.0), f32::INFINITY);
+}
+
+#[test]
+fn texts_have_lines_that_stand_where_they_should_and_kerned_letters() {
+    // The widths of letters at the middle of their height, found by walking through them.
+    let extent = |call: &str, y: f32| {
+        let text = format!(
+            "x = convert.to_f32(context.index()) / 100 - 3
+            d = sdf.text(vec3(x, {y}, 0), {call})
+            out = list.generate(d < 0 ? x : 0.0, 600)
+            output least: f32 = list.minimum(out)
+            output most: f32 = list.maximum(out)",
+        );
+        let answer = &answers(&text, &Request::new())[0];
+        ["least", "most"].map(|name| answer.value::<f32>(name).expect("a number"))
+    };
+    let [left, right] = extent("text: \"HH\", align = \"center\"", 0.36);
+    assert!((left + right).abs() < 0.03 && right > 0.6, "{left} {right}");
+    let [left, right] = extent("text: \"HH\", align = \"right\"", 0.36);
+    assert!(left < -1.3 && right <= 0.0, "{left} {right}");
+    // The second line is lower.
+    assert_eq!(extent("text: \"\\nHH\"", 0.36), [0.0, 0.0]);
+    assert!(extent("text: \"\\nHH\"", 0.36 - 1.164)[1] > 1.3);
+    // V and A stand nearer than their widths say.
+    let [of_pair, of_first, of_second] =
+        ["AV", "A", "V"].map(|text| extent(&format!("text: \"{text}\""), 0.36)[1]);
+    assert!(of_pair < of_first + of_second, "{of_pair} {of_first} {of_second}");
+}
+
+#[test]
+fn a_letter_that_the_font_lacks_fails() {
+    let text = "out = sdf.text(context.position(), text: \"a\u{597d}b\")\noutput out: f32";
+    let program = Engine::new().load(text.as_bytes()).expect("it loads");
+    let request = Request::new().feature(
+        millstream::Feature::Position,
+        millstream::Given::One(millstream::Vec3([0.0; 3]).into()),
+    );
+    let failures = program.run(&request).expect("it ends").failures;
+    assert_eq!(failures[0].to_string(), "out: the font has no glyph for `\u{597d}` (U+597D)");
+}
+
+#[test]
+fn a_font_is_given_as_a_value() {
+    use millstream::values::Font;
+
+    assert!(Font::new(*b"this is no font").is_err());
+    let text = "
+        input face: font
+        input p: vec3 = [0.15, 0.3, 0]
+        output out: f32 = sdf.text(p, text: \"I\", font: face, own_font = true)
+        output same: f32 = sdf.text(p, text: \"I\")";
+    let program = Engine::new().load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let font = Font::new(Font::BUILT_IN).expect("it is a font");
+    let answer = program.run(&Request::new().set("face", font)).expect("it runs");
+    let value = |name| answer.value::<f32>(name).expect("a number");
+    assert_eq!(value("out"), value("same"));
+    assert!(value("out") < 0.0);
 }

@@ -5,7 +5,9 @@ use millstream_base::id::Id;
 use super::execute::{Chunk, Machine, Run};
 use super::fuse::Task;
 use super::recognize::Found;
-use super::shape::{Real, Shape, Whole, coarse_operations, lerp, sloped};
+use super::shape::{
+    Real, Shape, Whole, coarse_operations, edge2, edge3, faded, lerp, perlin2, perlin3, sloped,
+};
 use crate::storage::Stored;
 
 /// What a coarse operation reads.

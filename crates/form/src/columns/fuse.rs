@@ -86,7 +86,11 @@ impl Task {
             Self::Affine { reg, .. } => form.insts[*reg].op.cost(),
             Self::Distance { root: true, .. } => 12,
             Self::Distance { root: false, .. } => 6,
-            Self::Coarse { .. } => 8,
+            Self::Coarse { found, .. } => match found.shape {
+                Shape::Perlin3 => 96,
+                Shape::Perlin2 => 40,
+                _ => 8,
+            },
         };
         // Of every task a part is loading and storing.
         cost as u64 + 2

@@ -66,6 +66,13 @@ pub(super) struct Sink {
     pub(super) stride: usize,
 }
 
+impl Sink {
+    /// Whether elements are 2 to 4 results side by side, without gaps.
+    pub(super) fn is_interleaved(&self) -> bool {
+        self.width == self.stride && matches!(self.width, 2..=4)
+    }
+}
+
 pub(super) fn source_of(inputs: &[LaneInput<'_>], number: usize) -> Source {
     match &inputs[number] {
         LaneInput::Lanes { map: Map::Single, .. } => Source::Single,

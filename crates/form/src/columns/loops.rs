@@ -61,6 +61,25 @@ pub(super) fn strided<A: Copy, const N: usize>(out: &mut [A], lanes: &[A]) {
     }
 }
 
+/// `out[i * N + k] = from[k][i]`.
+#[inline(always)]
+pub(super) fn interleave<A: Copy, const N: usize>(out: &mut [A], from: [&[A]; N]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    let n = out.len();
+    let from = from.map(
+        #[inline(always)]
+        |values| &values[..n],
+    );
+    for (i, out) in out.iter_mut().enumerate() {
+        // Iterators would not be inlined into code for all widths.
+        let mut k = 0;
+        while k < N {
+            out[k] = from[k][i];
+            k += 1;
+        }
+    }
+}
+
 /// The distance of two points or its square, each operation rounded as in a form.
 #[inline(always)]
 pub(crate) fn distance<A: Float>(a: [A; 3], b: [A; 3], root: bool) -> A {

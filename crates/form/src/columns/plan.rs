@@ -175,6 +175,18 @@ impl Plan {
             self.place(form, number as u32, task);
         }
         self.tasks = tasks;
+        // Results that are stored together are read from buffers together.
+        let together = self.sinks.iter().filter(|sink| sink.is_interleaved());
+        let results: Vec<Reg> = together
+            .flat_map(|sink| form.results[sink.first..sink.first + sink.width].iter().copied())
+            .collect();
+        for reg in results {
+            let home = self.homes[reg.index()];
+            if home.uniform && home.place.slot == NONE {
+                self.homes[reg.index()].place.slot = self.fresh_slot(form.insts[reg].lane);
+                self.fills.push(reg);
+            }
+        }
     }
 
     fn place(&mut self, form: &Form, number: u32, task: &Task) {

@@ -36,7 +36,15 @@ pub(super) fn recognize(shape: Shape, form: &Form, homes: &[Home], reg: Reg) -> 
     if form.insts[reg].op != template.form.insts[root].op {
         return None;
     }
-    let mut search = Search { template, form, homes, bound: [None; MAX_OPERANDS] };
+    let mut search = Search {
+        template,
+        form,
+        homes,
+        bound: [None; MAX_OPERANDS],
+        matched: SmallVec::from_elem(None, template.form.insts.len()),
+        trail: SmallVec::new(),
+        steps_left: STEPS,
+    };
     if !search.fits(&[(root, reg)]) {
         return None;
     }
@@ -53,18 +61,32 @@ pub(super) fn recognize(shape: Shape, form: &Form, homes: &[Home], reg: Reg) -> 
     })
 }
 
+/// Comparisons of registers in one search: several times those of a template that is there, but not
+/// all orders of operands in forms that resemble one.
+const STEPS: usize = 1 << 12;
+
 struct Search<'s> {
     template: &'s Template,
     form: &'s Form,
     homes: &'s [Home],
     /// What the parameters of the template are.
     bound: [Option<Reg>; MAX_OPERANDS],
+    /// The registers of the form for those of the template that were compared.
+    matched: SmallVec<[Option<Reg>; 32]>,
+    /// The registers of the template that were compared, in order.
+    trail: SmallVec<[Reg; 32]>,
+    steps_left: usize,
 }
 
 impl Search<'_> {
     /// Whether these registers of the template can be those of the form. As deep as the template.
     fn fits(&mut self, pairs: &[(Reg, Reg)]) -> bool {
         let Some((&(part, reg), rest)) = pairs.split_first() else { return true };
+        let Some(left) = self.steps_left.checked_sub(1) else { return false };
+        self.steps_left = left;
+        if let Some(found) = self.matched[part.index()] {
+            return found == reg && self.fits(rest);
+        }
         let wanted = &self.template.form.insts[part];
         if let Op::Param(number) = wanted.op {
             return self.binds(number as usize, reg) && self.fits(rest);
@@ -74,10 +96,15 @@ impl Search<'_> {
         if !same || !self.is_free(part, reg) {
             return false;
         }
-        let orders: &[[usize; 2]] =
-            if is_commutative(wanted.op) { &[[0, 1], [1, 0]] } else { &[[0, 1]] };
+        let n_matched = self.trail.len();
+        // The other order of equal operands is the same.
+        let is_pair = |args: &[Reg]| args.len() == 2 && args[0] == args[1];
+        let has_orders = is_commutative(wanted.op) && !is_pair(wanted.args());
+        let orders: &[[usize; 2]] = if has_orders { &[[0, 1], [1, 0]] } else { &[[0, 1]] };
         for order in orders {
             let before = self.bound;
+            self.matched[part.index()] = Some(reg);
+            self.trail.push(part);
             let mut pairs: SmallVec<[(Reg, Reg); 16]> = SmallVec::new();
             for (&part, place) in wanted.args().iter().zip(order) {
                 pairs.push((part, found.args()[*place]));
@@ -87,6 +114,9 @@ impl Search<'_> {
                 return true;
             }
             self.bound = before;
+            for part in self.trail.drain(n_matched..) {
+                self.matched[part.index()] = None;
+            }
         }
         false
     }

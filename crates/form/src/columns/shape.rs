@@ -18,7 +18,7 @@ use crate::lane_value::LaneValue;
 use crate::op::Op;
 
 /// Most operands that a coarse operation has.
-pub(super) const MAX_OPERANDS: usize = 12;
+pub(super) const MAX_OPERANDS: usize = 16;
 
 /// A `f32`, as a lane or in a form.
 pub(super) trait Real:
@@ -151,26 +151,97 @@ pub(super) fn sloped<R: Real, const N: usize>(
     sum
 }
 
+/// The weight of the upper side of a cell of noise, for the place within it.
+#[inline(always)]
+pub(super) fn faded<R: Real>(t: R, [c, d, e]: [R; 3]) -> R {
+    t * t * t * (t * (t * c - d) + e)
+}
+
+/// The hashed cell of noise along an axis, and the place within it.
+#[inline(always)]
+pub(super) fn cell<R: Real>(x: R, key: R::Whole, word: R::Whole, native: bool) -> (R::Whole, R) {
+    let floor = x.lower(native);
+    (floor.whole().times(key).plus(word), x - floor)
+}
+
+/// The slopes at both ends of an edge of noise along the first axis, blended.
+#[inline(always)]
+pub(super) fn edge3<R: Real>(
+    [x, y, z]: [R; 3],
+    [a, b, c]: [R::Whole; 3],
+    (t, one, step): (R, R, R::Whole),
+    keys: [R::Whole; 3],
+) -> R {
+    let upper = a.plus(step).xor(b).xor(c);
+    lerp(sloped(a.xor(b).xor(c), [x, y, z], keys), sloped(upper, [x - one, y, z], keys), t)
+}
+
+/// The same in a plane.
+#[inline(always)]
+pub(super) fn edge2<R: Real>(
+    [x, y]: [R; 2],
+    [a, b]: [R::Whole; 2],
+    (t, one, step): (R, R, R::Whole),
+    keys: [R::Whole; 2],
+) -> R {
+    lerp(sloped(a.xor(b), [x, y], keys), sloped(a.plus(step).xor(b), [x - one, y], keys), t)
+}
+
+/// Gradient noise in space: the slopes at the corners of a cell, blended.
+#[inline(always)]
+pub(super) fn perlin3<R: Real>(
+    [x, y, z]: [R; 3],
+    (one, curve): (R, [R; 3]),
+    [steps, words, keys]: [[R::Whole; 3]; 3],
+    native: bool,
+) -> R {
+    let (a, x) = cell(x, steps[0], words[0], native);
+    let (b, y) = cell(y, steps[1], words[1], native);
+    let (c, z) = cell(z, steps[2], words[2], native);
+    let (next_b, next_c) = (b.plus(steps[1]), c.plus(steps[2]));
+    let (along, t) = ((faded(x, curve), one, steps[0]), faded(y, curve));
+    let near = edge3([x, y, z], [a, b, c], along, keys);
+    let near = lerp(near, edge3([x, y - one, z], [a, next_b, c], along, keys), t);
+    let far = edge3([x, y, z - one], [a, b, next_c], along, keys);
+    let far = lerp(far, edge3([x, y - one, z - one], [a, next_b, next_c], along, keys), t);
+    lerp(near, far, faded(z, curve))
+}
+
+/// The same in a plane.
+#[inline(always)]
+pub(super) fn perlin2<R: Real>(
+    [x, y]: [R; 2],
+    (one, curve): (R, [R; 3]),
+    [steps, words, keys]: [[R::Whole; 2]; 3],
+    native: bool,
+) -> R {
+    let (a, x) = cell(x, steps[0], words[0], native);
+    let (b, y) = cell(y, steps[1], words[1], native);
+    let along = (faded(x, curve), one, steps[0]);
+    let near = edge2([x, y], [a, b], along, keys);
+    lerp(near, edge2([x, y - one], [a, b.plus(steps[1])], along, keys), faded(y, curve))
+}
+
 /// Hands the table of coarse operations to a macro. A row has the operands: reals, whole numbers,
 /// and of both kinds those that are the same for all elements; then the operations that others may
 /// read as well, and the computation.
 macro_rules! coarse_operations {
     ($use:ident) => {
         $use! {
+            /// Noise in space; its cells may be those of other octaves too.
+            Perlin3(x y z; ; one c d e; i j h u v w k l m) -> f32,
+                sharing [Floor Sub Mul Add Convert Xor], |native|
+                perlin3([x, y, z], (one, [c, d, e]), [[i, j, h], [u, v, w], [k, l, m]], native);
+            /// Noise in a plane.
+            Perlin2(x y; ; one c d e; i j u v k l) -> f32,
+                sharing [Floor Sub Mul Add Convert Xor], |native|
+                perlin2([x, y], (one, [c, d, e]), [[i, j], [u, v], [k, l]], native);
             /// An edge of a cube of noise: the slopes at both ends, blended.
             Edge3(x y z t; a b c; one; step k l m) -> f32, sharing [Xor Sub Add], |_native|
-                lerp(
-                    sloped(a.xor(b).xor(c), [x, y, z], [k, l, m]),
-                    sloped(a.plus(step).xor(b).xor(c), [x - one, y, z], [k, l, m]),
-                    t,
-                );
+                edge3([x, y, z], [a, b, c], (t, one, step), [k, l, m]);
             /// An edge of a square of noise.
             Edge2(x y t; a b; one; step k l) -> f32, sharing [Xor Sub Add], |_native|
-                lerp(
-                    sloped(a.xor(b), [x, y], [k, l]),
-                    sloped(a.plus(step).xor(b), [x - one, y], [k, l]),
-                    t,
-                );
+                edge2([x, y], [a, b], (t, one, step), [k, l]);
             /// The slope at a corner.
             Slope3(x y z; hash; ; k l m) -> f32, sharing [], |_native| sloped(hash, [x, y, z], [k, l, m]);
             /// The slope at a corner of a plane.
@@ -180,7 +251,7 @@ macro_rules! coarse_operations {
             /// A blend.
             Lerp(a b t; ; ; ) -> f32, sharing [], |_native| lerp(a, b, t);
             /// The weight of such a blend.
-            Fade(t; ; c d e; ) -> f32, sharing [], |_native| t * t * t * (t * (t * c - d) + e);
+            Fade(t; ; c d e; ) -> f32, sharing [], |_native| faded(t, [c, d, e]);
             /// The sum of three products.
             Dot3(a b c d e f; ; ; ) -> f32, sharing [], |_native| a * b + c * d + e * f;
             /// The sum of two products.

@@ -1,11 +1,13 @@
 //! Brings parameters into buffers and results out of them.
 
+use std::ops::Range;
+
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
 
 use super::ends::{LaneInput, LaneOutput};
 use super::execute::{Chunk, Machine};
-use super::layout::{Direct, Place};
+use super::layout::{Direct, Place, sink_of};
 use super::loops;
 use crate::inst::Reg;
 use crate::op::Op;
@@ -57,6 +59,18 @@ impl Machine<'_, '_> {
     pub(super) fn store_all(&mut self, chunk: &Chunk<'_>) {
         for number in 0..self.outputs.len() {
             let LaneOutput { first, width, .. } = self.outputs[number];
+            if sink_of(&self.outputs[number]).is_interleaved()
+                && let Chunk::Range(range) = chunk
+            {
+                match self.form.insts[self.form.results[first]].lane {
+                    Lane::Bool => self.interleave::<bool>(number, range, chunk),
+                    Lane::I32 => self.interleave::<i32>(number, range, chunk),
+                    Lane::I64 => self.interleave::<i64>(number, range, chunk),
+                    Lane::F32 => self.interleave::<f32>(number, range, chunk),
+                    Lane::F64 => self.interleave::<f64>(number, range, chunk),
+                }
+                continue;
+            }
             for place in 0..width {
                 let reg = self.form.results[first + place];
                 match self.form.insts[reg].lane {
@@ -68,6 +82,27 @@ impl Machine<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Stores the results of an output whose elements are 2 to 4 results side by side.
+    fn interleave<A: Stored>(&mut self, number: usize, range: &Range<usize>, chunk: &Chunk<'_>) {
+        let output = &mut self.outputs[number];
+        let (first, n, offset) = (output.first, output.width, output.offset);
+        let lanes = A::take(&mut output.lanes);
+        let out = &mut lanes[range.start * n + offset..range.end * n + offset];
+        let values = |i: usize| {
+            let home = self.plan.homes[self.form.results[first + i].index()];
+            self.slice::<A>(home.place, chunk)
+        };
+        self.width.run(
+            #[inline(always)]
+            || match n {
+                2 => loops::interleave(out, [values(0), values(1)]),
+                3 => loops::interleave(out, [values(0), values(1), values(2)]),
+                _ => loops::interleave(out, [values(0), values(1), values(2), values(3)]),
+            },
+        );
+        self.outputs[number].lanes = A::put(lanes);
     }
 
     fn store<A: Stored>(&mut self, reg: Reg, number: usize, place: usize, chunk: &Chunk<'_>) {

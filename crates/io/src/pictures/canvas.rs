@@ -8,7 +8,7 @@ use millstream_base::pages::{in_huge_pages, room_in_huge_pages};
 use millstream_base::{Footprint, Image, Limits};
 
 use super::color::ColorSpace;
-use super::{Depth, PictureFormat, ReadPicture};
+use super::{Depth, PictureFormat, ReadPicture, Transfer};
 use crate::error::{IoError, Spot};
 use crate::format::BINARY_FORM;
 use crate::meter::Meter;
@@ -18,11 +18,21 @@ pub(super) struct Reading<'a> {
     /// The name of the file in messages.
     pub(super) file: &'a str,
     pub(super) format: PictureFormat,
+    /// What whole numbers mean, unless the file says it.
+    pub(super) untagged: Transfer,
     pub(super) limits: &'a Limits,
     pub(super) meter: Meter,
 }
 
 impl Reading<'_> {
+    /// The color space of a file of whole numbers that does not state one.
+    pub(super) fn untagged(&self) -> ColorSpace {
+        match self.untagged {
+            Transfer::Srgb => ColorSpace::srgb(),
+            Transfer::Linear => ColorSpace::linear(),
+        }
+    }
+
     fn spot(&self) -> Spot {
         Spot::file(self.file)
     }

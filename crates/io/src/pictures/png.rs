@@ -38,7 +38,7 @@ pub(super) fn read(
     let n_channels = color.samples();
     let mut canvas = reading.canvas(width, height, n_channels)?;
     let mut notes = Vec::new();
-    let space = space(png.info(), n_channels < 3, &mut notes);
+    let space = space(png.info(), n_channels < 3, reading, &mut notes);
     if png.info().animation_control.is_some() {
         notes.push("it is an animation, of which this is the first picture".into());
     }
@@ -88,7 +88,12 @@ fn failure(error: DecodingError, reading: &Reading<'_>) -> IoError {
 
 /// The color space; the first that is stated of a code for it, a profile, sRGB, and gamma with
 /// primaries.
-fn space(info: &Info<'_>, is_gray: bool, notes: &mut Vec<String>) -> ColorSpace {
+fn space(
+    info: &Info<'_>,
+    is_gray: bool,
+    reading: &Reading<'_>,
+    notes: &mut Vec<String>,
+) -> ColorSpace {
     if let Some(cicp) = info.coding_independent_code_points {
         let [primaries, transfer] = [cicp.color_primaries, cicp.transfer_function];
         if let Some(space) = ColorSpace::of_code_points(primaries, transfer) {
@@ -105,6 +110,9 @@ fn space(info: &Info<'_>, is_gray: bool, notes: &mut Vec<String>) -> ColorSpace 
     }
     if info.srgb.is_some() {
         return ColorSpace::srgb();
+    }
+    if info.gama_chunk.is_none() && info.chrm_chunk.is_none() {
+        return reading.untagged();
     }
     let gamma = info.gama_chunk.map(|gamma| f64::from(gamma.into_scaled()) / 100_000.0);
     // An exponent of 1/2.2 is how sRGB is written by programs that do not write its name.

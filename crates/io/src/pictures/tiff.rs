@@ -75,7 +75,7 @@ pub(super) fn read(
     let profile = tiff.find_tag(Tag::IccProfile).map_err(broken)?;
     let profile =
         profile.map(::tiff::decoder::ifd::Value::into_u8_vec).transpose().map_err(broken)?;
-    let space = space(profile.as_deref(), &layout, is_gray, &mut notes);
+    let space = space(profile.as_deref(), &layout, is_gray, reading, &mut notes);
     let orientation = tiff.find_tag_unsigned::<u8>(Tag::Orientation).map_err(broken)?;
     let orientation =
         orientation.and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms);
@@ -185,11 +185,12 @@ fn space(
     profile: Option<&[u8]>,
     layout: &Layout,
     is_gray: bool,
+    reading: &Reading<'_>,
     notes: &mut Vec<String>,
 ) -> ColorSpace {
     match (layout.sample.is_float(), profile) {
         (true, None) => ColorSpace::linear(),
-        (false, None) => ColorSpace::srgb(),
+        (false, None) => reading.untagged(),
         // The inks were made into colors without it.
         (false, Some(_)) if layout.is_cmyk => ColorSpace::srgb(),
         (false, Some(profile)) => ColorSpace::of_profile_or_srgb(profile, is_gray, notes),

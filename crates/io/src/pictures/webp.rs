@@ -42,7 +42,7 @@ pub(super) fn whole(
     let mut canvas = reading.canvas(width, height, n_channels)?;
     let space = match decoder.icc_profile().map_err(broken)? {
         Some(profile) => ColorSpace::of_profile_or_srgb(&profile, n_channels < 3, &mut notes),
-        None => ColorSpace::srgb(),
+        None => reading.untagged(),
     };
     let orientation = decoder.orientation().map_err(broken)?;
     let mut codes = vec![0; width * height * n_channels];

@@ -171,7 +171,7 @@ fn reading_ends_with_its_budget() {
 #[test]
 fn files_that_cannot_be_read() {
     let read = |name: &str| {
-        read_picture(name.as_ref(), None, &Limits::default(), &Budget::default())
+        read_picture(name.as_ref(), Transfer::Srgb, &Limits::default(), &Budget::default())
             .expect_err("no picture")
     };
     assert!(read("nowhere/a.png").to_string().starts_with("cannot read `nowhere/a.png`: "));

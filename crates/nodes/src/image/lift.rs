@@ -1,21 +1,23 @@
 //! Image nodes that do to each pixel what a node on colors does.
 
+mod combine;
+
 use std::sync::Arc;
 
 use millstream_base::{Color, Column, Footprint, Image, Type, ValueType};
 use millstream_node::signature::SocketType;
-use millstream_node::{Call, Data, NodeDef, PartSource, Registry};
+use millstream_node::{Call, Data, NodeDef, PartSource, RegionUse, Registry};
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
 
 use super::pixels::{PixelLoop, n_pixels};
 use super::sample::premultiplied;
-use super::weave::{Weave, input};
-use crate::cells::{Cells, at, function};
+use super::weave::{Made, Weave, input};
+use crate::cells::{Cells, at, function, put_property};
 use crate::color::{color_input, luminance, three};
 use crate::mix::mix;
 
-/// The node types on colors that have one on images, of the same name.
+/// The node types of the family `color` that have one on images, of the same name.
 const LIFTED: [&str; 18] = [
     "adapt",
     "blend",
@@ -41,7 +43,7 @@ const LIFTED: [&str; 18] = [
 #[derive(Clone)]
 struct Lift {
     pixels: PixelLoop,
-    information: Arc<NodeDef>,
+    view: Arc<NodeDef>,
     on_view: Arc<NodeDef>,
     pixel: Arc<NodeDef>,
     unpremultiply: Arc<NodeDef>,
@@ -57,29 +59,28 @@ enum Alpha {
 pub(super) fn register(registry: &mut Registry, pixels: &PixelLoop) {
     let on_view = registry.register_part(on_view());
     let pixel = registry.register_part(pixel());
+    let view = registry.register_part(view());
     let known = |registry: &Registry, name: &str| {
         Arc::clone(registry.get(name).expect("the node type exists"))
     };
     let lift = Lift {
         pixels: pixels.clone(),
-        information: known(registry, "image.information"),
+        view,
         unpremultiply: known(registry, "color.unpremultiply"),
         on_view,
         pixel,
     };
-    for name in LIFTED {
-        let of = known(registry, &format!("color.{name}"));
-        let def = NodeDef::new(
-            format!("image.{name}"),
-            format!("{}, for each pixel of an image", of.manual.summary),
-        );
-        let def = def.details(format!(
-            "Does to each pixel what `color.{name}` does to a color whose alpha is not \
-             premultiplied. The result has the pixels of the first image, on which other images \
-             are placed.",
+    let of_colors = LIFTED.map(|name| (format!("color.{name}"), format!("image.{name}")));
+    for (of, name) in of_colors.into_iter().chain([("curve.rgb".into(), "image.curves".into())]) {
+        let of_colors = known(registry, &of);
+        let summary = format!("{}, for each pixel of an image", of_colors.manual.summary);
+        let def = NodeDef::new(name, summary).details(format!(
+            "Does to each pixel what `{of}` does to a color whose alpha is not premultiplied. The \
+             result has the pixels of the first image, on which other images are placed.",
         ));
-        registry.register(lift.node(def, of, Alpha::Straight));
+        registry.register(lift.node(def, of_colors, Alpha::Straight));
     }
+    combine::register(registry, &lift);
     for (def, of, alpha) in [mask(), threshold()] {
         let of = registry.register_part(of);
         registry.register(lift.node(def, of, alpha));
@@ -110,22 +111,7 @@ impl Lift {
         def.network(move |parts| {
             let mut weave = Weave::default();
             let mut sources: Vec<PartSource> = (0..parts.inputs.len()).map(input).collect();
-            let view = weave.part("view", &lift.information, &[], &[sources[images[0]]]).output(3);
-            let region = lift.pixels.region(&mut weave, view);
-            let number = lift.pixels.number(&mut weave);
-            for i in &images {
-                let mut image = sources[*i];
-                if *i != images[0] {
-                    image = weave.part("placed", &lift.on_view, &[], &[image, view]).into();
-                }
-                let pixel = weave.part("pixel", &lift.pixel, &[], &[image, number]).into();
-                sources[*i] = match alpha {
-                    Alpha::Premultiplied => pixel,
-                    Alpha::Straight => {
-                        weave.part("straight", &lift.unpremultiply, &[], &[pixel]).into()
-                    }
-                };
-            }
+            let (view, region) = lift.read(&mut weave, &mut sources, &images, alpha);
             let settings = parts.settings.clone();
             let changed = weave.part_with("changed", &of, settings, parts.generics, &sources);
             let outputs: Vec<PartSource> = (0..parts.outputs.len())
@@ -140,6 +126,34 @@ impl Lift {
                 .collect();
             Ok(weave.outputs(&outputs))
         })
+    }
+
+    /// Replaces images by colors of their pixels in a loop over the pixels of the first one, and
+    /// gives the view and the region of the loop.
+    fn read(
+        &self,
+        weave: &mut Weave,
+        sources: &mut [PartSource],
+        images: &[usize],
+        alpha: Alpha,
+    ) -> (PartSource, Made) {
+        let view = weave.part("view", &self.view, &[], &[sources[images[0]]]).into();
+        let region = self.pixels.region(weave, view);
+        let number = self.pixels.number(weave);
+        for i in images {
+            let mut image = sources[*i];
+            if *i != images[0] {
+                image = weave.part("placed", &self.on_view, &[], &[image, view]).into();
+            }
+            let pixel = weave.part("pixel", &self.pixel, &[], &[image, number]).into();
+            sources[*i] = match alpha {
+                Alpha::Premultiplied => pixel,
+                Alpha::Straight => {
+                    weave.part("straight", &self.unpremultiply, &[], &[pixel]).into()
+                }
+            };
+        }
+        (view, region)
     }
 }
 
@@ -173,8 +187,19 @@ fn threshold() -> (NodeDef, NodeDef, Alpha) {
     (def, of, Alpha::Straight)
 }
 
+fn view() -> NodeDef {
+    NodeDef::new("image.view", "The view that an image covers")
+        .region_use(|_| RegionUse::ViewOf)
+        .input("image", Type::of::<Image>(), "")
+        .output("value", Type::of::<Footprint>(), "")
+        .function(|call: &mut Call<'_>| {
+            put_property(call, 0, |image: Image| Ok(image.view().clone()))
+        })
+}
+
 fn on_view() -> NodeDef {
     NodeDef::new("image.on_view", "An image placed on the pixels of a view")
+        .region_use(|_| RegionUse::Places)
         .input("image", Type::of::<Image>(), "")
         .input("view", Type::of::<Footprint>(), "")
         .output("value", Type::of::<Image>(), "")

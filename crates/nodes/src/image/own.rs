@@ -2,7 +2,7 @@
 //! few levels, counted.
 
 use millstream_base::{Image, Type};
-use millstream_node::{Failure, NodeDef, Registry};
+use millstream_node::{Failure, NodeDef, RegionUse, Registry};
 use millstream_raster::dither::{Bayer, diffused, ordered};
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
@@ -42,6 +42,7 @@ fn resize() -> NodeDef {
              a field at another resolution, request a view of that resolution instead.",
         )
         .choice("filter", Resampling::ALL, "lanczos", "how new pixels are made")
+        .region_use(|_| RegionUse::Whole)
         .input("image", Type::of::<Image>(), "")
         .input("width", Type::I32, "new width in pixels")
         .input("height", Type::I32, "new height in pixels")
@@ -97,6 +98,7 @@ fn crop() -> NodeDef {
             "Counted in pixels from the lower left corner of the image; the rectangle stays where it \
              is in the scene. What lies beyond the image is clear.",
         )
+        .region_use(|_| RegionUse::Whole)
         .input("image", Type::of::<Image>(), "")
         .input_or("x", Type::I32, 0.0, "first column")
         .input_or("y", Type::I32, 0.0, "first row")
@@ -132,6 +134,10 @@ fn dither() -> NodeDef {
     ];
     NodeDef::new("image.dither", "An image of few levels whose mean brightness is kept")
         .choice("kind", KINDS, "ordered", "how errors are spread")
+        .region_use(|settings| match settings.text("kind") {
+            "diffused" => RegionUse::Whole,
+            _ => RegionUse::Part,
+        })
         .input("image", Type::of::<Image>(), "")
         .input_or(
             "levels",
@@ -172,6 +178,7 @@ const STATISTICS: [(&str, &str); 4] = [
 fn statistics_def() -> NodeDef {
     let def = NodeDef::new("image.statistics", "Least, greatest and mean values of the channels")
         .details("Of one channel, counted from 0. NaNs are left out.")
+        .region_use(|_| RegionUse::Whole)
         .integer("channel", (0, 3), 0, "the channel")
         .input("image", Type::of::<Image>(), "");
     let def =
@@ -214,6 +221,7 @@ fn check_channel(image: &Image, channel: usize, element: usize) -> Result<(), Fa
 fn histogram_def() -> NodeDef {
     NodeDef::new("image.histogram", "How often values occur in a channel of an image")
         .details("Values below `from` or above `to`, and NaNs, are not counted.")
+        .region_use(|_| RegionUse::Whole)
         .integer("channel", (0, 3), 0, "the channel")
         .input("image", Type::of::<Image>(), "")
         .input_or("bins", Type::I32, 256.0, "number of bins of equal width")

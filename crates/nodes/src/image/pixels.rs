@@ -9,7 +9,8 @@ use std::sync::Arc;
 use millstream_base::{Feature, Footprint, Image, Lane, Limits, Type};
 use millstream_form::{FormBuilder, Val};
 use millstream_node::{
-    Among, Call, Failure, Kernel, Network, NodeDef, PartSource, Registry, ScopeRule, SocketType,
+    Among, Call, Failure, Kernel, Network, NodeDef, PartSource, RegionUse, Registry, ScopeRule,
+    SocketType,
 };
 
 use super::weave::{Made, Weave, input};
@@ -180,6 +181,7 @@ fn column_and_row<'b>(number: Val<'b>, region: &[Val<'b>; 3]) -> [Val<'b>; 2] {
 
 fn place() -> NodeDef {
     NodeDef::new("image.place_of_pixel", "The center of a pixel in the scene")
+        .region_use(|_| RegionUse::Positions)
         .input("number", Type::I32, "number of the pixel in the region")
         .input("left", Type::I32, "first column of the region")
         .input("lower", Type::I32, "first row of the region")
@@ -215,6 +217,7 @@ fn with_index() -> NodeDef {
 
 fn gather() -> NodeDef {
     NodeDef::new("image.of_pixels", "The image of a list of pixels")
+        .region_use(|_| RegionUse::Covers)
         .generic("T", PIXELS)
         .input("pixel", T, "computed for each pixel of the region")
         .scope(ScopeRule::Each { feature: Feature::Index, count: 1 })

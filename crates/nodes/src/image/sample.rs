@@ -1,7 +1,7 @@
 //! Reading images: colors at points of the scene, sizes, pixels.
 
 use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
-use millstream_node::{Call, Data, Failure, NodeDef, Settings};
+use millstream_node::{Call, Data, Failure, NodeDef, RegionUse, Settings};
 use millstream_raster::place::{Filter, Sampler};
 use millstream_raster::region::Edge;
 
@@ -82,6 +82,10 @@ pub(super) fn sample() -> NodeDef {
          the image. It sees no more of the image than the requested region.",
     );
     with_edge(with_filter(def), "clear")
+        .region_use(|settings| match Between::named(settings.text("filter")) {
+            Between::Nearest => RegionUse::AtPosition,
+            Between::Linear | Between::Cubic => RegionUse::Whole,
+        })
         .input("image", Type::of::<Image>(), "")
         .input("position", Type::VEC3, "point of the scene")
         .output("value", Type::COLOR, "")
@@ -123,6 +127,7 @@ pub(super) fn information() -> NodeDef {
              unit of the scene. `context.with_footprint` with this view gives another image the \
              same size and place.",
         )
+        .region_use(|_| RegionUse::Whole)
         .input("image", Type::of::<Image>(), "")
         .output("width", Type::I32, "width in pixels")
         .output("height", Type::I32, "height in pixels")

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use millstream_base::{Footprint, Image, Limits, Type, Value};
 use millstream_node::settings::Settings;
 use millstream_node::signature::SocketType;
-use millstream_node::{Call, Failure, NodeDef, PartSource, Registry};
+use millstream_node::{Call, Failure, NodeDef, PartSource, RegionUse, Registry};
 use millstream_raster::crew::Crew;
 use millstream_raster::place::{Filter, place};
 use millstream_raster::region::Edge;
@@ -89,6 +89,7 @@ impl Views {
         };
         let asked = Arc::clone(&ask);
         let asking = with_numbers(part("view", "The view of the image that the node needs"))
+            .region_use(|_| RegionUse::Asks)
             .output("value", Type::of::<Footprint>(), "")
             .kernel(move |parts| {
                 let (settings, ask) = (parts.settings.clone(), Arc::clone(&asked));
@@ -103,7 +104,8 @@ impl Views {
                     Ok(())
                 }))
             });
-        let calling = part("work", "The image of the requested view");
+        let calling =
+            part("work", "The image of the requested view").region_use(|_| RegionUse::Places);
         let calling = with_numbers(calling.input("image", Type::of::<Image>(), ""))
             .output("value", Type::of::<Image>(), "")
             .kernel(move |parts| {

@@ -1,0 +1,156 @@
+//! Whether an output can be computed region by region of the requested view.
+//!
+//! Nodes say how they use the region ([`RegionUse`]). A node that looks at the whole of an image
+//! forbids regions, if the image depends on the view at all. A node that reads an image where the
+//! pixel lies, or places it on another view, does so unless the image is known to cover the requested
+//! region. That is not known where a scope that is none of the image nodes' own changes the view or
+//! the position.
+
+use millstream_base::Feature;
+use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
+use millstream_ir::plan::{StepId, StepOp, StepSource};
+use millstream_ir::trace::paths_of;
+use millstream_ir::{Plan, Step};
+use millstream_node::{Instance, Kernel, RegionUse, ScopeRule};
+
+use crate::program::Program;
+
+impl Program {
+    /// The path of a node that looks at the whole of the requested view, for an output; `None` if its
+    /// images can be computed region by region, with the bits of the whole (see
+    /// [`in_tiles`](Self::in_tiles)).
+    pub fn whole_view_node(&self, output: &str) -> Option<String> {
+        let plan = self.plan();
+        let output = plan.outputs.iter().find(|known| *known.name == *output)?;
+        let search = Search::new(plan, output.source.step);
+        let step = search.steps.iter().copied().find(|step| search.needs_whole(*step))?;
+        paths_of(plan, &[step]).pop()
+    }
+}
+
+struct Search<'p> {
+    plan: &'p Plan,
+    /// The steps that the output depends on.
+    steps: Vec<StepId>,
+    /// Whether only image nodes change views and positions.
+    is_plain: bool,
+}
+
+impl<'p> Search<'p> {
+    fn new(plan: &'p Plan, output: StepId) -> Self {
+        let mut seen: SideTable<StepId, bool> = SideTable::for_arena(&plan.steps, false);
+        let mut steps = vec![output];
+        seen[output] = true;
+        let mut next = 0;
+        while let Some(step) = steps.get(next) {
+            for link in plan.inputs_of(&plan.steps[*step]) {
+                if !std::mem::replace(&mut seen[link.step], true) {
+                    steps.push(link.step);
+                }
+            }
+            next += 1;
+        }
+        let mut search = Self { plan, steps, is_plain: true };
+        search.is_plain = search.steps.iter().all(|step| search.changes_plainly(*step));
+        search
+    }
+
+    fn call(&self, step: StepId) -> Option<(&'p Instance, &'p [StepSource])> {
+        let step: &Step = &self.plan.steps[step];
+        match step.op {
+            StepOp::Call(instance) => {
+                Some((&self.plan.instances[instance], self.plan.inputs_of(step)))
+            }
+            StepOp::Const(_) | StepOp::Input(_) => None,
+        }
+    }
+
+    fn use_of(&self, step: StepId) -> RegionUse {
+        let of = |(call, _): (&Instance, _)| (call.def.region_use)(&call.settings);
+        self.call(step).map_or(RegionUse::Part, of)
+    }
+
+    fn needs(&self, step: StepId, feature: &Feature) -> bool {
+        let plan = self.plan;
+        plan.needs.of(plan.needs_of(&plan.steps[step])).any(|need| need.feature == *feature)
+    }
+
+    /// Whether the scopes of a step change the view or the position only as image nodes do, or for
+    /// sources that do not depend on the other of the two.
+    fn changes_plainly(&self, step: StepId) -> bool {
+        let Some((call, links)) = self.call(step) else { return true };
+        call.inputs.iter().zip(links).all(|(input, source)| {
+            input.scope.iter().all(|rule| {
+                let (feature, by) = match rule {
+                    ScopeRule::Inject { feature, value } => (feature, Some(*value)),
+                    ScopeRule::Modify { feature, .. } => (feature, None),
+                    ScopeRule::Each { .. } | ScopeRule::Along { .. } => return true,
+                };
+                let other = match feature {
+                    Feature::Position => Feature::Footprint,
+                    Feature::Footprint => Feature::Position,
+                    _ => return true,
+                };
+                let is_of_images = by.is_some_and(|by| {
+                    matches!(
+                        self.use_of(links[by as usize].step),
+                        RegionUse::Positions | RegionUse::Asks
+                    )
+                });
+                is_of_images || !self.needs(source.step, &other)
+            })
+        })
+    }
+
+    /// Whether a step gives another result in a region than in the whole view.
+    fn needs_whole(&self, step: StepId) -> bool {
+        let Some((_, links)) = self.call(step) else { return false };
+        let varies = |source: &StepSource| self.needs(source.step, &Feature::Footprint);
+        let covers = |source: &StepSource| self.is_plain && self.covers(source.step);
+        match self.use_of(step) {
+            RegionUse::Whole => links.iter().any(varies),
+            RegionUse::AtPosition => {
+                let reads = |source: &StepSource| self.reads(source.step, &Feature::Position);
+                varies(&links[0]) && !(covers(&links[0]) && reads(&links[1]))
+            }
+            RegionUse::Places => varies(&links[0]) && !covers(&links[0]),
+            RegionUse::Part
+            | RegionUse::Covers
+            | RegionUse::ViewOf
+            | RegionUse::Asks
+            | RegionUse::Positions => false,
+        }
+    }
+
+    /// Whether a step reads a feature as it is.
+    fn reads(&self, step: StepId, wanted: &Feature) -> bool {
+        self.call(step).is_some_and(|(call, _)| match &call.kernel {
+            Kernel::Read { feature, level: 0, aspect: Aspect::Value } => feature == wanted,
+            _ => false,
+        })
+    }
+
+    /// Whether a step gives an image of the region that is requested of it.
+    fn covers(&self, mut step: StepId) -> bool {
+        // As many rounds as there are steps at most: each goes to a source.
+        loop {
+            let Some((_, links)) = self.call(step) else { return false };
+            let (first, last) = match links {
+                [first, .., last] => (first, last),
+                [first] => (first, first),
+                [] => return false,
+            };
+            step = match self.use_of(step) {
+                RegionUse::Covers | RegionUse::Places => last.step,
+                RegionUse::ViewOf => first.step,
+                // The image of a view that an image node asks for.
+                _ if self.use_of(last.step) == RegionUse::Asks => first.step,
+                _ => return false,
+            };
+            if self.reads(step, &Feature::Footprint) {
+                return true;
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Fonts, and texts as outlines.
+
+use std::sync::{Arc, LazyLock};
+
+use millstream_base::value_type;
+use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
+use ttf_parser::{Face, GlyphId, OutlineBuilder, Tag};
+
+use crate::shape::choices;
+
+/// A font: the bytes of a TrueType or OpenType file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Font {
+    bytes: Arc<[u8]>,
+}
+
+value_type!(Font, "font", eq);
+
+impl Font {
+    /// The file of the font that is built in: a part of `DejaVu Sans`, whose licence lies beside it.
+    pub const BUILT_IN: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
+
+    /// The font of a file; of a collection its first one.
+    ///
+    /// # Errors
+    /// A description of what is wrong, if this is no such file.
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Result<Self, String> {
+        let font = Self { bytes: bytes.into() };
+        font.face()?;
+        Ok(font)
+    }
+
+    /// The font that is built in.
+    pub fn built_in() -> Self {
+        static FONT: LazyLock<Font> = LazyLock::new(|| Font { bytes: Font::BUILT_IN.into() });
+        FONT.clone()
+    }
+
+    fn face(&self) -> Result<Face<'_>, String> {
+        Face::parse(&self.bytes, 0).map_err(|error| format!("it is no font: {error}"))
+    }
+}
+
+impl Default for Font {
+    fn default() -> Self {
+        Self::built_in()
+    }
+}
+
+choices! {
+    /// Where lines stand.
+    pub(super) enum Align {
+        Left = "left": "lines begin at the origin",
+        Center = "center": "the middle of each line is at the origin",
+        Right = "right": "lines end at the origin",
+    }
+}
+
+/// Greatest distance of a curve from the straight pieces in its place, as a share of the size.
+const TOLERANCE: f32 = 1.0 / 8192.0;
+
+/// Spaces in the place of a tab.
+const TAB: f32 = 4.0;
+
+/// Most pieces in the place of one curve.
+const MOST_PIECES: f32 = 64.0;
+
+/// The closed outlines of a text of size 1, which begins at the origin.
+///
+/// # Errors
+/// A character for which the font has no glyph.
+pub(super) fn contours(
+    font: &Font,
+    text: &str,
+    align: Align,
+    line_spacing: f32,
+) -> Result<Vec<Vec<[f32; 2]>>, char> {
+    let face = font.face().expect("a font was read before");
+    let unit = 1.0 / f32::from(face.units_per_em());
+    let (ascender, descender) = (f32::from(face.ascender()), f32::from(face.descender()));
+    let line_height = (ascender - descender + f32::from(face.line_gap())) * unit * line_spacing;
+    let mut drawn = Drawn { unit, ..Drawn::default() };
+    let mut y = 0.0;
+    for line in text.split('\n') {
+        let first = drawn.contours.len();
+        let width = drawn.line(&face, line.strip_suffix('\r').unwrap_or(line), y)?;
+        let left = match align {
+            Align::Left => 0.0,
+            Align::Center => -0.5 * width,
+            Align::Right => -width,
+        };
+        for corner in drawn.contours[first..].iter_mut().flatten() {
+            corner[0] += left;
+        }
+        y -= line_height;
+    }
+    Ok(drawn.contours)
+}
+
+/// Outlines in the making.
+#[derive(Default)]
+struct Drawn {
+    contours: Vec<Vec<[f32; 2]>>,
+    corners: Vec<[f32; 2]>,
+    /// Where the current glyph begins.
+    origin: [f32; 2],
+    /// The size of a unit of the font.
+    unit: f32,
+}
+
+impl Drawn {
+    /// Draws a line of text, and gives its width.
+    fn line(&mut self, face: &Face<'_>, line: &str, y: f32) -> Result<f32, char> {
+        let advance = |glyph| face.glyph_hor_advance(glyph).map_or(0.0, f32::from);
+        let mut before: Option<GlyphId> = None;
+        let mut x = 0.0;
+        for letter in line.chars() {
+            if letter == '\t' {
+                x += face.glyph_index(' ').map_or(0.0, advance) * TAB;
+                before = None;
+                continue;
+            }
+            let glyph = face.glyph_index(letter).ok_or(letter)?;
+            x += before.map_or(0.0, |before| f32::from(kerning(face, before, glyph)));
+            self.origin = [x * self.unit, y];
+            face.outline_glyph(glyph, self);
+            x += advance(glyph);
+            before = Some(glyph);
+        }
+        Ok(x * self.unit)
+    }
+
+    fn place(&self, x: f32, y: f32) -> [f32; 2] {
+        [self.origin[0] + x * self.unit, self.origin[1] + y * self.unit]
+    }
+
+    /// The corner that was drawn last.
+    fn here(&self) -> [f32; 2] {
+        self.corners.last().copied().unwrap_or(self.origin)
+    }
+
+    /// Draws pieces in the place of a curve whose second differences have this length.
+    fn curve(&mut self, bend: f32, at: impl Fn(f32) -> [f32; 2]) {
+        // The middle of one of n pieces is off by the bend over 4 n^2.
+        let n = (bend / (4.0 * TOLERANCE)).sqrt().ceil().clamp(1.0, MOST_PIECES);
+        self.corners.extend((1..=n as u16).map(|i| at(f32::from(i) / n)));
+    }
+}
+
+impl OutlineBuilder for Drawn {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.corners = vec![self.place(x, y)];
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.corners.push(self.place(x, y));
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        let (a, b, c) = (self.here(), self.place(x1, y1), self.place(x, y));
+        self.curve(bend(a, b, c), |t| {
+            let s = 1.0 - t;
+            [0, 1].map(|k| s * s * a[k] + 2.0 * s * t * b[k] + t * t * c[k])
+        });
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        let (a, b) = (self.here(), self.place(x1, y1));
+        let (c, d) = (self.place(x2, y2), self.place(x, y));
+        // The second derivative is at most 6 times the greater difference, that of a parabola twice.
+        let bend = 3.0 * bend(a, b, c).max(bend(b, c, d));
+        self.curve(bend, |t| {
+            let s = 1.0 - t;
+            let (sides, middle) = ([s * s * s, t * t * t], [3.0 * s * s * t, 3.0 * s * t * t]);
+            [0, 1].map(|k| sides[0] * a[k] + middle[0] * b[k] + middle[1] * c[k] + sides[1] * d[k])
+        });
+    }
+
+    fn close(&mut self) {
+        // The last corner of most glyphs is the first one again.
+        if self.corners.len() > 1 && self.corners.first() == self.corners.last() {
+            self.corners.pop();
+        }
+        self.contours.push(std::mem::take(&mut self.corners));
+    }
+}
+
+/// The length of a second difference.
+fn bend(a: [f32; 2], b: [f32; 2], c: [f32; 2]) -> f32 {
+    let [x, y] = [0, 1].map(|k| a[k] - 2.0 * b[k] + c[k]);
+    (x * x + y * y).sqrt()
+}
+
+/// How much farther apart two letters stand than their widths say, in units of the font.
+fn kerning(face: &Face<'_>, left: GlyphId, right: GlyphId) -> i16 {
+    of_features(face, left, right).or_else(|| of_table(face, left, right)).unwrap_or(0)
+}
+
+/// What the feature `kern` says; `None` if the font does not have it.
+fn of_features(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
+    let table = face.tables().gpos?;
+    let kern = Tag::from_bytes(b"kern");
+    let feature = table.features.into_iter().find(|feature| feature.tag == kern)?;
+    let adjustment = |lookup: u16| {
+        let subtables = table.lookups.get(lookup)?.subtables;
+        subtables.into_iter::<PositioningSubtable<'_>>().find_map(|subtable| match subtable {
+            PositioningSubtable::Pair(pair) => of_pair(pair, left, right),
+            _ => None,
+        })
+    };
+    Some(feature.lookup_indices.into_iter().find_map(adjustment).unwrap_or(0))
+}
+
+fn of_pair(pair: PairAdjustment<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
+    let covered = pair.coverage().get(left)?;
+    let first = match pair {
+        PairAdjustment::Format1 { sets, .. } => sets.get(covered)?.get(right)?.0,
+        PairAdjustment::Format2 { classes, matrix, .. } => {
+            matrix.get((classes.0.get(left), classes.1.get(right)))?.0
+        }
+    };
+    Some(first.x_advance)
+}
+
+/// What the table of old fonts says.
+fn of_table(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
+    let subtables = face.tables().kern?.subtables.into_iter();
+    subtables
+        .filter(|subtable| subtable.horizontal && !subtable.variable)
+        .find_map(|subtable| subtable.glyphs_kerning(left, right))
+}
