@@ -12,6 +12,7 @@ use millstream_node::Data;
 
 use crate::cache::Cache;
 use crate::cheap::Cheap;
+use crate::cuts::GAIN;
 use crate::key::{Key, KeyHasher};
 use crate::keys::Keys;
 use crate::stored;
@@ -31,6 +32,8 @@ pub struct Bake<'p> {
     outputs: Vec<Wanted>,
     count: Option<usize>,
     cheap: Cheap,
+    /// How many times longer than storing it computing a result must take.
+    gain: u32,
 }
 
 /// An output that is asked for.
@@ -106,6 +109,7 @@ impl<'p> Bake<'p> {
         let one = request.clone().frame(*first);
         let bound = one.bind(plan).map_err(EvalError::Request)?;
         if plan.has_states() {
+            one.with_states(plan).bind(plan).map_err(EvalError::Request)?;
             for frame in [*first, frames[frames.len() - 1]] {
                 millstream_run::ticks::reach(plan.start_frame, frame, &request.limits)
                     .map_err(|error| EvalError::Request(vec![error]))?;
@@ -117,7 +121,7 @@ impl<'p> Bake<'p> {
         };
         let outputs = bound.outputs.iter().map(wanted).collect();
         let cheap = Cheap::new(plan, &request, false);
-        Ok(Self { plan, request, frames, outputs, count: bound.count, cheap })
+        Ok(Self { plan, request, frames, outputs, count: bound.count, cheap, gain: GAIN })
     }
 
     /// The frames.
@@ -395,3 +399,6 @@ pub(crate) fn of_frame(series: &Series, frame: usize, count: Option<usize>) -> S
     };
     Series { data, axes }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,14 +6,13 @@
 
 use std::time::Duration;
 
-use millstream_base::FeatureSet;
 use millstream_base::id::{Id, SideTable};
-use millstream_ir::need_map::Fate;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_node::Kernel;
 use rustc_hash::FxHashMap;
 
 use crate::cheap::Cheap;
+use crate::contexts::contexts;
 use crate::trace::Arms;
 
 /// The most results that are looked up for each frame.
@@ -26,7 +25,7 @@ const FIXED: Duration = Duration::from_micros(100);
 const NANOSECONDS_A_BYTE: f64 = 3.0;
 
 /// A result is stored if computing it takes so many times longer.
-const GAIN: u32 = 2;
+pub(crate) const GAIN: u32 = 2;
 
 /// The results of a plan that might be stored, in order of its steps.
 pub(crate) struct Cuts {
@@ -118,15 +117,16 @@ impl Cuts {
     }
 
     /// The candidates that are worth storing, given the time of each step and the size of each
-    /// candidate in a frame; together at most `most_bytes`.
+    /// candidate in a frame: those that take `gain` times longer than storing them, together at most
+    /// `most_bytes`.
     pub(crate) fn worth(
         &self,
         plan: &Plan,
+        mut gain: u32,
         time_of: &dyn Fn(StepId) -> Duration,
         bytes_of: &dyn Fn(usize) -> Option<u64>,
         most_bytes: u64,
     ) -> Vec<bool> {
-        let mut gain = GAIN;
         loop {
             let mut is_stored = vec![false; self.sources.len()];
             let mut total = 0_u64;
@@ -134,7 +134,7 @@ impl Cuts {
                 let Some(bytes) = bytes_of(cut) else { continue };
                 let nanoseconds = bytes as f64 * NANOSECONDS_A_BYTE;
                 let cost = FIXED + Duration::from_nanos(nanoseconds as u64);
-                if self.time_above(plan, *source, time_of, &is_stored) > cost * gain {
+                if self.time_above(plan, *source, time_of, &is_stored) >= cost * gain {
                     is_stored[cut] = true;
                     total = total.saturating_add(bytes);
                 }
@@ -142,7 +142,9 @@ impl Cuts {
             if total <= most_bytes {
                 return is_stored;
             }
-            let Some(next) = gain.checked_mul(2) else { return vec![false; self.sources.len()] };
+            let Some(next) = gain.max(1).checked_mul(2) else {
+                return vec![false; self.sources.len()];
+            };
             gain = next;
         }
     }
@@ -169,37 +171,4 @@ impl Cuts {
         }
         time
     }
-}
-
-/// The steps that the outputs read, and those that are read in a changed context.
-fn contexts(plan: &Plan) -> (SideTable<StepId, bool>, SideTable<StepId, bool>) {
-    let mut is_read = SideTable::for_arena(&plan.steps, false);
-    // The needs of a step that are affected in any of its contexts.
-    let mut affected = SideTable::for_arena(&plan.steps, FeatureSet::NONE);
-    for output in &plan.outputs {
-        is_read[output.source.step] = true;
-    }
-    // A step stands behind all that it reads.
-    for (id, step) in plan.steps.iter().rev() {
-        let StepOp::Call(call) = step.op else { continue };
-        if !is_read[id] {
-            continue;
-        }
-        for (i, link) in plan.inputs_of(step).iter().enumerate() {
-            is_read[link.step] = true;
-            let inside = plan.needs_of(&plan.steps[link.step]);
-            let mut changed = affected[id].intersect(inside);
-            if let Some(map) = plan.need_maps[call].get(i).and_then(Option::as_ref) {
-                for bit in inside.bits().filter(|bit| map.fate(*bit) != Fate::Same) {
-                    changed = changed.union(FeatureSet::bit(bit));
-                }
-            }
-            affected[link.step] = affected[link.step].union(changed);
-        }
-    }
-    let mut is_affected = SideTable::for_arena(&plan.steps, false);
-    for (id, affected) in affected.iter() {
-        is_affected[id] = !affected.is_empty();
-    }
-    (is_read, is_affected)
 }

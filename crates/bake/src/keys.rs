@@ -144,13 +144,13 @@ impl<'a> Keys<'a> {
         let plan = self.plan;
         let choices = plan.steps.iter().filter_map(|(id, step)| {
             let StepOp::Call(call) = step.op else { return None };
-            let is_choice = matches!(plan.instances[call].kernel, Kernel::Choose);
-            let links = plan.inputs_of(step);
-            let is_known = is_choice
-                && !cheap.is_cheap[id]
-                && !plan.instances[call].has_scopes()
-                && self.tracer.boundary.contains_key(&links[0]);
-            is_known.then_some((id, links[0], links.len() - 1))
+            if !matches!(plan.instances[call].kernel, Kernel::Choose) || cheap.is_cheap[id] {
+                return None;
+            }
+            let (selector, arms) = plan.inputs_of(step).split_first()?;
+            let is_known = !plan.instances[call].has_scopes()
+                && self.tracer.boundary.contains_key(selector);
+            is_known.then_some((id, *selector, arms.len()))
         });
         let choices: Vec<(StepId, StepSource, usize)> = choices.collect();
         let mut known: FxHashMap<Vec<usize>, u32> = FxHashMap::default();

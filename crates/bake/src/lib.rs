@@ -31,6 +31,7 @@ mod codec;
 mod identity;
 
 mod cheap;
+mod contexts;
 mod trace;
 
 mod keys;

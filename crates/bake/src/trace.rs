@@ -20,6 +20,7 @@ use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::cheap::Cheap;
+use crate::contexts::contexts;
 use crate::identity::identity;
 use crate::key::{Key, KeyHasher};
 
@@ -320,7 +321,8 @@ impl Tracing<'_> {
     }
 }
 
-/// The cheap results that outputs, or steps that are not cheap, read.
+/// The cheap results that outputs read, or steps that are not cheap, or cheap ones in a changed
+/// context.
 fn boundary(plan: &Plan, cheap: &Cheap) -> FxHashMap<StepSource, u32> {
     let mut boundary = FxHashMap::default();
     let mut read = |source: StepSource| {
@@ -330,7 +332,9 @@ fn boundary(plan: &Plan, cheap: &Cheap) -> FxHashMap<StepSource, u32> {
             boundary.entry(source).or_insert(next);
         }
     };
-    for (_, step) in plan.steps.iter().filter(|(id, _)| !cheap.is_cheap[*id]) {
+    let (_, is_affected) = contexts(plan);
+    let is_reader = |id: StepId| !cheap.is_cheap[id] || is_affected[id];
+    for (_, step) in plan.steps.iter().filter(|(id, _)| is_reader(*id)) {
         plan.inputs_of(step).iter().copied().for_each(&mut read);
     }
     plan.outputs.iter().for_each(|output| read(output.source));

@@ -340,7 +340,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let n = self.look_up.bake.frames.len() as u64;
         let most = self.look_up.cache.limit() / 2 / n;
         let plan: &Plan = self.look_up.plan();
-        let mut is_stored = self.cuts.worth(plan, &time_of, &bytes_of, most);
+        let gain = self.look_up.bake.gain;
+        let mut is_stored = self.cuts.worth(plan, gain, &time_of, &bytes_of, most);
         for cut in &segment.way.given {
             // It was worth it in an earlier bake.
             is_stored[*cut] = true;
