@@ -53,10 +53,24 @@ pub(crate) fn save_answer(
     answer: &Answer,
     moments: Option<&Moments>,
 ) -> Result<(), Stop> {
+    let outputs: Vec<&OutputAnswer> = answer.outputs.iter().collect();
+    let (n_rows, n_faces) = write_outputs(target, answer, &outputs, moments)?;
+    saved(target, n_rows, n_faces);
+    Ok(())
+}
+
+/// Writes outputs of an answer, and tells nobody; gives the number of rows and, if there are any, of
+/// faces.
+pub(crate) fn write_outputs(
+    target: &Target,
+    answer: &Answer,
+    outputs: &[&OutputAnswer],
+    moments: Option<&Moments>,
+) -> Result<(usize, Option<usize>), Stop> {
     let (faces, outputs) = if target.is_mesh() {
-        mesh::faces_and_rest(answer)?
+        mesh::faces_and_rest(outputs)?
     } else {
-        (None, answer.outputs.iter().collect())
+        (None, outputs.to_vec())
     };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
@@ -98,8 +112,7 @@ pub(crate) fn save_answer(
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    saved(target, n_rows, n_faces);
-    Ok(())
+    Ok((n_rows, n_faces))
 }
 
 /// Tells the user what was written.
