@@ -370,7 +370,10 @@ impl<'r, 'p> LookUp<'r, 'p> {
     ) -> Option<Vec<(usize, Option<Series>)>> {
         let others = (0..self.bake.outputs.len()).filter(|output| !missing.contains(output));
         let others: Vec<usize> = others.collect();
-        others.into_iter().map(|output| Some((output, Some(self.recall(output, position)?)))).collect()
+        others
+            .into_iter()
+            .map(|output| Some((output, Some(self.recall(output, position)?))))
+            .collect()
     }
 }
 

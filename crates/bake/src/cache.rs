@@ -327,9 +327,8 @@ impl Cache {
     /// # Errors
     /// If it is no cache, of another version or unreadable.
     pub fn status(folder: &Path) -> Result<CacheStatus, CacheProblem> {
-        let unreadable = |error: io::Error| {
-            CacheProblem::Unreadable(folder.to_owned(), error.to_string())
-        };
+        let unreadable =
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
         if !folder.exists() {
             return Ok(CacheStatus::default());
         }
@@ -356,9 +355,8 @@ impl Cache {
             Ok(()) | Err(CacheProblem::Version(..)) => {}
             Err(problem) => return Err(problem),
         }
-        let unreadable = |error: io::Error| {
-            CacheProblem::Unreadable(folder.to_owned(), error.to_string())
-        };
+        let unreadable =
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
         let (mut bytes, mut stay) = (0, 0);
         for path in pack::paths(folder).map_err(unreadable)? {
             let length = path.metadata().map_or(0, |data| data.len());
@@ -370,9 +368,8 @@ impl Cache {
         }
         if stay == 0 {
             let removed = std::fs::remove_file(folder.join(TAG));
-            removed.map_err(|error| {
-                CacheProblem::Unwritable(folder.to_owned(), error.to_string())
-            })?;
+            removed
+                .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))?;
             // Something else may lie there.
             let _ = std::fs::remove_dir(folder);
         }
@@ -382,9 +379,8 @@ impl Cache {
 
 /// Makes a directory a cache; tells what speaks against writing to it.
 fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
-    let unwritable = |error: &io::Error| {
-        Some(CacheProblem::Unwritable(folder.to_owned(), error.to_string()))
-    };
+    let unwritable =
+        |error: &io::Error| Some(CacheProblem::Unwritable(folder.to_owned(), error.to_string()));
     match check_tag(folder) {
         Ok(()) => return Ok(None),
         Err(CacheProblem::Foreign(_)) => {}
@@ -393,9 +389,9 @@ fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
     if let Err(error) = std::fs::create_dir_all(folder) {
         return Ok(unwritable(&error));
     }
-    let mut entries = folder.read_dir().map_err(|error| {
-        CacheProblem::Unreadable(folder.to_owned(), error.to_string())
-    })?;
+    let mut entries = folder
+        .read_dir()
+        .map_err(|error| CacheProblem::Unreadable(folder.to_owned(), error.to_string()))?;
     if entries.next().is_some() {
         // Another process may just have made it one.
         return check_tag(folder).map(|()| None);
@@ -430,9 +426,8 @@ fn check_tag(folder: &Path) -> Result<(), CacheProblem> {
         // The process that makes it is about to write it, or was killed: an empty tag is this one's.
         None if text.is_empty() => {
             let text = format!("{TAG_TEXT}{FORMAT}{}\n", endian());
-            std::fs::write(folder.join(TAG), text).map_err(|error| {
-                CacheProblem::Unwritable(folder.to_owned(), error.to_string())
-            })
+            std::fs::write(folder.join(TAG), text)
+                .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))
         }
         None => Err(CacheProblem::Version(folder.to_owned(), "that is not known".into())),
     }

@@ -148,8 +148,8 @@ impl<'a> Keys<'a> {
                 return None;
             }
             let (selector, arms) = plan.inputs_of(step).split_first()?;
-            let is_known = !plan.instances[call].has_scopes()
-                && self.tracer.boundary.contains_key(selector);
+            let is_known =
+                !plan.instances[call].has_scopes() && self.tracer.boundary.contains_key(selector);
             is_known.then_some((id, *selector, arms.len()))
         });
         let choices: Vec<(StepId, StepSource, usize)> = choices.collect();

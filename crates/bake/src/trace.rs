@@ -249,8 +249,7 @@ impl<'a> Tracer<'a> {
         }
         match &instance.kernel {
             Kernel::Read { feature, level, aspect } => {
-                let need =
-                    Need { feature: feature.clone(), level: *level, aspect: *aspect };
+                let need = Need { feature: feature.clone(), level: *level, aspect: *aspect };
                 let bit = plan.needs.find(&need).expect("a step needs what it reads");
                 if affected.contains(FeatureSet::bit(bit)) {
                     open = FeatureSet::bit(bit);

@@ -451,7 +451,8 @@ fn report(
         return Ok(());
     }
     let plural = if n == 1 { "" } else { "s" };
-    let failed = if tally.failed > 0 { format!(", {} failed", tally.failed) } else { String::new() };
+    let failed =
+        if tally.failed > 0 { format!(", {} failed", tally.failed) } else { String::new() };
     let rate = n as f64 / time.as_secs_f64().max(1e-9);
     let text = format!(
         "baked {n} frame{plural} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",

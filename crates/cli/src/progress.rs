@@ -36,7 +36,8 @@ impl Progress {
 
     /// Starts, for this many frames.
     pub(crate) fn of_frames(n: u64) -> Self {
-        let template = "{elapsed} {bar:40} {human_pos} of {human_len} frames, {per_sec}, {eta} left";
+        let template =
+            "{elapsed} {bar:40} {human_pos} of {human_len} frames, {per_sec}, {eta} left";
         Self::shown_later(ProgressBar::new(n).with_style(style(template)))
     }
 

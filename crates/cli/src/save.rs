@@ -67,11 +67,8 @@ pub(crate) fn write_outputs(
     outputs: &[&OutputAnswer],
     moments: Option<&Moments>,
 ) -> Result<(usize, Option<usize>), Stop> {
-    let (faces, outputs) = if target.is_mesh() {
-        mesh::faces_and_rest(outputs)?
-    } else {
-        (None, outputs.to_vec())
-    };
+    let (faces, outputs) =
+        if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
         columns.extend(items);

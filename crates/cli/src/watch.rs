@@ -39,9 +39,7 @@ pub(crate) fn watch(args: &Args) -> Result<Exit, Stop> {
     run::check_targets(args)?;
     // Plans of single numbers are walked too, so that results follow to the plan of the next text.
     let mut evaluator = Incremental::new().without_live_graph();
-    until_ended(args.format.is_json(), || {
-        run::once(args, &mut evaluator, Instant::now()).map(drop)
-    })
+    until_ended(args.format.is_json(), || run::once(args, &mut evaluator, Instant::now()).map(drop))
 }
 
 /// Does something, and again whenever a file changes that it reads, until Ctrl-C.

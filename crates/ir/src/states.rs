@@ -44,7 +44,8 @@ pub struct StateParts {
 impl From<&States> for StateParts {
     fn from(states: &States) -> Self {
         let values = states.values.iter().map(|(name, data)| (Arc::clone(name), data.clone()));
-        let tables = states.tables.iter().map(|(node, table)| (Arc::clone(node), Arc::clone(table)));
+        let tables =
+            states.tables.iter().map(|(node, table)| (Arc::clone(node), Arc::clone(table)));
         Self {
             values: values.collect(),
             tables: tables.collect(),

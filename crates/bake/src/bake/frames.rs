@@ -152,7 +152,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         for cut in &segment.way.computed {
             let name = name('c', *cut);
-            request = if is_measured { request.output(name) } else { request.optional_output(name) };
+            request =
+                if is_measured { request.output(name) } else { request.optional_output(name) };
         }
         let log = if is_measured { LogDetail::Off } else { LogDetail::Times };
         let request = request.with_log(log);
@@ -332,9 +333,11 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             computed.contains(&cut).then(|| {
                 let name = format!("{MARK}c{cut}");
                 let result = results.iter().find(|it| *it.name == *name);
-                let known = result.and_then(|it| it.value.as_ref()).map(|it| it.data.bytes() as u64);
+                let known =
+                    result.and_then(|it| it.value.as_ref()).map(|it| it.data.bytes() as u64);
                 let step = self.cuts.sources[cut].step;
-                known.unwrap_or_else(|| entries.get(n_given + step.index()).map_or(0, |it| it.bytes))
+                known
+                    .unwrap_or_else(|| entries.get(n_given + step.index()).map_or(0, |it| it.bytes))
             })
         };
         let n = self.look_up.bake.frames.len() as u64;

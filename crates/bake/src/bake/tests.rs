@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use millstream::{Engine, NodeDef, Program};
-use millstream_ir::answer::{Answer, Evaluator};
 use millstream_base::Feature;
+use millstream_ir::answer::{Answer, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Given, Request};
 use millstream_run::Lazy;
@@ -66,7 +66,12 @@ fn taken(runs: &Runs) -> Vec<(i32, usize)> {
 }
 
 /// Bakes frames; gives the first output of each, and whether it ran.
-fn baked(program: &Program, request: &Request, frames: &[i64], cache: &mut Cache) -> Vec<(f64, Fate)> {
+fn baked(
+    program: &Program,
+    request: &Request,
+    frames: &[i64],
+    cache: &mut Cache,
+) -> Vec<(f64, Fate)> {
     let bake = Bake::new(program.plan(), request.clone(), frames.to_vec()).expect("it fits");
     let mut all = Vec::new();
     let done = bake.run(cache, &mut Lazy::default(), &mut |_, _| true, &mut |part| {
@@ -111,7 +116,8 @@ fn a_changed_node_is_computed_with_what_depends_on_it() {
         for i in 1..10 {
             text += &format!("n{i} = test.work(n{}, label: {i})\n", i - 1);
         }
-        let text = text + &format!("n10 = test.work(n9 + {last}, label: 10)\noutput y: f64 = n10\n");
+        let text =
+            text + &format!("n10 = test.work(n9 + {last}, label: 10)\noutput y: f64 = n10\n");
         engine.load(text.as_bytes()).expect("it compiles")
     };
     let frames: Vec<i64> = (0..6).collect();
@@ -169,7 +175,8 @@ fn the_arm_that_a_frame_does_not_take_does_not_matter_in_it() {
 fn inputs_and_elements_are_part_of_the_keys() {
     let (engine, _) = engine();
     let store = Store::new("inputs");
-    let text = b"input a: f64 = 1\ny = test.work(context.time() + a, label: 1)\noutput y: f64 = y\n";
+    let text =
+        b"input a: f64 = 1\ny = test.work(context.time() + a, label: 1)\noutput y: f64 = y\n";
     let program = engine.load(text).expect("it compiles");
     let bake = |request: Request| fates(&baked(&program, &request, &[0, 1, 2], &mut store.open()));
     assert_eq!(bake(Request::new()), "xxx");
@@ -193,9 +200,10 @@ fn state_goes_on_from_where_a_bake_stopped() {
     let program = engine.load(FALLING.as_bytes()).expect("it compiles");
     let frames: Vec<i64> = (0..20).collect();
     let bake = Bake::new(program.plan(), Request::new(), frames.clone()).expect("it fits");
-    let stopped = bake.run(&mut store.open(), &mut Lazy::default(), &mut |_, _| true, &mut |part| {
-        if part.positions.start < 9 { Ok(()) } else { Err("enough") }
-    });
+    let stopped =
+        bake.run(&mut store.open(), &mut Lazy::default(), &mut |_, _| true, &mut |part| {
+            if part.positions.start < 9 { Ok(()) } else { Err("enough") }
+        });
     assert!(matches!(stopped, Err(BakeError::Caller("enough"))));
     assert_eq!(taken(&runs), [(1, 10)]);
     let all = baked(&program, &Request::new(), &frames, &mut store.open());

@@ -69,9 +69,10 @@ impl Record {
     /// The record of a line about one frame, with its description.
     fn of(line: &Json) -> Option<(Self, String)> {
         let frame = line["frame"].as_i64()?;
-        let files = line["files"].as_array()?.iter().map(|file| {
-            Some((file["name"].as_str()?.to_owned(), file["bytes"].as_u64()))
-        });
+        let files = line["files"]
+            .as_array()?
+            .iter()
+            .map(|file| Some((file["name"].as_str()?.to_owned(), file["bytes"].as_u64())));
         let record = Self {
             frames: (frame, frame),
             key: line["key"].as_str().map(str::to_owned),

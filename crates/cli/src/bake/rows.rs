@@ -1,9 +1,9 @@
 //! Frames as rows of one table: a column for the frame, one for the time, one for the element if there
 //! are several, and the outputs. Lists of one length, and a table, have a row for each item.
 
+use millstream::Answer;
 use millstream::evaluate::{Data, OutputAnswer, RequestAxis, Series};
 use millstream::values::{Column, Table, Type, Value};
-use millstream::Answer;
 use millstream_io::ColumnSpec;
 
 use crate::outcome::{Exit, Stop};

@@ -34,11 +34,16 @@ struct Save {
 enum Kind {
     /// A picture for each frame.
     Pictures,
-    Animation { format: AnimationFormat, writer: Option<AnimationWriter> },
+    Animation {
+        format: AnimationFormat,
+        writer: Option<AnimationWriter>,
+    },
     /// A table or a mesh for each frame.
     Tables,
     /// All frames in one table.
-    Rows { writer: Option<(TableWriter, Vec<ColumnSpec>)> },
+    Rows {
+        writer: Option<(TableWriter, Vec<ColumnSpec>)>,
+    },
 }
 
 fn usage(text: String, help: &str) -> Stop {
@@ -87,7 +92,11 @@ impl Save {
 
 impl Saves {
     /// The files of these names.
-    pub(super) fn of(names: &[String], n_frames: usize, depth: Option<Depth>) -> Result<Self, Stop> {
+    pub(super) fn of(
+        names: &[String],
+        n_frames: usize,
+        depth: Option<Depth>,
+    ) -> Result<Self, Stop> {
         let all = names.iter().map(|name| Save::of(name, n_frames));
         let all = all.collect::<Result<Vec<_>, _>>()?;
         for (i, save) in all.iter().enumerate() {
@@ -117,7 +126,8 @@ impl Saves {
 
     /// Whether a file holds all frames, so that each is needed whatever is there.
     pub(super) fn need_all(&self) -> bool {
-        let holds_all = |save: &Save| matches!(save.kind, Kind::Rows { .. } | Kind::Animation { .. });
+        let holds_all =
+            |save: &Save| matches!(save.kind, Kind::Rows { .. } | Kind::Animation { .. });
         self.all.iter().any(holds_all)
     }
 
@@ -155,8 +165,7 @@ impl Saves {
         (shown, fps): (&Shown, f64),
     ) -> Result<Vec<(String, Option<u64>)>, Stop> {
         let mut files = Vec::new();
-        let is_shown =
-            |output: &&OutputAnswer| shown.picture.as_deref() != Some(&*output.name);
+        let is_shown = |output: &&OutputAnswer| shown.picture.as_deref() != Some(&*output.name);
         let in_table = |output: &&OutputAnswer| output.ty != Type::of::<Image>();
         let outputs: Vec<&OutputAnswer> =
             answer.outputs.iter().filter(|it| is_shown(it) && in_table(it)).collect();
@@ -189,11 +198,13 @@ impl Saves {
                     let rows = rows(answer, &outputs, frames, fps)?;
                     if writer.is_none() {
                         let target = Target::of(&path(&name), &[])?;
-                        *writer = Some((target.writer(rows.specs.clone(), None)?, rows.specs.clone()));
+                        *writer =
+                            Some((target.writer(rows.specs.clone(), None)?, rows.specs.clone()));
                     }
                     let (writer, specs) = writer.as_mut().expect("it was made");
                     if *specs != rows.specs {
-                        let text = format!("frame {} has other columns than those before", frames[0]);
+                        let text =
+                            format!("frame {} has other columns than those before", frames[0]);
                         return Err(Stop::new(
                             Exit::Failed,
                             text,

@@ -155,9 +155,7 @@ impl AnimationWriter {
                 encoder.write_frame(&frame).map_err(io::Error::other)
             }
             Encoder::Png(writer) => writer.write_image_data(last).map_err(io::Error::other),
-            Encoder::WebP(out) => {
-                write_webp_frame(out, last, [width, height], milliseconds as u32)
-            }
+            Encoder::WebP(out) => write_webp_frame(out, last, [width, height], milliseconds as u32),
         };
         self.n_written += 1;
         written.map_err(|source| self.failed(source))
@@ -176,10 +174,9 @@ impl AnimationWriter {
             });
         };
         let finished = match encoder {
-            Encoder::Gif(encoder) => encoder
-                .into_inner()
-                .map_err(io::Error::other)
-                .and_then(|mut out| out.flush()),
+            Encoder::Gif(encoder) => {
+                encoder.into_inner().map_err(io::Error::other).and_then(|mut out| out.flush())
+            }
             Encoder::Png(writer) => writer.finish().map_err(io::Error::other),
             Encoder::WebP(mut out) => out.flush().and_then(|()| {
                 let mut file = out.get_ref();
