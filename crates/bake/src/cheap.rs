@@ -40,9 +40,14 @@ pub(crate) struct Cheap {
 impl Cheap {
     /// Finds cheap steps; only those that read the context if `only_reads`.
     pub(crate) fn new(plan: &Plan, request: &Request, only_reads: bool) -> Self {
-        let mut wide = FeatureSet::NONE;
+        let (mut wide, mut provided) = (FeatureSet::NONE, FeatureSet::NONE);
         for (bit, need) in plan.needs.iter().enumerate() {
             let given = request.of_feature(&need.feature);
+            let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
+            let is_given = is_moment || matches!(given, Some(Given::One(_)));
+            if is_given && need.level == 0 && need.aspect == Aspect::Value {
+                provided = provided.union(FeatureSet::bit(bit as u32));
+            }
             if need.feature == Feature::Index || matches!(given, Some(Given::PerIndex(_))) {
                 wide = wide.union(FeatureSet::bit(bit as u32));
             }
@@ -56,7 +61,9 @@ impl Cheap {
         for (id, step) in plan.steps.iter() {
             found.is_wide[id] = found.has_elements(plan, request, step);
             let (is_cheap, own) = found.cost(plan, request, step, only_reads);
-            found.is_cheap[id] = is_cheap && !found.is_wide[id];
+            // What scopes provide is not there in the context of the request.
+            let is_cheap = is_cheap && !found.is_wide[id] && provided.contains(plan.needs_of(step));
+            found.is_cheap[id] = is_cheap;
             work = work.saturating_add(if is_cheap { own } else { 0 });
         }
         if work > MOST_WORK && !only_reads { Self::new(plan, request, true) } else { found }

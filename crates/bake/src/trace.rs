@@ -214,6 +214,8 @@ impl<'a> Tracer<'a> {
                 hash.key()
             }
             (StepOp::Const(_) | StepOp::Call(_), None) => {
+                // A clock gives another value next time.
+                tracing.trace.has_key &= plan.steps[source.step].class != Class::Volatile;
                 let number = self.boundary.get(&source);
                 let number = number.expect("a cheap step that something reads is in the boundary");
                 let mut hash = KeyHasher::new("value");
@@ -294,6 +296,7 @@ impl<'a> Tracer<'a> {
             // The number of elements is part of every key.
             hash.text(&need.to_string());
         } else {
+            tracing.trace.has_key &= need.feature != Feature::RealTime;
             hash.add(tracing.hole(Hole::Feature(bit)));
         }
     }

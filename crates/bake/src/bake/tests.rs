@@ -216,6 +216,34 @@ fn state_goes_on_from_where_a_bake_stopped() {
 }
 
 #[test]
+fn pictures_are_stored_and_keyed_by_what_moves_in_them() {
+    let (engine, _) = engine();
+    let store = Store::new("pictures");
+    let picture = |speed: f32, sharp: f32| {
+        let text = format!(
+            "t = context.time()\nshift = {speed} * convert.to_f32(t)\n\
+             p = context.position()\n\
+             field = image.from_field(noise.fbm(p + vec3(shift, 0, 0), scale: 0.05))\n\
+             soft = image.blur(field, radius: 2)\n\
+             output picture: image = image.sharpen(soft, amount: {sharp})\n"
+        );
+        engine.load(text.as_bytes()).expect("it compiles")
+    };
+    let request = Request::new().view(millstream::Footprint::of_size(24, 16));
+    let mut n_reused = |program: &Program| {
+        let mut bake = Bake::new(program.plan(), request.clone(), (0..4).collect()).expect("fits");
+        bake.gain = 0;
+        agrees(&bake, &mut store.open())
+    };
+    assert_eq!(n_reused(&picture(40.0, 1.0)), 0);
+    assert_eq!(n_reused(&picture(40.0, 1.0)), 4);
+    assert_eq!(n_reused(&picture(40.0, 2.0)), 0);
+    // Where nothing has moved yet the speed does not matter.
+    assert_eq!(n_reused(&picture(50.0, 1.0)), 1);
+    assert_eq!(n_reused(&picture(50.0, 2.0)), 1);
+}
+
+#[test]
 fn frames_that_are_not_wanted_are_left_out() {
     let (engine, runs) = engine();
     let text = b"output y: f64 = test.work(context.time(), label: 1)\n";

@@ -10,8 +10,20 @@ use crate::outcome::{Exit, Stop};
 
 /// The rows of an answer for some frames.
 pub(super) struct Rows {
+    /// Number of columns before those of outputs.
+    n_keys: usize,
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<Column>,
+}
+
+impl Rows {
+    /// The rows without the columns that tell frame, time and element, for formats of one column.
+    pub(super) fn of_outputs(mut self) -> Self {
+        self.specs.drain(..self.n_keys);
+        self.columns.drain(..self.n_keys);
+        self.n_keys = 0;
+        self
+    }
 }
 
 /// The rows of the outputs of an answer.
@@ -27,7 +39,8 @@ pub(super) fn rows(
     let n_rows = items.as_ref().map_or(n_times * count, |(n, _)| *n);
     let inner = if items.is_some() { n_rows.max(1) } else { count.max(1) };
     let time_of = |row: usize| (row / inner).min(frames.len() - 1);
-    let mut rows = Rows { specs: Vec::new(), columns: Vec::new() };
+    let n_keys = 2 + usize::from(items.is_none() && answer.count.is_some());
+    let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new() };
     let mut add = |name: &str, column: Column| {
         rows.specs.push(ColumnSpec::new(name, column.ty()));
         rows.columns.push(column);

@@ -196,6 +196,8 @@ impl Saves {
                 }
                 Kind::Rows { writer } => {
                     let rows = rows(answer, &outputs, frames, fps)?;
+                    let is_npy = Format::of_path(&path(&name)).is_ok_and(|it| it == Format::NPY);
+                    let rows = if is_npy { rows.of_outputs() } else { rows };
                     if writer.is_none() {
                         let target = Target::of(&path(&name), &[])?;
                         *writer =
