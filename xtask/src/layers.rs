@@ -18,7 +18,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("text", &["base", "node", "document"]),
     ("engine", &["base", "form", "node", "document", "ir", "compile", "run", "nodes", "text"]),
     ("blender", &["base", "form", "node", "nodes", "document", "engine"]),
-    ("cli", &["engine", "io", "blender"]),
+    ("bake", &["base", "ir", "node", "run", "engine"]),
+    ("cli", &["engine", "io", "blender", "bake"]),
 ];
 
 fn package(folder: &str) -> String {

@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, reason = "`terminal::print` minds readers that went away")]
 
+mod bake;
 mod bench;
 mod chart;
 mod check;
@@ -73,6 +74,7 @@ enum Verb {
     Check(check::Args),
     Explain(explain::Args),
     Nodes(nodes::Args),
+    Bake(Box<bake::Args>),
     Bench(bench::Args),
     Deploy(deploy::Args),
     Fmt(fmt::Args),
@@ -90,6 +92,7 @@ impl Verb {
             Self::Check(args) => args.format.is_json(),
             Self::Explain(args) => args.format.is_json(),
             Self::Nodes(args) => args.format.is_json(),
+            Self::Bake(args) => args.format.is_json(),
             Self::Bench(args) => args.format.is_json(),
             Self::Deploy(args) => args.format.is_json(),
             Self::Fmt(args) => args.format.is_json(),
@@ -108,6 +111,7 @@ Examples:
   millstream check my.mill.json
   millstream explain my.mill.json --format svg > my.svg
   millstream nodes math.sqrt
+  millstream bake examples/echo.mill --frames 0..96 -o baked
   millstream bench examples/triangle_area.mill --count 1000000
   millstream deploy my.mill.json -o fixed.mill.json --keep x
   millstream fmt my.mill.json -o my.mill
@@ -140,6 +144,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => check::check(args),
         Verb::Explain(args) => explain::explain(args),
         Verb::Nodes(args) => nodes::nodes(args),
+        Verb::Bake(args) => bake::bake(args),
         Verb::Bench(args) => bench::bench(args),
         Verb::Deploy(args) => deploy::run(args),
         Verb::Fmt(args) => fmt::fmt(args),

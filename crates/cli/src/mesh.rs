@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use millstream::evaluate::{Answer, Data, OutputAnswer};
+use millstream::evaluate::{Data, OutputAnswer};
 use millstream::values::{Type, Value};
 use millstream_io::{ColumnSpec, Faces};
 
@@ -63,9 +63,11 @@ pub(crate) fn is_of_faces(name: &str, ty: Type) -> bool {
     ty.element() == Some(Type::I32) && (has(&FACES) || has(&SIZES))
 }
 
-/// The faces among the outputs of an answer, and the outputs that are no part of them.
-pub(crate) fn faces_and_rest(answer: &Answer) -> Result<(Option<Arc<Faces>>, Outputs<'_>), Stop> {
-    let mut rest: Outputs<'_> = answer.outputs.iter().collect();
+/// The faces among outputs, and the outputs that are no part of them.
+pub(crate) fn faces_and_rest<'a>(
+    outputs: &[&'a OutputAnswer],
+) -> Result<(Option<Arc<Faces>>, Outputs<'a>), Stop> {
+    let mut rest: Outputs<'_> = outputs.to_vec();
     let Some((name, corners)) = take(&mut rest, &FACES) else { return Ok((None, rest)) };
     let faces = match take(&mut rest, &SIZES) {
         Some((_, sizes)) => Faces::polygons(corners, sizes),

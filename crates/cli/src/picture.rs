@@ -203,6 +203,12 @@ impl PictureTarget {
     }
 
     fn write_whole(&self, path: &Path, image: &Image) -> Result<(), Stop> {
+        tell_written(path, &self.write_image(path, image)?);
+        Ok(())
+    }
+
+    /// Writes an image to a file of the target's format, and tells nobody.
+    pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
         let (n, width) = (image.n_channels(), image.width());
         // Alpha that says nothing is left out.
         let is_opaque = image.has_alpha() && image.channels().chunks(n).all(|c| c[n - 1] == 1.0);
@@ -293,7 +299,7 @@ impl PictureTarget {
             }
             Ok(rows)
         };
-        self.write(&self.path, (width, height, n), rows)?;
+        tell_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
         Ok(Some(Exit::Done))
     }
 
@@ -302,15 +308,19 @@ impl PictureTarget {
         path: &Path,
         (width, height, n_channels): (usize, usize, usize),
         mut rows: impl FnMut(std::ops::Range<usize>) -> Result<Vec<f32>, Stop>,
-    ) -> Result<(), Stop> {
+    ) -> Result<PictureSpec, Stop> {
         let spec = PictureSpec::new(self.format, [width, height], n_channels).depth(self.depth);
         write_picture(path, &spec, &mut rows).map_err(|failure| match failure {
             PictureFailure::Io(error) => stop(&error),
             PictureFailure::Rows(stop) => stop,
         })?;
-        tell(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
-        Ok(())
+        Ok(spec)
     }
+}
+
+fn tell_written(path: &Path, spec: &PictureSpec) {
+    let (width, height) = (spec.width, spec.height);
+    tell(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
 }
 
 fn image_of(value: &Value) -> Image {
@@ -318,7 +328,7 @@ fn image_of(value: &Value) -> Image {
 }
 
 /// The name with the number in the place of the last signs `#`, with at least as many digits.
-fn numbered(name: &str, number: i64) -> String {
+pub(crate) fn numbered(name: &str, number: i64) -> String {
     let Some(end) = name.rfind('#').map(|at| at + 1) else { return name.to_owned() };
     let start = name[..end].trim_end_matches('#').len();
     format!("{}{number:0width$}{}", &name[..start], &name[end..], width = end - start)

@@ -31,6 +31,17 @@ impl Progress {
             }
             None => ProgressBar::new_spinner().with_style(style("{elapsed} {spinner} {msg}")),
         };
+        Self::shown_later(bar)
+    }
+
+    /// Starts, for this many frames.
+    pub(crate) fn of_frames(n: u64) -> Self {
+        let template =
+            "{elapsed} {bar:40} {human_pos} of {human_len} frames, {per_sec}, {eta} left";
+        Self::shown_later(ProgressBar::new(n).with_style(style(template)))
+    }
+
+    fn shown_later(bar: ProgressBar) -> Self {
         bar.set_draw_target(ProgressDrawTarget::hidden());
         let waiting = terminal::of_stderr().is_terminal.then(|| {
             let (done, is_done) = channel::<()>();

@@ -50,11 +50,22 @@ pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
 
 /// Writes all outputs; the file is not changed unless that succeeds.
 pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) -> Result<(), Stop> {
-    let (faces, outputs) = if target.is_mesh() {
-        mesh::faces_and_rest(answer)?
-    } else {
-        (None, answer.outputs.iter().collect())
-    };
+    let outputs: Vec<&OutputAnswer> = answer.outputs.iter().collect();
+    let (n_rows, n_faces) = write_outputs(target, answer, &outputs, at)?;
+    saved(target, n_rows, n_faces);
+    Ok(())
+}
+
+/// Writes outputs of an answer, and tells nobody; gives the number of rows and, if there are any, of
+/// faces.
+pub(crate) fn write_outputs(
+    target: &Target,
+    answer: &Answer,
+    outputs: &[&OutputAnswer],
+    at: &Coordinates,
+) -> Result<(usize, Option<usize>), Stop> {
+    let (faces, outputs) =
+        if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
         columns.extend(items);
@@ -88,8 +99,7 @@ pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) ->
         start = end;
     }
     writer.finish().map_err(|error| stop(&error))?;
-    saved(target, n_rows, n_faces);
-    Ok(())
+    Ok((n_rows, n_faces))
 }
 
 /// The extents of the axes that the request opened.

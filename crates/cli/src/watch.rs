@@ -9,7 +9,7 @@
 //! calls of the system for the few files of a run.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -35,21 +35,29 @@ const MAX_NAMES: usize = 8;
 
 /// Evaluates whenever something changes, until Ctrl-C.
 pub(crate) fn watch(args: &Args) -> Result<Exit, Stop> {
-    refuse_streams(args)?;
+    refuse_streams(args.graph(), args.assignments())?;
     run::check_targets(args)?;
+    // Plans of single numbers are walked too, so that results follow to the plan of the next text.
+    let mut evaluator = Incremental::new().without_live_graph();
+    until_ended(args.format.is_json(), || run::once(args, &mut evaluator, Instant::now()).map(drop))
+}
+
+/// Does something, and again whenever a file changes that it reads, until Ctrl-C.
+pub(crate) fn until_ended(
+    is_json: bool,
+    mut once: impl FnMut() -> Result<(), Stop>,
+) -> Result<Exit, Stop> {
     let ended = interrupt::flag();
     let is_ended = || ended.load(Ordering::Relaxed);
     sources::keep_columns();
-    // Plans of single numbers are walked too, so that results follow to the plan of the next text.
-    let mut evaluator = Incremental::new().without_live_graph();
     loop {
         sources::begin();
-        match run::once(args, &mut evaluator, Instant::now()) {
-            Ok(_) => sources::are_complete(),
+        match once() {
+            Ok(()) => sources::are_complete(),
             // Nobody reads the output any more.
             Err(stop) if stop.is_silent() => return Err(stop),
             Err(_) if is_ended() => {}
-            Err(stop) if args.format.is_json() => drop(report_as_json(&stop)),
+            Err(stop) if is_json => drop(report_as_json(&stop)),
             Err(stop) => drop(report(&stop)),
         }
         let style = terminal::of_stderr();
@@ -71,10 +79,13 @@ pub(crate) fn watch(args: &Args) -> Result<Exit, Stop> {
 }
 
 /// Streams are read once, so nothing in them changes.
-fn refuse_streams(args: &Args) -> Result<(), Stop> {
-    let values = args.assignments().filter_map(|text| text.split_once('=')?.1.strip_prefix('@'));
+pub(crate) fn refuse_streams<'a>(
+    graph: &Path,
+    assignments: impl Iterator<Item = &'a String>,
+) -> Result<(), Stop> {
+    let mut values = assignments.filter_map(|text| text.split_once('=')?.1.strip_prefix('@'));
     let is_stdin = |value: &str| file_of(&format!("@{value}")).is_none_or(piped::is_piped);
-    if piped::is_piped(args.graph()) || values.into_iter().any(is_stdin) {
+    if piped::is_piped(graph) || values.any(is_stdin) {
         let help = "name files, which can be read again";
         let text = "--watch cannot read from a stream";
         return Err(Stop::new(Exit::Usage, text, Some(help.into())));

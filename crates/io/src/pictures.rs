@@ -20,6 +20,7 @@ use crate::meter::Meter;
 use crate::temporary::TemporaryFile;
 use crate::writer::device;
 
+mod animation;
 mod canvas;
 mod color;
 mod content;
@@ -32,6 +33,8 @@ mod spread;
 mod tiff;
 mod transfer;
 mod webp;
+
+pub use animation::{AnimationFormat, AnimationWriter};
 
 use canvas::Reading;
 use rows::{Rows, Stop, WriteSeek};

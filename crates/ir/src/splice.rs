@@ -102,7 +102,7 @@ impl Plan {
     }
 
     /// The type of a result of a step.
-    fn type_of(&self, source: StepSource) -> Type {
+    pub fn type_of(&self, source: StepSource) -> Type {
         match self.steps[source.step].op {
             StepOp::Const(id) => self.constants[id].ty(),
             StepOp::Input(id) => self.inputs[id].ty,

@@ -12,7 +12,7 @@ use millstream_base::Column;
 use millstream_node::Data;
 
 use crate::answer::Answer;
-use crate::element_states::{Tables, committed};
+use crate::element_states::{Table, Tables, committed};
 pub use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
 use crate::request::{Given, Request};
@@ -26,6 +26,44 @@ pub struct States {
     /// Number of elements of the last committed tick.
     count: Option<usize>,
     n_ticks: u64,
+}
+
+/// All that [`States`] consist of, for callers that store them.
+#[derive(Clone, Debug, Default)]
+pub struct StateParts {
+    /// The values of hidden inputs, by name.
+    pub values: Vec<(Arc<str>, Data)>,
+    /// The state of nodes inside scopes, by path.
+    pub tables: Vec<(Arc<str>, Arc<Table>)>,
+    /// Number of elements of the last committed tick.
+    pub count: Option<usize>,
+    /// Number of committed ticks.
+    pub n_ticks: u64,
+}
+
+impl From<&States> for StateParts {
+    fn from(states: &States) -> Self {
+        let values = states.values.iter().map(|(name, data)| (Arc::clone(name), data.clone()));
+        let tables =
+            states.tables.iter().map(|(node, table)| (Arc::clone(node), Arc::clone(table)));
+        Self {
+            values: values.collect(),
+            tables: tables.collect(),
+            count: states.count,
+            n_ticks: states.n_ticks,
+        }
+    }
+}
+
+impl From<StateParts> for States {
+    fn from(parts: StateParts) -> Self {
+        Self {
+            values: parts.values.into_iter().collect(),
+            tables: Arc::new(parts.tables.into_iter().collect()),
+            count: parts.count,
+            n_ticks: parts.n_ticks,
+        }
+    }
 }
 
 impl States {

@@ -139,8 +139,11 @@ impl<'a> Parts<'a> {
         let mut answer = evaluator.evaluate(plan, &request)?;
         let n_log = answer.log.entries.len();
         answer.log.entries.drain(..n_given.min(n_log));
-        let first = answer.outputs.iter().position(|output| output.name.starts_with(MARK));
-        let results = answer.outputs.split_off(first.unwrap_or(answer.outputs.len()));
+        // The caller's own optional outputs may come after them.
+        let is_held = |output: &OutputAnswer| output.name.starts_with(MARK);
+        let (results, others) = std::mem::take(&mut answer.outputs).into_iter().partition(is_held);
+        answer.outputs = others;
+        let results: Vec<OutputAnswer> = results;
         for result in results {
             let held = self.by_name[&result.name];
             if let Some(given) = given(result) {

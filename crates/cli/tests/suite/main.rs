@@ -1,5 +1,6 @@
 //! The command line as a user meets it: every verb and flag, what is printed where, exit codes.
 
+mod bake;
 mod bench;
 mod check;
 mod completions;

@@ -1,0 +1,411 @@
+//! Bakes of documents, frame by frame.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use millstream_base::Type;
+use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
+use millstream_ir::element_states::Calls;
+use millstream_ir::plan::{Plan, StepSource};
+use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_node::Data;
+
+use crate::cache::Cache;
+use crate::cheap::Cheap;
+use crate::cuts::GAIN;
+use crate::key::{Key, KeyHasher};
+use crate::keys::Keys;
+use crate::stored;
+
+mod frames;
+
+use frames::Frames;
+
+/// Frames that are computed at once if all outputs are cheap.
+const BLOCK: usize = 1 << 16;
+
+/// A bake: a request for frames of a plan.
+pub struct Bake<'p> {
+    plan: &'p Plan,
+    request: Request,
+    frames: Vec<i64>,
+    outputs: Vec<Wanted>,
+    count: Option<usize>,
+    cheap: Cheap,
+    /// How many times longer than storing it computing a result must take.
+    gain: u32,
+}
+
+/// An output that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) name: std::sync::Arc<str>,
+    pub(crate) ty: Type,
+    pub(crate) source: StepSource,
+}
+
+/// Where the values of a part come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Something had to be computed.
+    Ran,
+    /// All values were stored.
+    Reused,
+}
+
+/// The answer for one frame, or for several that were computed at once.
+#[derive(Debug)]
+pub struct Part {
+    /// The positions among the frames.
+    pub positions: Range<usize>,
+    /// The values; several frames are its time axis.
+    pub answer: Answer,
+    /// The key of all values; `None` if they may be other ones next time.
+    pub key: Option<Key>,
+    /// Where the values come from.
+    pub fate: Fate,
+    /// The time that it took.
+    pub took: Duration,
+}
+
+/// Why a bake stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BakeError<E> {
+    /// An evaluation did not take place or was ended.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// The caller could not take a part.
+    #[error("{0}")]
+    Caller(E),
+}
+
+/// Takes the parts in order of their frames.
+pub(crate) type Each<'e, E> = &'e mut dyn FnMut(Part) -> Result<(), E>;
+
+/// Tells whether a frame is wanted, given its position and the key of its values.
+pub(crate) type IsWanted<'w> = &'w mut dyn FnMut(usize, Option<Key>) -> bool;
+
+impl<'p> Bake<'p> {
+    /// A bake of the outputs of a request in these frames, which ascend. The request names no
+    /// moments.
+    ///
+    /// # Errors
+    /// If the request does not fit the plan.
+    pub fn new(plan: &'p Plan, request: Request, frames: Vec<i64>) -> Result<Self, EvalError> {
+        let refused = |what: &str, hint| {
+            let error = RequestError::Ticks { what: what.into(), hint };
+            EvalError::Request(vec![error])
+        };
+        if frames.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(refused("the frames of the bake do not ascend", "sort them"));
+        }
+        if request.varies_in_time() || request.has_own_times() {
+            let what = "the bake is given values per moment";
+            return Err(refused(what, "give values that are the same in all frames"));
+        }
+        let Some(first) = frames.first() else {
+            return Err(refused("the bake has no frames", "ask for at least one"));
+        };
+        let one = request.clone().frame(*first);
+        let bound = one.bind(plan).map_err(EvalError::Request)?;
+        if bound.views.is_some() {
+            return Err(refused("the bake has several views", "bake one view after the other"));
+        }
+        if plan.has_states() {
+            one.with_states(plan).bind(plan).map_err(EvalError::Request)?;
+            for frame in [*first, frames[frames.len() - 1]] {
+                millstream_run::ticks::reach(plan.start_frame, frame, &request.limits)
+                    .map_err(|error| EvalError::Request(vec![error]))?;
+            }
+        }
+        let wanted = |output: &usize| {
+            let output = &plan.outputs[*output];
+            Wanted { name: output.name.clone(), ty: output.ty, source: output.source }
+        };
+        let outputs = bound.outputs.iter().map(wanted).collect();
+        let cheap = Cheap::new(plan, &request, false);
+        Ok(Self { plan, request, frames, outputs, count: bound.count, cheap, gain: GAIN })
+    }
+
+    /// The frames.
+    pub fn frames(&self) -> &[i64] {
+        &self.frames
+    }
+
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Whether computing the outputs takes less time than looking them up, so that
+    /// [`run_blocks`](Self::run_blocks) can do it.
+    pub fn is_cheap(&self) -> bool {
+        let is_cheap = |output: &Wanted| self.cheap.is_cheap[output.source.step];
+        !self.plan.has_states() && self.outputs.iter().all(is_cheap)
+    }
+
+    /// Computes all frames of cheap outputs, many at a time; nothing is stored. `each` gets the parts
+    /// in order of their frames.
+    ///
+    /// # Errors
+    /// If an evaluation does not take place or is ended, and as `each`.
+    ///
+    /// # Panics
+    /// If the outputs are not cheap.
+    pub fn run_blocks<E>(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        assert!(self.is_cheap(), "only cheap outputs are computed in blocks");
+        let mut start = 0;
+        for block in self.frames.chunks(BLOCK) {
+            let started = Instant::now();
+            let request = self.request.clone().frames(block.to_vec());
+            let answer = evaluator.evaluate(self.plan, &request)?;
+            let took = started.elapsed();
+            let positions = start..start + block.len();
+            start = positions.end;
+            let key = key_of_values(&answer);
+            each(Part { positions, answer, key, fate: Fate::Ran, took })
+                .map_err(BakeError::Caller)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the wanted frames, as far as the cache does not have them, and stores what took long.
+    /// `is_wanted` is told the position of a frame and the key of its values: a caller that has these
+    /// values already does not want them. It may be asked more than once. `each` gets the parts in
+    /// order of their frames; a node that fails is reported in the answer of its frame.
+    ///
+    /// # Errors
+    /// If an evaluation does not take place or is ended, and as `each`.
+    pub fn run<E>(
+        &self,
+        cache: &mut Cache,
+        evaluator: &mut dyn Evaluator,
+        is_wanted: IsWanted<'_>,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        let has_states = self.plan.has_states();
+        let keyed: Vec<i64> = if has_states {
+            (self.plan.start_frame..=self.frames[self.frames.len() - 1]).collect()
+        } else {
+            self.frames.clone()
+        };
+        let keys = Keys::new(evaluator, self.plan, &self.request, keyed.clone(), &self.cheap)?;
+        let reads;
+        let (keys, cheap) = match keys {
+            Some(keys) => (keys, &self.cheap),
+            None => {
+                reads = Cheap::new(self.plan, &self.request, true);
+                let keys = Keys::new(evaluator, self.plan, &self.request, keyed, &reads)?;
+                (keys.expect("reading the context does not fail"), &reads)
+            }
+        };
+        let mut look_up = LookUp {
+            bake: self,
+            keys,
+            cache,
+            last: vec![None; self.outputs.len()],
+            first: if has_states { self.plan.start_frame } else { 0 },
+        };
+        if has_states {
+            crate::ticked::run(&mut look_up, evaluator, is_wanted, each)
+        } else {
+            Frames::new(&mut look_up, cheap).run(evaluator, is_wanted, each)
+        }
+    }
+}
+
+/// The key of the values of an answer.
+fn key_of_values(answer: &Answer) -> Option<Key> {
+    let mut hash = KeyHasher::new("values");
+    for output in &answer.outputs {
+        if !hash.data(&output.value.as_ref()?.data) {
+            return None;
+        }
+    }
+    Some(hash.key())
+}
+
+/// Looks up outputs by frame.
+pub(crate) struct LookUp<'r, 'p> {
+    pub(crate) bake: &'r Bake<'p>,
+    pub(crate) keys: Keys<'r>,
+    pub(crate) cache: &'r mut Cache,
+    /// The last value of each output, for outputs that stay the same for some frames.
+    last: Vec<Option<(Key, Series)>>,
+    /// The first of all ticks, if there is state.
+    first: i64,
+}
+
+impl<'r, 'p> LookUp<'r, 'p> {
+    pub(crate) fn plan(&self) -> &'p Plan {
+        self.bake.plan
+    }
+
+    pub(crate) fn outputs(&self) -> &'r [Wanted] {
+        &self.bake.outputs
+    }
+
+    /// The position of a frame among those that have keys.
+    pub(crate) fn keyed(&self, position: usize) -> usize {
+        if self.bake.plan.has_states() {
+            self.bake.frames[position].abs_diff(self.first) as usize
+        } else {
+            position
+        }
+    }
+
+    /// The key of an output in a frame.
+    fn output_key(&mut self, output: usize, position: usize) -> Option<Key> {
+        let at = self.keyed(position);
+        self.keys.key(self.bake.outputs[output].source, at)
+    }
+
+    /// The key of all outputs in a frame.
+    pub(crate) fn frame_key(&mut self, position: usize) -> Option<Key> {
+        let mut hash = KeyHasher::new("frame");
+        for output in 0..self.bake.outputs.len() {
+            hash.add(self.output_key(output, position)?);
+        }
+        Some(hash.key())
+    }
+
+    fn is_cheap(&self, output: usize, position: usize) -> bool {
+        let at = self.keyed(position);
+        self.keys.cheap_value(self.bake.outputs[output].source, at).is_some()
+    }
+
+    /// The outputs that are not stored.
+    pub(crate) fn missing(&mut self, position: usize) -> Vec<usize> {
+        let mut missing = Vec::new();
+        for output in 0..self.bake.outputs.len() {
+            if self.is_cheap(output, position) {
+                continue;
+            }
+            let key = self.output_key(output, position);
+            let is_last = |key: &Key| {
+                self.last[output].as_ref().is_some_and(|(last, _)| last == key)
+                    || self.cache.contains(*key)
+            };
+            if !key.as_ref().is_some_and(is_last) {
+                missing.push(output);
+            }
+        }
+        missing
+    }
+
+    /// A stored output, or a cheap one.
+    fn recall(&mut self, output: usize, position: usize) -> Option<Series> {
+        let at = self.keyed(position);
+        if let Some(value) = self.keys.cheap_value(self.bake.outputs[output].source, at) {
+            return Some(Series { data: Data::One(value), axes: Vec::new() });
+        }
+        let key = self.output_key(output, position)?;
+        if let Some((last, series)) = &self.last[output]
+            && *last == key
+        {
+            return Some(series.clone());
+        }
+        let series = stored::read(self.cache, key)?;
+        self.last[output] = Some((key, series.clone()));
+        Some(series)
+    }
+
+    /// Stores an output.
+    pub(crate) fn store(&mut self, output: usize, position: usize, series: &Series) {
+        if let Some(key) = self.output_key(output, position) {
+            stored::write(self.cache, key, series);
+            self.last[output] = Some((key, series.clone()));
+        }
+    }
+
+    /// The part of a frame, given the values of the outputs that were computed; `None` if one of the
+    /// others cannot be read.
+    pub(crate) fn part(&mut self, position: usize, computed: Computed) -> Option<Part> {
+        let started = Instant::now();
+        let Computed { values, mut answer, took } = computed;
+        let fate = if values.is_empty() { Fate::Reused } else { Fate::Ran };
+        for (output, value) in values {
+            answer.outputs[output].value = value;
+        }
+        for output in 0..answer.outputs.len() {
+            if answer.outputs[output].value.is_none() && fate == Fate::Reused
+                || self.is_cheap(output, position)
+            {
+                answer.outputs[output].value = Some(self.recall(output, position)?);
+            }
+        }
+        let key = self.frame_key(position);
+        let took = took + started.elapsed();
+        Some(Part { positions: position..position + 1, answer, key, fate, took })
+    }
+
+    /// An answer without values.
+    pub(crate) fn blank(&self) -> Answer {
+        let blank = |output: &Wanted| OutputAnswer {
+            name: output.name.clone(),
+            ty: output.ty,
+            value: None,
+        };
+        Answer {
+            outputs: self.bake.outputs.iter().map(blank).collect(),
+            failures: Vec::new(),
+            log: RunLog::default(),
+            calls: Calls::default(),
+            times: None,
+            views: None,
+            count: self.bake.count,
+        }
+    }
+
+    /// The part of a frame whose outputs are all stored; `None` if one cannot be read.
+    pub(crate) fn reused(&mut self, position: usize) -> Option<Part> {
+        let answer = self.blank();
+        self.part(position, Computed { values: Vec::new(), answer, took: Duration::ZERO })
+    }
+
+    /// A stored output besides those that were computed; `None` if it cannot be read.
+    pub(crate) fn besides(
+        &mut self,
+        position: usize,
+        missing: &[usize],
+    ) -> Option<Vec<(usize, Option<Series>)>> {
+        let others = (0..self.bake.outputs.len()).filter(|output| !missing.contains(output));
+        let others: Vec<usize> = others.collect();
+        others
+            .into_iter()
+            .map(|output| Some((output, Some(self.recall(output, position)?))))
+            .collect()
+    }
+}
+
+/// What an evaluation gave for a frame.
+pub(crate) struct Computed {
+    /// The values of outputs by position; no value if a node failed.
+    pub(crate) values: Vec<(usize, Option<Series>)>,
+    /// The answer that receives them.
+    pub(crate) answer: Answer,
+    pub(crate) took: Duration,
+}
+
+/// The values of a frame in the answer for several.
+pub(crate) fn of_frame(series: &Series, frame: usize, count: Option<usize>) -> Series {
+    let axes: Vec<RequestAxis> =
+        series.axes.iter().copied().filter(|axis| *axis != RequestAxis::Time).collect();
+    if axes.len() == series.axes.len() {
+        return series.clone();
+    }
+    let Data::Many(column) = &series.data else { return series.clone() };
+    let data = if axes.is_empty() {
+        Data::One(column.get(frame))
+    } else {
+        let n = count.unwrap_or(1);
+        Data::Many(column.slice(frame * n..(frame + 1) * n))
+    };
+    Series { data, axes }
+}
+
+#[cfg(test)]
+mod tests;

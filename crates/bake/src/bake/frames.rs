@@ -1,0 +1,389 @@
+//! Frames that do not depend on each other.
+//!
+//! Consecutive frames that compute the same outputs, and read the same stored results, are a segment:
+//! one plan answers it, and what is the same in all of its frames is computed once. The first frame
+//! that is computed shows how long steps take. From that follow the cuts that are stored, and how many
+//! frames are computed at once where frames are short.
+
+use std::time::{Duration, Instant};
+
+use millstream_ir::answer::{Answer, EvalError, Evaluator, Series};
+use millstream_ir::plan::{Plan, StepId, StepSource};
+use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
+use millstream_node::Data;
+use millstream_run::{Parts, Varying};
+
+use super::{BakeError, Computed, Each, Fate, IsWanted, LookUp, Part, of_frame};
+use crate::cheap::Cheap;
+use crate::cuts::{Cuts, Way};
+use crate::keys::MARK;
+use crate::stored;
+use millstream_base::id::Id;
+
+/// The most frames of a segment.
+const MOST_FRAMES: usize = 4096;
+
+/// The time that is computed without a look at anything else.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
+/// The size of the outputs that are computed at once.
+const BYTES_AT_ONCE: usize = 64 << 20;
+
+/// The time after which entries of other processes are looked for.
+const REFRESH: Duration = Duration::from_millis(500);
+
+pub(super) struct Frames<'f, 'r, 'p> {
+    look_up: &'f mut LookUp<'r, 'p>,
+    cuts: Cuts,
+    /// Whether each candidate is stored, once a frame was measured.
+    is_stored: Option<Vec<bool>>,
+    /// Number of frames that are computed at once.
+    n_at_once: usize,
+    refreshed: Instant,
+}
+
+/// Consecutive frames.
+struct Segment {
+    end: usize,
+    missing: Vec<usize>,
+    way: Way,
+}
+
+impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
+    pub(super) fn new(look_up: &'f mut LookUp<'r, 'p>, cheap: &Cheap) -> Self {
+        let cuts = if look_up.cache.limit() == 0 && look_up.cache.is_empty() {
+            Cuts::none()
+        } else {
+            Cuts::new(look_up.plan(), cheap)
+        };
+        let is_stored = if cuts.sources.is_empty() { Some(Vec::new()) } else { None };
+        Self { look_up, cuts, is_stored, n_at_once: 1, refreshed: Instant::now() }
+    }
+
+    pub(super) fn run<E>(
+        mut self,
+        evaluator: &mut dyn Evaluator,
+        is_wanted: IsWanted<'_>,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        let n = self.look_up.bake.frames.len();
+        let mut position = 0;
+        while position < n {
+            self.look_up.bake.request.budget.check().map_err(EvalError::from)?;
+            if self.refreshed.elapsed() > REFRESH {
+                self.look_up.cache.refresh();
+                self.refreshed = Instant::now();
+            }
+            let key = self.look_up.frame_key(position);
+            if !is_wanted(position, key) {
+                position += 1;
+                continue;
+            }
+            let missing = self.look_up.missing(position);
+            if missing.is_empty()
+                && let Some(part) = self.look_up.reused(position)
+            {
+                each(part).map_err(BakeError::Caller)?;
+                position += 1;
+                continue;
+            }
+            let segment = self.segment(position, missing, is_wanted);
+            self.run_segment(position, &segment, evaluator, each)?;
+            position = segment.end;
+        }
+        Ok(())
+    }
+
+    /// The results that are looked up and computed for the missing outputs of a frame.
+    fn way(&mut self, position: usize, missing: &[usize]) -> Way {
+        let mut is_known = Vec::with_capacity(self.cuts.sources.len());
+        for source in &self.cuts.sources {
+            let key = self.look_up.keys.key(*source, position);
+            is_known.push(key.is_some_and(|key| self.look_up.cache.contains(key)));
+        }
+        let outputs = self.look_up.outputs();
+        let wanted: Vec<StepSource> = missing.iter().map(|it| outputs[*it].source).collect();
+        let arms = self.look_up.keys.arms(position);
+        let mut way = self.cuts.way(self.look_up.plan(), &wanted, arms, &is_known);
+        if let Some(is_stored) = &self.is_stored {
+            way.computed.retain(|cut| is_stored[*cut]);
+        }
+        way
+    }
+
+    fn segment(&mut self, first: usize, missing: Vec<usize>, is_wanted: IsWanted<'_>) -> Segment {
+        let way = self.way(first, &missing);
+        let n = self.look_up.bake.frames.len();
+        let mut end = first + 1;
+        // The first frame that is computed is measured.
+        let most = if self.is_stored.is_none() { first + 1 } else { n.min(first + MOST_FRAMES) };
+        while end < most {
+            let key = self.look_up.frame_key(end);
+            if !is_wanted(end, key)
+                || self.look_up.missing(end) != missing
+                || self.way(end, &missing) != way
+            {
+                break;
+            }
+            end += 1;
+        }
+        Segment { end, missing, way }
+    }
+
+    fn run_segment<E>(
+        &mut self,
+        first: usize,
+        segment: &Segment,
+        evaluator: &mut dyn Evaluator,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        let is_measured = self.is_stored.is_some();
+        let name = |kind: char, cut: usize| format!("{MARK}{kind}{cut}");
+        let named = |kind: char, cuts: &[usize]| {
+            let cuts = cuts.iter().map(|cut| (self.cuts.sources[*cut], name(kind, *cut).into()));
+            cuts.collect::<Vec<_>>()
+        };
+        let (given, computed) = (named('g', &segment.way.given), named('c', &segment.way.computed));
+        let plan = self.look_up.plan().spliced(&given, &computed);
+        let outputs = self.look_up.outputs();
+        let mut request = self.look_up.bake.request.clone().all_outputs();
+        for output in &segment.missing {
+            request = request.output(outputs[*output].name.to_string());
+        }
+        for cut in &segment.way.computed {
+            let name = name('c', *cut);
+            request =
+                if is_measured { request.output(name) } else { request.optional_output(name) };
+        }
+        let log = if is_measured { LogDetail::Off } else { LogDetail::Times };
+        let request = request.with_log(log);
+        let mut parts = Parts::new(evaluator, &plan, &request, Varying::Ticks);
+        let mut position = first;
+        while position < segment.end {
+            if position > first
+                && self.look_up.missing(position).is_empty()
+                && let Some(part) = self.look_up.reused(position)
+            {
+                each(part).map_err(BakeError::Caller)?;
+                position += 1;
+                continue;
+            }
+            let is_alone = !segment.way.given.is_empty() || !segment.way.computed.is_empty();
+            let n = if is_alone { 1 } else { self.n_at_once.min(segment.end - position) };
+            let computed = if n > 1 {
+                self.several(position, n, segment, &mut parts, evaluator, &request)?
+            } else {
+                None
+            };
+            let computed = match computed {
+                Some(computed) => computed,
+                None => vec![self.one(position, segment, &mut parts, evaluator, &request)?],
+            };
+            for computed in computed {
+                let part = self.finish(position, segment, computed);
+                let part = match part {
+                    Some(part) => part,
+                    None => self.whole(position, evaluator)?,
+                };
+                each(part).map_err(BakeError::Caller)?;
+                position += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the outputs that were not computed; `None` if one cannot be read.
+    fn finish(&mut self, position: usize, segment: &Segment, computed: Computed) -> Option<Part> {
+        let mut computed = computed;
+        let besides = self.look_up.besides(position, &segment.missing)?;
+        computed.values.extend(besides);
+        let mut part = self.look_up.part(position, computed)?;
+        part.fate = Fate::Ran;
+        Some(part)
+    }
+
+    /// Computes one frame.
+    fn one(
+        &mut self,
+        position: usize,
+        segment: &Segment,
+        parts: &mut Parts<'_>,
+        evaluator: &mut dyn Evaluator,
+        request: &Request,
+    ) -> Result<Computed, EvalError> {
+        let started = Instant::now();
+        let mut request = request.clone().frame(self.look_up.bake.frames[position]);
+        for cut in &segment.way.given {
+            let key = self.look_up.keys.key(self.cuts.sources[*cut], position);
+            let series = key.and_then(|key| stored::read(self.look_up.cache, key));
+            let Some(series) = series else {
+                // Without it, nothing is saved.
+                return self.apart(position, &segment.missing, evaluator);
+            };
+            let given = match series.data {
+                Data::One(value) => Given::One(value),
+                Data::Many(column) => Given::PerIndex(column),
+            };
+            request = request.given(format!("{MARK}g{cut}"), given);
+        }
+        let mut answer = parts.evaluate(evaluator, request)?;
+        let took = started.elapsed();
+        let n = segment.missing.len();
+        let results = answer.outputs.split_off(n.min(answer.outputs.len()));
+        if self.is_stored.is_none() {
+            self.measured(segment, &answer, &results, took);
+        }
+        let is_stored = self.is_stored.clone().unwrap_or_default();
+        for result in results {
+            let cut = result.name.strip_prefix(MARK).and_then(|name| name.get(1..)?.parse().ok());
+            let (Some(cut), Some(series)) = (cut, result.value) else { continue };
+            let cut: usize = cut;
+            let is_alike = matches!(series.axes[..], [] | [RequestAxis::Index]);
+            if is_stored[cut] && is_alike {
+                let key = self.look_up.keys.key(self.cuts.sources[cut], position);
+                if let Some(key) = key {
+                    stored::write(self.look_up.cache, key, &series);
+                }
+            }
+        }
+        Ok(self.taken(position, &segment.missing, answer, took))
+    }
+
+    /// Stores the outputs of an answer, and takes them out.
+    fn taken(
+        &mut self,
+        position: usize,
+        missing: &[usize],
+        answer: Answer,
+        took: Duration,
+    ) -> Computed {
+        let mut blank = self.look_up.blank();
+        blank.failures = answer.failures;
+        let mut values = Vec::new();
+        for (output, found) in missing.iter().zip(answer.outputs) {
+            if let Some(series) = &found.value {
+                self.look_up.store(*output, position, series);
+            }
+            values.push((*output, found.value));
+        }
+        Computed { values, answer: blank, took }
+    }
+
+    /// Computes several frames at once; `None` if a node fails in one of them.
+    fn several(
+        &mut self,
+        first: usize,
+        n: usize,
+        segment: &Segment,
+        parts: &mut Parts<'_>,
+        evaluator: &mut dyn Evaluator,
+        request: &Request,
+    ) -> Result<Option<Vec<Computed>>, EvalError> {
+        let started = Instant::now();
+        // Frames with equal keys are one.
+        let mut frames: Vec<i64> = Vec::with_capacity(n);
+        let mut of_position = Vec::with_capacity(n);
+        let mut last = None;
+        for position in first..first + n {
+            let key = self.look_up.frame_key(position);
+            if key.is_none() || key != last || frames.is_empty() {
+                frames.push(self.look_up.bake.frames[position]);
+            }
+            (last, of_position) = (key, pushed(of_position, frames.len() - 1));
+        }
+        let answer = parts.evaluate(evaluator, request.clone().frames(frames))?;
+        let has_failed = answer.outputs.iter().any(|output| output.value.is_none());
+        if has_failed || !answer.failures.is_empty() {
+            return Ok(None);
+        }
+        let took = started.elapsed() / n as u32;
+        let mut all = Vec::with_capacity(n);
+        for (at, frame) in of_position.into_iter().enumerate() {
+            let mut one = self.look_up.blank();
+            one.outputs.clear();
+            for output in &answer.outputs {
+                let series: Option<&Series> = output.value.as_ref();
+                let value = series.map(|series| of_frame(series, frame, answer.count));
+                one.outputs.push(millstream_ir::answer::OutputAnswer {
+                    value,
+                    name: output.name.clone(),
+                    ty: output.ty,
+                });
+            }
+            all.push(self.taken(first + at, &segment.missing, one, took));
+        }
+        Ok(Some(all))
+    }
+
+    /// Decides, after the first frame, what is stored and how many frames are computed at once.
+    fn measured(
+        &mut self,
+        segment: &Segment,
+        answer: &Answer,
+        results: &[millstream_ir::answer::OutputAnswer],
+        took: Duration,
+    ) {
+        let n_given = segment.way.given.len();
+        let entries = &answer.log.entries;
+        let time_of = |step: StepId| {
+            entries.get(n_given + step.index()).map_or(Duration::ZERO, |entry| entry.time)
+        };
+        let computed = &segment.way.computed;
+        let bytes_of = |cut: usize| {
+            computed.contains(&cut).then(|| {
+                let name = format!("{MARK}c{cut}");
+                let result = results.iter().find(|it| *it.name == *name);
+                let known =
+                    result.and_then(|it| it.value.as_ref()).map(|it| it.data.bytes() as u64);
+                let step = self.cuts.sources[cut].step;
+                known
+                    .unwrap_or_else(|| entries.get(n_given + step.index()).map_or(0, |it| it.bytes))
+            })
+        };
+        let n = self.look_up.bake.frames.len() as u64;
+        let most = self.look_up.cache.limit() / 2 / n;
+        let plan: &Plan = self.look_up.plan();
+        let gain = self.look_up.bake.gain;
+        let mut is_stored = self.cuts.worth(plan, gain, &time_of, &bytes_of, most);
+        for cut in &segment.way.given {
+            // It was worth it in an earlier bake.
+            is_stored[*cut] = true;
+        }
+        self.is_stored = Some(is_stored);
+        let bytes = answer.outputs.iter().filter_map(|it| it.value.as_ref());
+        let bytes: usize = bytes.map(|series| series.data.bytes()).sum();
+        let by_time = (AT_ONCE.as_nanos() / took.as_nanos().max(1)) as usize;
+        self.n_at_once = by_time.min(BYTES_AT_ONCE / bytes.max(1)).clamp(1, MOST_FRAMES);
+    }
+
+    /// Computes outputs of a frame without anything that is stored.
+    fn apart(
+        &mut self,
+        position: usize,
+        missing: &[usize],
+        evaluator: &mut dyn Evaluator,
+    ) -> Result<Computed, EvalError> {
+        let started = Instant::now();
+        let outputs = self.look_up.outputs();
+        let bake = self.look_up.bake;
+        let request = bake.request.clone().all_outputs().frame(bake.frames[position]);
+        let request = missing
+            .iter()
+            .fold(request, |request, output| request.output(outputs[*output].name.to_string()));
+        let answer = evaluator.evaluate(self.look_up.plan(), &request)?;
+        Ok(self.taken(position, missing, answer, started.elapsed()))
+    }
+
+    /// Computes all outputs of a frame, because some that were stored cannot be read.
+    fn whole(&mut self, position: usize, evaluator: &mut dyn Evaluator) -> Result<Part, EvalError> {
+        let all: Vec<usize> = (0..self.look_up.outputs().len()).collect();
+        let computed = self.apart(position, &all, evaluator)?;
+        let part = self.look_up.part(position, computed);
+        Ok(part.expect("cheap outputs are at hand, and all others were computed"))
+    }
+}
+
+fn pushed(mut all: Vec<usize>, one: usize) -> Vec<usize> {
+    all.push(one);
+    all
+}

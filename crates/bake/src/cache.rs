@@ -1,0 +1,437 @@
+//! The cache: results by key, in a directory.
+//!
+//! Results lie in *packs*, files to which one process appends entries: a header with key, length and
+//! checksum, then the bytes. Nothing is changed in place, so a process that is killed leaves at most
+//! an unfinished entry at the end of a pack, which nobody reads. A process writes to packs of its own,
+//! on which it holds a lock, and reads those of all; so any number of them may use a cache at once.
+//! The packs that were used longest ago are removed where the cache exceeds its limit.
+
+mod pack;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustc_hash::FxHashMap;
+
+use crate::key::{FORMAT, Key};
+use pack::{Found, OpenPack, Pack};
+
+/// The file that makes a directory a cache, and says which version wrote it.
+const TAG: &str = "millstream-cache";
+
+/// The start of the tag's only line; the version follows.
+const TAG_TEXT: &str = "Millstream cache, format ";
+
+/// The largest pack, unless it has one large entry.
+const MOST_PACK: u64 = 256 << 20;
+
+/// A cache keeps at least so many packs' worth of its limit, so that removing one removes a part.
+const PACKS: u64 = 16;
+
+/// What is wrong with a cache. A bake goes on without what it cannot read or write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheProblem {
+    /// The directory holds something else.
+    Foreign(PathBuf),
+    /// Another version wrote the cache.
+    Version(PathBuf, String),
+    /// The directory cannot be read.
+    Unreadable(PathBuf, String),
+    /// Nothing more can be stored.
+    Unwritable(PathBuf, String),
+    /// The file system is full.
+    Full(PathBuf),
+    /// A pack has bytes that are no entries.
+    Damaged(PathBuf, u64),
+    /// The bytes of an entry are not those that were written.
+    Wrong(PathBuf, Key),
+}
+
+impl fmt::Display for CacheProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign(path) => {
+                write!(f, "`{}` holds files and is no cache; nothing is stored", path.display())
+            }
+            Self::Version(path, version) => write!(
+                f,
+                "the cache `{}` has format {version}, this program has format {FORMAT}; it is not \
+                 used",
+                path.display()
+            ),
+            Self::Unreadable(path, why) => {
+                write!(f, "the cache `{}` cannot be read: {why}; it is not used", path.display())
+            }
+            Self::Unwritable(path, why) => {
+                write!(f, "nothing more is stored in the cache `{}`: {why}", path.display())
+            }
+            Self::Full(path) => write!(
+                f,
+                "nothing more is stored in the cache `{}`: the file system is full",
+                path.display()
+            ),
+            Self::Damaged(path, at) => write!(
+                f,
+                "`{}` is damaged at byte {at}; what follows is computed again",
+                path.display()
+            ),
+            Self::Wrong(path, key) => write!(
+                f,
+                "`{}`: the bytes of entry {key} have changed; it is computed again",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl CacheProblem {
+    /// The next step for the user.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Foreign(_) => "give a directory that is empty or does not exist with --cache DIR",
+            Self::Version(..) => "empty it with `bake --clean`, or give another with --cache DIR",
+            Self::Unreadable(..) => "look at its permissions, or give another with --cache DIR",
+            Self::Unwritable(..) => {
+                "frames that are finished stay; give a directory that can be written with --cache DIR"
+            }
+            Self::Full(_) => "frames that are finished stay; make room, or lower --cache-size",
+            Self::Damaged(..) | Self::Wrong(..) => {
+                "if this happens again, look at the disk; `bake --clean` empties the cache"
+            }
+        }
+    }
+}
+
+/// The contents of a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStatus {
+    /// Number of entries.
+    pub entries: usize,
+    /// Number of files that hold them.
+    pub packs: usize,
+    /// Size of these files.
+    pub bytes: u64,
+    /// Number of files that a process is writing.
+    pub in_use: usize,
+}
+
+/// The place of an entry.
+#[derive(Clone, Copy)]
+struct Place {
+    pack: u32,
+    at: u64,
+    length: u64,
+}
+
+/// A cache on disk, or none.
+pub struct Cache {
+    /// The directory; `None` if it cannot be used.
+    folder: Option<PathBuf>,
+    /// The packs that were found, `None` where one was removed.
+    packs: Vec<Option<Pack>>,
+    index: FxHashMap<Key, Place>,
+    /// The pack that this process writes.
+    open: Option<OpenPack>,
+    may_write: bool,
+    limit: u64,
+    problems: Vec<CacheProblem>,
+}
+
+impl Cache {
+    /// No cache: nothing is found, and nothing stored.
+    pub fn none() -> Self {
+        Self {
+            folder: None,
+            packs: Vec::new(),
+            index: FxHashMap::default(),
+            open: None,
+            may_write: false,
+            limit: 0,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The cache in a directory, which is made if there is none; it keeps at most `limit` bytes.
+    /// Problems do not fail it: they are told by [`take_problems`](Self::take_problems).
+    pub fn open(folder: &Path, limit: u64) -> Self {
+        let mut cache = Self { limit, ..Self::none() };
+        match prepare(folder) {
+            Err(problem) => cache.problems.push(problem),
+            Ok(unwritable) => {
+                cache.folder = Some(folder.to_owned());
+                cache.may_write = unwritable.is_none();
+                cache.problems.extend(unwritable);
+                cache.refresh();
+                cache.shrink();
+            }
+        }
+        cache
+    }
+
+    /// The problems that were met since the last call.
+    pub fn take_problems(&mut self) -> Vec<CacheProblem> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// The most bytes that the cache keeps; 0 if nothing can be stored.
+    pub fn limit(&self) -> u64 {
+        if self.may_write { self.limit } else { 0 }
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Whether a result is there.
+    pub fn contains(&self, key: Key) -> bool {
+        self.index.contains_key(&key)
+    }
+
+    /// The bytes of a result.
+    pub fn get(&mut self, key: Key) -> Option<Vec<u8>> {
+        let place = *self.index.get(&key)?;
+        let pack = self.packs[place.pack as usize].as_mut()?;
+        let bytes = pack.read(place.at, place.length);
+        match bytes {
+            Ok(bytes) if pack::is_whole(&bytes) => {
+                pack.touch();
+                Some(bytes[pack::CHECK..].to_vec())
+            }
+            Ok(_) | Err(_) => {
+                let path = pack.path().to_owned();
+                self.index.remove(&key);
+                self.problems.push(CacheProblem::Wrong(path, key));
+                None
+            }
+        }
+    }
+
+    /// Stores a result, unless it is there or nothing can be stored. Tells whether it is there now.
+    pub fn put(&mut self, key: Key, bytes: &[u8]) -> bool {
+        if self.contains(key) {
+            return true;
+        }
+        let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return false };
+        let most = (self.limit / PACKS).clamp(1 << 16, MOST_PACK);
+        if bytes.len() as u64 > self.limit / 2 {
+            return false;
+        }
+        let is_full = |open: &OpenPack| open.length() + bytes.len() as u64 > most;
+        if self.open.as_ref().is_some_and(is_full) {
+            self.open = None;
+            self.shrink();
+        }
+        match self.append(&folder, key, bytes) {
+            Ok(()) => true,
+            Err(error) => {
+                self.may_write = false;
+                self.open = None;
+                self.problems.push(match error.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        CacheProblem::Full(folder)
+                    }
+                    _ => CacheProblem::Unwritable(folder, error.to_string()),
+                });
+                false
+            }
+        }
+    }
+
+    fn append(&mut self, folder: &Path, key: Key, bytes: &[u8]) -> io::Result<()> {
+        if self.open.is_none() {
+            let open = OpenPack::create(folder)?;
+            self.packs.push(Some(Pack::of(&open)?));
+            self.open = Some(open);
+        }
+        let open = self.open.as_mut().expect("it was made");
+        let at = open.append(key, bytes)?;
+        let pack = self.packs.len() - 1;
+        // Packs that others made meanwhile stand before the one that is written.
+        let own = self.packs.iter().rposition(|it| it.as_ref().is_some_and(|it| it.is(open)));
+        let place = Place { pack: own.unwrap_or(pack) as u32, at, length: bytes.len() as u64 };
+        if let Some(Some(pack)) = self.packs.get_mut(place.pack as usize) {
+            pack.skip_to(open.length());
+        }
+        self.index.insert(key, place);
+        Ok(())
+    }
+
+    /// Looks for entries that other processes stored.
+    pub fn refresh(&mut self) {
+        let Some(folder) = &self.folder else { return };
+        let paths = match pack::paths(folder) {
+            Ok(paths) => paths,
+            Err(error) => {
+                self.problems.push(CacheProblem::Unreadable(folder.clone(), error.to_string()));
+                return;
+            }
+        };
+        for path in paths {
+            let is_known = |pack: &Option<Pack>| pack.as_ref().is_some_and(|it| it.path() == path);
+            if !self.packs.iter().any(is_known) {
+                // A pack that was removed meanwhile is not missed.
+                self.packs.extend(Pack::open(path).map(Some));
+            }
+        }
+        for (number, pack) in self.packs.iter_mut().enumerate() {
+            let Some(pack) = pack else { continue };
+            for found in pack.scan() {
+                match found {
+                    Found::Entry { key, at, length } => {
+                        let place = Place { pack: number as u32, at, length };
+                        self.index.insert(key, place);
+                    }
+                    Found::Damage { at } => {
+                        let path = pack.path().to_owned();
+                        self.problems.push(CacheProblem::Damaged(path, at));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes the packs that were used longest ago while the cache exceeds its limit.
+    fn shrink(&mut self) {
+        let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return };
+        // Nothing depends on packs that cannot be listed.
+        let Ok(paths) = pack::paths(&folder) else { return };
+        let sized = paths.into_iter().filter_map(|path| {
+            let data = path.metadata().ok()?;
+            Some((data.modified().unwrap_or(SystemTime::UNIX_EPOCH), data.len(), path))
+        });
+        let mut sized: Vec<(SystemTime, u64, PathBuf)> = sized.collect();
+        sized.sort();
+        let mut total: u64 = sized.iter().map(|(_, length, _)| length).sum();
+        for (_, length, path) in sized {
+            if total <= self.limit {
+                break;
+            }
+            let is_open = self.open.as_ref().is_some_and(|open| open.path() == path);
+            if is_open || !pack::remove(&path) {
+                continue;
+            }
+            total -= length;
+            let is_at = |pack: &Option<Pack>| pack.as_ref().is_some_and(|it| it.path() == path);
+            if let Some(at) = self.packs.iter().position(is_at) {
+                self.packs[at] = None;
+                self.index.retain(|_, place| place.pack as usize != at);
+            }
+        }
+    }
+
+    /// The contents of the cache in a directory.
+    ///
+    /// # Errors
+    /// If it is no cache, of another version or unreadable.
+    pub fn status(folder: &Path) -> Result<CacheStatus, CacheProblem> {
+        let unreadable =
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
+        if !folder.exists() {
+            return Ok(CacheStatus::default());
+        }
+        check_tag(folder)?;
+        let mut status = CacheStatus::default();
+        for path in pack::paths(folder).map_err(unreadable)? {
+            status.in_use += usize::from(pack::is_in_use(&path));
+            let Some(mut pack) = Pack::open(path) else { continue };
+            status.packs += 1;
+            status.bytes += pack.bytes();
+            let is_entry = |found: &Found| matches!(found, Found::Entry { .. });
+            status.entries += pack.scan().iter().filter(|found| is_entry(found)).count();
+        }
+        Ok(status)
+    }
+
+    /// Empties the cache in a directory, whatever its version, except for packs that a process is
+    /// writing. Tells how many bytes were removed, and how many packs stay.
+    ///
+    /// # Errors
+    /// If it is no cache, or cannot be listed.
+    pub fn clean(folder: &Path) -> Result<(u64, usize), CacheProblem> {
+        match check_tag(folder) {
+            Ok(()) | Err(CacheProblem::Version(..)) => {}
+            Err(problem) => return Err(problem),
+        }
+        let unreadable =
+            |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
+        let (mut bytes, mut stay) = (0, 0);
+        for path in pack::paths(folder).map_err(unreadable)? {
+            let length = path.metadata().map_or(0, |data| data.len());
+            if pack::remove(&path) {
+                bytes += length;
+            } else {
+                stay += 1;
+            }
+        }
+        if stay == 0 {
+            let removed = std::fs::remove_file(folder.join(TAG));
+            removed
+                .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))?;
+            // Something else may lie there.
+            let _ = std::fs::remove_dir(folder);
+        }
+        Ok((bytes, stay))
+    }
+}
+
+/// Makes a directory a cache; tells what speaks against writing to it.
+fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
+    let unwritable =
+        |error: &io::Error| Some(CacheProblem::Unwritable(folder.to_owned(), error.to_string()));
+    match check_tag(folder) {
+        Ok(()) => return Ok(None),
+        Err(CacheProblem::Foreign(_)) => {}
+        Err(problem) => return Err(problem),
+    }
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        return Ok(unwritable(&error));
+    }
+    let mut entries = folder
+        .read_dir()
+        .map_err(|error| CacheProblem::Unreadable(folder.to_owned(), error.to_string()))?;
+    if entries.next().is_some() {
+        // Another process may just have made it one.
+        return check_tag(folder).map(|()| None);
+    }
+    let text = format!("{TAG_TEXT}{FORMAT}{}\n", endian());
+    match std::fs::write(folder.join(TAG), text) {
+        Ok(()) => Ok(None),
+        Err(error) => Ok(unwritable(&error)),
+    }
+}
+
+/// The order of bytes, which is part of the version.
+const fn endian() -> &'static str {
+    if cfg!(target_endian = "little") { "" } else { " (big-endian)" }
+}
+
+/// Checks that a directory is a cache of this version.
+fn check_tag(folder: &Path) -> Result<(), CacheProblem> {
+    let text = match std::fs::read_to_string(folder.join(TAG)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(CacheProblem::Foreign(folder.to_owned()));
+        }
+        Err(error) => {
+            return Err(CacheProblem::Unreadable(folder.to_owned(), error.to_string()));
+        }
+    };
+    let version = text.trim().strip_prefix(TAG_TEXT);
+    match version {
+        Some(version) if version == format!("{FORMAT}{}", endian()) => Ok(()),
+        Some(version) => Err(CacheProblem::Version(folder.to_owned(), version.to_owned())),
+        // The process that makes it is about to write it, or was killed: an empty tag is this one's.
+        None if text.is_empty() => {
+            let text = format!("{TAG_TEXT}{FORMAT}{}\n", endian());
+            std::fs::write(folder.join(TAG), text)
+                .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))
+        }
+        None => Err(CacheProblem::Version(folder.to_owned(), "that is not known".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Packs: files of entries, one after the other.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::key::Key;
+
+const ENDING: &str = "pack";
+
+/// The first bytes of an entry.
+const MARK: [u8; 4] = *b"mill";
+
+/// Mark, key, length, and a checksum of these.
+const HEADER: usize = 4 + 16 + 8 + 4;
+
+/// The checksum of the bytes, which stands before them.
+pub(super) const CHECK: usize = 16;
+
+/// Bytes that are read at once while looking for entries.
+const AHEAD: usize = 1 << 16;
+
+/// A pack that is read.
+pub(super) struct Pack {
+    path: PathBuf,
+    file: File,
+    /// The bytes whose entries are known.
+    scanned: u64,
+    is_touched: bool,
+    is_damaged: bool,
+}
+
+/// What scanning a pack finds.
+pub(super) enum Found {
+    /// An entry; `at` is the place of its checksum.
+    Entry { key: Key, at: u64, length: u64 },
+    /// Bytes that are no entry.
+    Damage { at: u64 },
+}
+
+/// The packs in a directory.
+pub(super) fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        if path.extension() == Some(OsStr::new(ENDING)) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Removes a pack unless a process is writing it; tells whether it is gone.
+pub(super) fn remove(path: &Path) -> bool {
+    !is_in_use(path) && std::fs::remove_file(path).is_ok()
+}
+
+/// Whether a process is writing a pack.
+pub(super) fn is_in_use(path: &Path) -> bool {
+    let file = OpenOptions::new().read(true).open(path);
+    // The lock ends with the file. Where there are no locks, a pack that is removed is only missed.
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn check_of(bytes: &[u8]) -> [u8; CHECK] {
+    let mut check = [0; CHECK];
+    check.copy_from_slice(&blake3::hash(bytes).as_bytes()[..CHECK]);
+    check
+}
+
+/// Whether bytes follow their checksum.
+pub(super) fn is_whole(bytes: &[u8]) -> bool {
+    bytes.len() >= CHECK && check_of(&bytes[CHECK..]) == bytes[..CHECK]
+}
+
+fn header(key: Key, length: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..4].copy_from_slice(&MARK);
+    header[4..20].copy_from_slice(&key.0);
+    header[20..28].copy_from_slice(&length.to_le_bytes());
+    let check = blake3::hash(&header[..28]);
+    header[28..].copy_from_slice(&check.as_bytes()[..4]);
+    header
+}
+
+/// Key and length of a header, if it is one.
+fn of_header(bytes: &[u8; HEADER]) -> Option<(Key, u64)> {
+    let mut key = Key([0; 16]);
+    key.0.copy_from_slice(&bytes[4..20]);
+    let length = u64::from_le_bytes(bytes[20..28].try_into().expect("these are 8 bytes"));
+    (header(key, length) == *bytes).then_some((key, length))
+}
+
+impl Pack {
+    /// A pack; `None` if it cannot be opened.
+    pub(super) fn open(path: PathBuf) -> Option<Self> {
+        let file = File::open(&path).ok()?;
+        Some(Self { path, file, scanned: 0, is_touched: false, is_damaged: false })
+    }
+
+    /// The pack that this process writes.
+    pub(super) fn of(open: &OpenPack) -> io::Result<Self> {
+        let (path, file) = (open.path.clone(), File::open(&open.path)?);
+        Ok(Self { path, file, scanned: 0, is_touched: true, is_damaged: false })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn is(&self, open: &OpenPack) -> bool {
+        self.path == open.path
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |data| data.len())
+    }
+
+    /// The entries up to here are known.
+    pub(super) fn skip_to(&mut self, length: u64) {
+        self.scanned = length;
+    }
+
+    /// The entries that were added since the last call. An entry whose bytes are not all there yet is
+    /// left for the next.
+    pub(super) fn scan(&mut self) -> Vec<Found> {
+        let mut found = Vec::new();
+        let end = self.bytes();
+        let (mut ahead, mut start) = (Vec::new(), self.scanned);
+        while !self.is_damaged && self.scanned + (HEADER as u64) <= end {
+            let at = self.scanned;
+            if at < start || at + HEADER as u64 > start + ahead.len() as u64 {
+                start = at;
+                ahead.resize(AHEAD.min((end - at) as usize), 0);
+                if self.read_at(start, &mut ahead).is_err() {
+                    break;
+                }
+            }
+            let header = &ahead[(at - start) as usize..][..HEADER];
+            let entry = of_header(header.try_into().expect("it has the length of a header"));
+            let Some((key, length)) = entry else {
+                self.is_damaged = true;
+                found.push(Found::Damage { at });
+                break;
+            };
+            let at = at + HEADER as u64;
+            let Some(next) = at.checked_add(CHECK as u64 + length).filter(|next| *next <= end)
+            else {
+                break;
+            };
+            found.push(Found::Entry { key, at, length });
+            self.scanned = next;
+        }
+        found
+    }
+
+    /// The checksum and the bytes of an entry.
+    pub(super) fn read(&mut self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; CHECK + length as usize];
+        self.read_at(at, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.read_exact(bytes)
+    }
+
+    /// Notes that the pack is used, once for each process.
+    pub(super) fn touch(&mut self) {
+        if !std::mem::replace(&mut self.is_touched, true) {
+            // In a cache that is read-only nothing is removed either.
+            let file = OpenOptions::new().append(true).open(&self.path);
+            let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+        }
+    }
+}
+
+/// A pack that this process writes.
+pub(super) struct OpenPack {
+    path: PathBuf,
+    /// Locked until the process ends or closes it.
+    file: File,
+    length: u64,
+}
+
+impl OpenPack {
+    /// Starts a pack with a name of its own.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_millis());
+        for attempt in 0..1000 {
+            let name = format!("{now}-{}-{attempt}.{ENDING}", std::process::id());
+            let path = folder.join(name);
+            match OpenOptions::new().append(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.exists() {
+                        // Another process is just looking at it, or took it for an old one.
+                        continue;
+                    }
+                    return Ok(Self { path, file, length: 0 });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "there are too many packs"))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends an entry; gives the place of its checksum.
+    pub(super) fn append(&mut self, key: Key, bytes: &[u8]) -> io::Result<u64> {
+        let start = self.length;
+        let head = [&header(key, bytes.len() as u64)[..], &check_of(bytes)].concat();
+        self.file.write_all(&head)?;
+        self.file.write_all(bytes)?;
+        self.length += (head.len() + bytes.len()) as u64;
+        Ok(start + HEADER as u64)
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+
+/// A directory for a test, removed when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("millstream-{}-{name}", std::process::id()));
+        // It is there if a run with the same number was killed.
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn packs(&self) -> Vec<PathBuf> {
+        pack::paths(&self.0).expect("it can be listed")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn key(n: u64) -> Key {
+    Key::of(&n.to_le_bytes())
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn entries_are_found_again_by_this_and_other_processes() {
+    let folder = Folder::new("again");
+    let mut one = Cache::open(&folder.0, MIB);
+    let mut other = Cache::open(&folder.0, MIB);
+    assert!(one.put(key(1), b"first") && one.put(key(2), b""));
+    assert_eq!(one.get(key(1)).as_deref(), Some(&b"first"[..]));
+    assert_eq!(other.get(key(1)), None);
+    other.refresh();
+    assert_eq!(other.get(key(1)).as_deref(), Some(&b"first"[..]));
+    assert_eq!(other.get(key(2)).as_deref(), Some(&b""[..]));
+    assert!(other.put(key(3), b"third"));
+    drop((one, other));
+    let mut later = Cache::open(&folder.0, MIB);
+    assert_eq!(later.get(key(3)).as_deref(), Some(&b"third"[..]));
+    assert_eq!(later.get(key(4)), None);
+    assert_eq!(later.take_problems(), []);
+    let status = Cache::status(&folder.0).expect("it is a cache");
+    assert_eq!((status.entries, status.packs), (3, 2));
+}
+
+#[test]
+fn an_entry_that_was_cut_off_is_not_there_and_harms_no_other() {
+    let folder = Folder::new("cut");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(cache.put(key(1), b"whole") && cache.put(key(2), &[7; 100]));
+    drop(cache);
+    let pack = &folder.packs()[0];
+    let whole = std::fs::read(pack).expect("it can be read");
+    for n in 0..whole.len() {
+        std::fs::write(pack, &whole[..n]).expect("it can be written");
+        let mut cache = Cache::open(&folder.0, MIB);
+        let is_there = n >= whole.len() - 100 - 48;
+        assert_eq!(cache.get(key(1)).is_some(), is_there, "{n} bytes");
+        assert_eq!(cache.get(key(2)), None, "{n} bytes");
+        assert_eq!(cache.take_problems(), [], "{n} bytes");
+        assert!(cache.put(key(2), b"again"));
+        drop(cache);
+        std::fs::remove_file(&folder.packs()[1]).expect("it is the new one");
+    }
+}
+
+#[test]
+fn bytes_that_changed_are_noticed() {
+    let folder = Folder::new("changed");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(cache.put(key(1), &[1; 50]) && cache.put(key(2), &[2; 50]));
+    drop(cache);
+    let pack = folder.packs()[0].clone();
+    let whole = std::fs::read(&pack).expect("it can be read");
+    for at in 0..whole.len() {
+        let mut wrong = whole.clone();
+        wrong[at] ^= 0x10;
+        std::fs::write(&pack, wrong).expect("it can be written");
+        let mut cache = Cache::open(&folder.0, MIB);
+        let first = cache.get(key(1));
+        let second = cache.get(key(2));
+        assert!(first.is_none() || first == Some(vec![1; 50]), "byte {at}");
+        assert!(second.is_none() || second == Some(vec![2; 50]), "byte {at}");
+        assert!(first.is_none() || second.is_none(), "byte {at}");
+        assert_eq!(cache.take_problems().len(), 1, "byte {at}");
+    }
+}
+
+#[test]
+fn what_was_used_longest_ago_goes_first() {
+    let folder = Folder::new("limit");
+    let limit = 16 * (1 << 16);
+    let entry = vec![0; 60 << 10];
+    let mut cache = Cache::open(&folder.0, limit);
+    for n in 0..17 {
+        assert!(cache.put(key(n), &entry));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(cache);
+    // The first is used again, and stays.
+    let mut cache = Cache::open(&folder.0, limit);
+    assert!(cache.get(key(0)).is_some());
+    for n in 17..25 {
+        assert!(cache.put(key(n), &entry));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(cache.get(key(0)).is_some());
+    assert!(cache.get(key(2)).is_none());
+    assert!(cache.get(key(24)).is_some());
+    drop(cache);
+    let status = Cache::status(&folder.0).expect("it is a cache");
+    assert!(status.bytes <= limit + (1 << 16), "{status:?}");
+}
+
+#[test]
+fn a_directory_of_something_else_is_left_alone() {
+    let folder = Folder::new("foreign");
+    std::fs::create_dir_all(&folder.0).expect("it can be made");
+    std::fs::write(folder.0.join("photo.png"), "precious").expect("it can be written");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(!cache.put(key(1), b"x"));
+    assert_eq!(cache.take_problems(), [CacheProblem::Foreign(folder.0.clone())]);
+    assert!(Cache::clean(&folder.0).is_err());
+    assert!(folder.0.join("photo.png").exists());
+}
+
+#[test]
+fn another_version_is_not_used_and_can_be_emptied() {
+    let folder = Folder::new("version");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(cache.put(key(1), b"x"));
+    drop(cache);
+    std::fs::write(folder.0.join(TAG), "Millstream cache, format 999\n").expect("writes");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(!cache.put(key(1), b"x") && cache.get(key(1)).is_none());
+    assert_eq!(cache.take_problems(), [CacheProblem::Version(folder.0.clone(), "999".into())]);
+    assert_eq!(Cache::clean(&folder.0).map(|(_, stay)| stay), Ok(0));
+    assert!(!folder.0.exists());
+}
+
+#[test]
+fn packs_in_use_are_not_removed() {
+    let folder = Folder::new("in-use");
+    let mut cache = Cache::open(&folder.0, MIB);
+    assert!(cache.put(key(1), b"x"));
+    assert_eq!(Cache::clean(&folder.0), Ok((0, 1)));
+    assert_eq!(Cache::status(&folder.0).map(|status| status.in_use), Ok(1));
+    drop(cache);
+    assert_eq!(Cache::clean(&folder.0).map(|(bytes, stay)| (bytes > 0, stay)), Ok((true, 0)));
+}

@@ -1,0 +1,121 @@
+//! Steps that cost less than looking up their results: numbers that a frame has once, such as the
+//! position of a camera.
+//!
+//! Their values are computed for all frames at once. What reads them is keyed by the values, not by
+//! how they came about: an edit of an animation matters in the frames whose values it changes.
+
+use std::time::Duration;
+
+use millstream_base::feature::Aspect;
+use millstream_base::id::SideTable;
+use millstream_base::{Feature, FeatureSet, Footprint, Type};
+use millstream_ir::plan::{Plan, Step, StepId, StepOp};
+use millstream_ir::repeat::RepeatBody;
+use millstream_ir::request::{Given, Request};
+use millstream_ir::states::is_state;
+use millstream_node::{Class, Kernel};
+
+/// The largest constant that a cheap step reads, in bytes.
+const SMALL: usize = 1 << 16;
+
+/// A function whose node type says that it takes longer is not cheap.
+const SHORT: Duration = Duration::from_micros(100);
+
+/// The most instructions of all cheap steps together: beyond, computing them takes longer than
+/// reading a result.
+const MOST_WORK: usize = 1 << 14;
+
+/// The work of a cheap function, in instructions.
+const FUNCTION: usize = 64;
+
+/// The steps that are cheap, in the context of the request.
+pub(crate) struct Cheap {
+    pub(crate) is_cheap: SideTable<StepId, bool>,
+    /// The needs that differ from element to element.
+    pub(crate) wide: FeatureSet,
+    /// The steps that have a value per element.
+    pub(crate) is_wide: SideTable<StepId, bool>,
+}
+
+impl Cheap {
+    /// Finds cheap steps; only those that read the context if `only_reads`.
+    pub(crate) fn new(plan: &Plan, request: &Request, only_reads: bool) -> Self {
+        let (mut wide, mut provided) = (FeatureSet::NONE, FeatureSet::NONE);
+        for (bit, need) in plan.needs.iter().enumerate() {
+            let given = request.of_feature(&need.feature);
+            let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
+            let is_given = is_moment || matches!(given, Some(Given::One(_)));
+            if is_given && need.level == 0 && need.aspect == Aspect::Value {
+                provided = provided.union(FeatureSet::bit(bit as u32));
+            }
+            if need.feature == Feature::Index || matches!(given, Some(Given::PerIndex(_))) {
+                wide = wide.union(FeatureSet::bit(bit as u32));
+            }
+        }
+        let mut found = Self {
+            is_cheap: SideTable::for_arena(&plan.steps, false),
+            wide,
+            is_wide: SideTable::for_arena(&plan.steps, false),
+        };
+        let mut work = 0_usize;
+        for (id, step) in plan.steps.iter() {
+            found.is_wide[id] = found.has_elements(plan, request, step);
+            let (is_cheap, own) = found.cost(plan, request, step, only_reads);
+            // What scopes provide is not there in the context of the request.
+            let is_cheap = is_cheap && !found.is_wide[id] && provided.contains(plan.needs_of(step));
+            found.is_cheap[id] = is_cheap;
+            work = work.saturating_add(if is_cheap { own } else { 0 });
+        }
+        if work > MOST_WORK && !only_reads { Self::new(plan, request, true) } else { found }
+    }
+
+    fn has_elements(&self, plan: &Plan, request: &Request, step: &Step) -> bool {
+        match step.op {
+            StepOp::Const(_) => false,
+            StepOp::Input(input) => {
+                let given = request.of_input(&plan.inputs[input].name);
+                matches!(given, Some(Given::PerIndex(_))) || is_state(&plan.inputs[input].name)
+            }
+            StepOp::Call(_) => {
+                !plan.needs_of(step).intersect(self.wide).is_empty()
+                    || plan.inputs_of(step).iter().any(|link| self.is_wide[link.step])
+            }
+        }
+    }
+
+    /// Whether a step is cheap, and its instructions.
+    fn cost(&self, plan: &Plan, request: &Request, step: &Step, only_reads: bool) -> (bool, usize) {
+        let call = match step.op {
+            StepOp::Const(constant) => return (plan.constants[constant].bytes() <= SMALL, 0),
+            StepOp::Input(input) => {
+                let input = &plan.inputs[input];
+                let is_small = match request.of_input(&input.name) {
+                    Some(Given::One(value)) => value.bytes() <= SMALL,
+                    Some(Given::PerIndex(_) | Given::PerView(_) | Given::PerTime(_)) => false,
+                    None => !is_state(&input.name),
+                };
+                return (is_small, 0);
+            }
+            StepOp::Call(call) => call,
+        };
+        let instance = &plan.instances[call];
+        let work = match &instance.kernel {
+            Kernel::Read { level: 0, aspect: Aspect::Value, .. } => 0,
+            _ if only_reads => return (false, 0),
+            Kernel::Form(form) => form.insts.len(),
+            Kernel::Pass | Kernel::Choose => 1,
+            Kernel::Function(_) if RepeatBody::of(instance).is_none() => FUNCTION,
+            Kernel::Function(_) | Kernel::Read { .. } | Kernel::ReadState(_) => return (false, 0),
+        };
+        let is_cheap = !instance.has_scopes()
+            && (instance.class < Class::Stateful || matches!(instance.kernel, Kernel::Read { .. }))
+            && instance.def.cost.is_none_or(|cost| cost < SHORT)
+            && instance.outputs.iter().all(|output| is_small(output.ty))
+            && plan.inputs_of(step).iter().all(|link| self.is_cheap[link.step]);
+        (is_cheap, work)
+    }
+}
+
+fn is_small(ty: Type) -> bool {
+    ty.lanes().is_some() || ty == Type::STRING || ty == Type::of::<Footprint>()
+}

@@ -1,0 +1,365 @@
+//! The keys of results, frame by frame.
+
+use std::sync::Arc;
+
+use millstream_base::id::Id;
+use millstream_base::{Column, Feature, Value};
+use millstream_ir::answer::{EvalError, Evaluator};
+use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
+use millstream_ir::request::{Given, Request};
+use millstream_ir::states::is_state;
+use millstream_node::{Data, Kernel};
+use rustc_hash::FxHashMap;
+
+use crate::cheap::Cheap;
+use crate::identity::identity;
+use crate::key::{FORMAT, Key, KeyHasher};
+use crate::trace::{Arms, Hole, Trace, Tracer};
+
+/// Frames whose cheap results are computed at once.
+const BLOCK: usize = 1 << 16;
+
+/// If choices take more different combinations of arms, selectors count like any other result.
+const MOST_COMBINATIONS: usize = 64;
+
+/// The first character of the names of results that are no outputs, which no name of an author has.
+pub(crate) const MARK: char = '\u{1}';
+
+/// Computes keys of results of one plan.
+pub(crate) struct Keys<'a> {
+    plan: &'a Plan,
+    request: &'a Request,
+    tracer: Tracer<'a>,
+    /// The frames that have keys; if there is state, all from the first tick on.
+    frames: Vec<i64>,
+    /// A key that is part of all others: format, version, number of elements.
+    base: Key,
+    /// The results in the boundary, along the frames.
+    boundary: Vec<Data>,
+    /// The arms that choices take: combinations, and which of them each frame has.
+    combinations: Vec<Arms>,
+    combination: Vec<u32>,
+    traces: FxHashMap<(StepSource, u32), Arc<Trace>>,
+    /// The keys of state after each frame, by the variables that it consists of.
+    chains: FxHashMap<Vec<Arc<str>>, Arc<Vec<Key>>>,
+}
+
+/// The values of cheap results at some frames; `None` if one of them has none.
+fn values_of(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: &Request,
+    frames: &[i64],
+    boundary: &FxHashMap<StepSource, u32>,
+) -> Result<Option<Vec<Data>>, EvalError> {
+    let mut sources: Vec<(StepSource, u32)> =
+        boundary.iter().map(|(source, number)| (*source, *number)).collect();
+    sources.sort_unstable_by_key(|(_, number)| *number);
+    let name = |number: u32| format!("{MARK}{number}");
+    let published = sources.iter().map(|(source, number)| (*source, name(*number).into()));
+    let mut plan = plan.spliced(&[], &published.collect::<Vec<(StepSource, Arc<str>)>>());
+    // Cheap steps read no state.
+    plan.outputs.retain(|output| output.name.starts_with(MARK));
+    plan.state_writers.clear();
+    if sources.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let request = sources
+        .iter()
+        .fold(request.clone().all_outputs(), |all, (_, number)| all.output(name(*number)));
+    let mut blocks: Vec<Vec<Data>> = vec![Vec::new(); sources.len()];
+    for block in frames.chunks(BLOCK) {
+        let answer = evaluator.evaluate(&plan, &request.clone().frames(block.to_vec()))?;
+        for (values, output) in blocks.iter_mut().zip(answer.outputs) {
+            let Some(series) = output.value else { return Ok(None) };
+            values.push(series.data);
+        }
+    }
+    let joined = |blocks: Vec<Data>| {
+        let is_one = blocks.iter().all(|block| matches!(block, Data::One(_)));
+        let mut blocks = blocks.into_iter();
+        if is_one || blocks.len() == 1 {
+            return blocks.next().unwrap_or(Data::Many(Column::from_vec(Vec::<f32>::new())));
+        }
+        let columns = blocks.zip(frames.chunks(BLOCK)).map(|(block, frames)| match block {
+            Data::One(value) => Column::filled(&value, frames.len()),
+            Data::Many(column) => column,
+        });
+        let columns: Vec<Column> = columns.collect();
+        let ty = columns[0].ty();
+        Data::Many(Column::concat(ty, &columns).expect("a result has one type in all frames"))
+    };
+    Ok(Some(blocks.into_iter().map(joined).collect()))
+}
+
+impl<'a> Keys<'a> {
+    /// Keys for results of a plan in these frames; `None` if a cheap result fails, so that others
+    /// have to be taken for cheap.
+    pub(crate) fn new(
+        evaluator: &mut dyn Evaluator,
+        plan: &'a Plan,
+        request: &'a Request,
+        frames: Vec<i64>,
+        cheap: &'a Cheap,
+    ) -> Result<Option<Self>, EvalError> {
+        let tracer = Tracer::new(plan, request, cheap);
+        let Some(boundary) = values_of(evaluator, plan, request, &frames, &tracer.boundary)? else {
+            return Ok(None);
+        };
+        let mut base = KeyHasher::new("millstream");
+        base.number(FORMAT.into());
+        base.text(env!("CARGO_PKG_VERSION"));
+        base.number(request.n_elements().map_or(u64::MAX, |n| n as u64));
+        let mut keys = Self {
+            plan,
+            request,
+            tracer,
+            base: base.key(),
+            boundary,
+            combinations: Vec::new(),
+            combination: Vec::new(),
+            traces: FxHashMap::default(),
+            chains: FxHashMap::default(),
+            frames,
+        };
+        keys.find_combinations(cheap);
+        Ok(Some(keys))
+    }
+
+    /// The number of a frame by its position.
+    pub(crate) fn frame(&self, position: usize) -> i64 {
+        self.frames[position]
+    }
+
+    /// The cheap result at a frame, if it is one.
+    pub(crate) fn cheap_value(&self, source: StepSource, position: usize) -> Option<Value> {
+        match &self.boundary[*self.tracer.boundary.get(&source)? as usize] {
+            Data::One(value) => Some(value.clone()),
+            Data::Many(column) => Some(column.get(position)),
+        }
+    }
+
+    /// Finds for each frame the arms that choices with a cheap selector take.
+    fn find_combinations(&mut self, cheap: &Cheap) {
+        let plan = self.plan;
+        let choices = plan.steps.iter().filter_map(|(id, step)| {
+            let StepOp::Call(call) = step.op else { return None };
+            if !matches!(plan.instances[call].kernel, Kernel::Choose) || cheap.is_cheap[id] {
+                return None;
+            }
+            let (selector, arms) = plan.inputs_of(step).split_first()?;
+            let is_known =
+                !plan.instances[call].has_scopes() && self.tracer.boundary.contains_key(selector);
+            is_known.then_some((id, *selector, arms.len()))
+        });
+        let choices: Vec<(StepId, StepSource, usize)> = choices.collect();
+        let mut known: FxHashMap<Vec<usize>, u32> = FxHashMap::default();
+        for position in 0..self.frames.len() {
+            let arms = choices.iter().map(|(_, selector, n)| {
+                let value = self.cheap_value(*selector, position);
+                let arm = match value {
+                    Some(Value::Bool(is_second)) => usize::from(is_second),
+                    Some(Value::I32(arm)) => usize::try_from(arm).unwrap_or(0),
+                    _ => unreachable!("selectors are bool or i32"),
+                };
+                1 + arm.min(n - 1)
+            });
+            let arms: Vec<usize> = arms.collect();
+            let next = known.len() as u32;
+            let number = *known.entry(arms.clone()).or_insert_with(|| {
+                let arms = choices.iter().zip(arms).map(|((id, ..), arm)| (*id, arm));
+                self.combinations.push(arms.collect());
+                next
+            });
+            self.combination.push(number);
+            if known.len() > MOST_COMBINATIONS {
+                break;
+            }
+        }
+        if known.len() > MOST_COMBINATIONS || plan.has_states() {
+            // State follows from all frames before, so that hardly anything could be told apart.
+            self.combinations = vec![Arms::default()];
+            self.combination = vec![0; self.frames.len()];
+        }
+    }
+
+    /// The arms that choices take at a frame.
+    pub(crate) fn arms(&self, position: usize) -> &Arms {
+        &self.combinations[self.combination[position] as usize]
+    }
+
+    fn trace(&mut self, source: StepSource, position: usize) -> Arc<Trace> {
+        let combination = self.combination[position];
+        let trace = self.traces.entry((source, combination)).or_insert_with(|| {
+            Arc::new(self.tracer.trace(source, &self.combinations[combination as usize]))
+        });
+        Arc::clone(trace)
+    }
+
+    /// The key of a result at a frame; `None` if it cannot be stored.
+    pub(crate) fn key(&mut self, source: StepSource, position: usize) -> Option<Key> {
+        let trace = self.trace(source, position);
+        let mut hash = KeyHasher::new("result");
+        hash.add(self.base);
+        if !self.add_trace(&trace, position, &mut hash) {
+            return None;
+        }
+        if trace.reads_tables || !trace.states.is_empty() {
+            let chain = self.chain(&trace);
+            hash.add(position.checked_sub(1).map_or(self.base, |before| chain[before]));
+        }
+        Some(hash.key())
+    }
+
+    /// The key of the whole state after a frame.
+    pub(crate) fn state_key(&mut self, position: usize) -> Option<Key> {
+        let all = Trace {
+            structure: self.base,
+            holes: Vec::new(),
+            states: self.state_names(),
+            reads_tables: !self.plan.state_writers.is_empty(),
+            has_key: true,
+        };
+        let chain = self.chain(&all);
+        let mut hash = KeyHasher::new("state");
+        hash.add(chain[position]);
+        all.states.iter().for_each(|name| hash.text(name));
+        Some(hash.key())
+    }
+
+    fn state_names(&self) -> Vec<Arc<str>> {
+        let inputs = self.plan.inputs.as_slice().iter();
+        inputs.filter(|input| is_state(&input.name)).map(|it| Arc::clone(&it.name)).collect()
+    }
+
+    /// Adds structure and holes; `false` if the result has no key.
+    fn add_trace(&self, trace: &Trace, position: usize, hash: &mut KeyHasher) -> bool {
+        hash.add(trace.structure);
+        let mut has_key = trace.has_key;
+        for hole in &trace.holes {
+            has_key &= self.add_hole(*hole, position, hash);
+        }
+        has_key
+    }
+
+    fn add_hole(&self, hole: Hole, position: usize, hash: &mut KeyHasher) -> bool {
+        match hole {
+            Hole::Boundary(number) => match &self.boundary[number as usize] {
+                Data::One(value) => add(value, hash),
+                Data::Many(column) => add(&column.get(position), hash),
+            },
+            Hole::Feature(bit) => {
+                let need = self.plan.needs.need(bit);
+                let frame = self.frames[position];
+                match (&need.feature, self.request.of_feature(&need.feature)) {
+                    (Feature::Time, _) => {
+                        hash.number((frame as f64 / self.plan.fps).to_bits());
+                        true
+                    }
+                    (Feature::Tick, _) => {
+                        hash.number(frame as u64);
+                        true
+                    }
+                    (_, Some(Given::One(value))) => add(value, hash),
+                    // The request lacks it, and will be refused.
+                    _ => true,
+                }
+            }
+        }
+    }
+
+    /// The keys of the state that a result depends on, after each frame.
+    fn chain(&mut self, trace: &Trace) -> Arc<Vec<Key>> {
+        let mut names = trace.states.clone();
+        let mut traces = Vec::new();
+        let mut reads_tables = trace.reads_tables;
+        let mut at = 0;
+        while at < names.len() && !reads_tables {
+            let output = self.plan.output_named(&names[at]);
+            let output = output.expect("state goes out under the name under which it comes in");
+            let trace = self.trace(self.plan.outputs[output].source, 0);
+            reads_tables |= trace.reads_tables || !trace.has_key;
+            for name in &trace.states {
+                if !names.contains(name) {
+                    names.push(Arc::clone(name));
+                }
+            }
+            traces.push(trace);
+            at += 1;
+        }
+        if reads_tables {
+            // Which contexts the nodes are called in is not known here: all that there is counts.
+            names = vec!["".into()];
+        }
+        if let Some(chain) = self.chains.get(&names) {
+            return Arc::clone(chain);
+        }
+        let mut before = self.base;
+        let whole = if reads_tables { Some(self.whole_plan()) } else { None };
+        let chain = (0..self.frames.len()).map(|position| {
+            let mut hash = KeyHasher::new("tick");
+            hash.add(before);
+            if let Some(whole) = whole {
+                hash.add(whole);
+                hash.number(self.frames[position] as u64);
+                for number in 0..self.boundary.len() {
+                    self.add_hole(Hole::Boundary(number as u32), position, &mut hash);
+                }
+            }
+            for trace in traces.iter().filter(|_| whole.is_none()) {
+                self.add_trace(trace, position, &mut hash);
+                for name in &trace.states {
+                    let at = names.iter().position(|known| known == name);
+                    hash.number(at.expect("it was added") as u64);
+                }
+            }
+            before = hash.key();
+            before
+        });
+        let chain = Arc::new(chain.collect::<Vec<_>>());
+        self.chains.insert(names, Arc::clone(&chain));
+        chain
+    }
+
+    /// A key of all that the plan and the request consist of, apart from frames.
+    fn whole_plan(&self) -> Key {
+        let plan = self.plan;
+        let mut hash = KeyHasher::new("plan");
+        for (id, step) in plan.steps.iter() {
+            match step.op {
+                StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
+                StepOp::Const(_) | StepOp::Input(_) => self.tracer.add_leaf(id, &mut hash),
+            }
+            for link in plan.inputs_of(step) {
+                hash.number(link.step.index() as u64);
+                hash.number(link.output.into());
+            }
+        }
+        for need in plan.needs.iter() {
+            if let Some(Given::One(value)) = self.request.of_feature(&need.feature) {
+                hash.value(value);
+            }
+        }
+        for writer in &plan.state_writers {
+            hash.text(&writer.node);
+            for value in &writer.values {
+                hash.number(value.source.step.index() as u64);
+                hash.number(value.source.output.into());
+            }
+        }
+        hash.key()
+    }
+}
+
+/// Adds the bits of a value that is probably a number.
+fn add(value: &Value, hash: &mut KeyHasher) -> bool {
+    match value.ty().lanes() {
+        Some((_, n)) => {
+            for lane in 0..usize::from(n) {
+                hash.number(value.lane(lane).expect("the type has the lane"));
+            }
+            true
+        }
+        None => hash.value(value),
+    }
+}

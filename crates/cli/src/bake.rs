@@ -1,0 +1,469 @@
+//! `millstream bake`: many frames of a document into a directory, each computed once.
+//!
+//! A call proceeds as: load and compile, decide what is saved, open the manifest and the cache, and
+//! take frame by frame from the bake. A frame whose files are there with the key that it has now is
+//! left alone. Each file gets its name when it is complete, and the manifest its line after that.
+
+mod cache;
+mod manifest;
+mod rows;
+mod saves;
+mod sheet;
+
+use std::cell::RefCell;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use millstream::evaluate::Data;
+use millstream::values::{Image, Type, ValueType as _};
+use millstream::{Answer, Footprint, LogDetail, Program, Request};
+use millstream_bake::{Bake, BakeError, Cache, Fate, Part};
+use millstream_io::Budget;
+use millstream_io::pictures::Depth;
+use serde_json::json;
+
+use crate::document::{Text, compile_for, read_until};
+use crate::evaluators::EvaluatorName;
+use crate::format::Format;
+use crate::library::{LibraryArgs, engine};
+use crate::limits::limits;
+use crate::moments::{self, FrameNumbers};
+use crate::outcome::{Exit, Stop};
+use crate::picture::{self, program_of_picture};
+use crate::place::refuse_source;
+use crate::progress::Progress;
+use crate::request::{Files, RequestArgs, refused};
+use crate::run::report_failures;
+use crate::terminal::{self, tell, visible};
+use crate::{interrupt, number, watch};
+use manifest::{Manifest, Record};
+use saves::{Saves, Shown};
+use sheet::Sheet;
+
+const EXAMPLES: &str = "\
+Examples:
+  millstream bake examples/echo.mill --frames 0..96 -o baked
+  millstream bake examples/pond.mill --frames 0..48 --count 4 -o baked --save waves.parquet
+  millstream bake my.mill --frames 1..250 --size 1280x720 -o baked --save out.####.png --sheet
+  millstream bake my.mill --frames 1..250 --every 10 --size 320x180 -o draft --save draft.gif
+  millstream bake my.mill --frames 1..250 -o baked --save mesh.####.ply --watch
+  millstream bake --status -o baked
+  millstream bake --clean -o baked
+
+A name with # signs is a file for each frame, with the number of the frame in their place. Any other
+table has a column for the frame; gif, apng, png and webp without # are animations. Without --save
+pictures are saved as frame.####.png, and anything else as frames.csv.
+
+A bake that was stopped, also by a kill, goes on where it was. Results are stored by what they follow
+from: after a change of the document, of an input or of the frames only what depends on it is computed
+again. DIR/manifest.jsonl says for each frame its key, its files, the time that it took, and whether
+it ran or was reused.";
+
+/// The size of the cache, unless it is given.
+const CACHE_BYTES: u64 = 8 << 30;
+
+/// Failures of frames that are told one by one.
+const MOST_TOLD: usize = 3;
+
+/// Evaluate many frames into files; what was baked before is reused
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The document
+    #[arg(required_unless_present_any = ["status", "clean"])]
+    graph: Option<PathBuf>,
+    /// The frames, A..B, both ends included, or one
+    #[arg(long, value_name = "A..B", value_parser = moments::frames, allow_hyphen_values = true,
+          required_unless_present_any = ["status", "clean"])]
+    frames: Option<FrameNumbers>,
+    /// Bake each Nth frame only
+    #[arg(long, value_name = "N", default_value = "1", value_parser = number::positive,
+          allow_negative_numbers = true)]
+    every: NonZeroUsize,
+    /// The directory of the results, which is made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// A file in the directory: pictures (png, jpeg, exr, tiff, webp), an animation (gif, apng, png,
+    /// webp), a table (csv, tsv, json, jsonl, npy, parquet, arrow) or meshes (obj, ply, gltf); may be
+    /// given several times
+    #[arg(long = "save", value_name = "NAME")]
+    saves: Vec<String>,
+    /// Also write DIR/sheet.png, small pictures of up to 20 frames side by side
+    #[arg(long)]
+    sheet: bool,
+    /// The value of an input, or a column of a file with a value per element
+    #[arg(long = "in", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Evaluate for this many elements
+    #[arg(long, value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
+    count: Option<usize>,
+    /// Evaluate for a view of this many pixels
+    #[arg(long, value_name = "WxH", value_parser = crate::views::view)]
+    size: Option<Footprint>,
+    /// The value of a custom context feature
+    #[arg(long = "feature", value_name = "NAME=VALUE")]
+    features: Vec<String>,
+    /// Compute only this output; may be given several times
+    #[arg(long = "out", value_name = "NAME")]
+    outputs: Vec<String>,
+    /// Bits per channel of pictures, 8, 16 or 32 as floating point numbers [default: as is usual for
+    /// the format]
+    #[arg(long, value_name = "BITS", value_parser = picture::depth)]
+    depth: Option<Depth>,
+    /// The directory of stored results, which bakes may share [default: DIR/cache]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// The most bytes that the cache keeps, such as 500M or 20G; what was used longest ago goes first
+    /// [default: 8G]
+    #[arg(long, value_name = "BYTES", value_parser = cache::size)]
+    cache_size: Option<u64>,
+    /// Store no results besides the files
+    #[arg(long, conflicts_with_all = ["cache", "cache_size"])]
+    no_cache: bool,
+    /// Show what the directory and its cache hold, and bake nothing
+    #[arg(long, conflicts_with_all = ["clean", "watch"])]
+    status: bool,
+    /// Empty the cache; files that were saved stay
+    #[arg(long, conflicts_with = "watch")]
+    clean: bool,
+    /// Bake again when the document, a document that it uses or a data file changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+    /// The evaluator; all give the same bits
+    #[arg(long, value_enum, default_value = "auto")]
+    evaluator: EvaluatorName,
+    /// The greatest number of threads of the evaluator [default: all]
+    #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
+    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    library: LibraryArgs,
+    /// Change a limit, such as nodes=1000; a wrong name lists all of them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// The format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+impl Args {
+    /// The directory of the cache.
+    fn cache(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(|| self.output.join("cache"))
+    }
+
+    /// The frames, ascending.
+    fn frames(&self) -> Vec<i64> {
+        match &self.frames {
+            Some(FrameNumbers::One(frame)) => vec![*frame],
+            Some(FrameNumbers::Many(frames)) => {
+                frames.iter().copied().step_by(self.every.get()).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// The files that this call reads.
+    fn sources(&self) -> Vec<&Path> {
+        let given = self.inputs.iter().chain(&self.features);
+        let data = given.filter_map(|text| crate::given::file_of(text.split_once('=')?.1));
+        self.graph.as_deref().into_iter().chain(data).collect()
+    }
+}
+
+/// Bakes, shows, or cleans.
+pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
+    if args.status {
+        return cache::status(args.format, &args.output, &args.cache());
+    }
+    if args.clean {
+        return cache::clean(args.format, &args.cache());
+    }
+    let graph = args.graph.as_deref().expect("it is required");
+    if args.watch {
+        watch::refuse_streams(graph, args.inputs.iter().chain(&args.features))?;
+        return watch::until_ended(args.format.is_json(), || once(args, graph).map(drop));
+    }
+    once(args, graph)
+}
+
+/// What is baked.
+struct Job {
+    program: Program,
+    request: Request,
+    saves: Saves,
+    shown: Shown,
+}
+
+fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
+    let started = Instant::now();
+    let frames = args.frames();
+    let limits = limits(&args.limits)?;
+    let engine = args.library.with_documents(engine(limits.clone()), graph)?;
+    let text = read_until(graph, limits.document_bytes, &Budget::default())?;
+    let program = compile_for(&engine, &text, &args.outputs)?;
+    let job = job(args, &engine, &text, program, frames.len(), limits)?;
+    let Job { program, request, mut saves, shown } = job;
+    let bake = Bake::new(program.plan(), request, frames);
+    let bake = bake.map_err(|error| refused(&error))?;
+    let fps = program.plan().fps;
+    std::fs::create_dir_all(&args.output).map_err(|error| {
+        let text = format!("cannot make the directory `{}`: {error}", args.output.display());
+        Stop::new(Exit::Failed, text, Some("give another with -o DIR".into()))
+    })?;
+    for name in saves.fixed_names() {
+        refuse_source(&args.output.join(name), &args.sources())?;
+    }
+    let document = graph.display().to_string();
+    let manifest = Manifest::open(&args.output, &document, fps, saves.description(&shown))?;
+    let mut cache = if args.no_cache {
+        Cache::none()
+    } else {
+        Cache::open(&args.cache(), args.cache_size.unwrap_or(CACHE_BYTES))
+    };
+    let mut problems = cache::tell_problems(&mut cache);
+    let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
+    saves.start(&args.output, fps / args.every.get() as f64, bake.frames())?;
+    let taking = Taking {
+        folder: &args.output,
+        bake: &bake,
+        fps,
+        shown: &shown,
+        saves,
+        sheet,
+        manifest,
+        progress: Progress::of_frames(bake.frames().len() as u64),
+        tally: Tally::default(),
+    };
+    let taking = run(args, &bake, &mut cache, taking)?;
+    problems.extend(cache::tell_problems(&mut cache));
+    drop(taking.progress);
+    let mut files = taking.saves.finish()?;
+    if let Some(sheet) = taking.sheet {
+        files.extend(sheet.write(&args.output)?);
+    }
+    taking.manifest.finish(bake.frames(), args.every.get())?;
+    let tally = taking.tally;
+    let seconds = started.elapsed();
+    report(args, bake.frames().len(), &tally, seconds, &files, &problems)?;
+    Ok(if tally.failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// The program, the request, and what is saved.
+fn job(
+    args: &Args,
+    engine: &millstream::Engine,
+    text: &Text,
+    program: Program,
+    n_frames: usize,
+    limits: millstream::Limits,
+) -> Result<Job, Stop> {
+    let named = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|it| it == name);
+    let has_images = program
+        .outputs()
+        .iter()
+        .any(|output| named(&output.name) && output.ty == Type::of::<Image>());
+    if program.outputs().is_empty() {
+        let text = "the document has no outputs, so there is nothing to bake";
+        return Err(Stop::new(Exit::Wrong, text, Some(crate::run::NAME_OUTPUTS.into())));
+    }
+    let usual = if has_images || args.size.is_some() { "frame.####.png" } else { "frames.csv" };
+    let names = if args.saves.is_empty() { vec![usual.to_owned()] } else { args.saves.clone() };
+    let saves = Saves::of(&names, n_frames, args.depth)?;
+    if args.depth.is_some() && !saves.has_pictures() {
+        let text = "--depth has no effect: no file is a picture";
+        return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+    }
+    let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
+        let (program, name) = program_of_picture(engine, text, program, &args.outputs)?;
+        (program, Some(name))
+    } else {
+        (program, None)
+    };
+    let outputs: Vec<String> = match &picture {
+        Some(name) if !saves.has_tables() => vec![name.clone()],
+        Some(_) | None if args.outputs.is_empty() => {
+            program.outputs().iter().map(|output| output.name.to_string()).collect()
+        }
+        Some(_) | None => args.outputs.clone(),
+    };
+    let given = RequestArgs {
+        inputs: args.inputs.clone(),
+        count: args.count,
+        only: None,
+        time: None,
+        frame: None,
+        size: args.size.clone(),
+        views: Vec::new(),
+        reduce: 1,
+        features: args.features.clone(),
+    };
+    let request = given.request(&program, &outputs, limits, Files::Now, None)?;
+    let request = request.with_log(LogDetail::Off);
+    Ok(Job { program, request, saves, shown: Shown { picture } })
+}
+
+/// How many frames had which fate.
+#[derive(Default)]
+struct Tally {
+    ran: usize,
+    reused: usize,
+    failed: usize,
+}
+
+/// Takes the parts of a bake.
+struct Taking<'t> {
+    folder: &'t Path,
+    bake: &'t Bake<'t>,
+    fps: f64,
+    shown: &'t Shown,
+    saves: Saves,
+    sheet: Option<Sheet>,
+    manifest: Manifest,
+    progress: Progress,
+    tally: Tally,
+}
+
+fn run<'t>(
+    args: &Args,
+    bake: &Bake<'_>,
+    cache: &mut Cache,
+    taking: Taking<'t>,
+) -> Result<Taking<'t>, Stop> {
+    let mut evaluator = args.evaluator.evaluator(args.threads);
+    let evaluator = &mut *evaluator;
+    let taking = RefCell::new(taking);
+    let mut each = |part: Part| taking.borrow_mut().take(&part);
+    let done = if bake.is_cheap() && taking.borrow().saves.are_tables() {
+        bake.run_blocks(evaluator, &mut each)
+    } else {
+        let mut is_wanted = |position: usize, key: Option<millstream_bake::Key>| {
+            taking.borrow_mut().is_wanted(position, key)
+        };
+        bake.run(cache, evaluator, &mut is_wanted, &mut each)
+    };
+    match done {
+        Ok(()) => Ok(taking.into_inner()),
+        Err(BakeError::Caller(stop)) => Err(stop),
+        Err(BakeError::Eval(error)) => {
+            cache::tell_problems(cache);
+            Err(refused(&error))
+        }
+    }
+}
+
+impl Taking<'_> {
+    /// Whether a frame has to be written.
+    fn is_wanted(&mut self, position: usize, key: Option<millstream_bake::Key>) -> bool {
+        let frame = self.bake.frames()[position];
+        if self.saves.need_all() || self.sheet.as_ref().is_some_and(|sheet| sheet.shows(position)) {
+            return true;
+        }
+        let is_wanted = !self.manifest.is_finished(self.folder, frame, key);
+        if !is_wanted {
+            self.progress.rows(position as u64 + 1);
+        }
+        is_wanted
+    }
+
+    fn take(&mut self, part: &Part) -> Result<(), Stop> {
+        let frames = &self.bake.frames()[part.positions.clone()];
+        let n = frames.len();
+        let has_failed = !part.answer.failures.is_empty()
+            || part.answer.outputs.iter().any(|output| output.value.is_none());
+        let (fate, files) = if has_failed {
+            self.tell_failure(&part.answer, frames);
+            self.saves.skip()?;
+            self.tally.failed += n;
+            ("failed", Vec::new())
+        } else {
+            let is_kept = n == 1
+                && !self.saves.need_all()
+                && self.manifest.is_finished(self.folder, frames[0], part.key);
+            let files = if is_kept {
+                self.manifest.files_of(frames[0])
+            } else {
+                self.saves.push(self.folder, &part.answer, frames, (self.shown, self.fps))?
+            };
+            if let Some(sheet) = &mut self.sheet
+                && let Some(image) = self.shown.image(&part.answer)
+            {
+                sheet.push(part.positions.start, &image);
+            }
+            let is_new = part.fate == Fate::Ran;
+            *(if is_new { &mut self.tally.ran } else { &mut self.tally.reused }) += n;
+            (if is_new { "ran" } else { "reused" }, files)
+        };
+        self.manifest.add(Record {
+            frames: (frames[0], frames[n - 1]),
+            key: part.key.map(|key| key.to_string()),
+            files,
+            took: part.took / n as u32,
+            fate: fate.into(),
+        })?;
+        self.progress.rows(part.positions.end as u64);
+        interrupt::go_on(&interrupt::until(None))
+    }
+
+    fn tell_failure(&mut self, answer: &Answer, frames: &[i64]) {
+        if self.tally.failed >= MOST_TOLD {
+            return;
+        }
+        tell(&format!("frame {} is not written:\n", frames[0]));
+        report_failures(answer);
+        if self.tally.failed + 1 == MOST_TOLD {
+            tell("further frames that fail are only counted\n");
+        }
+    }
+}
+
+impl Shown {
+    /// The picture of an answer.
+    fn image(&self, answer: &Answer) -> Option<Image> {
+        let series = answer.output(self.picture.as_ref()?)?.value.as_ref()?;
+        match &series.data {
+            Data::One(value) => Image::from_value(value),
+            Data::Many(_) => None,
+        }
+    }
+}
+
+fn report(
+    args: &Args,
+    n: usize,
+    tally: &Tally,
+    time: Duration,
+    files: &[String],
+    problems: &[String],
+) -> Result<(), Stop> {
+    let kept = n - tally.ran - tally.reused - tally.failed;
+    if args.format.is_json() {
+        let report = json!({
+            "frames": n,
+            "ran": tally.ran,
+            "reused": tally.reused + kept,
+            "failed": tally.failed,
+            "seconds": time.as_secs_f64(),
+            "files": files,
+            "manifest": args.output.join(manifest::NAME).display().to_string(),
+            "problems": problems,
+        });
+        terminal::print(&report.to_string())?;
+        return Ok(());
+    }
+    let plural = if n == 1 { "" } else { "s" };
+    let failed =
+        if tally.failed > 0 { format!(", {} failed", tally.failed) } else { String::new() };
+    let rate = n as f64 / time.as_secs_f64().max(1e-9);
+    let text = format!(
+        "baked {n} frame{plural} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",
+        millstream::explain::short(time),
+        tally.ran,
+        tally.reused + kept,
+    );
+    tell(&text);
+    for file in files {
+        tell(&format!("saved {}\n", visible(&args.output.join(file).display().to_string())));
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! `bake --status` and `bake --clean`, and the problems of a cache.
+
+use std::path::Path;
+
+use millstream_bake::{Cache, CacheProblem};
+use serde_json::json;
+
+use super::manifest;
+use crate::format::Format;
+use crate::outcome::{Exit, Stop};
+use crate::terminal::{self, print, tell, visible};
+
+/// Reads a number of bytes, such as `500M`.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a number of bytes: write 1000000, 500M or 20G");
+    let (digits, scale) = match text.trim().char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text.trim()[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text.trim()[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text.trim()[..at], 1 << 30),
+        Some((at, 'T' | 't')) => (&text.trim()[..at], 1 << 40),
+        _ => (text.trim(), 1_u64),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(scale).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+}
+
+/// A number of bytes for people.
+fn shown(bytes: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("kB", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes >= 1 << shift);
+    match unit {
+        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// Tells what was wrong with a cache since the last call; the bake goes on.
+pub(super) fn tell_problems(cache: &mut Cache) -> Vec<String> {
+    let style = terminal::of_stderr();
+    let tell_one = |problem: &CacheProblem| {
+        let text = problem.to_string();
+        tell(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
+        tell(&format!("  {} {}\n", style.help("help:"), problem.help()));
+        text
+    };
+    cache.take_problems().iter().map(tell_one).collect()
+}
+
+fn stop(problem: &CacheProblem) -> Stop {
+    Stop::new(Exit::Failed, problem.to_string(), Some(problem.help().into()))
+}
+
+/// Shows the cache and the manifest.
+pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
+    let found = Cache::status(cache).map_err(|problem| stop(&problem))?;
+    let (n_frames, n_finished) = manifest::count(folder)?;
+    if format.is_json() {
+        let report = json!({
+            "frames": n_frames,
+            "finished": n_finished,
+            "cache": {
+                "path": cache.display().to_string(),
+                "entries": found.entries,
+                "bytes": found.bytes,
+                "files": found.packs,
+                "in_use": found.in_use,
+            },
+        });
+        print(&report.to_string())?;
+        return Ok(Exit::Done);
+    }
+    let in_use = match found.in_use {
+        0 => String::new(),
+        n => format!("; {n} being written"),
+    };
+    print(&format!("frames: {n_finished} of {n_frames} in the manifest are finished"))?;
+    print(&format!(
+        "cache:  {} results, {} in {} files{in_use}, {}",
+        found.entries,
+        shown(found.bytes),
+        found.packs,
+        visible(&cache.display().to_string()),
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// Empties the cache.
+pub(super) fn clean(format: Format, cache: &Path) -> Result<Exit, Stop> {
+    let (bytes, stay) = if cache.exists() {
+        Cache::clean(cache).map_err(|problem| stop(&problem))?
+    } else {
+        (0, 0)
+    };
+    if format.is_json() {
+        print(&json!({ "bytes": bytes, "files_in_use": stay }).to_string())?;
+        return Ok(Exit::Done);
+    }
+    tell(&format!("removed {} from {}\n", shown(bytes), visible(&cache.display().to_string())));
+    if stay > 0 {
+        tell(&format!("{stay} files stay, which a bake is writing\n"));
+    }
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("1000"), Ok(1000));
+        assert_eq!(size("500M"), Ok(500 << 20));
+        assert_eq!(size("2g"), Ok(2 << 30));
+        for text in ["", "0", "M", "1.5G", "-1", "99999999999T"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert_eq!(shown(3 << 29), "1.5 GB");
+        assert_eq!(shown(12), "12 bytes");
+    }
+}

@@ -1,0 +1,220 @@
+//! The manifest of a bake: a line of JSON for the bake, then one for each frame.
+//!
+//! Lines are appended as frames are finished, each in one write, so that a bake that is killed loses
+//! at most the line that it was writing, and several bakes may write at once. The last line about a
+//! frame counts. A bake that ends alone replaces the file by one with the lines of its frames in order.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use millstream_bake::Key;
+use serde_json::{Value as Json, json};
+
+use crate::outcome::{Exit, Stop};
+use crate::save::{not_written, write_complete};
+
+/// The name of the manifest.
+pub(super) const NAME: &str = "manifest.jsonl";
+
+/// The name of the file on which each bake of a directory holds a lock.
+const LOCK: &str = ".manifest.lock";
+
+/// What became of a frame, or of several that were computed at once.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// The first and the last frame.
+    pub(super) frames: (i64, i64),
+    pub(super) key: Option<String>,
+    /// The files, with their sizes if they hold nothing but this frame.
+    pub(super) files: Vec<(String, Option<u64>)>,
+    /// The time for one frame.
+    pub(super) took: Duration,
+    pub(super) fate: String,
+}
+
+pub(super) struct Manifest {
+    path: PathBuf,
+    file: File,
+    lock: File,
+    /// What tells how values became files.
+    description: String,
+    header: Json,
+    /// The last record of each single frame, with the description that it was written under.
+    known: BTreeMap<i64, (Record, String)>,
+    /// The records of this bake.
+    done: Vec<Record>,
+}
+
+impl Record {
+    fn json(&self, description: &str) -> Json {
+        let (first, last) = self.frames;
+        let frames = if first == last { json!(first) } else { json!([first, last]) };
+        let files = self.files.iter().map(|(name, bytes)| match bytes {
+            Some(bytes) => json!({ "name": name, "bytes": bytes }),
+            None => json!({ "name": name }),
+        });
+        json!({
+            if_one("frame", "frames", first == last): frames,
+            "key": self.key,
+            "files": files.collect::<Vec<_>>(),
+            "ms": self.took.as_nanos() as f64 / 1e6,
+            "fate": self.fate,
+            "as": description,
+        })
+    }
+
+    /// The record of a line about one frame, with its description.
+    fn of(line: &Json) -> Option<(Self, String)> {
+        let frame = line["frame"].as_i64()?;
+        let files = line["files"]
+            .as_array()?
+            .iter()
+            .map(|file| Some((file["name"].as_str()?.to_owned(), file["bytes"].as_u64())));
+        let record = Self {
+            frames: (frame, frame),
+            key: line["key"].as_str().map(str::to_owned),
+            files: files.collect::<Option<Vec<_>>>()?,
+            took: Duration::from_secs_f64(line["ms"].as_f64()?.max(0.0) / 1e3),
+            fate: line["fate"].as_str()?.to_owned(),
+        };
+        Some((record, line["as"].as_str()?.to_owned()))
+    }
+
+    /// Whether all files are there with their sizes.
+    fn is_there(&self, folder: &Path) -> bool {
+        let is_there = |(name, bytes): &(String, Option<u64>)| {
+            let data = folder.join(name).metadata();
+            bytes.is_none_or(|bytes| data.is_ok_and(|data| data.len() == bytes))
+        };
+        self.fate != "failed" && self.files.iter().all(is_there)
+    }
+}
+
+fn if_one(one: &'static str, many: &'static str, is_one: bool) -> &'static str {
+    if is_one { one } else { many }
+}
+
+/// The records of a manifest; lines that were cut off are left out.
+fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => {
+            let text = format!("cannot read `{}`: {error}", path.display());
+            return Err(Stop::new(Exit::Failed, text, None));
+        }
+    };
+    let mut known = BTreeMap::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = serde_json::from_slice(line).ok();
+        if let Some((record, description)) = line.as_ref().and_then(Record::of) {
+            known.insert(record.frames.0, (record, description));
+        }
+    }
+    Ok(known)
+}
+
+/// The number of frames in a manifest, and of those whose files are there.
+pub(super) fn count(folder: &Path) -> Result<(u64, u64), Stop> {
+    let path = folder.join(NAME);
+    let known = read(&path)?;
+    let finished = known.values().filter(|(record, _)| record.is_there(folder)).count() as u64;
+    // Frames that were computed at once stand in one line.
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let several = text.lines().filter_map(|line| {
+        let line: Json = serde_json::from_str(line).ok()?;
+        let (first, last) = (line["frames"][0].as_i64()?, line["frames"][1].as_i64()?);
+        let every = line["every"].as_u64().unwrap_or(1).max(1);
+        let is_done = line["fate"] != "failed";
+        Some((last.abs_diff(first) / every + 1, is_done))
+    });
+    let (mut all, mut done) = (known.len() as u64, finished);
+    for (n, is_done) in several {
+        all += n;
+        done += if is_done { n } else { 0 };
+    }
+    Ok((all, done))
+}
+
+impl Manifest {
+    /// Opens the manifest of a directory.
+    pub(super) fn open(
+        folder: &Path,
+        document: &str,
+        fps: f64,
+        description: String,
+    ) -> Result<Self, Stop> {
+        let (path, lock) = (folder.join(NAME), folder.join(LOCK));
+        let open = |path: &Path| {
+            let file = OpenOptions::new().create(true).append(true).read(true).open(path);
+            file.map_err(|error| not_written(path, &error))
+        };
+        let lock = open(&lock)?;
+        // Where there are no locks, the file stays as it was appended to.
+        let _ = lock.lock_shared();
+        let known = read(&path)?;
+        let mut file = open(&path)?;
+        let header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
+        // A line that was cut off ends here.
+        let line = format!("\n{header}\n");
+        file.write_all(line.as_bytes()).map_err(|error| not_written(&path, &error))?;
+        Ok(Self { path, file, lock, description, header, known, done: Vec::new() })
+    }
+
+    /// Whether the files of a frame are there and hold the values of this key.
+    pub(super) fn is_finished(&self, folder: &Path, frame: i64, key: Option<Key>) -> bool {
+        let (Some(key), Some((record, description))) = (key, self.known.get(&frame)) else {
+            return false;
+        };
+        record.key.as_deref() == Some(&key.to_string())
+            && *description == self.description
+            && record.is_there(folder)
+    }
+
+    /// The files of a finished frame.
+    pub(super) fn files_of(&self, frame: i64) -> Vec<(String, Option<u64>)> {
+        self.known.get(&frame).map_or_else(Vec::new, |(record, _)| record.files.clone())
+    }
+
+    /// Notes what became of frames.
+    pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
+        let line = format!("{}\n", record.json(&self.description));
+        let written = self.file.write_all(line.as_bytes());
+        written.map_err(|error| not_written(&self.path, &error))?;
+        self.done.push(record);
+        Ok(())
+    }
+
+    /// Replaces the file by one with the lines of these frames, unless another bake is writing it.
+    pub(super) fn finish(mut self, frames: &[i64], every: usize) -> Result<(), Stop> {
+        let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
+        if !is_alone {
+            return Ok(());
+        }
+        self.done.sort_by_key(|record| record.frames.0);
+        let mut text = format!("{}\n", self.header);
+        let mut done = self.done.iter().peekable();
+        for frame in frames {
+            while done.peek().is_some_and(|record| record.frames.0 <= *frame) {
+                let record = done.next().expect("it was seen");
+                let mut line = record.json(&self.description);
+                if record.frames.0 < record.frames.1 {
+                    line["every"] = every.into();
+                }
+                text += &format!("{line}\n");
+            }
+            let is_done = |record: &Record| (record.frames.0..=record.frames.1).contains(frame);
+            let at = self.done.partition_point(|record| record.frames.0 <= *frame);
+            let is_done = at.checked_sub(1).is_some_and(|at| is_done(&self.done[at]));
+            if let Some((kept, description)) = self.known.get(frame).filter(|_| !is_done) {
+                let took = Duration::ZERO;
+                let kept = Record { took, fate: "reused".into(), ..kept.clone() };
+                text += &format!("{}\n", kept.json(description));
+            }
+        }
+        write_complete(&self.path, text.as_bytes())
+    }
+}

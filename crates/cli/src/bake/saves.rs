@@ -1,0 +1,267 @@
+//! The files of a bake.
+
+use std::path::{Path, PathBuf};
+
+use millstream::Answer;
+use millstream::evaluate::OutputAnswer;
+use millstream::values::{Image, Type};
+use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFormat};
+use millstream_io::{ColumnSpec, Format, TableWriter};
+
+use super::rows::rows;
+use crate::outcome::{Exit, Stop};
+use crate::picture::{PictureTarget, numbered};
+use crate::place::{Target, stop};
+use crate::save;
+use crate::tables::Coordinates;
+
+/// The output that pictures show, if there are pictures.
+pub(super) struct Shown {
+    pub(super) picture: Option<String>,
+}
+
+/// All files.
+pub(super) struct Saves {
+    all: Vec<Save>,
+    depth: Option<Depth>,
+}
+
+/// A file, or one for each frame.
+struct Save {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A picture for each frame.
+    Pictures,
+    Animation {
+        format: AnimationFormat,
+        writer: Option<AnimationWriter>,
+    },
+    /// A table or a mesh for each frame.
+    Tables,
+    /// All frames in one table.
+    Rows {
+        writer: Option<(TableWriter, Vec<ColumnSpec>)>,
+    },
+}
+
+fn usage(text: String, help: &str) -> Stop {
+    Stop::new(Exit::Usage, text, Some(help.to_owned()))
+}
+
+impl Save {
+    fn of(name: &str, n_frames: usize) -> Result<Self, Stop> {
+        let path = Path::new(name);
+        if path.file_name().is_none_or(|file| file != name) {
+            let text = format!("`--save {name}` is no name of a file in the directory of -o");
+            return Err(usage(text, "give the name alone, such as out.####.png"));
+        }
+        if name == super::manifest::NAME || name == "cache" {
+            let text = format!("`{name}` is the bake's own");
+            return Err(usage(text, "save under another name"));
+        }
+        let is_many = name.contains('#');
+        let animation = AnimationFormat::of_path(path);
+        let is_picture = PictureFormat::of_path(path).is_ok();
+        let kind = match animation {
+            _ if is_picture && (is_many || n_frames == 1) => Kind::Pictures,
+            Some(_) if is_many => {
+                let text = format!("`{name}` is an animation, which holds all frames");
+                return Err(usage(text, "leave out #, or save pictures such as out.####.png"));
+            }
+            Some(format) => Kind::Animation { format, writer: None },
+            None if is_picture => {
+                let text = format!("{n_frames} pictures do not fit into one file `{name}`");
+                let help = "write # in the name where the number goes, such as out.####.png";
+                return Err(usage(text, help));
+            }
+            None => {
+                let is_mesh = Format::of_path(path).map_err(|error| stop(&error))?.is_mesh();
+                if is_mesh && !is_many && n_frames > 1 {
+                    let text = format!("{n_frames} meshes do not fit into one file `{name}`");
+                    let help = "write # in the name where the number goes, such as mesh.####.ply";
+                    return Err(usage(text, help));
+                }
+                if is_many || is_mesh { Kind::Tables } else { Kind::Rows { writer: None } }
+            }
+        };
+        Ok(Self { name: name.to_owned(), kind })
+    }
+}
+
+impl Saves {
+    /// The files of these names.
+    pub(super) fn of(
+        names: &[String],
+        n_frames: usize,
+        depth: Option<Depth>,
+    ) -> Result<Self, Stop> {
+        let all = names.iter().map(|name| Save::of(name, n_frames));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        for (i, save) in all.iter().enumerate() {
+            if all[..i].iter().any(|known| known.name == save.name) {
+                return Err(usage(format!("`{}` is saved twice", save.name), "name it once"));
+            }
+        }
+        Ok(Self { all, depth })
+    }
+
+    pub(super) fn has_pictures(&self) -> bool {
+        self.all.iter().any(|save| matches!(save.kind, Kind::Pictures))
+    }
+
+    pub(super) fn has_animations(&self) -> bool {
+        self.all.iter().any(|save| matches!(save.kind, Kind::Animation { .. }))
+    }
+
+    pub(super) fn has_tables(&self) -> bool {
+        self.all.iter().any(|save| matches!(save.kind, Kind::Tables | Kind::Rows { .. }))
+    }
+
+    /// Whether all files are tables of all frames.
+    pub(super) fn are_tables(&self) -> bool {
+        self.all.iter().all(|save| matches!(save.kind, Kind::Rows { .. }))
+    }
+
+    /// Whether a file holds all frames, so that each is needed whatever is there.
+    pub(super) fn need_all(&self) -> bool {
+        let holds_all =
+            |save: &Save| matches!(save.kind, Kind::Rows { .. } | Kind::Animation { .. });
+        self.all.iter().any(holds_all)
+    }
+
+    /// The names without numbers.
+    pub(super) fn fixed_names(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|save| save.name.as_str()).filter(|name| !name.contains('#'))
+    }
+
+    /// What tells how values become files; files that were written in another way are written again.
+    pub(super) fn description(&self, shown: &Shown) -> String {
+        let mut text: Vec<String> = self.all.iter().map(|save| save.name.clone()).collect();
+        text.extend(shown.picture.clone());
+        text.extend(self.depth.map(|depth| depth.to_string()));
+        text.join(" ")
+    }
+
+    /// Starts; `fps` is the number of frames a second of animations.
+    pub(super) fn start(&mut self, folder: &Path, fps: f64, frames: &[i64]) -> Result<(), Stop> {
+        for save in &mut self.all {
+            if let Kind::Animation { format, writer } = &mut save.kind {
+                let path = folder.join(&save.name);
+                let started = AnimationWriter::create(&path, *format, fps, frames.len());
+                *writer = Some(started.map_err(|error| stop(&error))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files of a frame; gives their names, with sizes for those that hold nothing else.
+    pub(super) fn push(
+        &mut self,
+        folder: &Path,
+        answer: &Answer,
+        frames: &[i64],
+        (shown, fps): (&Shown, f64),
+    ) -> Result<Vec<(String, Option<u64>)>, Stop> {
+        let mut files = Vec::new();
+        let is_shown = |output: &&OutputAnswer| shown.picture.as_deref() != Some(&*output.name);
+        let in_table = |output: &&OutputAnswer| output.ty != Type::of::<Image>();
+        let outputs: Vec<&OutputAnswer> =
+            answer.outputs.iter().filter(|it| is_shown(it) && in_table(it)).collect();
+        for save in &mut self.all {
+            let path = |name: &str| -> PathBuf { folder.join(name) };
+            let mut bytes = None;
+            let mut name = save.name.clone();
+            match &mut save.kind {
+                Kind::Pictures => {
+                    name = numbered(&save.name, frames[0]);
+                    let image = shown.image(answer);
+                    let image = image.ok_or_else(|| several(&save.name))?;
+                    let target = PictureTarget::of(&path(&name), self.depth);
+                    let target = target.expect("the extension is that of a picture");
+                    target.write_image(&path(&name), &image)?;
+                    bytes = path(&name).metadata().ok().map(|data| data.len());
+                }
+                Kind::Animation { writer, .. } => {
+                    let image = shown.image(answer).ok_or_else(|| several(&save.name))?;
+                    let writer = writer.as_mut().expect("it was started");
+                    writer.push(&image).map_err(|error| stop(&error))?;
+                }
+                Kind::Tables => {
+                    name = numbered(&save.name, frames[0]);
+                    let target = Target::of(&path(&name), &[])?;
+                    save::write_outputs(&target, answer, &outputs, &Coordinates::default())?;
+                    bytes = path(&name).metadata().ok().map(|data| data.len());
+                }
+                Kind::Rows { writer } => {
+                    let rows = rows(answer, &outputs, frames, fps)?;
+                    let is_npy = Format::of_path(&path(&name)).is_ok_and(|it| it == Format::NPY);
+                    let rows = if is_npy { rows.of_outputs() } else { rows };
+                    if writer.is_none() {
+                        let target = Target::of(&path(&name), &[])?;
+                        *writer =
+                            Some((target.writer(rows.specs.clone(), None)?, rows.specs.clone()));
+                    }
+                    let (writer, specs) = writer.as_mut().expect("it was made");
+                    if *specs != rows.specs {
+                        let text =
+                            format!("frame {} has other columns than those before", frames[0]);
+                        return Err(Stop::new(
+                            Exit::Failed,
+                            text,
+                            Some(format!("save a file for each frame: {}", with_number(&name))),
+                        ));
+                    }
+                    writer.write_rows(&rows.columns).map_err(|error| stop(&error))?;
+                }
+            }
+            files.push((name, bytes));
+        }
+        Ok(files)
+    }
+
+    /// Leaves out a frame that failed; animations show the one before it.
+    pub(super) fn skip(&mut self) -> Result<(), Stop> {
+        for save in &mut self.all {
+            if let Kind::Animation { writer: Some(writer), .. } = &mut save.kind {
+                writer.repeat().map_err(|error| stop(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the files that hold all frames; gives the names of all.
+    pub(super) fn finish(self) -> Result<Vec<String>, Stop> {
+        let mut names = Vec::new();
+        for save in self.all {
+            match save.kind {
+                Kind::Pictures | Kind::Tables => {}
+                Kind::Animation { writer, .. } => {
+                    let writer = writer.expect("it was started");
+                    writer.finish().map_err(|error| stop(&error))?;
+                }
+                Kind::Rows { writer: Some((writer, _)) } => {
+                    writer.finish().map_err(|error| stop(&error))?;
+                }
+                // All frames failed.
+                Kind::Rows { writer: None } => continue,
+            }
+            names.push(save.name);
+        }
+        Ok(names)
+    }
+}
+
+fn with_number(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) => format!("{stem}.####.{extension}"),
+        None => format!("{name}.####"),
+    }
+}
+
+fn several(name: &str) -> Stop {
+    let text = format!("`{name}` shows one picture for each frame, and --count asks for several");
+    usage(text, "leave out --count")
+}

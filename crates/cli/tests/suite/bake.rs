@@ -1,0 +1,350 @@
+//! `bake`: frames into files, each computed once, whatever happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use expect_test::expect;
+use serde_json::Value as Json;
+
+use crate::{code, command, expect_seen, file, json, millstream, seen};
+
+/// A directory of a test, empty.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // It is there if an earlier run of the tests made it.
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Bakes into a directory; gives how many frames ran and were reused.
+fn counts(args: &[&str], folder: &Path) -> (u64, u64) {
+    let report = json(&[&["bake"], args, &["-o", &text(folder), "--format", "json"]].concat());
+    let number = |name: &str| report[name].as_u64().unwrap_or_else(|| panic!("{report}"));
+    (number("ran"), number("reused"))
+}
+
+/// The lines about single frames of a manifest.
+fn lines(folder: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(folder.join("manifest.jsonl")).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    lines.filter(|line| line["frame"].is_i64()).collect()
+}
+
+/// The files of a directory by name, without those of the bake itself.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = folder.read_dir().expect("the bake made it");
+    let mut files = BTreeMap::new();
+    for entry in entries {
+        let path = entry.expect("it can be listed").path();
+        let name = path.file_name().expect("it has one").to_string_lossy().into_owned();
+        if path.is_file() && name != "manifest.jsonl" && !name.starts_with('.') {
+            files.insert(name, std::fs::read(&path).expect("it can be read"));
+        }
+    }
+    files
+}
+
+/// A document whose frames take some milliseconds.
+fn moving_picture(name: &str, sharp: f64) -> String {
+    let text = format!(
+        "t = context.time()\n\
+         p = context.position()\n\
+         field = image.from_field(noise.fbm(p + vec3(40 * convert.to_f32(t), 0, 0), scale: 0.05))\n\
+         soft = image.blur(field, radius: 3)\n\
+         output picture: image = image.sharpen(soft, amount: {sharp})\n"
+    );
+    file(name, &text)
+}
+
+#[test]
+fn a_table_of_frames_has_the_rows_of_run() {
+    let folder = folder("bake-table");
+    let args = ["bake", "examples/echo.mill", "--frames", "0..8", "-o", &text(&folder)];
+    let output = millstream(&args);
+    assert_eq!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert!(told.starts_with("baked 9 frames in "), "{told}");
+    assert!(told.contains(": 9 ran, 0 reused; "), "{told}");
+    let saved = crate::new_file("bake-run.csv");
+    let run = ["run", "examples/echo.mill", "--frame", "0..8", "--save", &text(&saved)];
+    assert_eq!(code(&run), Some(0));
+    let of_run = std::fs::read_to_string(&saved).expect("it was saved");
+    let baked = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
+    assert_eq!(baked, of_run);
+}
+
+#[test]
+fn files_that_are_there_are_left_alone_and_others_are_written_again() {
+    let folder = folder("bake-files");
+    let graph = moving_picture("bake-files.mill", 1.0);
+    let args = [&*graph, "--frames", "1..6", "--size", "48x32"];
+    assert_eq!(counts(&args, &folder), (6, 0));
+    let first = files(&folder);
+    let names: Vec<&str> = first.keys().map(String::as_str).collect();
+    assert_eq!(names[0], "frame.0001.png");
+    assert_eq!(names.len(), 6);
+    assert_eq!(counts(&args, &folder), (0, 6));
+    // A file that is missing, and one that was cut off, come from the cache.
+    std::fs::remove_file(folder.join("frame.0003.png")).expect("it is there");
+    std::fs::write(folder.join("frame.0005.png"), "cut off").expect("it can be written");
+    assert_eq!(counts(&args, &folder), (0, 6));
+    assert_eq!(files(&folder), first);
+    let fates: Vec<String> = lines(&folder).iter().map(|line| line["fate"].to_string()).collect();
+    assert_eq!(fates, vec!["\"reused\""; 6]);
+    // Without cache, only what is missing is computed.
+    std::fs::remove_file(folder.join("frame.0003.png")).expect("it is there");
+    assert_eq!(counts(&[&args[..], &["--no-cache"]].concat(), &folder), (1, 5));
+    assert_eq!(files(&folder), first);
+    assert_eq!(seen(&["bake", "--clean", "-o", &text(&folder)]).contains("removed"), true);
+    assert_eq!(counts(&args, &folder), (0, 6));
+}
+
+#[test]
+fn a_change_bakes_again_what_depends_on_it() {
+    let folder = folder("bake-change");
+    let args = |graph: &'static str| ["--frames", "0..9", "--save", "y.####.json", graph];
+    let write = |speed: &str| {
+        let text = format!(
+            "t = context.time() * 24\nx = t < 5 ? 1 : {speed}\n\
+             all = list.sort(list.range(start: 3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
+        );
+        file("bake-change.mill", &text)
+    };
+    let graph: &'static str = Box::leak(write("2").into_boxed_str());
+    let (ran, reused) = counts(&args(graph), &folder);
+    assert_eq!((ran, reused), (2, 8), "values that are held are computed once");
+    write("3");
+    let (ran, reused) = counts(&args(graph), &folder);
+    assert_eq!((ran, reused), (1, 9), "only the frames from 5 on change");
+    let keys: Vec<String> = lines(&folder).iter().map(|line| line["key"].to_string()).collect();
+    assert_eq!(keys[..5].iter().collect::<BTreeSet<_>>().len(), 1);
+    assert_ne!(keys[4], keys[5]);
+}
+
+#[test]
+fn animations_and_a_sheet_show_all_frames() {
+    let folder = folder("bake-animation");
+    let graph = moving_picture("bake-animation.mill", 1.0);
+    let saves = ["--save", "a.gif", "--save", "a.apng", "--save", "a.webp", "--sheet"];
+    let args = [&[&*graph, "--frames", "1..12", "--every", "3", "--size", "40x30"], &saves[..]];
+    assert_eq!(counts(&args.concat(), &folder), (4, 0));
+    let files = files(&folder);
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(names, ["a.apng", "a.gif", "a.webp", "sheet.png"]);
+    assert!(files["a.gif"].starts_with(b"GIF89a"));
+    assert_eq!(files["a.webp"].windows(4).filter(|it| it == b"ANMF").count(), 4);
+    assert_eq!(files["a.apng"].windows(4).filter(|it| it == b"fcTL").count(), 4);
+    // Four pictures side by side with gaps.
+    assert_eq!(files["sheet.png"][16..24], [0, 0, 0, 4 * 44 + 4, 0, 0, 0, 34 + 4]);
+}
+
+#[test]
+fn a_frame_that_fails_is_told_and_the_others_are_baked() {
+    let folder = folder("bake-fails");
+    let graph = file(
+        "bake-fails.mill",
+        "n = convert.to_i32(2 - context.time() * 24)\n\
+         output first: i32 = list.first(list.range(start: 7, count: n))\n",
+    );
+    let shown = text(&folder);
+    let output = millstream(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
+    assert_eq!(output.status.code(), Some(3));
+    let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert!(told.contains("frame 2 is not written:\nerror: "), "{told}");
+    assert!(told.contains("2 failed"), "{told}");
+    let csv = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    let fates: Vec<String> = lines(&folder).iter().map(|line| line["fate"].to_string()).collect();
+    assert_eq!(fates[2..], ["\"failed\"", "\"failed\""]);
+}
+
+#[test]
+fn wrong_flags_are_told() {
+    let folder = text(&folder("bake-usage"));
+    let echo = "examples/echo.mill";
+    expect_seen(
+        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "out.png"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: no output is an image, a color, a number or a vector, so there is no picture
+        "#]],
+    );
+    expect_seen(
+        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "mesh.ply"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: 10 meshes do not fit into one file `mesh.ply`
+              help: write # in the name where the number goes, such as mesh.####.ply
+        "#]],
+    );
+    expect_seen(
+        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "a/b.csv"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `--save a/b.csv` is no name of a file in the directory of -o
+              help: give the name alone, such as out.####.png
+        "#]],
+    );
+    assert_eq!(code(&["bake", echo, "-o", &folder]), Some(2));
+    assert_eq!(code(&["bake", echo, "--frames", "9..0", "-o", &folder]), Some(2));
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
+    let graph = moving_picture("bake-cache.mill", 1.0);
+    let args = [&*graph, "--frames", "1..3", "--size", "32x24"];
+    let warned = |folder: &Path, cache: &Path, warning: &str| {
+        let (out, cache) = (text(folder), text(cache));
+        let told = seen(&[&["bake"], &args[..], &["-o", &out, "--cache", &cache]].concat());
+        assert!(told.contains("warning: ") && told.contains(warning), "{told}");
+        assert!(told.contains("baked 3 frames"), "{told}");
+        assert_eq!(files(folder).len(), 3);
+    };
+    // A directory of something else.
+    let other = folder("bake-foreign");
+    std::fs::create_dir_all(&other).expect("it can be made");
+    std::fs::write(other.join("photo.png"), "precious").expect("it can be written");
+    warned(&folder("bake-cache-1"), &other, "holds files and is no cache");
+    assert!(other.join("photo.png").exists());
+    // A file in the place of the directory.
+    warned(&folder("bake-cache-2"), &other.join("photo.png"), "cannot be");
+    // Another version.
+    let cache = folder("bake-version");
+    std::fs::create_dir_all(&cache).expect("it can be made");
+    let tag = cache.join("millstream-cache");
+    std::fs::write(tag, "Millstream cache, format 0\n").expect("it can be written");
+    warned(&folder("bake-cache-3"), &cache, "has format 0, this program has format");
+    // Bytes that changed: what they held is computed again.
+    let cache = folder("bake-damaged");
+    let out = folder("bake-cache-4");
+    let with_cache = [&args[..], &["--cache", &text(&cache)]].concat();
+    assert_eq!(counts(&with_cache, &out), (3, 0));
+    let expected = files(&out);
+    let pack = cache.read_dir().expect("it is there").filter_map(Result::ok).map(|it| it.path());
+    let pack = pack.into_iter().find(|path| path.extension().is_some_and(|it| it == "pack"));
+    let pack = pack.expect("results were stored");
+    let mut bytes = std::fs::read(&pack).expect("it can be read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    std::fs::write(&pack, bytes).expect("it can be written");
+    expected.keys().for_each(|name| std::fs::remove_file(out.join(name)).expect("it is there"));
+    warned(&out, &cache, "computed again");
+    assert_eq!(files(&out), expected);
+}
+
+#[test]
+fn two_bakes_at_once_do_not_disturb_each_other() {
+    let (one, both) = (folder("bake-one"), folder("bake-both"));
+    let graph = moving_picture("bake-two.mill", 1.0);
+    let args = [&*graph, "--frames", "1..24", "--size", "96x64"];
+    counts(&args, &one);
+    let shown = text(&both);
+    let start = || {
+        let mut bake = command(&[&["bake"], &args[..], &["-o", &shown]].concat());
+        bake.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary was built")
+    };
+    let bakes = [start(), start()];
+    for mut bake in bakes {
+        assert!(bake.wait().expect("it ends").success());
+    }
+    assert_eq!(files(&both), files(&one));
+    assert_eq!(counts(&args, &both), (0, 24));
+}
+
+#[test]
+fn the_cache_is_shown_and_emptied() {
+    let folder = folder("bake-status");
+    let shown = text(&folder);
+    let graph = moving_picture("bake-status.mill", 1.0);
+    counts(&[&*graph, "--frames", "1..3", "--size", "32x24"], &folder);
+    let status = json(&["bake", "--status", "-o", &shown, "--format", "json"]);
+    assert_eq!((status["frames"].as_u64(), status["finished"].as_u64()), (Some(3), Some(3)));
+    assert!(status["cache"]["entries"].as_u64().is_some_and(|n| n >= 3), "{status}");
+    assert!(seen(&["bake", "--status", "-o", &shown]).starts_with("frames: 3 of 3 "));
+    assert_eq!(code(&["bake", "--clean", "-o", &shown]), Some(0));
+    assert!(!folder.join("cache").exists());
+    assert_eq!(code(&["bake", "--status", "-o", &shown]), Some(0));
+}
+
+/// A number below `n` from a simple generator.
+fn below(state: &mut u64, n: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % n
+}
+
+/// Kills bakes at random moments until so many were killed; each bake goes on where the last one was,
+/// and one that ends is begun anew with an empty directory.
+fn killed(name: &str, args: &[&str], n_kills: usize) {
+    let (whole, often) = (folder(&format!("{name}-whole")), folder(&format!("{name}-often")));
+    let started = std::time::Instant::now();
+    let (all, _) = counts(args, &whole);
+    assert!(all > 0);
+    let expected = files(&whole);
+    let most = (started.elapsed().as_millis() as u64).max(20);
+    let (mut state, mut n_killed, mut n_ended) = (7, 0, 0);
+    let mut finished: BTreeMap<i64, usize> = BTreeMap::new();
+    while n_killed < n_kills || n_ended == 0 {
+        let mut bake = command(&[&["bake"], args, &["-o", &text(&often)]].concat());
+        let mut bake = bake.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+        if n_killed < n_kills {
+            std::thread::sleep(Duration::from_millis(1 + below(&mut state, most)));
+            bake.kill().expect("it is a child");
+        }
+        let ended = bake.wait().expect("it ends");
+        let now = lines(&often);
+        if ended.success() {
+            // Its manifest has each frame once: those that were finished before are reused.
+            for line in &now {
+                let frame = line["frame"].as_i64().expect("it is one");
+                let was_finished = finished.contains_key(&frame);
+                assert!(!was_finished || line["fate"] == "reused", "{line}");
+            }
+            assert_eq!(files(&often), expected, "after {n_killed} kills");
+            std::fs::remove_dir_all(&often).expect("it can be removed");
+            finished.clear();
+            n_ended += 1;
+            continue;
+        }
+        n_killed += 1;
+        let mut ran: BTreeMap<i64, usize> = BTreeMap::new();
+        for line in now.iter().filter(|line| line["fate"] == "ran") {
+            *ran.entry(line["frame"].as_i64().expect("it is one")).or_default() += 1;
+        }
+        assert!(ran.values().all(|n| *n == 1), "a finished frame ran again: {ran:?}");
+        // Files under their names are complete, also after a kill.
+        if often.exists() {
+            for (name, bytes) in files(&often) {
+                assert_eq!(expected.get(&name), Some(&bytes), "{name} after {n_killed} kills");
+            }
+        }
+        finished = ran;
+    }
+    println!("{n_killed} kills, {n_ended} bakes ended");
+}
+
+/// `MILLSTREAM_KILLS=200` kills so many of them.
+#[test]
+fn bakes_that_are_killed_go_on_where_they_were() {
+    let kills = std::env::var("MILLSTREAM_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
+    let graph = moving_picture("bake-killed.mill", 1.0);
+    let frames = ["--frames", "1..20", "--size", "160x96", "--threads", "1"];
+    killed("bake-killed", &[&[&*graph], &frames[..]].concat(), kills / 2);
+    let graph = file(
+        "bake-killed-state.mill",
+        "x = noise.fbm(vec3(convert.to_f32(context.index()), 0, 0), scale: 0.1)\n\
+         before = state.feedback(now, initial: 0)\n\
+         now = before + x\n\
+         output y: f32 = reduce.sum(before)\n",
+    );
+    let frames = ["--frames", "0..40", "--count", "20000", "--save", "y.####.json"];
+    killed("bake-killed-state", &[&[&*graph], &frames[..]].concat(), kills / 2);
+}
