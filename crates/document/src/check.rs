@@ -19,13 +19,13 @@ mod literals;
 mod mismatch;
 mod names;
 mod narrow;
-mod repeat;
 mod settle;
 mod shapes;
 mod single;
 mod types;
 mod used;
 mod wrong;
+mod zone;
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ use copies::add_copies;
 use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
-use repeat::check_states;
+use zone::check_states;
 use wrong::mark;
 
 /// Checks a document; the result is there unless there are errors.

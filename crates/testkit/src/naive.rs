@@ -15,6 +15,7 @@ mod bounds;
 mod context;
 mod evaluate;
 mod program;
+mod items;
 mod repeat;
 mod scope;
 mod state_writers;

@@ -4,6 +4,7 @@ use super::*;
 use crate::loops::NotFolded;
 use crate::testing::registry;
 use expect_test::{Expect, expect};
+use millstream_node::zone::Mode;
 use proptest::prelude::*;
 
 /// Checks that the text reads, prints as expected, and that the output reads and prints the same.
@@ -174,8 +175,9 @@ output go n1
     let asked = std::cell::Cell::new(0);
     let read = parse_with(text, &registry(), &mut |group| {
         asked.set(asked.get() + 1);
-        assert_eq!((group.label, group.name, group.count), ("b", "step", 1));
-        assert_eq!((group.carries, group.go), (&[Some(0), None][..], Some(1)));
+        assert_eq!((group.label, group.name), ("b", "step"));
+        assert_eq!(group.course.mode, Mode::Rounds { count: 1, stable: None });
+        assert_eq!((&group.course.carries[..], group.course.go), (&[Some(0), None][..], Some(1)));
         assert_eq!(group.graph.len(), 2);
         Err(TextError::UnknownGroup { label: "asked".into() })
     });
