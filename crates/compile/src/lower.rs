@@ -394,9 +394,7 @@ impl<'a> Lowering<'a> {
         }
         if made.instance.def.state.is_some() {
             return match self.state {
-                State::TakenApart => {
-                    self.take_zone_apart(frame, (path, &made.instance), &sources)
-                }
+                State::TakenApart => self.take_zone_apart(frame, (path, &made.instance), &sources),
                 State::Whole => self.add_whole(path, &made.instance, &sources),
             };
         }

@@ -51,8 +51,8 @@ use copies::add_copies;
 use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
-use zone::check_states;
 use wrong::mark;
+use zone::check_states;
 
 /// Checks a document; the result is there unless there are errors.
 ///

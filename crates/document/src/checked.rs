@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use millstream_base::id::Arena;
 use millstream_base::{Span, Type, UsedFile, Value, define_id};
-use millstream_node::{Instance, Zone};
 use millstream_node::zone::{Course, Sockets};
+use millstream_node::{Instance, Zone};
 
 use crate::order::Conditional;
 

@@ -43,7 +43,7 @@ use millstream_compile::{PASSES, Pass, Phase, lower, order, passes};
 use millstream_document::{Document, check};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{Evaluator, Graph, NodeId, Op, ZoneBody, Request, Source};
+use millstream_ir::{Evaluator, Graph, NodeId, Op, Request, Source, ZoneBody};
 use millstream_node::convert::convert_value;
 use millstream_node::{Class, Data};
 use millstream_run::Lazy;

@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Need, Type};
 use millstream_base::id::Id;
+use millstream_base::{Need, Type};
 use millstream_node::zone::{Course, Mode, Told};
 use millstream_node::{Instance, Kernel};
 

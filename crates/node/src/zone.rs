@@ -315,10 +315,16 @@ impl Zone {
                     default: None,
                     about: "the inputs of the group that receive the items of lists",
                 },
-                text("where", "a bool output of the group: where it is false, collected lists lack \
-                               the item"),
-                text("by", "an output of the group, a number, bool or text, by which collected \
-                            lists are sorted"),
+                text(
+                    "where",
+                    "a bool output of the group: where it is false, collected lists lack \
+                               the item",
+                ),
+                text(
+                    "by",
+                    "an output of the group, a number, bool or text, by which collected \
+                            lists are sorted",
+                ),
                 text("while", "a bool output of the group: when it is false, no more items run"),
             ],
             Self::Simulate => Vec::new(),

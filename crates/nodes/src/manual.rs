@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{Accuracy, Op};
+use millstream_node::Zone;
 use millstream_node::convert::CONVERT;
 use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
 };
-use millstream_node::Zone;
 use millstream_node::{settings::Setting, settings::SettingKind};
 use millstream_node::{signature::Generic, signature::Signature, signature::Socket};
 

@@ -76,7 +76,8 @@ impl RunZone {
 impl Function for RunZone {
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
         let body = &*self.body;
-        let wanted: Vec<usize> = (0..body.n_outputs() + body.told.len()).filter(|k| call.wants(*k)).collect();
+        let wanted: Vec<usize> =
+            (0..body.n_outputs() + body.told.len()).filter(|k| call.wants(*k)).collect();
         if wanted.is_empty() {
             return Ok(());
         }

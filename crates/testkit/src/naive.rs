@@ -14,8 +14,8 @@
 mod bounds;
 mod context;
 mod evaluate;
-mod program;
 mod items;
+mod program;
 mod repeat;
 mod scope;
 mod state_writers;

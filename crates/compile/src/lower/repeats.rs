@@ -16,7 +16,7 @@ use millstream_document::{BodyId, Checked, CheckedKind, CheckedZone};
 use millstream_ir::graph::GraphInput;
 use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
-use millstream_ir::{Graph, NodeId, ZoneBody, Source};
+use millstream_ir::{Graph, NodeId, Source, ZoneBody};
 use millstream_node::zone::{Course, Mode, OwnInput, Sockets, Told};
 use millstream_node::{Instance, Kernel, Registry, Zone, repeat};
 use millstream_node::{repeat::ZoneSpec, repeat::type_of};
@@ -225,9 +225,10 @@ fn made_of(
 fn sockets(graph: &Graph, course: &Course) -> (Sockets, Sockets) {
     let known = "the types were checked";
     let inputs = graph.inputs().as_slice();
-    let outer = inputs.iter().enumerate().map(|(i, input)| {
-        (Arc::clone(&input.name), course.outer_input(i, input.ty).expect(known))
-    });
+    let outer = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, input)| (Arc::clone(&input.name), course.outer_input(i, input.ty).expect(known)));
     let zone = course.mode.zone();
     let has_input = |name: &str| inputs.iter().any(|input| *input.name == *name);
     let own: Vec<&OwnInput> = match course.mode {
@@ -325,9 +326,8 @@ fn captured(graph: &mut Graph, group: &str, zone: Zone) -> Result<Vec<Need>, Dia
         all = all.union(needs.of[output.source.node]);
     }
     let needs: Vec<Need> = needs.flow.table.of(all).cloned().collect();
-    let is_number = |need: &Need| {
-        need.feature == counted && need.level == 0 && need.aspect == Aspect::Value
-    };
+    let is_number =
+        |need: &Need| need.feature == counted && need.level == 0 && need.aspect == Aspect::Value;
     let has_scopes =
         order.iter().filter_map(|id| graph.instance_of(*id)).any(|known| known.has_scopes());
     let mut captures = Vec::new();

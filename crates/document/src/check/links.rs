@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::literal::form_of;
-use millstream_node::zone::{Course, OwnInput};
 use millstream_node::Zone;
+use millstream_node::zone::{Course, OwnInput};
 use millstream_node::{
     signature::Default as SocketDefault, signature::Socket, signature::SocketType,
 };
@@ -199,9 +199,7 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             let is_item = course.is_some_and(|course| course.mode.is_item(i));
             let source = match sources(*input, false) {
                 Sources::None => match &face.inputs[i] {
-                    Some(_) if is_item => {
-                        self.missing(node, name, body.name, "a list".into(), at)
-                    }
+                    Some(_) if is_item => self.missing(node, name, body.name, "a list".into(), at),
                     Some(input) if input.default.is_some() => Given::Default,
                     Some(input) => self.missing(node, name, body.name, form_of(input.ty), at),
                     None => Given::Broken,

@@ -107,9 +107,7 @@ fn single<'n, P: Clone>(
             NodeShape::Group(0)
         }
         NodeKind::Group(_) => NodeShape::Broken,
-        NodeKind::Zone(zone, _) => {
-            shapes.zone_of_first(node, *zone, bodies[0], at, &mut problems)
-        }
+        NodeKind::Zone(zone, _) => shapes.zone_of_first(node, *zone, bodies[0], at, &mut problems),
     };
     let shapes = &*shapes;
     let mut linker = Linker {

@@ -483,7 +483,7 @@ impl<'d> Typing<'d, '_> {
         all_fit
     }
 
-    /// What goes into the inputs of the group that a node uses.
+    /// What goes into the inputs of a group.
     fn group(&mut self, node: u32, group: u32) {
         let faces = self.faces;
         let face = &faces[group as usize];
@@ -508,9 +508,7 @@ impl<'d> Typing<'d, '_> {
         let given = self.links.slots[at];
         let source = match given {
             Given::Literal(json) => self.literal(node, ty, json, || name),
-            Given::Default => {
-                default().map(|value| Source::Literal(self.literals.intern(value)))
-            }
+            Given::Default => default().map(|value| Source::Literal(self.literals.intern(value))),
             Given::Input(input) => Some(Source::Input(input)),
             Given::Node { node, output } => Some(Source::Node { node, output }),
             Given::Broken => None,
@@ -518,9 +516,7 @@ impl<'d> Typing<'d, '_> {
         if let Some(from) = self.given_type(given) {
             self.check_link(node, name, 0, from, ty, of);
         }
-        if let Some(source) = source {
-            self.sources[at] = source;
-        }
+        self.sources[at] = source.unwrap_or(self.sources[at]);
     }
 
     /// A node by position, with its name.

@@ -18,8 +18,7 @@ use crate::checked::{Body, BodyId, CheckedKind, CheckedZone, Muted, Passes};
 use crate::problems::Problems;
 
 /// The types of values that can be sorted.
-const ORDERED: [Type; 6] =
-    [Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING];
+const ORDERED: [Type; 6] = [Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING];
 
 impl Typing<'_, '_> {
     /// What goes into a zone, and whether its group can run so; what does not fit is reported.
@@ -167,7 +166,9 @@ fn problems_of(shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
             },
             None if zone == Zone::ForEach => {
                 let is_too_deep = ty.list().is_none();
-                errors.extend(is_too_deep.then(|| CheckError::ZoneDepth { name: output.to_string() }));
+                errors.extend(
+                    is_too_deep.then(|| CheckError::ZoneDepth { name: output.to_string() }),
+                );
             }
             None if is_go || face.inputs.iter().any(Option::is_none) => {}
             None => errors.push(not_carried(zone, output, group)),
@@ -175,9 +176,11 @@ fn problems_of(shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
     }
     for own in zone.own_inputs() {
         let known = face.inputs.iter().flatten().find(|input| *input.name == *own.name);
-        errors.extend(known.filter(|input| input.ty != own.ty).map(|input| {
-            wrong(format!("input `{}`", own.name), input.ty, own.ty.name())
-        }));
+        errors.extend(
+            known
+                .filter(|input| input.ty != own.ty)
+                .map(|input| wrong(format!("input `{}`", own.name), input.ty, own.ty.name())),
+        );
     }
     let inputs = face.inputs.iter().enumerate();
     for (_, input) in inputs.filter(|(i, _)| course.mode.is_item(*i)) {

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use millstream_node::settings::Setting;
 use millstream_node::group;
+use millstream_node::settings::Setting;
 
 use super::Name;
 use super::editor::{Done, Editor, Refusal};

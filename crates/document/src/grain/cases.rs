@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Registry, Zone};
 use millstream_node::signature::{Signature, SocketType};
+use millstream_node::{Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FineOrder, Grain};

@@ -12,9 +12,9 @@ use millstream_document::{
     NodeKind, OutputDef, OutputFrom, Setting, free_name,
 };
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, NodeId, Op, ZoneBody, Source};
-use millstream_node::signature::SocketType;
+use millstream_ir::{Graph, NodeId, Op, Source, ZoneBody};
 use millstream_node::repeat::CAPTURE;
+use millstream_node::signature::SocketType;
 use millstream_node::{Instance, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -209,7 +209,8 @@ impl<'a, 'g> Writer<'a, 'g> {
         let mut node = Node::new(NodeKind::Zone(zone, self.groups.of_zone(instance, body)));
         for setting in zone.settings() {
             let given = instance.settings.iter().find(|(name, _)| *name == setting.name);
-            let value = given.map(|(_, value)| value).filter(|it| setting.default.as_ref() != Some(it));
+            let value =
+                given.map(|(_, value)| value).filter(|it| setting.default.as_ref() != Some(it));
             if let Some(value) = value {
                 node.set.insert(setting.name, Setting::from(value.to_json()));
             }

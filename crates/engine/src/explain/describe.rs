@@ -7,7 +7,7 @@ use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, InputId, NodeId, Op, PathId, ZoneBody, Source, StepId};
+use millstream_ir::{Graph, InputId, NodeId, Op, PathId, Source, StepId, ZoneBody};
 use millstream_node::{Class, Instance, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
 

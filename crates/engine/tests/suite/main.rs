@@ -22,3 +22,4 @@ mod used;
 mod whole_groups;
 mod widths;
 mod wrong_parts;
+mod zones;

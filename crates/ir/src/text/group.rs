@@ -82,9 +82,9 @@ impl<'a> Groups<'a> {
         for at in course.go.into_iter().chain(keep).filter(|at| !is_bool(*at)) {
             return Err(refused(format!("its output `{}` is no bool", outputs[at])));
         }
-        if let Some(i) = (0..outputs.len()).find(|i| {
-            course.carries[*i].is_none() && course.go != Some(*i) && !course.collects(*i)
-        }) {
+        if let Some(i) = (0..outputs.len())
+            .find(|i| course.carries[*i].is_none() && course.go != Some(*i) && !course.collects(*i))
+        {
             return Err(refused(format!("its output `{}` is not carried", outputs[i])));
         }
         (self.make)(GroupText { label, name: settings.text("group"), graph, course })

@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Value, literal};
 use millstream_node::Instance;
-use millstream_node::zone::Mode;
 use millstream_node::signature::InputFact;
+use millstream_node::zone::Mode;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 

@@ -104,25 +104,12 @@ pub(super) fn run(
     mask.for_each(|i| elements.push(i as u32));
     let rounds = (counts.most as usize).min(64);
     let threads = call.threads().min(worthwhile(&fused.form, elements.len() * rounds));
-    let mut places = Vec::new();
-    for (output, k) in wanted.iter().enumerate() {
-        if let Some(told) = body.told.get(k.wrapping_sub(body.n_outputs())) {
-            places.push(Place { output, offset: 0, stride: 1, what: What::Told(*told) });
-            continue;
-        }
-        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
-        let stride = width(body.plan.outputs[*k].ty);
-        for offset in 0..stride {
-            let what = fused.lane_of_result(first + offset).map_or(What::Go, What::Lane);
-            places.push(Place { output, offset, stride, what });
-        }
-    }
     let work = Work {
         body,
         fused,
         counts,
         stored: stored(body, fused, call),
-        places,
+        places: places(body, fused, wanted),
         limit,
         is_over: call.is_over(),
         stopped: AtomicBool::new(false),
@@ -170,12 +157,26 @@ pub(super) fn run(
     Ok(())
 }
 
+/// Where the lanes of the wanted outputs lie.
+fn places(body: &ZoneBody, fused: &Fused, wanted: &[usize]) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (output, k) in wanted.iter().enumerate() {
+        if let Some(told) = body.told.get(k.wrapping_sub(body.n_outputs())) {
+            places.push(Place { output, offset: 0, stride: 1, what: What::Told(*told) });
+            continue;
+        }
+        let first = fused.first_of(*k);
+        let stride = width(body.plan.outputs[*k].ty);
+        for offset in 0..stride {
+            let what = fused.lane_of_result(first + offset).map_or(What::Go, What::Lane);
+            places.push(Place { output, offset, stride, what });
+        }
+    }
+    places
+}
+
 /// What the call gives for each lane: stored lanes, or the bits of one value.
-fn stored<'a>(
-    body: &ZoneBody,
-    fused: &Fused,
-    call: &'a Call<'_>,
-) -> Vec<Result<Stored<'a>, u64>> {
+fn stored<'a>(body: &ZoneBody, fused: &Fused, call: &'a Call<'_>) -> Vec<Result<Stored<'a>, u64>> {
     let of = |lane: &InputLane| {
         let given = body.given_by(lane.input).expect("the number of the round is no lane");
         let argument = call.argument(given);

@@ -34,7 +34,8 @@ pub(super) fn run(
             Round::Values(values) => values,
             Round::Failed(at, failure) => {
                 let position = items.starts.partition_point(|start| *start <= at) - 1;
-                let message = format!("{} (in item {})", failure.message, at - items.starts[position]);
+                let message =
+                    format!("{} (in item {})", failure.message, at - items.starts[position]);
                 let element = Some(items.elements[position] as usize);
                 return Err(Failure { element, message, ..failure });
             }
@@ -48,14 +49,10 @@ fn inputs(body: &ZoneBody, call: &Call<'_>, items: &Items) -> Vec<Data> {
     // The element of each item.
     let owners: Vec<u32> = match items.elements.len() {
         1 => Vec::new(),
-        n => (0..n)
-            .flat_map(|at| std::iter::repeat_n(items.elements[at], items.of(at)))
-            .collect(),
+        n => (0..n).flat_map(|at| std::iter::repeat_n(items.elements[at], items.of(at))).collect(),
     };
     let input = |input: usize| match body.given_by(input) {
-        Some(given) if body.course.mode.is_item(input) => {
-            Data::Many(all_items(call, given, items))
-        }
+        Some(given) if body.course.mode.is_item(input) => Data::Many(all_items(call, given, items)),
         Some(given) => of_elements(call.argument(given), items, &owners),
         None => {
             let n_items = (0..items.elements.len()).map(|at| items.of(at) as i32);
@@ -129,7 +126,7 @@ fn run_fused(
     let mut places = Vec::with_capacity(results.len());
     for (k, column) in outputs.iter().zip(&mut results) {
         let stride = width(column.ty());
-        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
+        let first = fused.first_of(*k);
         places.push(LaneOutput {
             lanes: lane_slice_mut(column),
             first,

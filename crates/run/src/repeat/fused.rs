@@ -121,7 +121,8 @@ impl Fused {
         if let Some(known) = self.lanes.iter().position(|lane| lane.input == input) {
             return Some(known);
         }
-        let carrier = body.course.carries.iter().position(|to| *to == Some(input)).and_then(result_of);
+        let carrier =
+            body.course.carries.iter().position(|to| *to == Some(input)).and_then(result_of);
         let (lane, n) = body.plan.inputs.as_slice()[input].ty.lanes()?;
         let first = self.lanes.len();
         for offset in 0..n as usize {
@@ -145,6 +146,11 @@ impl Fused {
             writer.end();
             Straight { program: writer.finish(), lanes, results, round }
         })
+    }
+
+    /// The first result of an output of the plan.
+    pub(super) fn first_of(&self, output: usize) -> usize {
+        self.outputs.iter().find(|(of, _)| *of == output).map_or(0, |(_, first)| *first)
     }
 
     /// The lane that holds a result between rounds.
@@ -218,7 +224,7 @@ pub(super) fn run_one(
             None => {}
         }
         let ty = body.plan.outputs[*k].ty;
-        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
+        let first = fused.first_of(*k);
         let lanes = (first..first + width(ty)).map(|result| match fused.lane_of_result(result) {
             Some(lane) => now[lane],
             None if round == 0 => 1,

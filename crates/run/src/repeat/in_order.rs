@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Type, Value};
-use millstream_form::{LaneSlice, LaneSliceMut, LaneValue};
+use millstream_form::{LaneSlice, LaneSliceMut, LaneValue, Registers};
 use millstream_ir::ZoneBody;
 use millstream_node::{Call, Data, Failure};
 
@@ -47,8 +47,7 @@ fn as_rounds(
 ) -> Result<Results, Failure> {
     let carried = wanted.iter().filter(|k| is_carried(body, **k));
     let mut ended = Ended::new(carried.map(|k| (*k, body.outer_type(*k))));
-    let collected: Vec<usize> =
-        outputs.iter().copied().filter(|k| !is_carried(body, *k)).collect();
+    let collected: Vec<usize> = outputs.iter().copied().filter(|k| !is_carried(body, *k)).collect();
     let mut pieces: Vec<Vec<(Data, usize)>> = vec![Vec::new(); collected.len()];
     // For each item that ran its element, in the order of rounds.
     let mut owners: Vec<u32> = Vec::new();
@@ -88,8 +87,7 @@ fn as_rounds(
         }
         owners.extend_from_slice(&active.elements);
         let go = body.go().map(value_of);
-        let done: Vec<bool> =
-            (0..n).map(|i| active.count(i) <= round || !goes_on(go, i)).collect();
+        let done: Vec<bool> = (0..n).map(|i| active.count(i) <= round || !goes_on(go, i)).collect();
         for k in outputs {
             if let Some(input) = body.carry(*k) {
                 active.inputs[input] = value_of(*k).clone();
@@ -186,74 +184,28 @@ fn over_registers(
     (items, is_one): (&Items, bool),
     (outputs, wanted): (&[usize], &[usize]),
 ) -> Result<Results, Failure> {
-    let straight = fused.straight();
-    let mut registers = straight.program.registers();
-    let sources: Vec<From<'_>> = fused.lanes.iter().map(|lane| source(body, call, lane)).collect();
-    let first_of =
-        |k: usize| fused.outputs.iter().find(|(of, _)| *of == k).map_or(0, |(_, first)| *first);
-    let mut collected: Vec<Collected> = Vec::new();
+    let carried: Vec<usize> = wanted.iter().copied().filter(|k| is_carried(body, *k)).collect();
+    let mut ran = Ran {
+        starts: vec![0],
+        collected: Vec::new(),
+        carried: vec![Vec::new(); carried.len()],
+        n: 0,
+    };
     for k in outputs.iter().filter(|k| !is_carried(body, **k)) {
         let n = width(body.plan.outputs[*k].ty);
-        collected.push(Collected { output: *k, first: first_of(*k), n, lanes: Vec::new() });
+        let first = fused.first_of(*k);
+        ran.collected.push(Collected { output: *k, first, n, lanes: Vec::new() });
     }
-    // For each wanted output that is carried the bits of each element.
-    let carried: Vec<usize> = wanted.iter().copied().filter(|k| is_carried(body, *k)).collect();
-    let mut last: Vec<Vec<u64>> = vec![Vec::new(); carried.len()];
-    let go = fused.go;
-    let go_lane = go.and_then(|go| fused.lane_of_result(go));
-    let (mut starts, mut n_run) = (vec![0], 0_usize);
+    let sources: Vec<From<'_>> = fused.lanes.iter().map(|lane| source(body, call, lane)).collect();
+    let straight = fused.straight();
+    let mut registers = straight.program.registers();
     for (at, element) in items.elements.iter().enumerate() {
-        let element = *element as usize;
-        for (lane, source) in sources.iter().enumerate() {
-            let bits = match source {
-                From::One(bits) => *bits,
-                From::Element { lanes, offset, stride, map } => {
-                    lanes_bits(lanes, map.entry(element) * stride + offset)
-                }
-                From::Items { .. } => 0,
-            };
-            registers.from_mut(straight.lanes)[lane] = bits;
-        }
-        let mut goes = go_lane.is_none_or(|lane| registers.get(straight.lanes + lane as u32) != 0);
-        let lists: Vec<(usize, LaneSlice<'_>, usize)> = sources
-            .iter()
-            .zip(&fused.lanes)
-            .enumerate()
-            .filter_map(|(k, (source, lane))| {
-                let From::Items { input } = source else { return None };
-                let lists = call.lists(*input);
-                let (column, range) = lists.parts(element);
-                let (slice, stride) = lane_slice(column);
-                Some((k, slice.without_first(range.start * stride + lane.offset), stride))
-            })
-            .collect();
-        let mut item = 0;
-        while goes && item < items.of(at) {
-            if n_run.is_multiple_of(ITEMS) && call.is_over().is_some_and(|is_over| is_over()) {
-                return Err(over());
-            }
-            for (k, lanes, stride) in &lists {
-                registers.from_mut(straight.lanes)[*k] = lanes_bits(lanes, item * stride);
-            }
-            registers.from_mut(straight.round)[0] = item as u64;
-            let Ok(()) = straight.program.run(&mut registers, |_| Ok::<_, Infallible>(()));
-            let (now, results) = registers.from_mut(straight.lanes).split_at_mut(fused.lanes.len());
-            for (lane, now) in fused.lanes.iter().zip(now) {
-                if let Some(next) = lane.next {
-                    *now = results[next];
-                }
-            }
-            for it in &mut collected {
-                it.lanes.extend_from_slice(&results[it.first..it.first + it.n]);
-            }
-            goes = go.is_none_or(|go| results[go] != 0);
-            item += 1;
-            n_run += 1;
-        }
-        starts.push(n_run);
+        let lists = begin(fused, call, &mut registers, (&sources, *element as usize));
+        run_items(fused, call, &mut registers, (&lists, items.of(at)), &mut ran)?;
+        ran.starts.push(ran.n);
         let now = registers.from(straight.lanes);
-        for (k, bits) in carried.iter().zip(&mut last) {
-            let first = first_of(*k);
+        for (k, bits) in carried.iter().zip(&mut ran.carried) {
+            let first = fused.first_of(*k);
             bits.extend((first..first + width(body.plan.outputs[*k].ty)).map(|result| {
                 let lane = fused.lane_of_result(result);
                 now[lane.expect("what is carried has lanes")]
@@ -262,7 +214,7 @@ fn over_registers(
     }
     drop(sources);
     let mut buffers = Buffers::default();
-    for (k, bits) in carried.iter().zip(last) {
+    for (k, bits) in carried.iter().zip(ran.carried) {
         let ty = body.plan.outputs[*k].ty;
         if is_one {
             let value = Value::from_lanes(ty, &bits);
@@ -274,13 +226,93 @@ fn over_registers(
             call.set(*k, column);
         }
     }
-    let values = collected.into_iter().map(|it| {
-        let mut column = buffers.column(body.plan.outputs[it.output].ty, n_run);
-        write(&mut column, 0..n_run, &it.lanes);
+    let values = ran.collected.into_iter().map(|it| {
+        let mut column = buffers.column(body.plan.outputs[it.output].ty, ran.n);
+        write(&mut column, 0..ran.n, &it.lanes);
         (it.output, Data::Many(column))
     });
-    let values = values.collect();
-    Ok(Results { starts, values })
+    Ok(Results { values: values.collect(), starts: ran.starts })
+}
+
+/// What came out of the items that ran.
+struct Ran {
+    /// Where those of each element begin.
+    starts: Vec<usize>,
+    collected: Vec<Collected>,
+    /// For each wanted output that is carried the bits of each element.
+    carried: Vec<Vec<u64>>,
+    /// Number of items.
+    n: usize,
+}
+
+/// A lane of the items of one element: its place among the lanes, and where it is.
+type ItemLane<'a> = (usize, LaneSlice<'a>, usize);
+
+/// Gives the registers what an element starts with, and finds its items.
+fn begin<'a>(
+    fused: &Fused,
+    call: &'a Call<'_>,
+    registers: &mut Registers,
+    (sources, element): (&[From<'_>], usize),
+) -> Vec<ItemLane<'a>> {
+    let first = fused.straight().lanes;
+    let mut lists = Vec::new();
+    for (at, (source, lane)) in sources.iter().zip(&fused.lanes).enumerate() {
+        registers.from_mut(first)[at] = match source {
+            From::One(bits) => *bits,
+            From::Element { lanes, offset, stride, map } => {
+                lane_bits(lanes, map.entry(element) * stride + offset)
+            }
+            From::Items { input } => {
+                let all = call.lists(*input);
+                let (column, range) = all.parts(element);
+                if !range.is_empty() {
+                    let (slice, stride) = lane_slice(column);
+                    let slice = slice.without_first(range.start * stride + lane.offset);
+                    lists.push((at, slice, stride));
+                }
+                0
+            }
+        };
+    }
+    lists
+}
+
+/// Runs the items of one element.
+fn run_items(
+    fused: &Fused,
+    call: &Call<'_>,
+    registers: &mut Registers,
+    (lists, n_items): (&[ItemLane<'_>], usize),
+    ran: &mut Ran,
+) -> Result<(), Failure> {
+    let straight = fused.straight();
+    let go_lane = fused.go.and_then(|go| fused.lane_of_result(go));
+    let mut goes = go_lane.is_none_or(|lane| registers.get(straight.lanes + lane as u32) != 0);
+    let mut item = 0;
+    while goes && item < n_items {
+        if ran.n.is_multiple_of(ITEMS) && call.is_over().is_some_and(|is_over| is_over()) {
+            return Err(over());
+        }
+        for (at, lanes, stride) in lists {
+            registers.from_mut(straight.lanes)[*at] = lane_bits(lanes, item * stride);
+        }
+        registers.from_mut(straight.round)[0] = item as u64;
+        let Ok(()) = straight.program.run(registers, |_| Ok::<_, Infallible>(()));
+        let (now, results) = registers.from_mut(straight.lanes).split_at_mut(fused.lanes.len());
+        for (lane, now) in fused.lanes.iter().zip(now) {
+            if let Some(next) = lane.next {
+                *now = results[next];
+            }
+        }
+        for it in &mut ran.collected {
+            it.lanes.extend_from_slice(&results[it.first..it.first + it.n]);
+        }
+        goes = fused.go.is_none_or(|go| results[go] != 0);
+        item += 1;
+        ran.n += 1;
+    }
+    Ok(())
 }
 
 /// An output whose values are collected.
@@ -309,7 +341,7 @@ fn source<'a>(body: &ZoneBody, call: &'a Call<'_>, lane: &InputLane) -> From<'a>
 }
 
 /// The bits of a lane.
-fn lanes_bits(lanes: &LaneSlice<'_>, at: usize) -> u64 {
+fn lane_bits(lanes: &LaneSlice<'_>, at: usize) -> u64 {
     match lanes {
         LaneSlice::Bool(lanes) => lanes[at].to_bits(),
         LaneSlice::I32(lanes) => lanes[at].to_bits(),

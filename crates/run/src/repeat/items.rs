@@ -166,9 +166,7 @@ impl Order {
         match (found, &self.places) {
             (Some((_, Data::One(value))), _) => Column::filled(value, n),
             (Some((_, Data::Many(column))), None) => column.clone(),
-            (Some((_, Data::Many(column))), Some(places)) => {
-                column.gather(places.iter().copied())
-            }
+            (Some((_, Data::Many(column))), Some(places)) => column.gather(places.iter().copied()),
             // No item ran.
             (None, _) => Column::empty(body.plan.outputs[output].ty),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use millstream_base::{Column, Limits, Mask, Value};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_ir::{ZoneBody, Request};
+use millstream_ir::{Request, ZoneBody};
 use millstream_node::zone::Told;
 use millstream_node::{Argument, Call, Data, Failure};
 
@@ -46,23 +46,11 @@ pub(super) fn run(
     let mut active = Active::new(body, call, mask, counts);
     active.drop_from(counts_end(failure.as_ref()));
     let mut round = 0_u32;
-    // What elements give that end now.
-    let given = |k: usize, active: &Active, round: u32, stable: &[bool]| match body.told.get(
-        k.wrapping_sub(body.n_outputs()),
-    ) {
-        Some(Told::Rounds) => Data::One(Value::I32(round as i32)),
-        Some(Told::Settled) if stable.is_empty() => Data::One(Value::Bool(false)),
-        Some(Told::Settled) => Data::Many(Column::from_vec(stable.to_vec())),
-        None => match body.carry(k) {
-            Some(input) => active.inputs[input].clone(),
-            None => Data::One(Value::Bool(true)),
-        },
-    };
     // Those without a round before them.
     let goes = body.go().filter(|go| body.carry(*go).is_some());
-    let goes = goes.map(|go| given(go, &active, 0, &[]));
+    let goes = goes.map(|go| given(body, go, &active, (0, &[])));
     let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
-    active.end(&mut ended, ends, |k, active| given(k, active, 0, &[]));
+    active.end(&mut ended, ends, |k, active| given(body, k, active, (0, &[])));
     while !active.elements.is_empty() {
         if call.is_over().is_some_and(|is_over| is_over()) {
             return Err(over());
@@ -95,9 +83,7 @@ pub(super) fn run(
         if let Some(tolerance) = body.stable() {
             let is_same = |i: usize, k: &usize| {
                 let input = body.carry(*k);
-                input.is_none_or(|input| {
-                    near_at(&active.inputs[input], value_of(*k), i, tolerance)
-                })
+                input.is_none_or(|input| near_at(&active.inputs[input], value_of(*k), i, tolerance))
             };
             stable.extend((0..n).map(|i| outputs.iter().all(|k| is_same(i, k))));
         }
@@ -119,7 +105,7 @@ pub(super) fn run(
             |i, _| done[i],
             |k, active| match (k < body.n_outputs() && body.carry(k).is_none(), &last_go) {
                 (true, Some(go)) => go.clone(),
-                (_, _) => given(k, active, round, &stable),
+                (_, _) => given(body, k, active, (round, &stable)),
             },
         );
     }
@@ -129,6 +115,20 @@ pub(super) fn run(
             ended.finish(call, is_one);
             Ok(())
         }
+    }
+}
+
+/// What elements give for an output that end now, after so many rounds; `stable` tells which of them
+/// the last round did not change.
+fn given(body: &ZoneBody, k: usize, active: &Active, (round, stable): (u32, &[bool])) -> Data {
+    match body.told.get(k.wrapping_sub(body.n_outputs())) {
+        Some(Told::Rounds) => Data::One(Value::I32(round as i32)),
+        Some(Told::Settled) if stable.is_empty() => Data::One(Value::Bool(false)),
+        Some(Told::Settled) => Data::Many(Column::from_vec(stable.to_vec())),
+        None => match body.carry(k) {
+            Some(input) => active.inputs[input].clone(),
+            None => Data::One(Value::Bool(true)),
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Groups that run item by item of lists: every evaluator gives what a loop written by hand gives.
 
 use millstream_base::ragged::Ragged;
-use millstream_base::{Column, Limits};
+use millstream_base::{Column, Limits, Value};
 use millstream_ir::Request;
 use serde_json::{Value as Json, json};
 
@@ -11,9 +11,7 @@ use crate::repeat::{column, evaluators, expect, expression, plan, try_plan};
 fn document(group: &Json, set: &Json, sockets: &Json, outputs: &[(&str, &str)]) -> Json {
     let outputs: serde_json::Map<String, Json> = outputs
         .iter()
-        .map(|(name, ty)| {
-            ((*name).to_owned(), json!({"type": ty, "from": format!("loop.{name}")}))
-        })
+        .map(|(name, ty)| ((*name).to_owned(), json!({"type": ty, "from": format!("loop.{name}")})))
         .collect();
     json!({
         "millstream": 2, "outputs": outputs,
@@ -32,6 +30,11 @@ fn lists(lists: &[&[f32]]) -> Column {
         offsets.push(values.len());
     }
     Column::from_ragged(Ragged::new(offsets, values.into()).expect("they ascend"))
+}
+
+/// One list for all elements.
+fn items(items: &[f32]) -> Value {
+    Value::List(Column::from_vec(items.to_vec()))
 }
 
 fn is(ty: &str, from: &str) -> Json {
@@ -58,17 +61,16 @@ fn a_loop_maps_the_items_of_each_element() {
     expect(&document, &request, "y", lists(&[&[2.0, 4.0, 6.0], &[], &[40.0]]));
     let positions = Ragged::new(vec![0, 3, 3, 4], vec![0, 1, 2, 0].into()).expect("they ascend");
     expect(&document, &request, "at", Column::from_ragged(positions));
-    let one = Request::new().set("l", vec![1.0_f32, 5.0]);
+    let one = Request::new().set("l", items(&[1.0, 5.0]));
     expect(&document, &one, "y", lists(&[&[2.0, 10.0]]));
-    expect(&document, &Request::new().set("l", Vec::<f32>::new()), "y", lists(&[&[]]));
+    expect(&document, &Request::new().set("l", items(&[])), "y", lists(&[&[]]));
 }
 
 #[test]
 fn one_list_serves_all_elements() {
     let sockets = json!({"x": {"input": "l"}, "k": {"input": "k"}});
-    let document =
-        document(&scaled(), &json!({"items": ["x"]}), &sockets, &[("y", "list<f32>")]);
-    let request = Request::new().set("l", vec![1.0_f32, 2.0]).column("k", vec![1.0_f32, -1.0]);
+    let document = document(&scaled(), &json!({"items": ["x"]}), &sockets, &[("y", "list<f32>")]);
+    let request = Request::new().set("l", items(&[1.0, 2.0])).column("k", vec![1.0_f32, -1.0]);
     expect(&document, &request, "y", lists(&[&[1.0, 2.0], &[-1.0, -2.0]]));
 }
 
@@ -103,7 +105,7 @@ fn a_loop_folds_and_scans() {
     expect(&document, &request, "sum", vec![6.0_f32, 0.0, 7.0, 8.5]);
     let so_far = lists(&[&[3.0, 4.0, 6.0], &[], &[5.0, -2.0, 7.0], &[2.0, 4.0, 8.0, 8.5]]);
     expect(&document, &request, "so_far", so_far);
-    let one = Request::new().set("l", vec![1.0_f32, 5.0]);
+    let one = Request::new().set("l", items(&[1.0, 5.0]));
     expect(&document, &one, "sum", vec![6.0_f32]);
     expect(&document, &one, "so_far", lists(&[&[1.0, 6.0]]));
 }
@@ -210,7 +212,10 @@ fn what_items_cannot_do_is_told_with_place_and_hint() {
         assert!(told.contains("the group has no output called `gone`; outputs: `sum`"), "{told}");
     }
     let told = refusal(running(), json!({"items": ["x"], "where": "sum"}));
-    assert!(told.contains("output `sum` of group `body` is f32, a `for_each` needs bool"), "{told}");
+    assert!(
+        told.contains("output `sum` of group `body` is f32, a `for_each` needs bool"),
+        "{told}"
+    );
     let mut group = running();
     group["outputs"]["k"] = is("bool", "go.value");
     let told = refusal(group, json!({"items": ["x"]}));
@@ -289,7 +294,7 @@ fn a_loop_over_a_million_items_is_one_column() {
     let plan =
         plan(&document(&scaled(), &json!({"items": ["x"]}), &sockets, &[("y", "list<f32>")]));
     let many: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
-    let request = Request::new().set("l", many.clone());
+    let request = Request::new().set("l", items(&many));
     for mut evaluator in evaluators() {
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let found = column(&answer, "y");

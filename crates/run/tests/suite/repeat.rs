@@ -64,7 +64,12 @@ pub(crate) fn column(answer: &Answer, output: &str) -> Column {
 }
 
 /// All evaluators, on plans with and without passes, give these values for an output.
-pub(crate) fn expect(document: &Json, request: &Request, output: &str, expected: impl Into<Column>) {
+pub(crate) fn expect(
+    document: &Json,
+    request: &Request,
+    output: &str,
+    expected: impl Into<Column>,
+) {
     let expected = expected.into();
     for after in [Some(Phase::Lower), None] {
         let plan = try_plan(document, after).unwrap_or_else(|problems| panic!("{problems}"));

@@ -29,7 +29,8 @@ pub(super) fn add(
     for (name, source) in ["x", "y", "k"].into_iter().zip(given) {
         inside.push(inner.input(name, sketch.type_of(source).default_value()));
     }
-    let over_items = plan.set % 2 == 1 && given[..2].iter().all(|it| sketch.type_of(*it).list().is_some());
+    let over_items =
+        plan.set % 2 == 1 && given[..2].iter().all(|it| sketch.type_of(*it).list().is_some());
     let number = if over_items { "context.index" } else { "context.iteration" };
     inside.push(inner.node(number, &[]));
     let group = nodes.get(1..).unwrap_or_default();

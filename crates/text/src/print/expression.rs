@@ -11,8 +11,7 @@ use crate::name;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, at};
 
 /// Words that mean something before a name, or are values.
-const SPECIAL: [&str; 8] =
-    ["true", "false", "null", "muted", "several", "input", "node", "group"];
+const SPECIAL: [&str; 8] = ["true", "false", "null", "muted", "several", "input", "node", "group"];
 
 /// Whether a reference of this name is written in back quotes.
 pub(crate) fn is_special(name: &str) -> bool {

@@ -22,7 +22,8 @@ use crate::{REGISTRY, converted, document, formatted, limits};
 fn name() -> impl Strategy<Value = Arc<str>> {
     const SOME: [&str; 24] = [
         "a", "b", "c", "x", "y", "a_x", "a_1", "b_a", "pi", "e", "sin", "sqrt", "true", "null",
-        "input", "node", "muted", "several", "repeat", "for_each", "group", "where", "in", "value", "water",
+        "input", "node", "muted", "several", "repeat", "for_each", "group", "where", "in", "value",
+        "water",
     ];
     let any = "[a-z]{1,3}|[ -~&&[^./]]{1,8}|\\PC{1,4}";
     let any = any.prop_filter_map("a name", |name| {
