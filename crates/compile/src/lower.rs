@@ -25,13 +25,13 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::{Id, SideTable};
 use millstream_base::{Limits, Need, Type};
 use millstream_document::{
-    Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted, Passes, Source as From,
+    Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedZone, Muted, Passes, Source as From,
 };
 use millstream_ir::{Graph, GraphInput, GraphOutput, NodeId, PathId, Paths, Source};
 use millstream_node::{Instance, Registry, StateSpec, repeat};
 use rustc_hash::FxHashMap;
 
-use self::repeats::Repeats;
+use self::repeats::Zones;
 use crate::converter::Converter;
 use crate::expansion::{self, Size};
 use crate::state_scopes;
@@ -80,18 +80,18 @@ fn lowered(
     state: State,
 ) -> Result<Graph, Diagnostics> {
     let expansion = expansion::expansion(checked, limits)?;
-    let repeats = Repeats::compile(checked, registry, limits, &expansion)?;
+    let zones = Zones::compile(checked, registry, limits, &expansion)?;
     let size = expansion.sizes[checked.root];
-    Ok(lowered_body(checked, checked.root, registry, &repeats, size, state))
+    Ok(lowered_body(checked, checked.root, registry, &zones, size, state))
 }
 
-/// The flat graph of a body, whose inputs and outputs become those of the graph; the repeats in it
+/// The flat graph of a body, whose inputs and outputs become those of the graph; the zones in it
 /// are compiled.
 pub(crate) fn lowered_body(
     checked: &Checked,
     body: BodyId,
     registry: &Registry,
-    repeats: &Repeats,
+    zones: &Zones,
     size: Size,
     state: State,
 ) -> Graph {
@@ -99,7 +99,7 @@ pub(crate) fn lowered_body(
     let mut lowering = Lowering {
         checked,
         root: body,
-        repeats,
+        zones,
         captures: FxHashMap::default(),
         nowhere: checked.is_partial.then(|| graph.add_gap()),
         pending: enters_again(checked).then(|| graph.add_gap()),
@@ -158,8 +158,8 @@ struct Lowering<'a> {
     checked: &'a Checked,
     /// The body whose outputs are those of the graph.
     root: BodyId,
-    repeats: &'a Repeats,
-    /// The instances that read the context for repeats.
+    zones: &'a Zones,
+    /// The instances that read the context for zones.
     captures: FxHashMap<Need, Arc<Instance>>,
     /// What stands for values that are wrong, in a partial document.
     nowhere: Option<NodeId>,
@@ -239,8 +239,8 @@ impl<'a> Lowering<'a> {
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
                 }
-                CheckedKind::Repeat(repeat) => {
-                    let made = self.repeat(frame, node, repeat);
+                CheckedKind::Zone(zone) => {
+                    let made = self.zone(frame, node, zone);
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
                 }
@@ -275,7 +275,7 @@ impl<'a> Lowering<'a> {
             CheckedKind::Group(body) => {
                 return self.nowhere.filter(|_| self.checked.bodies[*body].is_wrong);
             }
-            CheckedKind::Repeat(repeat) if self.repeats.of(repeat).is_none() => {
+            CheckedKind::Zone(zone) if self.zones.of(zone).is_none() => {
                 return self.nowhere;
             }
             CheckedKind::Call(instance)
@@ -287,7 +287,7 @@ impl<'a> Lowering<'a> {
                 let delays = instance.def.state.as_ref().is_some_and(StateSpec::delays_first);
                 usize::from(delays)
             }
-            CheckedKind::Repeat(_) => 0,
+            CheckedKind::Zone(_) => 0,
         };
         let sources = frame.body.sources_of(node).iter().skip(n_delayed);
         let mut sources = sources.map(|source| frame.source(&self.literals, *source));
@@ -374,10 +374,9 @@ impl<'a> Lowering<'a> {
         frame
     }
 
-    /// The call of a repeat: what goes into the group, the count, and what the group needs of the
-    /// context.
-    fn repeat(&mut self, frame: &Frame<'a>, node: &CheckedNode, repeat: &CheckedRepeat) -> NodeId {
-        let made = self.repeats.of(repeat).expect("a repeat that is wrong is not made");
+    /// The call of a zone: what goes into the node, and what the group needs of the context.
+    fn zone(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, zone: &CheckedZone) -> NodeId {
+        let made = self.zones.of(zone).expect("a zone that is wrong is not made");
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut sources = Vec::with_capacity(made.instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&made.instance.inputs) {
@@ -392,6 +391,12 @@ impl<'a> Lowering<'a> {
                 .or_insert_with(|| Arc::new(repeat::capture(def, need)));
             let id = self.graph.intern_instance(instance);
             sources.push(Source::first(self.graph.add_call(id, &[], path)));
+        }
+        if made.instance.def.state.is_some() {
+            return match self.state {
+                State::TakenApart => self.take_zone_apart(frame, (path, &made.instance), &sources),
+                State::Whole => self.add_whole(path, &made.instance, &sources),
+            };
         }
         let id = self.graph.intern_instance(&made.instance);
         self.graph.add_call(id, &sources, path)

@@ -19,13 +19,13 @@ mod literals;
 mod mismatch;
 mod names;
 mod narrow;
-mod repeat;
 mod settle;
 mod shapes;
 mod single;
 mod types;
 mod used;
 mod wrong;
+mod zone;
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ use copies::add_copies;
 use face::{BodyDef, Faces};
 use features::check_features;
 use groups::check_groups;
-use repeat::check_states;
 use wrong::mark;
+use zone::check_states;
 
 /// Checks a document; the result is there unless there are errors.
 ///

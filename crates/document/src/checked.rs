@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use millstream_base::id::Arena;
 use millstream_base::{Span, Type, UsedFile, Value, define_id};
-use millstream_node::Instance;
+use millstream_node::zone::{Course, Sockets};
+use millstream_node::{Instance, Zone};
 
 use crate::order::Conditional;
 
@@ -127,29 +128,25 @@ pub enum CheckedKind {
     Call(Arc<Instance>),
     /// Stands for the nodes of a body; its sources are those of the body's inputs.
     Group(BodyId),
-    /// Runs a body round by round; its sources are those of the body's inputs, then the count if
-    /// that is none of them.
-    Repeat(Arc<CheckedRepeat>),
+    /// Runs a body many times; its sources are those of the body's inputs, then its own.
+    Zone(Arc<CheckedZone>),
     /// Passes inputs through.
     Muted(Arc<Muted>),
     /// Has no values; the reason has been reported.
     Wrong,
 }
 
-/// How a node runs a body round by round.
+/// How a node runs a body many times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CheckedRepeat {
+pub struct CheckedZone {
     /// The body.
     pub body: BodyId,
-    /// The source that says how many rounds.
-    pub count: u32,
-    /// For each output of the body the input that receives it in the next round; all but the one
-    /// that says whether to go on have one.
-    pub carries: Vec<Option<u32>>,
-    /// The output that says whether to go on.
-    pub go: Option<u32>,
-    /// Whether it ends when a round changes no carried value.
-    pub until_stable: bool,
+    /// How.
+    pub course: Course,
+    /// The names and types of the node's inputs.
+    pub inputs: Sockets,
+    /// The names and types of its outputs.
+    pub outputs: Sockets,
 }
 
 /// What a muted node does instead of its work.
@@ -224,9 +221,7 @@ impl Checked {
         match kind {
             CheckedKind::Call(instance) => Some(instance.outputs[output as usize].ty),
             CheckedKind::Group(body) => Some(self.bodies[*body].outputs[output as usize].ty),
-            CheckedKind::Repeat(repeat) => {
-                Some(self.bodies[repeat.body].outputs[output as usize].ty)
-            }
+            CheckedKind::Zone(zone) => Some(zone.outputs[output as usize].1),
             CheckedKind::Muted(muted) => Some(muted.outputs[output as usize].ty),
             CheckedKind::Wrong => None,
         }
@@ -271,8 +266,17 @@ impl CheckedKind {
     pub fn body(&self) -> Option<BodyId> {
         match self {
             Self::Group(body) => Some(*body),
-            Self::Repeat(repeat) => Some(repeat.body),
+            Self::Zone(zone) => Some(zone.body),
             Self::Call(_) | Self::Muted(_) | Self::Wrong => None,
+        }
+    }
+
+    /// Whether the node itself keeps state.
+    pub fn keeps_state(&self) -> bool {
+        match self {
+            Self::Call(instance) => instance.def.state.is_some(),
+            Self::Zone(zone) => zone.course.mode.zone() == Zone::Simulate,
+            Self::Group(_) | Self::Muted(_) | Self::Wrong => false,
         }
     }
 }

@@ -33,7 +33,7 @@ mod wrong;
 
 pub use check::{CheckError, check, open, open_loaded, upgrade_widths};
 pub use checked::{
-    Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedRepeat, Muted,
+    Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedZone, Muted,
     MutedOutput, Passes, Source,
 };
 pub use edit::{Edit, EditKind, Editor};

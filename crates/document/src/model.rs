@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use millstream_base::UsedFile;
+use millstream_node::Zone;
 use millstream_node::signature::Widths;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -218,8 +219,8 @@ pub enum NodeKind {
     Type(Arc<str>),
     /// A use of the group of this name.
     Group(Arc<str>),
-    /// A use of the group of this name, round by round.
-    Repeat(Arc<str>),
+    /// A node that runs the group of this name many times.
+    Zone(Zone, Arc<str>),
 }
 
 impl NodeKind {
@@ -227,7 +228,7 @@ impl NodeKind {
     pub fn group(&self) -> Option<&Arc<str>> {
         match self {
             Self::Type(_) => None,
-            Self::Group(group) | Self::Repeat(group) => Some(group),
+            Self::Group(group) | Self::Zone(_, group) => Some(group),
         }
     }
 
@@ -237,7 +238,7 @@ impl NodeKind {
         match self {
             Self::Type(_) => Self::Type(name),
             Self::Group(_) => Self::Group(name),
-            Self::Repeat(_) => Self::Repeat(name),
+            Self::Zone(zone, _) => Self::Zone(*zone, name),
         }
     }
 }

@@ -75,7 +75,7 @@ fn node() -> impl Strategy<Value = Node> {
     let kind = prop_oneof![
         "[a-z]{1,4}\\.[a-z]{1,4}".prop_map(|ty| NodeKind::Type(ty.into())),
         name().prop_map(NodeKind::Group),
-        name().prop_map(NodeKind::Repeat),
+        name().prop_map(NodeKind::Zone),
     ];
     let inputs = vec((name(), input()), 0..4);
     let set = vec((name(), json_value().prop_map(Into::into)), 0..3);

@@ -97,8 +97,8 @@ impl Serialize for NodeKind {
                 map.serialize_entry("type", "group")?;
                 map.serialize_entry("group", name)?;
             }
-            Self::Repeat(name) => {
-                map.serialize_entry("type", "repeat")?;
+            Self::Zone(zone, name) => {
+                map.serialize_entry("type", zone.name())?;
                 map.serialize_entry("group", name)?;
             }
         }

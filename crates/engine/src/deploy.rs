@@ -43,7 +43,7 @@ use millstream_compile::{PASSES, Pass, Phase, lower, order, passes};
 use millstream_document::{Document, check};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::states::is_state;
-use millstream_ir::{Evaluator, Graph, NodeId, Op, RepeatBody, Request, Source};
+use millstream_ir::{Evaluator, Graph, NodeId, Op, Request, Source, ZoneBody};
 use millstream_node::convert::convert_value;
 use millstream_node::{Class, Data};
 use millstream_run::Lazy;
@@ -92,7 +92,7 @@ impl Deployed {
     /// The compact form of the document, for [`Engine::load_binary`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut instances = self.graph.ids().filter_map(|id| self.graph.instance_of(id));
-        if instances.any(|instance| RepeatBody::of(instance).is_some()) {
+        if instances.any(|instance| ZoneBody::of(instance).is_some()) {
             return binary::bytes(&Content::Text(millstream_document::save(&self.document)));
         }
         let is_kept = |name: &str| self.keep.iter().any(|kept| kept == name);

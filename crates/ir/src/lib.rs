@@ -31,6 +31,6 @@ pub use paths::{PathId, Paths};
 pub use plan::{Loop, Plan, StateWriter, Step, StepId, StepOp, StepSource};
 pub use progress::{Done, Progress};
 pub use region::{InRegion, RegionId};
-pub use repeat::RepeatBody;
+pub use repeat::ZoneBody;
 pub use request::{Bound, LogDetail, Request, RequestAxis};
 pub use watch::Watch;

@@ -1,50 +1,50 @@
-//! The body of a node that runs a group round by round, compiled as a plan of its own.
+//! The body of a zone, a node that runs a group many times, compiled as a plan of its own.
 //!
 //! The plan reads no context. Its inputs are those of the group, then the context that the group
-//! needs from around the node (*captures*), then the number of the round. The inputs of the node
-//! are those of the group, the count unless it is one of them, and the captures. So the node is a
-//! function over columns for every evaluator, and the rounds of an element do not depend on other
+//! needs from around the node (*captures*), then the number of the round or the position of the
+//! item. The inputs of the node are those of the group, its own, and the captures. So the node is a
+//! function over columns for every evaluator, and the runs of an element do not depend on other
 //! elements.
 
 use std::sync::Arc;
 
-use millstream_base::Need;
 use millstream_base::id::Id;
+use millstream_base::{Need, Type};
+use millstream_node::zone::{Course, Mode, Told};
 use millstream_node::{Instance, Kernel};
 
 use crate::graph::Graph;
 use crate::plan::{Plan, StepOp};
 
-/// The body of a repeat.
+/// The body of a zone.
 ///
-/// A round computes the outputs from the carried values; each carried output becomes the input of
-/// the same name. An element continues while its output `go` is true, its number of rounds is below
-/// its count, and, with `until_stable`, the last round changed a carried value. Without any round
-/// the outputs are the given values, and `go` is true unless it is carried too.
+/// A run computes the outputs from the carried values; each carried output becomes the input of the
+/// same name. In a repeat an element continues while its output `go` is true, its number of rounds is
+/// below its count, and, if it ends when it is stable, the last round changed a carried value.
+/// Without any round the outputs are the given values, and `go` is true unless it is carried too.
+/// Over items an element continues while `go` is true and there are items.
 #[derive(Debug)]
-pub struct RepeatBody {
+pub struct ZoneBody {
     /// Name of the group.
     pub group: Arc<str>,
     /// The group as authored, without captures.
     pub graph: Graph,
-    /// The plan of one round.
+    /// The plan of one run.
     pub plan: Plan,
     /// Number of inputs of the group.
     pub n_inputs: usize,
-    /// The input of the node with the number of rounds: one of the group's, or the next one.
-    pub count: usize,
-    /// The context that the group needs, except for the number of the round.
+    /// Number of inputs of the node before the captures.
+    pub n_outer: usize,
+    /// The context that the group needs, except for the number of the run.
     pub captures: Vec<Need>,
-    /// For each output of the plan, the input that receives it in the next round.
-    pub carries: Vec<Option<usize>>,
-    /// The output that tells whether to continue.
-    pub go: Option<usize>,
-    /// Whether the repeat ends when a round changes no carried value.
-    pub until_stable: bool,
+    /// How it runs.
+    pub course: Course,
+    /// What the outputs of the node after those of the group tell.
+    pub told: Vec<Told>,
 }
 
-impl RepeatBody {
-    /// The body of an instance, if it is a repeat.
+impl ZoneBody {
+    /// The body of an instance, if it is a zone.
     pub fn of(instance: &Instance) -> Option<&Self> {
         match &instance.kernel {
             Kernel::Function(function) => function.body()?.downcast_ref(),
@@ -57,35 +57,79 @@ impl RepeatBody {
     }
 
     /// The input of the node that gives an input of the plan its first value; `None` for the number
-    /// of the round.
+    /// of the run.
     pub fn given_by(&self, input: usize) -> Option<usize> {
-        let n_own = usize::from(self.count == self.n_inputs);
         if input < self.n_inputs {
             Some(input)
         } else if input < self.n_inputs + self.captures.len() {
-            Some(input + n_own)
+            Some(input - self.n_inputs + self.n_outer)
         } else {
             None
         }
     }
 
-    /// The input of the plan with the number of the round.
+    /// The input of the plan with the number of the run.
     pub fn round(&self) -> usize {
         self.n_inputs + self.captures.len()
     }
 
-    /// Whether elements may end before their count.
-    pub fn ends_early(&self) -> bool {
-        self.go.is_some() || self.until_stable
+    /// The input that receives an output in the next run.
+    pub fn carry(&self, output: usize) -> Option<usize> {
+        self.course.carries[output]
     }
 
-    /// The outputs that each round has to compute for the wanted ones, ascending.
+    /// The output that tells whether to continue.
+    pub fn go(&self) -> Option<usize> {
+        self.course.go
+    }
+
+    /// Whether something is carried from run to run.
+    pub fn carries(&self) -> bool {
+        self.course.carries.iter().any(Option::is_some)
+    }
+
+    /// Number of outputs of the group.
+    pub fn n_outputs(&self) -> usize {
+        self.course.carries.len()
+    }
+
+    /// The type of an output of the node.
+    pub fn outer_type(&self, output: usize) -> Type {
+        match self.told.get(output.wrapping_sub(self.n_outputs())) {
+            Some(told) => told.ty(),
+            None => {
+                let ty = self.course.outer_output(output, self.plan.outputs[output].ty);
+                ty.expect("the types were checked")
+            }
+        }
+    }
+
+    /// The tolerance with which an unchanged round is the last one, if one is.
+    pub fn stable(&self) -> Option<f64> {
+        match &self.course.mode {
+            Mode::Rounds { stable, .. } => stable.map(|tolerance| tolerance.get()),
+            Mode::Items { .. } | Mode::Ticks { .. } => None,
+        }
+    }
+
+    /// Whether elements may end before their count.
+    pub fn ends_early(&self) -> bool {
+        self.course.go.is_some() || self.stable().is_some()
+    }
+
+    /// The outputs that each run has to compute for the wanted ones, ascending.
     pub fn outputs_for(&self, wanted: &[usize]) -> Vec<usize> {
-        let mut is_in = vec![false; self.carries.len()];
-        let mut ahead: Vec<usize> = wanted.to_vec();
-        ahead.extend(self.go);
-        if self.until_stable {
-            ahead.extend((0..self.carries.len()).filter(|k| self.carries[*k].is_some()));
+        let carries = &self.course.carries;
+        let mut is_in = vec![false; carries.len()];
+        let mut ahead: Vec<usize> = wanted.iter().copied().filter(|k| *k < carries.len()).collect();
+        ahead.extend(self.course.go);
+        if self.stable().is_some() {
+            ahead.extend((0..carries.len()).filter(|k| carries[*k].is_some()));
+        }
+        if let Mode::Items { keep, by, .. } = self.course.mode
+            && wanted.iter().any(|k| self.course.collects(*k))
+        {
+            ahead.extend(keep.into_iter().chain(by));
         }
         while let Some(output) = ahead.pop() {
             if std::mem::replace(&mut is_in[output], true) {
@@ -95,7 +139,7 @@ impl RepeatBody {
             for (_, step) in self.plan.steps.iter().filter(|(id, _)| behind[*id]) {
                 if let StepOp::Input(input) = step.op {
                     let input = input.index();
-                    ahead.extend((0..is_in.len()).filter(|k| self.carries[*k] == Some(input)));
+                    ahead.extend((0..is_in.len()).filter(|k| carries[*k] == Some(input)));
                 }
             }
         }

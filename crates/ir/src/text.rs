@@ -21,9 +21,9 @@
 //! is the same for all elements. The path of the node follows `#`. Ids may have gaps and are
 //! preserved; links may lead to later lines.
 //!
-//! The settings of a repeat name its group. The groups follow the graph, each before those that its
-//! own repeats run: first a line with the label of the group, the input with the number of rounds,
-//! and for each output the input to which it is carried; then its nodes, which are numbered
+//! The settings of a zone name its group. The groups follow the graph, each before those that its
+//! own zones run: first a line with the label of the group, in a repeat the input with the number of
+//! rounds, and for each output the input to which it is carried; then its nodes, which are numbered
 //! separately.
 //!
 //! ```text
@@ -36,7 +36,7 @@
 //! output go n4
 //! ```
 //!
-//! [`parse_with`] is the inverse of [`print()`], and [`parse`] is for graphs without repeats.
+//! [`parse_with`] is the inverse of [`print()`], and [`parse`] is for graphs without zones.
 
 mod build;
 mod cursor;
@@ -53,10 +53,10 @@ use millstream_node::Registry;
 use crate::Graph;
 
 pub use error::TextError;
-pub use group::{GroupText, MakeRepeat};
+pub use group::{GroupText, MakeZone};
 pub use print::{print, print_lines, print_with_paths};
 
-/// The graph of a text without repeats. The lines are checked against the registry; the verifier
+/// The graph of a text without zones. The lines are checked against the registry; the verifier
 /// checks the graph as a whole.
 ///
 /// # Errors
@@ -68,18 +68,18 @@ pub fn parse(text: &str, registry: &Registry) -> Result<Graph, Diagnostics> {
     })
 }
 
-/// The graph of a text. `make_repeat` compiles each repeat once, from a valid group.
+/// The graph of a text. `make_zone` compiles each zone once, from a valid group.
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(
     text: &str,
     registry: &Registry,
-    repeats: MakeRepeat<'_>,
+    make_zone: MakeZone<'_>,
 ) -> Result<Graph, Diagnostics> {
     let mut problems = error::Problems::default();
     let mut sections = line::read_lines(text, registry, &mut problems);
-    let mut groups = group::Groups::new(repeats);
+    let mut groups = group::Groups::new(make_zone);
     for section in sections.drain(1..).rev() {
         let graph = build::build(&section.statements, &mut groups, &mut problems);
         if let Some(line) = section.group {

@@ -18,6 +18,7 @@ pub mod repeat;
 pub mod scope;
 pub mod settings;
 pub mod signature;
+pub mod zone;
 
 pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function};
@@ -32,3 +33,4 @@ pub use registry::Registry;
 pub use scope::ScopeRule;
 pub use settings::{SettingKind, SettingValue, Settings};
 pub use signature::{Among, Default, Signature, SocketType};
+pub use zone::Zone;

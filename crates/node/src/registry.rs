@@ -15,7 +15,7 @@ use crate::node_def::callback::{Shared, assemble};
 use crate::node_def::instance::Instance;
 use crate::node_def::state::{self, StateSpec};
 use crate::reading;
-use crate::repeat;
+use crate::zone::Zone;
 
 /// Node types and value types by name. The compiler and the evaluators know no others.
 #[derive(Clone, Debug)]
@@ -47,20 +47,21 @@ impl Registry {
         let types = Type::BUILT_IN.into_iter().map(|ty| (ty.name(), ty)).collect();
         let (pick, element_state) = (Arc::new(state::pick()), Arc::new(element_state::node_type()));
         let capture = Arc::new(reading::capture_type());
-        let repeat = Arc::new(repeat::node_type());
         let of_callbacks = Shared {
             pick: Arc::clone(&pick),
             reading: Arc::new(reading::reading_type()),
             read: reading::capture,
         };
-        let hidden = [&pick, &element_state, &capture, &repeat, &of_callbacks.reading]
-            .map(|def| (def.name.to_string(), Arc::clone(def)));
+        let zones = Zone::ALL.map(|zone| Arc::new(zone.node_type()));
+        let hidden = [&pick, &element_state, &capture, &of_callbacks.reading];
+        let hidden = hidden.into_iter().chain(&zones);
+        let hidden = hidden.map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
             families: Vec::new(),
             types,
             conversion: Arc::new(convert::node_type()),
-            hidden: BTreeMap::from(hidden),
+            hidden: hidden.collect(),
             pick,
             element_state,
             capture,

@@ -11,6 +11,7 @@ mod interpolate;
 mod join;
 mod make;
 mod missing;
+mod neighbors;
 mod nest;
 #[cfg(test)]
 mod number_tests;
@@ -55,6 +56,7 @@ pub fn register(registry: &mut Registry) {
     sample::register(registry);
     interpolate::register(registry);
     missing::register(registry);
+    neighbors::register(registry);
     nest::register(registry);
     numbers::register(registry);
     pattern::register(registry);

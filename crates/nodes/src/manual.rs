@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_form::{Accuracy, Op};
+use millstream_node::Zone;
 use millstream_node::convert::CONVERT;
-use millstream_node::repeat::REPEAT;
 use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
 };
@@ -71,8 +71,9 @@ pub fn document(registry: &Registry) -> String {
          entry.\n",
     );
     let mut family = "";
-    // A repeat is written unlike any other node, so it comes last.
-    for def in registry.iter().chain(registry.get(REPEAT)) {
+    // Zones are written unlike any other nodes, so they come last.
+    let zones = Zone::NAMES.iter().filter_map(|name| registry.get(name));
+    for def in registry.iter().chain(zones) {
         if def.family() != family {
             family = def.family();
             write!(out, "\n## {family}\n").expect("strings take all text");

@@ -1,6 +1,7 @@
-//! Runs the bodies of repeats: the one place where rounds are counted, whichever evaluator asks.
+//! Runs the bodies of zones: the one place where rounds and items are counted, whichever evaluator
+//! asks.
 //!
-//! How a call proceeds. The elements of the mask that have a round to run are *active*. Carried
+//! How a call of a repeat proceeds. The elements of the mask that have a round to run are *active*. Carried
 //! values lie in columns with an entry per active element, or are one value for all. A round
 //! evaluates the outputs that are needed. Elements that end are set aside with their values
 //! (`ended`), and the columns are narrowed to the others. When no element is active, the values set
@@ -9,18 +10,26 @@
 //! A body of forms alone runs as one fused form, block by block (`fused`, `blocks`). Any other body
 //! runs as a plan, all active elements together, so that steps with the same inputs for all
 //! elements run once in each round.
+//!
+//! Items of lists (`items`) of which nothing is carried on are one column, over all elements (`flat`).
+//! Otherwise the items at one position are a round (`in_order`).
 
 mod blocks;
 mod ended;
+mod flat;
 mod fused;
+mod in_order;
+mod items;
 mod lane_buffer;
+mod near;
 mod rounds;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use millstream_base::{Column, Mask};
-use millstream_ir::RepeatBody;
+use millstream_ir::ZoneBody;
+use millstream_node::zone::Mode;
 use millstream_node::{Call, Data, Failure, Function};
 
 use fused::Fused;
@@ -28,24 +37,24 @@ use fused::Fused;
 /// Outputs, and the body for them as one form; `None` if it is more than forms.
 type Known = (Vec<usize>, Option<Arc<Fused>>);
 
-/// The function of a repeat. The lock guards what is found out about the body.
+/// The function of a zone. The lock guards what is found out about the body.
 #[derive(Debug)]
-pub struct Repeat {
-    body: Arc<RepeatBody>,
+pub struct RunZone {
+    body: Arc<ZoneBody>,
     /// The body as one form, by the outputs that were asked for.
     fused: Mutex<Vec<Known>>,
     /// Whether bodies of forms run as plans all the same: what tests compare.
     as_plan: bool,
 }
 
-impl Repeat {
+impl RunZone {
     /// Runs this body.
-    pub fn new(body: Arc<RepeatBody>) -> Self {
+    pub fn new(body: Arc<ZoneBody>) -> Self {
         Self { body, fused: Mutex::default(), as_plan: false }
     }
 
     /// Runs this body as a plan, also if it consists of forms alone.
-    pub fn as_plan(body: Arc<RepeatBody>) -> Self {
+    pub fn as_plan(body: Arc<ZoneBody>) -> Self {
         Self { as_plan: true, ..Self::new(body) }
     }
 
@@ -64,10 +73,11 @@ impl Repeat {
     }
 }
 
-impl Function for Repeat {
+impl Function for RunZone {
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
         let body = &*self.body;
-        let wanted: Vec<usize> = (0..body.carries.len()).filter(|k| call.wants(*k)).collect();
+        let wanted: Vec<usize> =
+            (0..body.n_outputs() + body.told.len()).filter(|k| call.wants(*k)).collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -75,7 +85,7 @@ impl Function for Repeat {
         let is_one = (0..call.n_inputs()).all(|i| matches!(call.argument(i).data(), Data::One(_)));
         if call.mask().is_empty() {
             for k in wanted {
-                let nothing = body.plan.outputs[k].ty.default_value();
+                let nothing = body.outer_type(k).default_value();
                 if is_one {
                     call.set_one(k, nothing);
                 } else {
@@ -89,7 +99,11 @@ impl Function for Repeat {
             Some(bounds) if is_one => Mask::range(bounds.start..bounds.start + 1),
             _ => call.mask().clone(),
         };
-        match self.fused(&outputs) {
+        let fused = self.fused(&outputs);
+        if let Mode::Items { .. } = body.course.mode {
+            return items::run(body, fused.as_deref(), call, (&mask, is_one), (&outputs, &wanted));
+        }
+        match fused {
             Some(fused) if is_one => fused::run_one(body, &fused, call, &mask, &wanted),
             Some(fused) => blocks::run(body, &fused, call, &mask, &wanted),
             None => rounds::run(body, call, (&mask, is_one), (&outputs, &wanted)),
@@ -111,9 +125,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn read(body: &RepeatBody, call: &Call<'_>, mask: &Mask) -> Self {
+    fn read(body: &ZoneBody, call: &Call<'_>, mask: &Mask) -> Self {
         let limit = u32::try_from(call.limits().repeat_count).unwrap_or(u32::MAX);
-        let counts = call.input::<i32>(body.count);
+        let Mode::Rounds { count, .. } = body.course.mode else {
+            panic!("rounds are counted in repeats")
+        };
+        let counts = call.input::<i32>(count);
         let count = |i: usize| counts.get(i).max(0) as u32;
         let mut each = Vec::with_capacity(mask.len());
         let (mut most, mut too_many) = (0, None);

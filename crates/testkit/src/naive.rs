@@ -14,6 +14,7 @@
 mod bounds;
 mod context;
 mod evaluate;
+mod items;
 mod program;
 mod repeat;
 mod scope;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use millstream_document::Fields;
 use millstream_document::model::Setting;
-use millstream_node::{NodeDef, Registry, Settings};
+use millstream_node::{NodeDef, Registry, Settings, Zone};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::name;
@@ -191,7 +191,7 @@ pub(crate) struct Groups<'a> {
 pub(crate) enum Callee<'c> {
     Type(Rc<Known>),
     Group(&'c str),
-    Repeat(&'c str),
+    Zone(Zone, &'c str),
     /// A function of formulas.
     Function,
 }
@@ -213,7 +213,7 @@ impl Groups<'_> {
     ) -> Callee<'c> {
         let name: &str = &call.name;
         match call.word {
-            CallWord::Repeat => return Callee::Repeat(name),
+            CallWord::Zone(zone) => return Callee::Zone(zone, name),
             CallWord::Group => return Callee::Group(name),
             CallWord::Node => return Callee::Type(vocabulary.known(name)),
             CallWord::None => {}
@@ -254,7 +254,7 @@ impl Groups<'_> {
             }
             // Inside formulas short names are those of functions.
             Callee::Type(_) => call.word == CallWord::None && name::is_plain(&call.name),
-            Callee::Group(_) | Callee::Repeat(_) => false,
+            Callee::Group(_) | Callee::Zone(..) => false,
         }
     }
 }
@@ -270,6 +270,8 @@ fn is_bare(call: &Call<'_>, tree: &Tree<'_>) -> bool {
 pub(crate) enum Face<'a> {
     /// It has those of a group of the document.
     Group(&'a str),
+    /// It has those of a group of the document, and those of a zone.
+    Zone(Zone, &'a str),
     /// It has one, `value`.
     Value,
     /// A node of a type.

@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use millstream_base::Span;
 use millstream_document::model::NameHasher;
 use millstream_document::name_problem;
+use millstream_node::Zone;
 
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{Callee, EXPRESSION, Face, Groups, Sockets, VALUE, Vocabulary};
@@ -230,13 +231,19 @@ impl<'a> Scope<'a> {
                     && vocabulary.plain_sockets(&vocabulary.known(name)).is_none_or(has)
         };
         let of_group = |name: &str| groups.own.get(name).is_none_or(has);
+        let of_zone = |zone: Zone, name: &str| {
+            let mut told = zone.outputs_after(|_| false);
+            of_group(name) || told.any(|told| told.name() == member)
+        };
         let has_output = match known.face {
             Face::Value => member == VALUE,
             Face::Type(name) => of_type(name),
             Face::Group(name) => of_group(name),
+            Face::Zone(zone, name) => of_zone(zone, name),
             Face::Call(call) => match groups.callee(call, tree, vocabulary) {
                 Callee::Type(known) => of_type(&known.name),
-                Callee::Group(name) | Callee::Repeat(name) => of_group(name),
+                Callee::Group(name) => of_group(name),
+                Callee::Zone(zone, name) => of_zone(zone, name),
                 Callee::Function => member == VALUE,
             },
             Face::Unknown => true,

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use millstream_base::Span;
+use millstream_node::Zone;
 
 /// A name or text, which mostly is part of the text.
 pub(crate) type Word<'t> = Cow<'t, str>;
@@ -174,8 +175,8 @@ pub(crate) struct Call<'t> {
 pub(crate) enum CallWord {
     /// Nothing: the name is looked up.
     None,
-    /// `repeat name(...)`.
-    Repeat,
+    /// `repeat name(...)` and the like.
+    Zone(Zone),
     /// `group name(...)`.
     Group,
     /// `node name(...)`.

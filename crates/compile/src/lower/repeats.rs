@@ -1,7 +1,7 @@
-//! The groups that repeats run, each compiled once as a plan of its own.
+//! The groups that zones run, each compiled once as a plan of its own.
 //!
 //! A group is lowered and goes through the passes as a document does. What is left needs features
-//! of the context around the repeat. These become inputs of the plan (`captured`): the nodes that
+//! of the context around the zone. These become inputs of the plan (`captured`): the nodes that
 //! read them are replaced where no scope of the group lies between, else the outputs are evaluated
 //! with the features provided. Groups are compiled from the inside out, so nothing recurses.
 
@@ -12,14 +12,15 @@ use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Aspect;
 use millstream_base::path::Place;
 use millstream_base::{Feature, Limits, Need, NodePath, Type};
-use millstream_document::{BodyId, Checked, CheckedKind, CheckedRepeat};
+use millstream_document::{BodyId, Checked, CheckedKind, CheckedZone};
 use millstream_ir::graph::GraphInput;
 use millstream_ir::text::{self, TextError};
 use millstream_ir::verify::Stage;
-use millstream_ir::{Graph, NodeId, RepeatBody, Source};
-use millstream_node::{Instance, Kernel, Registry, repeat};
-use millstream_node::{repeat::COUNT, repeat::RepeatSpec, repeat::type_of};
-use millstream_run::repeat::Repeat;
+use millstream_ir::{Graph, NodeId, Source, ZoneBody};
+use millstream_node::zone::{Course, Mode, OwnInput, Sockets, Told};
+use millstream_node::{Instance, Kernel, Registry, Zone, repeat};
+use millstream_node::{repeat::ZoneSpec, repeat::type_of};
+use millstream_run::repeat::RunZone;
 use rustc_hash::FxHashMap;
 
 use super::{State, lowered_body};
@@ -29,14 +30,14 @@ use crate::passes::{PASSES, PassContext};
 use crate::schedule::{schedule, too_many};
 use crate::{assert_sound, order};
 
-/// Why a group cannot be repeated.
+/// Why a group cannot run many times.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-pub enum RepeatError {
-    /// It reads along an axis around the repeat.
+pub enum ZoneError {
+    /// It reads along an axis around the zone.
     #[error("the group `{group}`, which it runs, needs the {need} around it")]
     #[diagnostic(
-        code(repeat::extent),
-        help("compute it outside the group, and give it to the repeat by an input")
+        code(zone::extent),
+        help("compute it outside the group, and give it to the node by an input")
     )]
     Extent {
         /// The group.
@@ -46,113 +47,93 @@ pub enum RepeatError {
     },
 }
 
-/// A compiled repeat.
+/// A compiled zone.
 #[derive(Debug)]
 pub struct Made {
-    /// What its rounds run.
-    pub body: Arc<RepeatBody>,
+    /// What it runs.
+    pub body: Arc<ZoneBody>,
     /// What the node calls; the captures of the body are its last inputs.
     pub instance: Arc<Instance>,
 }
 
-/// How a graph is run round by round.
-#[derive(Clone, Debug)]
-pub struct Rounds {
-    /// Which input of the node says how many: one of the graph's, or the one after them.
-    pub count: usize,
-    /// For each output of the graph the input that receives it in the next round; all but the one
-    /// that says whether to go on have one, of the same type.
-    pub carries: Vec<Option<usize>>,
-    /// The output that says whether to go on, a bool.
-    pub go: Option<usize>,
-    /// Whether it ends when a round changes no carried value.
-    pub until_stable: bool,
-}
-
-/// The repeats of a document; `None` for those of which something in the group is wrong.
+/// The zones of a document; `None` for those of which something in the group is wrong.
 #[derive(Debug, Default)]
-pub struct Repeats(FxHashMap<CheckedRepeat, Option<Made>>);
+pub struct Zones(FxHashMap<CheckedZone, Option<Made>>);
 
-impl Repeats {
-    /// Compiles a repeat that runs the root of this document.
+impl Zones {
+    /// Compiles a zone that runs the root of this document.
     ///
     /// # Errors
-    /// As [`compile_repeat`], and if groups hold more than the limits allow.
+    /// As [`compile_zone`], and if groups hold more than the limits allow.
     pub fn of_root(
         checked: &Checked,
-        repeat: &CheckedRepeat,
+        zone: &CheckedZone,
         registry: &Registry,
         limits: &Limits,
     ) -> Result<Self, Diagnostics> {
         let expansion = expansion(checked, limits)?;
-        let mut repeats = Self::compile(checked, registry, limits, &expansion)?;
-        repeats.add(checked, registry, limits, (&expansion, repeat))?;
-        Ok(repeats)
+        let mut zones = Self::compile(checked, registry, limits, &expansion)?;
+        zones.add(checked, registry, limits, (&expansion, zone))?;
+        Ok(zones)
     }
 
-    /// Compiles what the repeats of all bodies run.
+    /// Compiles what the zones of all bodies run.
     ///
     /// # Errors
-    /// As [`compile_repeat`].
+    /// As [`compile_zone`].
     pub(crate) fn compile(
         checked: &Checked,
         registry: &Registry,
         limits: &Limits,
         expansion: &Expansion,
     ) -> Result<Self, Diagnostics> {
-        let mut repeats = Self::default();
+        let mut zones = Self::default();
         for id in &expansion.inside_out {
             for node in &checked.bodies[*id].nodes {
-                let CheckedKind::Repeat(repeat) = &node.kind else { continue };
-                let added = repeats.add(checked, registry, limits, (expansion, repeat));
+                let CheckedKind::Zone(zone) = &node.kind else { continue };
+                let added = zones.add(checked, registry, limits, (expansion, zone));
                 added.map_err(|problems| {
                     inside(problems, &path_of(checked, expansion, *id).child(&node.name))
                 })?;
             }
         }
-        Ok(repeats)
+        Ok(zones)
     }
 
-    /// Compiles what a repeat runs; the repeats in its group are compiled.
+    /// Compiles what a zone runs; the zones in its group are compiled.
     fn add(
         &mut self,
         checked: &Checked,
         registry: &Registry,
         limits: &Limits,
-        (expansion, repeat): (&Expansion, &CheckedRepeat),
+        (expansion, zone): (&Expansion, &CheckedZone),
     ) -> Result<(), Diagnostics> {
-        if self.0.contains_key(repeat) {
+        if self.0.contains_key(zone) {
             return Ok(());
         }
-        let (size, state) = (expansion.sizes[repeat.body], State::TakenApart);
-        let graph = lowered_body(checked, repeat.body, registry, self, size, state);
-        let body = &checked.bodies[repeat.body];
+        let (size, state) = (expansion.sizes[zone.body], State::TakenApart);
+        let graph = lowered_body(checked, zone.body, registry, self, size, state);
+        let body = &checked.bodies[zone.body];
         let is_wrong = body.is_wrong
             || body.inputs.iter().any(|input| input.is_wrong)
             || graph.outputs.len() < body.outputs.len();
         let made = if is_wrong {
             None
         } else {
-            let carries = repeat.carries.iter().map(|input| input.map(|input| input as usize));
-            let rounds = Rounds {
-                count: repeat.count as usize,
-                carries: carries.collect(),
-                go: repeat.go.map(|go| go as usize),
-                until_stable: repeat.until_stable,
-            };
-            Some(compile_repeat(&body.name, graph, rounds, &PassContext::new(registry, limits))?)
+            let cx = PassContext::new(registry, limits);
+            Some(compile_zone(&body.name, graph, zone.course.clone(), &cx)?)
         };
-        self.0.insert(repeat.clone(), made);
+        self.0.insert(zone.clone(), made);
         Ok(())
     }
 
-    /// A repeat that the document uses; `None` if something in its group is wrong.
+    /// A zone that the document uses; `None` if something in its group is wrong.
     ///
     /// # Panics
     /// If the document does not use it.
-    pub fn of(&self, repeat: &CheckedRepeat) -> Option<&Made> {
-        let known = self.0.get(repeat);
-        known.expect("the repeats of a document are compiled before it is lowered").as_ref()
+    pub fn of(&self, zone: &CheckedZone) -> Option<&Made> {
+        let known = self.0.get(zone);
+        known.expect("the zones of a document are compiled before it is lowered").as_ref()
     }
 }
 
@@ -181,86 +162,132 @@ fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
     all
 }
 
-/// The repeat of a lowered graph, called so.
+/// The zone of a lowered graph, called so.
 ///
 /// # Errors
 /// If the graph reads along an axis outside, or uses too many features and levels.
-pub fn compile_repeat(
+pub fn compile_zone(
     group: &Arc<str>,
     mut graph: Graph,
-    rounds: Rounds,
+    course: Course,
     cx: &PassContext<'_>,
 ) -> Result<Made, Diagnostics> {
     run_passes(&mut graph, cx)?;
-    made_of(group, graph, rounds, cx)
+    made_of(group, graph, course, cx)
 }
 
-/// The graph that a text describes, with what its repeats run; the inverse of [`text::print`].
+/// The graph that a text describes, with what its zones run; the inverse of [`text::print`].
 ///
 /// # Errors
 /// As [`text::parse_with`].
 pub fn read_text(text: &str, cx: &PassContext<'_>) -> Result<Graph, Diagnostics> {
-    text::parse_with(text, cx.registry, &mut |repeat| {
-        let rounds = Rounds {
-            count: repeat.count,
-            carries: repeat.carries.to_vec(),
-            go: repeat.go,
-            until_stable: repeat.until_stable,
-        };
+    text::parse_with(text, cx.registry, &mut |zone| {
         // It has been through the passes when it was printed.
-        let made = made_of(&repeat.name.into(), repeat.graph.clone(), rounds, cx);
+        let made = made_of(&zone.name.into(), zone.graph.clone(), zone.course, cx);
         made.map(|made| made.instance).map_err(|problems| TextError::Group {
-            label: repeat.label.into(),
+            label: zone.label.into(),
             problem: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         })
     })
 }
 
-/// The repeat of a graph that has been through the passes.
+/// The zone of a graph that has been through the passes.
 fn made_of(
     group: &Arc<str>,
+    graph: Graph,
+    course: Course,
+    cx: &PassContext<'_>,
+) -> Result<Made, Diagnostics> {
+    let Mode::Ticks { .. } = course.mode else {
+        return running(group, graph, course, cx);
+    };
+    // In a tick it runs round by round.
+    let mode = Mode::Rounds { count: graph.inputs().len(), stable: None };
+    let (inputs, outputs) = sockets(&graph, &course);
+    let rounds = running(group, graph, Course { mode, ..course.clone() }, cx)?;
+    let body = Arc::clone(&rounds.body);
+    let spec = ZoneSpec {
+        group,
+        digest: rounds.instance.settings.text("body"),
+        zone: Zone::Simulate,
+        settings: Vec::new(),
+        inputs,
+        captures: &body.captures,
+        outputs,
+    };
+    let function = Arc::new(RunZone::new(Arc::clone(&body)));
+    let pick = |ty| Arc::new(cx.registry.pick(ty));
+    let instance = repeat::simulation(spec, &course, &rounds.instance, function, pick);
+    Ok(Made { instance: Arc::new(instance), body })
+}
+
+/// The names and types of the inputs and outputs of a node that runs a graph.
+fn sockets(graph: &Graph, course: &Course) -> (Sockets, Sockets) {
+    let known = "the types were checked";
+    let inputs = graph.inputs().as_slice();
+    let outer = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, input)| (Arc::clone(&input.name), course.outer_input(i, input.ty).expect(known)));
+    let zone = course.mode.zone();
+    let has_input = |name: &str| inputs.iter().any(|input| *input.name == *name);
+    let own: Vec<&OwnInput> = match course.mode {
+        Mode::Rounds { count, .. } if count == inputs.len() => zone.own_inputs().iter().collect(),
+        Mode::Rounds { .. } => Vec::new(),
+        Mode::Items { .. } | Mode::Ticks { .. } => zone.inputs_after(has_input).collect(),
+    };
+    let all_inputs = outer.chain(own.into_iter().map(|own| (own.name.into(), own.ty))).collect();
+    let outer = graph.outputs.iter().enumerate().map(|(k, output)| {
+        (Arc::clone(&output.name), course.outer_output(k, output.ty).expect(known))
+    });
+    let told = told(graph, zone).into_iter().map(|told| (told.name().into(), told.ty()));
+    (all_inputs, outer.chain(told).collect())
+}
+
+/// What outputs after those of the graph tell.
+fn told(graph: &Graph, zone: Zone) -> Vec<Told> {
+    let has = |name: &str| graph.outputs.iter().any(|output| *output.name == *name);
+    zone.outputs_after(has).collect()
+}
+
+/// What runs a graph round by round or item by item.
+fn running(
+    group: &Arc<str>,
     mut graph: Graph,
-    rounds: Rounds,
+    course: Course,
     cx: &PassContext<'_>,
 ) -> Result<Made, Diagnostics> {
     let authored = graph.clone();
-    let captures = captured(&mut graph, group)?;
+    let zone = course.mode.zone();
+    let captures = captured(&mut graph, group, zone)?;
     run_passes(&mut graph, cx)?;
-    let Rounds { count, carries, go, until_stable } = rounds;
-    let inputs = authored.inputs().as_slice().iter();
-    let mut inputs: Vec<(Arc<str>, Type)> =
-        inputs.map(|input| (Arc::clone(&input.name), input.ty)).collect();
-    let n_inputs = inputs.len();
-    if count == n_inputs {
-        inputs.push((COUNT.into(), Type::I32));
-    }
-    let outputs = authored.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty));
-    let digest = digest(&authored, count, &carries);
-    let instance = |function| {
-        let parts = RepeatSpec {
-            group,
-            digest: &digest,
-            go: go.map_or("", |go| &authored.outputs[go].name),
-            until_stable,
-            inputs,
-            captures: &captures,
-            outputs: outputs.collect(),
-        };
-        Arc::new(repeat::instance(parts, function))
+    let (inputs, outputs) = sockets(&authored, &course);
+    let n_outer = inputs.len();
+    let digest = digest(&authored, &course);
+    let names = authored.inputs().as_slice().iter().map(|input| &*input.name);
+    let names: Vec<&str> = names.collect();
+    let output_names: Vec<&str> = authored.outputs.iter().map(|output| &*output.name).collect();
+    let spec = ZoneSpec {
+        group,
+        digest: &digest,
+        zone,
+        settings: course.settings(&names, &output_names),
+        inputs,
+        captures: &captures,
+        outputs,
     };
-    let body = Arc::new(RepeatBody {
+    let body = Arc::new(ZoneBody {
         group: Arc::clone(group),
         plan: schedule(graph, 1.0)?,
         graph: authored.clone(),
         captures: captures.clone(),
-        n_inputs,
-        count,
-        carries,
-        go,
-        until_stable,
+        n_inputs: names.len(),
+        n_outer,
+        course,
+        told: told(&authored, zone),
     });
-    let instance = instance(Arc::new(Repeat::new(Arc::clone(&body))));
-    Ok(Made { body, instance })
+    let function = Arc::new(RunZone::new(Arc::clone(&body)));
+    Ok(Made { instance: Arc::new(repeat::instance(spec, function)), body })
 }
 
 fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics> {
@@ -273,19 +300,25 @@ fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics
 
 /// What tells the content of a group from that of others, also of another state of the document.
 /// Groups inside it are named by theirs.
-fn digest(graph: &Graph, count: usize, carries: &[Option<usize>]) -> String {
+fn digest(graph: &Graph, course: &Course) -> String {
     let text = text::print_lines(graph);
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
-        (salt, &text, count, carries).hash(&mut hasher);
+        (salt, &text, course).hash(&mut hasher);
         hasher.finish()
     };
     format!("{:016x}{:016x}", half(0), half(1))
 }
 
 /// Turns what the graph needs of the context into inputs after its own: those that are given back,
-/// which are seen from outside the repeat, and the number of the round.
-fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
+/// which are seen from outside the zone, and the number of the run.
+fn captured(graph: &mut Graph, group: &str, zone: Zone) -> Result<Vec<Need>, Diagnostics> {
+    // The zone is the nearest injector of the number of the run.
+    let counted = match zone {
+        Zone::Repeat | Zone::Simulate => Feature::Iteration,
+        Zone::ForEach => Feature::Index,
+    };
+
     let order = order(graph)?;
     let needs = needs(graph, &order).map_err(|excess| too_many(graph, &excess))?;
     let mut all = millstream_base::FeatureSet::NONE;
@@ -293,23 +326,21 @@ fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
         all = all.union(needs.of[output.source.node]);
     }
     let needs: Vec<Need> = needs.flow.table.of(all).cloned().collect();
-    let is_round = |need: &Need| {
-        need.feature == Feature::Iteration && need.level == 0 && need.aspect == Aspect::Value
-    };
+    let is_number =
+        |need: &Need| need.feature == counted && need.level == 0 && need.aspect == Aspect::Value;
     let has_scopes =
         order.iter().filter_map(|id| graph.instance_of(*id)).any(|known| known.has_scopes());
     let mut captures = Vec::new();
     let mut inputs: Vec<(Need, NodeId)> = Vec::new();
-    for need in needs.iter().filter(|need| !is_round(need)) {
-        let of_rounds = need.feature == Feature::Iteration && need.level == 0;
-        if need.aspect == Aspect::Extent && (has_scopes || of_rounds) {
+    for need in needs.iter().filter(|need| !is_number(need)) {
+        let of_runs = need.feature == counted && need.level == 0;
+        if need.aspect == Aspect::Extent && (has_scopes || of_runs) {
             let mut problems = Diagnostics::new();
-            let error = RepeatError::Extent { group: group.into(), need: need.to_string() };
+            let error = ZoneError::Extent { group: group.into(), need: need.to_string() };
             problems.report(Place::at(NodePath::root()), &error);
             return Err(problems);
         }
-        // The repeat is the nearest injector of the number of the round.
-        let level = need.level - u32::from(need.feature == Feature::Iteration);
+        let level = need.level - u32::from(need.feature == counted);
         let outside = Need { level, ..need.clone() };
         let input =
             GraphInput { name: format!("/{outside}").into(), ty: type_of(need), default: None };
@@ -318,7 +349,7 @@ fn captured(graph: &mut Graph, group: &str) -> Result<Vec<Need>, Diagnostics> {
     }
     let round = GraphInput { name: "/round".into(), ty: Type::I32, default: None };
     let round = graph.add_input(round);
-    let first = Need { feature: Feature::Iteration, level: 0, aspect: Aspect::Value };
+    let first = Need { feature: counted, level: 0, aspect: Aspect::Value };
     inputs.push((first, round));
     if has_scopes {
         provide(graph, &inputs);

@@ -84,10 +84,10 @@ impl StatefulType {
     pub fn of(instance: &Arc<Instance>, pick: impl FnOnce(Type) -> Arc<Instance>) -> Option<Self> {
         let keeps = instance.def.state.as_ref()?;
         let work = keeps.work_of(instance);
-        let variables = keeps.variables(instance, work.as_ref());
+        let variables = keeps.variables(instance, work.as_deref());
         let work = match (keeps, work) {
             (StateSpec::Held, _) => Work::Held(pick(variables[0].1)),
-            (_, Some(work)) => Work::Tick(Arc::new(work)),
+            (_, Some(work)) => Work::Tick(work),
             (_, None) => Work::Past(pick(variables[0].1)),
         };
         Some(Self { instance: Arc::clone(instance), variables, work })
@@ -280,6 +280,22 @@ impl<'a> Lowering<'a> {
         made.node
     }
 
+    /// The same for a simulation with these sources.
+    pub(super) fn take_zone_apart(
+        &mut self,
+        frame: &mut Frame<'a>,
+        (path, instance): (PathId, &Arc<Instance>),
+        sources: &[Source],
+    ) -> NodeId {
+        let of_type = self.stateful_type(instance);
+        let inputs: Vec<Option<Source>> = sources.iter().copied().map(Some).collect();
+        let key = self.graph.paths.get(path).to_string();
+        let (delayed, later) = (From::Wrong, &mut frame.later);
+        let mut parts = GraphParts { lowering: self, of_type: &of_type, path, key, delayed, later };
+        let Ok(made) = of_type.take_apart(&inputs, &mut parts);
+        made.node
+    }
+
     /// Nodes of one instance share their type.
     fn stateful_type(&mut self, instance: &Arc<Instance>) -> Arc<StatefulType> {
         let (registry, picks) = (self.registry, &mut self.picks);
@@ -321,8 +337,19 @@ impl<'a> Lowering<'a> {
             self.kept_next.push(GraphOutput { name, ty, source: default });
             sources.push(default);
         }
+        self.add_whole(path, instance, &sources)
+    }
+
+    /// A node that keeps state with its sources: a root.
+    pub(super) fn add_whole(
+        &mut self,
+        path: PathId,
+        instance: &Arc<Instance>,
+        sources: &[Source],
+    ) -> NodeId {
         let id = self.graph.intern_instance(instance);
-        let made = self.graph.add_call(id, &sources, path);
+        let made = self.graph.add_call(id, sources, path);
+        let key = self.graph.paths.get(path).to_string();
         let (name, ty) = (format!("{key}.node").into(), instance.outputs[0].ty);
         self.kept_next.push(GraphOutput { name, ty, source: Source::first(made) });
         made

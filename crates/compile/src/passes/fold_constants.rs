@@ -10,7 +10,8 @@ use millstream_base::map::Map;
 use millstream_base::types::Kind;
 use millstream_base::{Limits, Mask, Type, Value, catch_panic};
 use millstream_form::Form;
-use millstream_ir::{Graph, NodeId, RepeatBody};
+use millstream_ir::{Graph, NodeId, ZoneBody};
+use millstream_node::zone::Mode;
 use millstream_node::{Argument, Call, Class, Data, Instance, Kernel};
 use millstream_node::{function::Output, function::SharedFunction};
 
@@ -126,8 +127,12 @@ impl<'a> Folder<'a> {
             instance.outputs.iter().map(|_| Output::Wanted(None)).collect();
         let mask = Mask::full(1);
         let mut limits = self.limits.clone();
-        if let Some(body) = RepeatBody::of(instance) {
-            limits.repeat_count = MAX_ROUND_STEPS / body.plan.steps.len().max(1);
+        if let Some(body) = ZoneBody::of(instance) {
+            let n_runs = MAX_ROUND_STEPS / body.plan.steps.len().max(1);
+            match body.course.mode {
+                Mode::Items { .. } => limits.list_length = limits.list_length.min(n_runs),
+                Mode::Rounds { .. } | Mode::Ticks { .. } => limits.repeat_count = n_runs,
+            }
         }
         let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
         // A failure is reported when an evaluation encounters it, with its place and context. So is
@@ -146,9 +151,9 @@ const MAX_ROUND_STEPS: usize = 1 << 16;
 
 /// Whether the cost of calling the function is bounded. The rounds of nested repeats multiply.
 fn is_worth_folding(instance: &Instance) -> bool {
-    let Some(body) = RepeatBody::of(instance) else { return true };
+    let Some(body) = ZoneBody::of(instance) else { return true };
     let mut instances = body.plan.instances.as_slice().iter();
-    instances.all(|inner| RepeatBody::of(inner).is_none() && !inner.has_scopes())
+    instances.all(|inner| ZoneBody::of(inner).is_none() && !inner.has_scopes())
 }
 
 /// Whether constants of the type can be printed and parsed.

@@ -95,10 +95,7 @@ fn outputs_of(checked: &Checked, id: BodyId, node: u32) -> Vec<(Arc<str>, Type)>
             let outputs = checked.bodies[*body].outputs.iter();
             outputs.map(|output| (Arc::clone(&output.name), output.ty)).collect()
         }
-        CheckedKind::Repeat(repeat) => {
-            let outputs = checked.bodies[repeat.body].outputs.iter();
-            outputs.map(|output| (Arc::clone(&output.name), output.ty)).collect()
-        }
+        CheckedKind::Zone(zone) => zone.outputs.clone(),
         CheckedKind::Muted(muted) => {
             muted.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty)).collect()
         }
@@ -310,7 +307,7 @@ fn in_case(
                 body.nodes[at].kind = CheckedKind::Group(inner);
             }
             CheckedKind::Call(_)
-            | CheckedKind::Repeat(_)
+            | CheckedKind::Zone(_)
             | CheckedKind::Muted(_)
             | CheckedKind::Wrong => {}
         }

@@ -2,6 +2,7 @@
 
 use millstream_base::Type;
 use millstream_base::literal::LiteralError;
+use millstream_node::Zone;
 
 /// Why a document has no meaning, or probably another one than its author thinks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -317,16 +318,14 @@ pub enum CheckError {
         /// The input.
         name: String,
     },
-    /// An output of a group that is repeated goes nowhere in the next round.
-    #[error("output `{output}` of group `{group}` is given to no input of the next round")]
-    #[diagnostic(
-        code(check::not_carried),
-        help(
-            "add an input called `{output}` to the group, or, if it says whether to go on, name it \
-             with \"set\": {{ \"while\": \"{output}\" }}"
-        )
-    )]
+    /// An output of a group that runs many times goes nowhere in the next run.
+    #[error("output `{output}` of group `{group}` is given to no input of the next {run}")]
+    #[diagnostic(code(check::not_carried), help("{hint}"))]
     NotCarried {
+        /// A round or tick.
+        run: &'static str,
+        /// The next step.
+        hint: String,
         /// The output.
         output: String,
         /// The group.
@@ -347,10 +346,12 @@ pub enum CheckError {
         /// The type of the input.
         wanted: Type,
     },
-    /// Something that a repeat looks at has the wrong type.
-    #[error("{what} of group `{group}` is {found}, a repeat needs {wanted}")]
-    #[diagnostic(code(check::repeat_type), help("change its type, or its name"))]
-    RepeatType {
+    /// Something that a zone looks at has the wrong type.
+    #[error("{what} of group `{group}` is {found}, a `{zone}` needs {wanted}")]
+    #[diagnostic(code(check::zone_type), help("change its type, or its name"))]
+    ZoneType {
+        /// The zone.
+        zone: Zone,
         /// The input or output.
         what: String,
         /// The group.
@@ -358,15 +359,26 @@ pub enum CheckError {
         /// Its type.
         found: Type,
         /// What it should be.
-        wanted: Type,
+        wanted: String,
     },
-    /// A group that keeps state is repeated.
-    #[error("the rounds of a repeat keep no state, which `{node}` does")]
+    /// A zone would have lists of lists that are nested too deeply.
+    #[error("the lists of `{name}` would be nested more than {} deep", Type::MAX_LIST_DEPTH)]
+    #[diagnostic(code(check::zone_depth), help("give the group flatter lists"))]
+    ZoneDepth {
+        /// The input or output of the group.
+        name: String,
+    },
+    /// A group that keeps state runs many times.
+    #[error("the group of a `{zone}` keeps no state, which `{node}` does")]
     #[diagnostic(
-        code(check::state_in_repeat),
-        help("carry the value from round to round, or keep state outside the group")
+        code(check::state_in_zone),
+        help("carry the value from {run} to {run}, or keep state outside the group")
     )]
-    StateInRepeat {
+    StateInZone {
+        /// The zone.
+        zone: Zone,
+        /// A round, item or tick.
+        run: &'static str,
         /// The path of the node that keeps state.
         node: String,
     },

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::literal::form_of;
-use millstream_node::{repeat::COUNT, repeat::REPEAT};
+use millstream_node::Zone;
+use millstream_node::zone::{Course, OwnInput};
 use millstream_node::{
     signature::Default as SocketDefault, signature::Socket, signature::SocketType,
 };
@@ -114,10 +115,10 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
                     return false;
                 }
             }
-            NodeShape::Group(group) => self.group_node(node, (group as usize, false), at),
-            NodeShape::Repeat(repeat) => {
-                let shape = self.shapes.repeat(repeat);
-                self.group_node(node, (shape.group as usize, shape.has_own_count), at);
+            NodeShape::Group(group) => self.group_node(node, group as usize, None, at),
+            NodeShape::Zone(zone) => {
+                let shape = self.shapes.zone(zone);
+                self.group_node(node, shape.group as usize, Some(&shape.course), at);
             }
             NodeShape::Broken => {
                 node.inputs.iter().for_each(|(_, input)| self.names.mark_used(input));
@@ -170,27 +171,35 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         self.written = given;
     }
 
-    /// A node that uses a group, and whether it has a count after the inputs of the group.
-    fn group_node(&mut self, node: &'d Node, (group, has_count): (usize, bool), at: At<'_>) {
+    /// A node that uses a group, perhaps many times: then it has inputs of its own after those of the
+    /// group.
+    fn group_node(&mut self, node: &'d Node, group: usize, course: Option<&Course>, at: At<'_>) {
         let (body, face) = (self.bodies[group], &self.faces[group]);
         let mut given = std::mem::take(&mut self.written);
         given.clear();
-        given.resize(body.inputs.len(), None);
-        let mut count = None;
+        let zone = course.map(|course| course.mode.zone());
+        let own = zone.into_iter().flat_map(|zone| {
+            zone.inputs_after(|name| body.inputs.contains_key(name)).collect::<Vec<_>>()
+        });
+        let own: Vec<&OwnInput> = own.collect();
+        let n_inputs = body.inputs.len();
+        given.resize(n_inputs + own.len(), None);
         for (name, input) in node.inputs.iter() {
-            match body.inputs.get_index_of(name) {
+            let of_zone = || own.iter().position(|own| *own.name == **name).map(|k| n_inputs + k);
+            match body.inputs.get_index_of(name).or_else(of_zone) {
                 Some(socket) => given[socket] = Some(input),
-                None if has_count && **name == *COUNT => count = Some(input),
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
-                    let known = known.chain(has_count.then_some(COUNT));
+                    let known = known.chain(own.iter().map(|own| own.name));
                     self.unknown_input(name, input, body.name, &known, at);
                 }
             }
         }
         for (i, (name, input)) in body.inputs.keys().zip(given.iter()).enumerate() {
+            let is_item = course.is_some_and(|course| course.mode.is_item(i));
             let source = match sources(*input, false) {
                 Sources::None => match &face.inputs[i] {
+                    Some(_) if is_item => self.missing(node, name, body.name, "a list".into(), at),
                     Some(input) if input.default.is_some() => Given::Default,
                     Some(input) => self.missing(node, name, body.name, form_of(input.ty), at),
                     None => Given::Broken,
@@ -200,11 +209,13 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             };
             self.slots.push(source);
         }
-        if has_count {
-            let source = match sources(count, false) {
-                Sources::None => self.missing(node, COUNT, REPEAT, form_of(Type::I32), at),
-                Sources::One(input) => self.source(input, at, COUNT),
-                Sources::Several(inputs) => self.one_of_several(count, inputs, at, COUNT),
+        for (OwnInput { name, ty, default, .. }, input) in own.iter().zip(&given[n_inputs..]) {
+            let of = zone.map_or("", Zone::name);
+            let source = match sources(*input, false) {
+                Sources::None if default.is_some() => Given::Default,
+                Sources::None => self.missing(node, name, of, form_of(*ty), at),
+                Sources::One(input) => self.source(input, at, name),
+                Sources::Several(inputs) => self.one_of_several(*input, inputs, at, name),
             };
             self.slots.push(source);
         }

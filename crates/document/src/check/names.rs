@@ -153,15 +153,20 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                     (shape.def.name.to_string(), known.map(Arc::from).collect::<Vec<Arc<str>>>())
                 })
             }
-            NodeShape::Group(_) | NodeShape::Repeat(_) => {
-                let group = match self.node_shapes[node] {
-                    NodeShape::Repeat(repeat) => self.shapes.repeat(repeat).group,
-                    NodeShape::Group(group) => group,
-                    NodeShape::Def(_) | NodeShape::Broken => return Given::Broken,
-                };
+            NodeShape::Group(group) => {
                 let body = self.bodies[group as usize];
                 let output = body.outputs.get_index_of(&link.output);
                 output.ok_or_else(|| (body.name.to_owned(), body.outputs.keys().cloned().collect()))
+            }
+            NodeShape::Zone(zone) => {
+                let shape = self.shapes.zone(zone);
+                let body = self.bodies[shape.group as usize];
+                let zone = shape.course.mode.zone();
+                let own = zone.outputs_after(|name| body.outputs.contains_key(name));
+                let own = own.map(|told| told.name().into());
+                let known: Vec<Arc<str>> = body.outputs.keys().cloned().chain(own).collect();
+                let output = known.iter().position(|name| *name == link.output);
+                output.ok_or_else(|| (body.name.to_owned(), known))
             }
             NodeShape::Broken => return Given::Broken,
         };

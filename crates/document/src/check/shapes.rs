@@ -7,8 +7,9 @@ use std::sync::Arc;
 use hashbrown::{Equivalent, HashMap};
 use millstream_base::Span;
 use millstream_node::settings::SettingError;
+use millstream_node::zone::Course;
 use millstream_node::{NodeDef, Registry, Settings, Signature};
-use millstream_node::{group, repeat};
+use millstream_node::{Zone, group};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
@@ -30,14 +31,10 @@ pub(super) struct Shape {
     pub(super) signature: Signature,
 }
 
-/// A group that runs round by round.
-pub(super) struct RepeatShape {
+/// A group that runs many times.
+pub(super) struct ZoneShape {
     pub(super) group: u32,
-    /// The output that says whether to go on.
-    pub(super) go: Option<u32>,
-    pub(super) until_stable: bool,
-    /// Whether the count is a socket of the node and no input of the group.
-    pub(super) has_own_count: bool,
+    pub(super) course: Course,
 }
 
 /// What a node looks like.
@@ -47,8 +44,8 @@ pub(super) enum NodeShape {
     Def(u32),
     /// The body at this position.
     Group(u32),
-    /// The repeat at this position.
-    Repeat(u32),
+    /// The zone at this position.
+    Zone(u32),
     /// Nobody knows; the reason has been reported.
     Broken,
 }
@@ -64,7 +61,7 @@ pub(super) struct Shapes<'d> {
 #[derive(Default)]
 pub(super) struct KnownShapes {
     shapes: Vec<Shape>,
-    repeats: Vec<RepeatShape>,
+    zones: Vec<ZoneShape>,
     /// Node types whose name is in the registry, with their shape without settings.
     plain: FxHashMap<Arc<str>, (Arc<NodeDef>, Option<u32>)>,
     /// Seeded, because the settings come from documents that nobody vouches for.
@@ -73,7 +70,7 @@ pub(super) struct KnownShapes {
 
 impl KnownShapes {
     pub(super) fn len(&self) -> usize {
-        self.shapes.len() + self.repeats.len()
+        self.shapes.len() + self.zones.len()
     }
 }
 
@@ -153,8 +150,8 @@ impl<'d> Shapes<'d> {
         &self.known.shapes[shape as usize]
     }
 
-    pub(super) fn repeat(&self, repeat: u32) -> &RepeatShape {
-        &self.known.repeats[repeat as usize]
+    pub(super) fn zone(&self, zone: u32) -> &ZoneShape {
+        &self.known.zones[zone as usize]
     }
 
     /// The shape of a node; what keeps it from having one is reported.
@@ -170,13 +167,14 @@ impl<'d> Shapes<'d> {
                 }
                 Some(_) | None => NodeShape::Broken,
             },
-            NodeKind::Repeat(name) => {
+            NodeKind::Zone(zone, name) => {
                 let group = self.group(name, node, at, problems).and_then(|group| {
                     let (_, def) = self.document.groups.get_index(group as usize)?;
                     Some((group, &def.inputs, &def.outputs))
                 });
-                let shape = group.and_then(|group| self.of_repeat(node, group, at, problems));
-                shape.map_or(NodeShape::Broken, |shape| self.add_repeat(shape))
+                let zone = *zone;
+                let shape = group.and_then(|group| self.of_zone(node, zone, group, at, problems));
+                shape.map_or(NodeShape::Broken, |shape| self.add_zone(shape))
             }
         }
     }
@@ -208,20 +206,21 @@ impl<'d> Shapes<'d> {
     }
 
     /// The shape of a node that runs this group, as if it were the first of its document.
-    pub(super) fn repeat_of_first(
+    pub(super) fn zone_of_first(
         &mut self,
         node: &Node,
+        zone: Zone,
         group: BodyDef<'_>,
         at: At<'_>,
         problems: &mut Problems,
     ) -> NodeShape {
-        let shape = self.of_repeat(node, (0, group.inputs, group.outputs), at, problems);
-        shape.map_or(NodeShape::Broken, |shape| self.add_repeat(shape))
+        let shape = self.of_zone(node, zone, (0, group.inputs, group.outputs), at, problems);
+        shape.map_or(NodeShape::Broken, |shape| self.add_zone(shape))
     }
 
-    fn add_repeat(&mut self, shape: RepeatShape) -> NodeShape {
-        self.known.repeats.push(shape);
-        NodeShape::Repeat(self.known.repeats.len() as u32 - 1)
+    fn add_zone(&mut self, shape: ZoneShape) -> NodeShape {
+        self.known.zones.push(shape);
+        NodeShape::Zone(self.known.zones.len() as u32 - 1)
     }
 
     /// Whether the settings of a node that uses a group are right; what is wrong is reported.
@@ -252,37 +251,25 @@ impl<'d> Shapes<'d> {
         read.ok()
     }
 
-    /// What a repeat looks like, by its settings.
-    fn of_repeat(
+    /// What a zone looks like, by its settings.
+    fn of_zone(
         &self,
         node: &Node,
+        zone: Zone,
         (group, inputs, outputs): (u32, &Named<InputDef>, &Named<OutputDef>),
         at: At<'_>,
         problems: &mut Problems,
-    ) -> Option<RepeatShape> {
-        let settings = self.settings_of(node, &repeat::settings(), at, problems)?;
-        let go = match settings.text("while") {
-            "" => None,
-            name => {
-                let found = outputs.get_index_of(name);
-                if found.is_none() {
-                    let known = listed(outputs.keys().map(|name| &**name));
-                    let message = format!(
-                        "the group has no output called `{}`; outputs: {known}",
-                        shortened(name)
-                    );
-                    report_setting(node, &SettingError::refused("while", message), at, problems);
-                    return None;
-                }
-                found.map(|found| found as u32)
+    ) -> Option<ZoneShape> {
+        let settings = self.settings_of(node, &zone.settings(), at, problems)?;
+        let inputs: Vec<&str> = inputs.keys().map(|name| &**name).collect();
+        let outputs: Vec<&str> = outputs.keys().map(|name| &**name).collect();
+        match zone.course(&settings, &inputs, &outputs) {
+            Ok(course) => Some(ZoneShape { group, course }),
+            Err(error) => {
+                report_setting(node, &error, at, problems);
+                None
             }
-        };
-        Some(RepeatShape {
-            group,
-            go,
-            until_stable: settings.text("until") == "stable",
-            has_own_count: !inputs.contains_key(repeat::COUNT),
-        })
+        }
     }
 
     fn of_type(

@@ -107,7 +107,7 @@ fn single<'n, P: Clone>(
             NodeShape::Group(0)
         }
         NodeKind::Group(_) => NodeShape::Broken,
-        NodeKind::Repeat(_) => shapes.repeat_of_first(node, bodies[0], at, &mut problems),
+        NodeKind::Zone(zone, _) => shapes.zone_of_first(node, *zone, bodies[0], at, &mut problems),
     };
     let shapes = &*shapes;
     let mut linker = Linker {
@@ -176,7 +176,7 @@ fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) ->
     match kind {
         CheckedKind::Group(_) => bodies.first()?.inputs.get_index_of(wrong.socket()?),
         CheckedKind::Call(_)
-        | CheckedKind::Repeat(_)
+        | CheckedKind::Zone(_)
         | CheckedKind::Muted(_)
         | CheckedKind::Wrong => None,
     }

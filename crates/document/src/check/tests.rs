@@ -41,7 +41,7 @@ fn printed(checked: &Checked) -> String {
             let kind = match &node.kind {
                 CheckedKind::Call(instance) => format!("{instance:?}"),
                 CheckedKind::Group(body) => body.to_string(),
-                CheckedKind::Repeat(repeat) => format!("repeat {}", repeat.body),
+                CheckedKind::Zone(repeat) => format!("repeat {}", repeat.body),
                 CheckedKind::Wrong => "wrong".to_owned(),
                 CheckedKind::Muted(muted) => {
                     let passes = muted.outputs.iter().map(|output| match &output.passes {

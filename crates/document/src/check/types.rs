@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::{Type, literal};
+use millstream_base::{Type, Value, literal};
 use millstream_node::convert::{convertible, narrows};
 use millstream_node::node_def::InstanceError;
 use millstream_node::signature::{InputFact, Socket, SocketType, Widths};
@@ -39,8 +39,8 @@ pub(super) enum Typed {
     Call(u32),
     /// The body at this position.
     Group(u32),
-    /// The repeat at this position.
-    Repeat(u32),
+    /// The zone at this position.
+    Zone(u32),
     /// Only the types of some outputs.
     Partly,
     /// No node of the body: something outside of this type, if that is known.
@@ -142,10 +142,9 @@ impl<'d> Typing<'d, '_> {
                 self.group(node, group);
                 Typed::Group(group)
             }
-            NodeShape::Repeat(repeat) => {
-                self.group(node, self.shapes.repeat(repeat).group);
-                self.repeat(node, repeat);
-                Typed::Repeat(repeat)
+            NodeShape::Zone(zone) => {
+                self.zone(node, zone);
+                Typed::Zone(zone)
             }
             NodeShape::Broken => Typed::Unknown,
         };
@@ -184,7 +183,7 @@ impl<'d> Typing<'d, '_> {
             Given::Node { node, output } => match self.nodes[node as usize] {
                 Typed::Call(entry) => Some(self.instances.entry(entry).outputs[output as usize]),
                 Typed::Outside(ty) => ty,
-                Typed::Unknown | Typed::Group(_) | Typed::Repeat(_) | Typed::Partly => None,
+                Typed::Unknown | Typed::Group(_) | Typed::Zone(_) | Typed::Partly => None,
             },
             Given::Literal(_) | Given::Default | Given::Broken => None,
         }
@@ -194,10 +193,7 @@ impl<'d> Typing<'d, '_> {
     fn other_type(&self, node: u32, output: u32) -> Option<Type> {
         match self.nodes[node as usize] {
             Typed::Group(group) => self.faces[group as usize].outputs[output as usize],
-            Typed::Repeat(repeat) => {
-                let group = self.shapes.repeat(repeat).group;
-                self.faces[group as usize].outputs[output as usize]
-            }
+            Typed::Zone(zone) => self.zone_output(zone, output),
             Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
             Typed::Unknown => {
                 // An output that does not need all inputs is of a fixed type.
@@ -487,36 +483,40 @@ impl<'d> Typing<'d, '_> {
         all_fit
     }
 
-    /// What goes into the inputs of the group that a node uses.
+    /// What goes into the inputs of a group.
     fn group(&mut self, node: u32, group: u32) {
         let faces = self.faces;
         let face = &faces[group as usize];
         for (at, input) in self.links.of_node(node).zip(&face.inputs) {
-            let given = self.links.slots[at];
             let Some(input) = input else { continue };
-            let source = match given {
-                Given::Literal(json) => self.literal(node, input.ty, json, || &input.name),
-                Given::Default => {
-                    let value = input.default.clone();
-                    value.map(|value| Source::Literal(self.literals.intern(value)))
-                }
-                Given::Broken => None,
-                Given::Input(_) | Given::Node { .. } => {
-                    if let Some(from) = self.given_type(given) {
-                        let of = || format!("input `{}` of the group", input.name);
-                        self.check_link(node, &input.name, 0, from, input.ty, of);
-                    }
-                    match given {
-                        Given::Input(input) => Some(Source::Input(input)),
-                        Given::Node { node, output } => Some(Source::Node { node, output }),
-                        Given::Literal(_) | Given::Default | Given::Broken => None,
-                    }
-                }
-            };
-            if let Some(source) = source {
-                self.sources[at] = source;
-            }
+            let default = || input.default.clone();
+            self.socket(node, at, (&input.name, input.ty), default, || {
+                format!("input `{}` of the group", input.name)
+            });
         }
+    }
+
+    /// What goes into a socket of this name and type.
+    pub(super) fn socket(
+        &mut self,
+        node: u32,
+        at: usize,
+        (name, ty): (&str, Type),
+        default: impl FnOnce() -> Option<Value>,
+        of: impl FnOnce() -> String,
+    ) {
+        let given = self.links.slots[at];
+        let source = match given {
+            Given::Literal(json) => self.literal(node, ty, json, || name),
+            Given::Default => default().map(|value| Source::Literal(self.literals.intern(value))),
+            Given::Input(input) => Some(Source::Input(input)),
+            Given::Node { node, output } => Some(Source::Node { node, output }),
+            Given::Broken => None,
+        };
+        if let Some(from) = self.given_type(given) {
+            self.check_link(node, name, 0, from, ty, of);
+        }
+        self.sources[at] = source.unwrap_or(self.sources[at]);
     }
 
     /// A node by position, with its name.
@@ -571,8 +571,8 @@ impl<'d> Typing<'d, '_> {
             }
             Typed::Group(group) if muted => self.muted_group(group).map(CheckedKind::Muted),
             Typed::Group(group) => Some(CheckedKind::Group(BodyId::from_index(group as usize))),
-            Typed::Repeat(repeat) if muted => self.muted_repeat(repeat).map(CheckedKind::Muted),
-            Typed::Repeat(repeat) => self.checked_repeat(repeat).map(CheckedKind::Repeat),
+            Typed::Zone(zone) if muted => self.muted_zone(zone).map(CheckedKind::Muted),
+            Typed::Zone(zone) => self.checked_zone(zone).map(CheckedKind::Zone),
             Typed::Unknown | Typed::Partly | Typed::Outside(_) => None,
         };
         known.unwrap_or(CheckedKind::Wrong)

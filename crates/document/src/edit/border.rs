@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_node::Zone;
 use millstream_node::{convert::CONVERT, convert::convertible};
 use millstream_node::{signature::InputFact, signature::SocketType};
 
@@ -97,7 +98,7 @@ impl Editor {
         let mut known = Known::default();
         for (name, node) in &def.nodes {
             let sockets = match &node.kind {
-                NodeKind::Group(inner) | NodeKind::Repeat(inner) => {
+                NodeKind::Group(inner) | NodeKind::Zone(_, inner) => {
                     self.fitting_inputs(inner, node, arguments)
                 }
                 NodeKind::Type(_) => self.fitting_sockets(group, node, arguments, &mut known),
@@ -118,7 +119,9 @@ impl Editor {
         let fits = |socket: &Name, input: &Input| {
             let stated = literal(input, arguments)?.1?;
             let def = inner.inputs.get(socket)?;
-            (self.registry.type_named(&def.ty)? == stated).then_some(())
+            let ty = self.registry.type_named(&def.ty)?;
+            let ty = if takes_items(node, socket) { ty.list()? } else { ty };
+            (ty == stated).then_some(())
         };
         let inputs = node.inputs.iter();
         let fitting = inputs.filter(|(socket, input)| fits(socket, input).is_some());
@@ -257,4 +260,11 @@ fn literal<'a>(
 fn crossing(from: Option<Type>, to: Option<Type>) -> Option<Type> {
     let (from, to) = (from?, to?);
     (from != to && convertible(from, to)).then_some(to)
+}
+
+/// Whether an input of a node takes a list, whose items its group receives.
+fn takes_items(node: &Node, socket: &str) -> bool {
+    let is_zone = matches!(node.kind, NodeKind::Zone(Zone::ForEach, _));
+    let items = node.set.get("items").and_then(|items| items.json.as_array());
+    is_zone && items.is_some_and(|items| items.iter().any(|item| *item == *socket))
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use millstream_node::group;
 use millstream_node::settings::Setting;
-use millstream_node::{group, repeat};
 
 use super::Name;
 use super::editor::{Done, Editor, Refusal};
@@ -169,7 +169,7 @@ impl Editor {
         self.slot(body, name)?;
         let version = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map_or(1, |def| def.version),
-            NodeKind::Group(_) | NodeKind::Repeat(_) => 1,
+            NodeKind::Group(_) | NodeKind::Zone(..) => 1,
         };
         let names = |settings: &[Setting]| -> Vec<String> {
             settings.iter().map(|setting| setting.name.to_owned()).collect()
@@ -177,7 +177,7 @@ impl Editor {
         let settings = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map(|def| names(&def.settings)),
             NodeKind::Group(_) => Some(names(&group::settings())),
-            NodeKind::Repeat(_) => Some(names(&repeat::settings())),
+            NodeKind::Zone(zone, _) => Some(names(&zone.settings())),
         };
         let node = &self.nodes(body)[&**name];
         let goes = |setting: &Name| {

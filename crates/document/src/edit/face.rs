@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use millstream_node::Zone;
+use serde_json::Value as Json;
+
 use super::change::{check_name, touch};
 use super::editor::{Done, Editor, Refusal, unknown};
 use super::error::EditError;
@@ -10,7 +13,7 @@ use super::index::{BodyKey, BodyView, ROOT, User};
 use super::whole::{Touched, check_content};
 use super::{EditKind, Name};
 use crate::free_name::free_name;
-use crate::model::{GroupDef, InputDef, InputValue, OutputDef, OutputFrom, Setting};
+use crate::model::{GroupDef, InputDef, InputValue, NodeKind, OutputDef, OutputFrom, Setting};
 use crate::references::{Reference, each_source, reference_of};
 use crate::view::{Undo, View};
 
@@ -135,6 +138,17 @@ impl Editor {
         for (user_body, slot) in uses {
             let node = self.nodes_mut(user_body).at_mut(slot).expect("uses exist");
             node.inputs.rename(from, to);
+            // A zone names inputs in its settings.
+            if let NodeKind::Zone(Zone::ForEach, _) = node.kind
+                && let Some(Json::Array(items)) =
+                    node.set.get("items").map(|items| items.json.clone())
+                && items.iter().any(|item| *item == **from)
+            {
+                let renamed = |item: Json| if item == **from { Json::from(&**to) } else { item };
+                let items: Json = items.into_iter().map(renamed).collect();
+                node.set.insert("items", Setting::from(items));
+                done.changes.push(Change::Node { body: user_body, slot });
+            }
         }
         if let Some(users) = self.index_mut(body).of_inputs.remove(from) {
             for user in &users {
@@ -271,12 +285,12 @@ impl Editor {
                     }
                 });
             }
-            // A repeat names the output that tells whether to continue.
+            // A zone names outputs in its settings.
             let user = self.nodes_mut(user_body).at_mut(slot).expect("uses exist");
-            if let crate::model::NodeKind::Repeat(_) = user.kind {
-                let names = user.set.get("while").is_some_and(|go| go.json == **from);
-                if names {
-                    user.set.insert("while", Setting::from(serde_json::Value::from(&**to)));
+            let NodeKind::Zone(zone, _) = user.kind else { continue };
+            for setting in zone.output_settings() {
+                if user.set.get(setting).is_some_and(|given| given.json == **from) {
+                    user.set.insert(*setting, Setting::from(Json::from(&**to)));
                     done.changes.push(Change::Node { body: user_body, slot });
                 }
             }
@@ -365,11 +379,11 @@ impl Editor {
         let view = self.view(body);
         for (node_name, node) in view.nodes {
             match &node.kind {
-                crate::model::NodeKind::Group(group) | crate::model::NodeKind::Repeat(group) => {
+                NodeKind::Group(group) | NodeKind::Zone(_, group) => {
                     let used = Touched::Use(body, Arc::clone(node_name), Arc::clone(group));
                     done.touched.push(used);
                 }
-                crate::model::NodeKind::Type(_) => {}
+                NodeKind::Type(_) => {}
             }
             for (socket, input) in node.inputs.iter() {
                 let socket = Touched::Socket(body, Arc::clone(node_name), Arc::clone(socket));

@@ -6,6 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use millstream_node::Zone;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
@@ -131,12 +132,16 @@ impl<'de> Deserialize<'de> for NodeKind {
 }
 
 fn kind(ty: Arc<str>, group: Option<Arc<str>>) -> Result<NodeKind, &'static str> {
-    match (&*ty, group) {
-        ("group", Some(group)) => Ok(NodeKind::Group(group)),
-        ("repeat", Some(group)) => Ok(NodeKind::Repeat(group)),
-        ("group" | "repeat", None) => Err("a node of type `group` or `repeat` names its `group`"),
-        (_, Some(_)) => Err("only nodes of type `group` or `repeat` have a `group`"),
-        (_, None) => Ok(NodeKind::Type(ty)),
+    match (&*ty, Zone::named(&ty), group) {
+        ("group", _, Some(group)) => Ok(NodeKind::Group(group)),
+        (_, Some(zone), Some(group)) => Ok(NodeKind::Zone(zone, group)),
+        ("group", _, None) | (_, Some(_), None) => {
+            Err("a node of type `group`, `for_each`, `repeat` or `simulate` names its `group`")
+        }
+        (_, None, Some(_)) => {
+            Err("only nodes of type `group`, `for_each`, `repeat` or `simulate` have a `group`")
+        }
+        (_, None, None) => Ok(NodeKind::Type(ty)),
     }
 }
 

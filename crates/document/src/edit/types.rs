@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::id::Id;
-use millstream_node::repeat::COUNT;
-use millstream_node::{NodeDef, Settings, Signature};
+use millstream_node::{NodeDef, Settings, Signature, Zone};
 use millstream_node::{signature::InputFact, signature::SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,9 +47,10 @@ impl Editor {
                 let group = self.document.groups.get(group)?;
                 Some(group.inputs.keys().cloned().collect())
             }
-            NodeKind::Repeat(group) => {
+            NodeKind::Zone(zone, group) => {
                 let group = self.document.groups.get(group)?;
-                let own = (!group.inputs.contains_key(COUNT)).then(|| COUNT.into());
+                let own = zone.inputs_after(|name| group.inputs.contains_key(name));
+                let own = own.map(|own| own.name.into());
                 Some(group.inputs.keys().cloned().chain(own).collect())
             }
         }
@@ -63,9 +63,15 @@ impl Editor {
                 let signature = self.signature(node)?;
                 Some(signature.outputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
             }
-            NodeKind::Group(group) | NodeKind::Repeat(group) => {
+            NodeKind::Group(group) => {
                 let group = self.document.groups.get(group)?;
                 Some(group.outputs.keys().cloned().collect())
+            }
+            NodeKind::Zone(zone, group) => {
+                let group = self.document.groups.get(group)?;
+                let own = zone.outputs_after(|name| group.outputs.contains_key(name));
+                let own = own.map(|told| told.name().into());
+                Some(group.outputs.keys().cloned().chain(own).collect())
             }
         }
     }
@@ -163,11 +169,12 @@ impl Editor {
     /// The types of outputs that do not depend on links.
     fn declared(&self, node: &Node) -> Option<Vec<Option<Type>>> {
         match &node.kind {
-            NodeKind::Group(group) | NodeKind::Repeat(group) => {
+            NodeKind::Group(group) => {
                 let group = self.document.groups.get(group)?;
                 let outputs = group.outputs.values();
                 Some(outputs.map(|output| self.registry.type_named(&output.ty)).collect())
             }
+            NodeKind::Zone(zone, group) => self.declared_of_zone(*zone, node, group),
             NodeKind::Type(_) => {
                 let signature = self.signature(node)?;
                 let exact = signature.outputs.iter().map(|output| match output.ty {
@@ -178,6 +185,22 @@ impl Editor {
                 exact.iter().all(Option::is_some).then_some(exact)
             }
         }
+    }
+
+    /// The same for a node that runs a group many times.
+    fn declared_of_zone(&self, zone: Zone, node: &Node, group: &str) -> Option<Vec<Option<Type>>> {
+        let group = self.document.groups.get(group)?;
+        let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+        let settings = Settings::read(&zone.settings(), given, &|_| None).ok()?;
+        let inputs: Vec<&str> = group.inputs.keys().map(|name| &**name).collect();
+        let outputs: Vec<&str> = group.outputs.keys().map(|name| &**name).collect();
+        let course = zone.course(&settings, &inputs, &outputs).ok()?;
+        let types = group.outputs.values().enumerate().map(|(k, output)| {
+            let ty = self.registry.type_named(&output.ty);
+            ty.and_then(|ty| course.outer_output(k, ty))
+        });
+        let own = zone.outputs_after(|name| group.outputs.contains_key(name));
+        Some(types.chain(own.map(|told| Some(told.ty()))).collect())
     }
 
     /// The types of outputs for these types of links.

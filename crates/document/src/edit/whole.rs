@@ -1,6 +1,6 @@
 //! The invariants at the end of an edit: all references exist.
 
-use millstream_node::{group, repeat};
+use millstream_node::group;
 
 use super::Name;
 use super::change::check_nesting;
@@ -158,8 +158,8 @@ impl Editor {
                 of_body = group::settings();
                 &of_body
             }
-            NodeKind::Repeat(_) => {
-                of_body = repeat::settings();
+            NodeKind::Zone(zone, _) => {
+                of_body = zone.settings();
                 &of_body
             }
             NodeKind::Type(ty) => match self.registry.get(ty) {
@@ -247,7 +247,7 @@ impl Editor {
 /// The name of a node type or group.
 pub(super) fn kind_name(kind: &NodeKind) -> &Name {
     match kind {
-        NodeKind::Type(name) | NodeKind::Group(name) | NodeKind::Repeat(name) => name,
+        NodeKind::Type(name) | NodeKind::Group(name) | NodeKind::Zone(_, name) => name,
     }
 }
 

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::Registry;
 use millstream_node::signature::{Signature, SocketType};
+use millstream_node::{Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FineOrder, Grain};
@@ -229,7 +229,7 @@ impl Search<'_, '_> {
                         add(Selector { source, node: at, input, ty, n_arms });
                     }
                 }
-                NodeKind::Group(_) | NodeKind::Repeat(_) => {}
+                NodeKind::Group(_) | NodeKind::Zone(..) => {}
             }
         }
         found
@@ -319,8 +319,9 @@ impl Grain<'_> {
     /// Whether a node keeps state, if these groups do.
     fn keeps_state(&self, node: &Node, stateful: &FxHashSet<Arc<str>>) -> bool {
         let (name, def) = match &node.kind {
+            NodeKind::Zone(Zone::Simulate, _) => return !node.muted,
             NodeKind::Type(name) => (name, self.registry.get(name)),
-            NodeKind::Group(name) | NodeKind::Repeat(name) => (name, None),
+            NodeKind::Group(name) | NodeKind::Zone(_, name) => (name, None),
         };
         // Documents that stand for node types are groups of these names.
         !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
@@ -332,7 +333,7 @@ impl Grain<'_> {
         let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());
         for (name, group) in &self.document.groups {
             for node in group.nodes.values().filter(|node| !node.muted) {
-                let (NodeKind::Type(used) | NodeKind::Group(used) | NodeKind::Repeat(used)) =
+                let (NodeKind::Type(used) | NodeKind::Group(used) | NodeKind::Zone(_, used)) =
                     &node.kind;
                 if self.document.groups.contains_key(used) {
                     users.entry(used).or_default().push(name);

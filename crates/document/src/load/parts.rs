@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use millstream_node::Zone;
+
 use super::error::LoadError;
 use super::reader::{Placed, Reader, Seen, name_problem};
 use crate::at::{At, Part};
@@ -291,22 +293,23 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        let uses_group: Option<fn(Arc<str>) -> NodeKind> = match &node.kind {
-            NodeKind::Type(ty) if **ty == *"group" => Some(NodeKind::Group),
-            NodeKind::Type(ty) if **ty == *"repeat" => Some(NodeKind::Repeat),
-            NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Repeat(_) => None,
+        // A group that takes its name from the key `group`.
+        let uses_group = match &node.kind {
+            NodeKind::Type(ty) if **ty == *"group" => Some(NodeKind::Group("".into())),
+            NodeKind::Type(ty) => Zone::named(ty).map(|zone| NodeKind::Zone(zone, "".into())),
+            NodeKind::Group(_) | NodeKind::Zone(..) => None,
         };
         match (seen.has(0), uses_group, group) {
             (false, _, _) => self.missing_type(at, start, &seen),
             (true, Some(kind), Some((group, _))) => {
-                node.kind = kind(self.words.share(&group));
+                node.kind = kind.renamed(self.words.share(&group));
             }
             (true, Some(_), None) if !seen.has(1) => {
                 let hint = "write the group's name: \"group\": \"name\"";
                 self.missing(at, start, &seen, "group", hint);
             }
             (true, None, Some((_, range))) => {
-                let hint = "only nodes of type `group` or `repeat` have it".into();
+                let hint = "only nodes of type `group` and zones have it".into();
                 let error = LoadError::UnknownKey { whole: at.whole(), key: "group".into(), hint };
                 self.report_harmless(at, &range, &error);
             }

@@ -12,10 +12,10 @@ use millstream_document::{
     NodeKind, OutputDef, OutputFrom, Setting, free_name,
 };
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, NodeId, Op, RepeatBody, Source};
+use millstream_ir::{Graph, NodeId, Op, Source, ZoneBody};
+use millstream_node::repeat::CAPTURE;
 use millstream_node::signature::SocketType;
-use millstream_node::{Instance, SettingValue, repeat};
-use millstream_node::{repeat::CAPTURE, repeat::COUNT};
+use millstream_node::{Instance, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{delays, json};
@@ -51,7 +51,7 @@ pub(super) fn write(
         }
     }
     (out.nodes, out.outputs) = (written.nodes, written.outputs.into_iter().collect());
-    // The body of a repeat may contain repeats of other groups.
+    // The body of a zone may contain zones of other groups.
     while let Some((name, body)) = groups.ahead.pop() {
         let written = Writer::write(&body.graph, &mut groups);
         let inputs = body.graph.inputs().as_slice().iter();
@@ -72,15 +72,15 @@ pub(super) fn write(
 #[derive(Default)]
 struct Groups<'a> {
     written: Named<GroupDef>,
-    /// The names of the bodies of repeats, by digest.
+    /// The names of the bodies of zones, by digest.
     of_bodies: FxHashMap<&'a str, Arc<str>>,
     /// The bodies that are not written yet.
-    ahead: Vec<(Arc<str>, &'a RepeatBody)>,
+    ahead: Vec<(Arc<str>, &'a ZoneBody)>,
 }
 
 impl<'a> Groups<'a> {
-    /// The name of the group that a repeat runs.
-    fn of_repeat(&mut self, instance: &'a Instance, body: &'a RepeatBody) -> Arc<str> {
+    /// The name of the group that a zone runs.
+    fn of_zone(&mut self, instance: &'a Instance, body: &'a ZoneBody) -> Arc<str> {
         let digest = instance.settings.text("body");
         if let Some(known) = self.of_bodies.get(digest) {
             return Arc::clone(known);
@@ -149,7 +149,7 @@ impl<'a, 'g> Writer<'a, 'g> {
         Written { nodes: writer.nodes, outputs }
     }
 
-    /// Names a call after its path. Captures of repeats are skipped: compiling makes them again.
+    /// Names a call after its path. Captures of zones are skipped: compiling makes them again.
     fn name(&mut self, id: NodeId) {
         let Some(instance) = self.graph.instance_of(id) else { return };
         if instance.name() == CAPTURE {
@@ -203,20 +203,22 @@ impl<'a, 'g> Writer<'a, 'g> {
         Link::new(name, "value")
     }
 
-    /// A node that runs a group round by round.
-    fn repeat(&mut self, id: NodeId, instance: &'a Instance, body: &'a RepeatBody) {
-        let mut node = Node::new(NodeKind::Repeat(self.groups.of_repeat(instance, body)));
-        for setting in repeat::settings() {
-            let value = instance.settings.text(setting.name);
-            if setting.default != Some(SettingValue::Text(value.into())) {
-                node.set.insert(setting.name, Setting::from(serde_json::Value::from(value)));
+    /// A node that runs a group many times.
+    fn zone(&mut self, id: NodeId, instance: &'a Instance, body: &'a ZoneBody) {
+        let zone = Zone::named(instance.name()).expect("it is a zone");
+        let mut node = Node::new(NodeKind::Zone(zone, self.groups.of_zone(instance, body)));
+        for setting in zone.settings() {
+            let given = instance.settings.iter().find(|(name, _)| *name == setting.name);
+            let value =
+                given.map(|(_, value)| value).filter(|it| setting.default.as_ref() != Some(it));
+            if let Some(value) = value {
+                node.set.insert(setting.name, Setting::from(value.to_json()));
             }
         }
-        let graph_inputs = body.graph.inputs().as_slice().iter().map(|input| &*input.name);
-        let has_own_count = body.count == body.n_inputs;
-        let names = graph_inputs.take(body.n_inputs).chain(has_own_count.then_some(COUNT));
-        for (name, link) in names.zip(self.graph.inputs_of(id)) {
-            node.inputs.insert(name, self.source(*link).into());
+        let n_outer = instance.inputs.len() - body.captures.len();
+        let signature = instance.def.fixed_signature().expect("a zone has its own node type");
+        for (socket, link) in signature.inputs.iter().zip(self.graph.inputs_of(id)).take(n_outer) {
+            node.inputs.insert(&*socket.name, self.source(*link).into());
         }
         self.nodes.insert(Arc::clone(&self.names[&id]), node);
     }
@@ -227,8 +229,8 @@ impl<'a, 'g> Writer<'a, 'g> {
         if instance.name() == CAPTURE {
             return;
         }
-        if let Some(body) = RepeatBody::of(instance) {
-            return self.repeat(id, instance, body);
+        if let Some(body) = ZoneBody::of(instance) {
+            return self.zone(id, instance, body);
         }
         let signature = instance.def.signature(&instance.settings);
         let signature = signature.expect("there is an instance with these settings").into_owned();

@@ -2,7 +2,7 @@
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::Id;
-use millstream_ir::{InputId, RepeatBody};
+use millstream_ir::{InputId, ZoneBody};
 use rustc_hash::FxHashMap;
 
 use super::Explanation;
@@ -28,7 +28,7 @@ impl Told {
     pub(super) fn tell(
         &mut self,
         label: &str,
-        body: &RepeatBody,
+        body: &ZoneBody,
         varies: &[bool],
         is_many: bool,
     ) -> Result<Body, Diagnostics> {
@@ -40,7 +40,7 @@ impl Told {
         let is_column = |input: &InputId| {
             let i = input.index();
             let given = body.given_by(i).and_then(|given| varies.get(given)) == Some(&true);
-            given || is_many && body.carries.contains(&Some(i))
+            given || is_many && body.course.carries.contains(&Some(i))
         };
         let columns: Vec<InputId> = body.graph.inputs().ids().filter(is_column).collect();
         let stages = std::slice::from_ref(&body.graph);

@@ -7,7 +7,7 @@ use millstream_base::{Feature, FeatureSet, NodePath, Place, Type};
 use millstream_compile::analyses::{Axes, AxesOf, Needs, axes, classes, needs};
 use millstream_compile::schedule::steps_of;
 use millstream_ir::states::is_state;
-use millstream_ir::{Graph, InputId, NodeId, Op, PathId, RepeatBody, Source, StepId};
+use millstream_ir::{Graph, InputId, NodeId, Op, PathId, Source, StepId, ZoneBody};
 use millstream_node::{Class, Instance, ScopeRule};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -138,7 +138,7 @@ pub(super) fn describe(
     }
     let axes = &describing.at_last.axes;
     for id in &order {
-        let Some(body) = last.instance_of(*id).and_then(|call| RepeatBody::of(call)) else {
+        let Some(body) = last.instance_of(*id).and_then(|call| ZoneBody::of(call)) else {
             continue;
         };
         let links = last.inputs_of(*id).iter();
@@ -421,7 +421,7 @@ fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_json().to_string()));
     let mut settings: Vec<(String, String)> =
         settings.filter(|(name, json)| !is_default(name, json)).collect();
-    if let Some(body) = RepeatBody::of(instance) {
+    if let Some(body) = ZoneBody::of(instance) {
         // The digest of the body of a repeat is not for people.
         settings.retain(|(name, _)| name != "body");
         settings.push(("nodes".into(), body.graph.n_calls().to_string()));

@@ -80,10 +80,10 @@ pub(super) struct Mirror {
     seconds_per_tick: Option<NodeNumber>,
     /// The sources of state.
     kept_sources: FxHashSet<NodeNumber>,
-    /// The compiled repeats of each group.
-    repeats: FxHashMap<BodyKey, Vec<Way>>,
+    /// The compiled zones of each group.
+    zones: FxHashMap<BodyKey, Vec<Way>>,
     /// Whether the document has, or had, a node that runs its group round by round.
-    has_repeats: bool,
+    has_zones: bool,
     /// Nodes that evaluate their input in another context, with the copies there.
     scopes: FxHashMap<NodeNumber, Scoped>,
     /// Nodes that were linked again, and copies of which did not follow yet.

@@ -14,7 +14,6 @@ use millstream_document::{
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
 use millstream_node::Data;
-use millstream_node::repeat::COUNT;
 
 use super::ask::lacks_feature;
 use super::{Ask, Session, SessionError};
@@ -86,8 +85,8 @@ impl Session {
                 break found(&checked, body, node, socket_name).or_else(|| passed().map(Ok));
             }
             let CheckedKind::Group(group) = &node.kind else {
-                let is_repeat = node.kind.body().is_some();
-                return Err(no_socket(if is_repeat {
+                let is_zone = node.kind.body().is_some();
+                return Err(no_socket(if is_zone {
                     "the node runs its group many times"
                 } else {
                     "the node uses no group, or is muted"
@@ -294,11 +293,11 @@ fn outputs_of<'c>(
     match &node.kind {
         CheckedKind::Wrong => Box::new(std::iter::empty()),
         CheckedKind::Call(instance) => Box::new((0..).zip(&instance.output_names)),
-        CheckedKind::Group(_) | CheckedKind::Repeat(_) => {
-            let body = node.kind.body().expect("both use a body");
-            let outputs = checked.bodies[body].outputs.iter();
+        CheckedKind::Group(body) => {
+            let outputs = checked.bodies[*body].outputs.iter();
             Box::new((0..).zip(outputs.map(|output| &output.name)))
         }
+        CheckedKind::Zone(zone) => Box::new((0..).zip(zone.outputs.iter().map(|(name, _)| name))),
         CheckedKind::Muted(muted) => {
             Box::new((0..).zip(muted.outputs.iter().map(|output| &output.name)))
         }
@@ -316,11 +315,7 @@ fn input_slot(checked: &Checked, node: &CheckedNode, socket: &str) -> Option<usi
         CheckedKind::Group(body) => {
             checked.bodies[*body].inputs.iter().position(|input| *input.name == *socket)
         }
-        CheckedKind::Repeat(repeat) => {
-            let inputs = &checked.bodies[repeat.body].inputs;
-            let found = inputs.iter().position(|input| *input.name == *socket);
-            found.or_else(|| (*socket == *COUNT).then_some(repeat.count as usize))
-        }
+        CheckedKind::Zone(zone) => zone.inputs.iter().position(|(name, _)| **name == *socket),
         CheckedKind::Muted(_) | CheckedKind::Wrong => None,
     }
 }

@@ -204,7 +204,7 @@ impl Sketch {
             |names: &[&'static str]| names[self.number.unsigned_abs() as usize % names.len()];
         match kind {
             NodeKind::Group(_) => pick(&["v", "v", "w"]),
-            NodeKind::Repeat(_) => "v",
+            NodeKind::Zone(..) => "v",
             NodeKind::Type(ty) => match &**ty {
                 "vector.separate_vec3" => pick(&["x", "y", "z"]),
                 "test.ends" => pick(&["x", "z"]),

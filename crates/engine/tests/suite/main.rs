@@ -23,3 +23,4 @@ mod views;
 mod whole_groups;
 mod widths;
 mod wrong_parts;
+mod zones;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::id::Id;
 use millstream_base::{Span, Type};
 use millstream_node::Instance;
-use millstream_node::repeat::REPEAT;
+use millstream_node::Zone;
 use millstream_node::{signature::InputFact, signature::Signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -141,8 +141,8 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn instance(&mut self, at: usize, call: &'a CallLine) -> Option<Arc<Instance>> {
-        if *call.def.name == *REPEAT {
-            return self.repeat(at, call);
+        if let Some(zone) = Zone::named(&call.def.name) {
+            return self.zone(at, zone, call);
         }
         let span = self.statements[at].span;
         let signature = match call.def.signature(&call.settings) {
@@ -195,15 +195,15 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The instance of a repeat: its compiled group.
-    fn repeat(&mut self, at: usize, call: &'a CallLine) -> Option<Arc<Instance>> {
+    /// The instance of a zone: its compiled group.
+    fn zone(&mut self, at: usize, zone: Zone, call: &'a CallLine) -> Option<Arc<Instance>> {
         let span = self.statements[at].span;
         let address = Arc::as_ptr(&call.def) as usize;
         let key = (address, call.settings_text.as_str(), Vec::new(), Vec::new());
         let instance = match self.known.get(&key) {
             Some(known) => Arc::clone(known),
             None if !self.problems.is_empty() => return None,
-            None => match self.groups.repeat(&call.settings) {
+            None => match self.groups.zone(zone, &call.settings) {
                 Ok(instance) => instance,
                 Err(error) => {
                     self.report(at, span, error);

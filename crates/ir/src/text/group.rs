@@ -1,9 +1,10 @@
-//! The groups that the repeats of a text run.
+//! The groups that the zones of a text run.
 
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Instance, Settings};
+use millstream_node::zone::{Course, Mode};
+use millstream_node::{Instance, Settings, Zone};
 use rustc_hash::FxHashMap;
 
 use super::error::{Problems, TextError};
@@ -11,7 +12,7 @@ use super::line::GroupLine;
 use crate::Graph;
 use crate::verify::{Stage, verify};
 
-/// A repeat in a text, to be compiled.
+/// A zone in a text, to be compiled.
 #[derive(Debug)]
 pub struct GroupText<'a> {
     /// The label of the group in the text.
@@ -20,27 +21,21 @@ pub struct GroupText<'a> {
     pub name: &'a str,
     /// The graph of the group, which is valid.
     pub graph: &'a Graph,
-    /// The input of the node with the number of rounds: one of the group's, or the next one.
-    pub count: usize,
-    /// For each output of the group, the input that receives it in the next round.
-    pub carries: &'a [Option<usize>],
-    /// The output that tells whether to continue.
-    pub go: Option<usize>,
-    /// Whether the repeat ends when a round changes no carried value.
-    pub until_stable: bool,
+    /// How it runs.
+    pub course: Course,
 }
 
-/// Makes the instance of a repeat, or gives the reason why there is none.
-pub type MakeRepeat<'a> = &'a mut dyn FnMut(GroupText<'_>) -> Result<Arc<Instance>, TextError>;
+/// Makes the instance of a zone, or gives the reason why there is none.
+pub type MakeZone<'a> = &'a mut dyn FnMut(GroupText<'_>) -> Result<Arc<Instance>, TextError>;
 
 /// The groups read so far.
 pub(super) struct Groups<'a> {
-    make: MakeRepeat<'a>,
+    make: MakeZone<'a>,
     by_label: FxHashMap<String, (GroupLine, Graph)>,
 }
 
 impl<'a> Groups<'a> {
-    pub(super) fn new(make: MakeRepeat<'a>) -> Self {
+    pub(super) fn new(make: MakeZone<'a>) -> Self {
         Self { make, by_label: FxHashMap::default() }
     }
 
@@ -59,35 +54,40 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The instance of a repeat with these settings.
-    pub(super) fn repeat(&mut self, settings: &Settings) -> Result<Arc<Instance>, TextError> {
+    /// The instance of a zone with these settings.
+    pub(super) fn zone(
+        &mut self,
+        zone: Zone,
+        settings: &Settings,
+    ) -> Result<Arc<Instance>, TextError> {
         let label = settings.text("body");
         let Some((line, graph)) = self.by_label.get(label) else {
             return Err(TextError::UnknownGroup { label: label.into() });
         };
         let refused = |problem: String| TextError::Group { label: label.into(), problem };
-        let go = match settings.text("while") {
-            "" => None,
-            name => {
-                let at = graph.outputs.iter().position(|output| *output.name == *name);
-                let at = at.filter(|at| graph.outputs[*at].ty == Type::BOOL);
-                Some(at.ok_or_else(|| refused(format!("it has no bool output `{name}`")))?)
+        let inputs: Vec<&str> = graph.inputs().as_slice().iter().map(|it| &*it.name).collect();
+        let outputs: Vec<&str> = graph.outputs.iter().map(|it| &*it.name).collect();
+        let course = zone.course(settings, &inputs, &outputs);
+        let mut course = course.map_err(|error| refused(error.to_string()))?;
+        course.carries.clone_from(&line.carries);
+        let is_bool = |at: usize| graph.outputs[at].ty == Type::BOOL;
+        let keep = match &mut course.mode {
+            Mode::Rounds { count, .. } => {
+                *count = line.count.ok_or_else(|| refused("its line has no count".into()))?;
+                None
             }
+            Mode::Items { keep, .. } => *keep,
+            Mode::Ticks { .. } => return Err(refused("ticks are taken apart".into())),
         };
-        let is_open = |(i, input): (usize, &Option<usize>)| input.is_none() && Some(i) != go;
-        if let Some(i) = line.carries.iter().enumerate().position(is_open) {
-            let name = &graph.outputs[i].name;
-            return Err(refused(format!("its output `{name}` is not carried")));
+        for at in course.go.into_iter().chain(keep).filter(|at| !is_bool(*at)) {
+            return Err(refused(format!("its output `{}` is no bool", outputs[at])));
         }
-        (self.make)(GroupText {
-            label,
-            name: settings.text("group"),
-            graph,
-            count: line.count,
-            carries: &line.carries,
-            go,
-            until_stable: settings.text("until") == "stable",
-        })
+        if let Some(i) = (0..outputs.len())
+            .find(|i| course.carries[*i].is_none() && course.go != Some(*i) && !course.collects(*i))
+        {
+            return Err(refused(format!("its output `{}` is not carried", outputs[i])));
+        }
+        (self.make)(GroupText { label, name: settings.text("group"), graph, course })
     }
 }
 
@@ -97,14 +97,14 @@ fn is_sound(line: &GroupLine, graph: &Graph) -> Result<(), String> {
         return Err(errors.first().map_or_else(String::new, ToString::to_string));
     }
     let inputs = graph.inputs().as_slice();
-    match inputs.get(line.count) {
-        Some(input) if input.ty != Type::I32 => {
-            return Err(format!("input {} is not an i32", line.count));
+    if let Some(count) = line.count {
+        match inputs.get(count) {
+            Some(input) if input.ty != Type::I32 => {
+                return Err(format!("input {count} is not an i32"));
+            }
+            None if count != inputs.len() => return Err(format!("there is no input {count}")),
+            Some(_) | None => {}
         }
-        None if line.count != inputs.len() => {
-            return Err(format!("there is no input {}", line.count));
-        }
-        Some(_) | None => {}
     }
     if line.carries.len() != graph.outputs.len() {
         let (said, has) = (line.carries.len(), graph.outputs.len());

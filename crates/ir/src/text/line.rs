@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millstream_base::id::Id;
 use millstream_base::{Span, Type, Value, literal};
 use millstream_node::{NodeDef, Registry, Settings};
-use millstream_node::{repeat::REPEAT, repeat::instance_settings};
+use millstream_node::{Zone, repeat::instance_settings};
 use serde_json::Value as Json;
 
 use super::cursor::{Cursor, number};
@@ -19,7 +19,7 @@ use crate::region::{InRegion, RegionId};
 /// The lines of one graph.
 #[derive(Default)]
 pub(super) struct Section {
-    /// The first line of a group that a repeat runs; `None` for the graph itself.
+    /// The first line of a group that a zone runs; `None` for the graph itself.
     pub(super) group: Option<GroupLine>,
     pub(super) statements: Vec<Statement>,
 }
@@ -31,7 +31,8 @@ pub(super) struct GroupLine {
     pub(super) span: Span,
     /// The label of the group.
     pub(super) label: String,
-    pub(super) count: usize,
+    /// The input with the number of rounds, in a repeat.
+    pub(super) count: Option<usize>,
     pub(super) carries: Vec<Option<usize>>,
 }
 
@@ -179,9 +180,16 @@ impl Reader<'_, '_> {
         self.cursor.skip_blanks();
         let label = self.cursor.name("the label of the group");
         let label = self.check(label)?;
-        self.keyword("count", "`count`")?;
-        let count = self.position("the number of the input that counts the rounds")?;
-        self.keyword("carries", "`carries`")?;
+        self.cursor.skip_blanks();
+        let start_of_word = self.cursor.position();
+        let has_count = self.cursor.word() == "count";
+        let mut count = None;
+        if has_count {
+            count = Some(self.position("the number of the input that counts the rounds")?);
+        } else {
+            self.cursor.rewind(start_of_word);
+        }
+        self.keyword("carries", "`count` or `carries`")?;
         let open = self.cursor.expect('[', "`[`");
         self.check(open)?;
         let mut carries = Vec::new();
@@ -415,11 +423,10 @@ impl Reader<'_, '_> {
         let registry = self.registry;
         let type_named = |name: &str| registry.type_named(name);
         let pairs = given.iter().map(|(name, json)| (name.as_str(), json));
-        // A repeat of a graph has its group among the settings.
-        let settings = if *def.name == *REPEAT {
-            Cow::Owned(instance_settings())
-        } else {
-            Cow::Borrowed(def.settings.as_slice())
+        // A zone of a graph has its group among the settings.
+        let settings = match Zone::named(&def.name) {
+            Some(zone) => Cow::Owned(instance_settings(zone)),
+            None => Cow::Borrowed(def.settings.as_slice()),
         };
         match Settings::read(&settings, pairs, &type_named) {
             Ok(settings) => Some((settings, Json::Object(given).to_string())),

@@ -6,19 +6,20 @@ use millstream_base::id::{Id, SideTable};
 use millstream_base::{Value, literal};
 use millstream_node::Instance;
 use millstream_node::signature::InputFact;
+use millstream_node::zone::Mode;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use super::cursor::is_plain;
 use crate::graph::{Graph, GraphInput, InputId, NodeId, Op, Source};
-use crate::{Paths, RepeatBody, walk};
+use crate::{Paths, ZoneBody, walk};
 
 /// The text of a graph, without the paths of its nodes.
 pub fn print(graph: &Graph) -> String {
     with_groups(graph, print_lines)
 }
 
-/// The text of a graph without paths and without the groups of its repeats, which it only names.
+/// The text of a graph without paths and without the groups of its zones, which it only names.
 pub fn print_lines(graph: &Graph) -> String {
     Printer::new(graph).print(|_, _| Ok(()))
 }
@@ -38,7 +39,7 @@ pub fn print_with_paths(graph: &Graph) -> String {
     })
 }
 
-/// The text of a graph, followed by the groups of its repeats in dependency order.
+/// The text of a graph, followed by the groups of its zones in dependency order.
 fn with_groups(graph: &Graph, lines: impl Fn(&Graph) -> String) -> String {
     let mut out = lines(graph);
     for (label, body) in groups_of(graph).into_iter().rev() {
@@ -48,9 +49,13 @@ fn with_groups(graph: &Graph, lines: impl Fn(&Graph) -> String) -> String {
     out
 }
 
-fn write_group(out: &mut String, label: &str, body: &RepeatBody) -> fmt::Result {
-    write!(out, "\ngroup {} count {} carries [", Json::from(label), body.count)?;
-    for (i, input) in body.carries.iter().enumerate() {
+fn write_group(out: &mut String, label: &str, body: &ZoneBody) -> fmt::Result {
+    write!(out, "\ngroup {}", Json::from(label))?;
+    if let Mode::Rounds { count, .. } = body.course.mode {
+        write!(out, " count {count}")?;
+    }
+    out.push_str(" carries [");
+    for (i, input) in body.course.carries.iter().enumerate() {
         out.push_str(if i > 0 { " " } else { "" });
         match input {
             Some(input) => write!(out, "{input}")?,
@@ -60,11 +65,11 @@ fn write_group(out: &mut String, label: &str, body: &RepeatBody) -> fmt::Result 
     out.write_str("]\n")
 }
 
-/// The groups of a graph's repeats, including nested ones, each once and after those that it uses.
-fn groups_of(graph: &Graph) -> Vec<(&str, &RepeatBody)> {
-    fn used(graph: &Graph) -> impl Iterator<Item = (&str, &RepeatBody)> {
+/// The groups of a graph's zones, including nested ones, each once and after those that it uses.
+fn groups_of(graph: &Graph) -> Vec<(&str, &ZoneBody)> {
+    fn used(graph: &Graph) -> impl Iterator<Item = (&str, &ZoneBody)> {
         let instances = graph.ids().filter_map(|id| graph.instance_of(id));
-        instances.filter_map(|used| Some((used.settings.text("body"), RepeatBody::of(used)?)))
+        instances.filter_map(|used| Some((used.settings.text("body"), ZoneBody::of(used)?)))
     }
     let mut found = Vec::new();
     let mut met = FxHashSet::default();

@@ -4,6 +4,7 @@ use super::*;
 use crate::loops::NotFolded;
 use crate::testing::registry;
 use expect_test::{Expect, expect};
+use millstream_node::zone::Mode;
 use proptest::prelude::*;
 
 /// Checks that the text reads, prints as expected, and that the output reads and prints the same.
@@ -174,8 +175,9 @@ output go n1
     let asked = std::cell::Cell::new(0);
     let read = parse_with(text, &registry(), &mut |group| {
         asked.set(asked.get() + 1);
-        assert_eq!((group.label, group.name, group.count), ("b", "step", 1));
-        assert_eq!((group.carries, group.go), (&[Some(0), None][..], Some(1)));
+        assert_eq!((group.label, group.name), ("b", "step"));
+        assert_eq!(group.course.mode, Mode::Rounds { count: 1, stable: None });
+        assert_eq!((&group.course.carries[..], group.course.go), (&[Some(0), None][..], Some(1)));
         assert_eq!(group.graph.len(), 2);
         Err(TextError::UnknownGroup { label: "asked".into() })
     });
@@ -204,8 +206,39 @@ output go n1
         line 3: the group `b` cannot be repeated: its output `x` is not carried
         line 5: the group `b` cannot be repeated: output `x` cannot be carried to input 1
         line 5: expected the number of an input, `-`, or `]`, found `x`
-        line 3: the group `b` cannot be repeated: it has no bool output `x`
+        line 3: the group `b` cannot be repeated: its output `x` is no bool
         line 8: n7 is not defined
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn the_group_of_a_loop_over_items_has_no_count() {
+    let text = r#"n0 = input l: list<f32>
+n1 = for_each{"body": "b", "group": "each", "items": ["x"], "by": "y"} n0
+
+group "b" carries [-]
+n0 = input x: f32 = 0.0
+output y n0
+"#;
+    let asked = std::cell::Cell::new(0);
+    let read = parse_with(text, &registry(), &mut |group| {
+        asked.set(asked.get() + 1);
+        let mode = Mode::Items { items: vec![0], keep: None, by: Some(0) };
+        assert_eq!((group.course.mode, &group.course.carries[..]), (mode, &[None][..]));
+        Err(TextError::UnknownGroup { label: "asked".into() })
+    });
+    assert!(read.is_err() && asked.get() == 1);
+    let problems = |text: &str| {
+        let problems = parse(text, &registry()).expect_err("it does not fit");
+        problems.iter().map(|problem| problem.to_string() + "\n").collect::<String>()
+    };
+    let wrong = [("by", "where"), ("[\"x\"]", "[\"z\"]"), ("carries [-]", "carries [0 0]")];
+    let told: String = wrong.iter().map(|(a, b)| problems(&text.replace(a, b))).collect();
+    expect![[r#"
+        line 2: the group `b` cannot be repeated: its output `y` is no bool
+        line 2: the group `b` cannot be repeated: setting `items`: the group has no input called `z`; inputs: `x`
+        line 4: the group `b` cannot be repeated: its line lists 2 outputs, but it has 1
     "#]]
     .assert_eq(&told);
 }

@@ -14,9 +14,6 @@ use crate::scope::ScopeRule;
 use crate::settings::{SettingValue, Settings};
 use millstream_form::Form;
 
-/// Name of the node type that runs a group round by round.
-pub const REPEAT: &str = "repeat";
-
 /// The work of a node, once its inputs are computed.
 #[derive(Clone)]
 pub enum Kernel {
@@ -163,17 +160,23 @@ impl Instance {
             && self.outputs.iter().all(|output| output.ty.lanes().is_some())
     }
 
+    /// Whether the kernel runs a body that evaluators recognize.
+    fn has_body(&self) -> bool {
+        matches!(&self.kernel, Kernel::Function(function) if function.body().is_some())
+    }
+
     /// The name of the node type.
     pub fn name(&self) -> &str {
         &self.def.name
     }
 
     /// Whether nodes of both instances do the same: equal node type, settings (bit for bit,
-    /// including the group of a repeat), types, and number of sources per socket.
+    /// including the group of a zone), types, and number of sources per socket.
     pub fn does_same(&self, other: &Self) -> bool {
         let sockets = |i: &Self| i.inputs.iter().map(|slot| slot.socket).collect::<Vec<_>>();
-        let are_repeats = self.name() == REPEAT && other.name() == REPEAT;
-        (are_repeats || Arc::ptr_eq(&self.def, &other.def))
+        // Each zone has a node type of its own.
+        let are_zones = self.has_body() && other.has_body() && self.name() == other.name();
+        (are_zones || Arc::ptr_eq(&self.def, &other.def))
             && self.generics == other.generics
             && same_settings(&self.settings, &other.settings)
             && self.inputs.len() == other.inputs.len()

@@ -31,6 +31,9 @@ pub enum StateSpec {
     /// The values of input 0 during as many ticks as the setting `ticks` says. The node gives the
     /// oldest or, until there is one, the value of input 1 at the first tick.
     Past,
+    /// As `Values`, for one instance: the names and types of its variables, and what computes a
+    /// tick.
+    Made(Vec<(Arc<str>, Type)>, Arc<Instance>),
     /// The last output of the node. The node gives input 0 if input 1 holds or there is no state,
     /// else its last output.
     Held,
@@ -46,12 +49,16 @@ impl StateSpec {
     ///
     /// # Panics
     /// If the types of that node differ from those of the instance.
-    pub fn work_of(&self, instance: &Instance) -> Option<Instance> {
-        let Self::Values(values, work) = self else { return None };
+    pub fn work_of(&self, instance: &Instance) -> Option<Arc<Instance>> {
+        let (values, work) = match self {
+            Self::Values(values, work) => (values, work),
+            Self::Made(_, work) => return Some(Arc::clone(work)),
+            Self::Past | Self::Held => return None,
+        };
         let n_inputs = instance.inputs.len() + 2 + values.len();
         let (settings, generics) = (instance.settings.clone(), instance.generics.clone());
         let made = work.instantiate(settings, generics, &vec![1; n_inputs]);
-        Some(made.expect("the work of a tick takes the types that its node takes"))
+        Some(Arc::new(made.expect("the work of a tick takes the types that its node takes")))
     }
 
     /// The names and types of an instance's state, other than [`STARTED`]; `work` is the result of
@@ -62,6 +69,7 @@ impl StateSpec {
                 let kept = work.map_or(&[][..], |work| &work.inputs[instance.inputs.len() + 2..]);
                 values.iter().zip(kept).map(|((name, _), slot)| ((*name).into(), slot.ty)).collect()
             }
+            Self::Made(variables, _) => variables.clone(),
             Self::Past => {
                 let n_ticks = instance.settings.integer("ticks").max(1);
                 (0..n_ticks).map(|i| (format!("past{i}").into(), instance.inputs[0].ty)).collect()
@@ -92,6 +100,7 @@ impl std::fmt::Debug for StateSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Values(values, _) => f.debug_tuple("Values").field(values).finish(),
+            Self::Made(variables, _) => f.debug_tuple("Made").field(variables).finish(),
             Self::Past => f.write_str("Past"),
             Self::Held => f.write_str("Held"),
         }

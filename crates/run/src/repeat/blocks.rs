@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use millstream_base::map::Map;
 use millstream_base::{Lane, Mask};
 use millstream_form::{ColumnScratch, LaneInput, LaneOutput, LaneSliceMut, run_columns};
-use millstream_ir::RepeatBody;
+use millstream_ir::ZoneBody;
+use millstream_node::zone::Told;
 use millstream_node::{Call, Data, Failure};
 use smallvec::SmallVec;
 
@@ -33,7 +34,7 @@ const ROUNDS: u32 = 64;
 
 /// The data that all blocks share.
 struct Work<'a> {
-    body: &'a RepeatBody,
+    body: &'a ZoneBody,
     fused: &'a Fused,
     counts: Counts,
     /// For each lane what is given for it; `None` for one value.
@@ -54,8 +55,18 @@ struct Place {
     output: usize,
     offset: usize,
     stride: usize,
-    /// The lane that holds it; `None` if that is what says whether to go on, and not carried.
-    lane: Option<usize>,
+    what: What,
+}
+
+/// What an output receives.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// A lane.
+    Lane(usize),
+    /// What says whether to go on, where that is not carried.
+    Go,
+    /// Something about the rounds.
+    Told(Told),
 }
 
 /// Successive elements, and their part of the outputs.
@@ -69,7 +80,7 @@ struct Piece<'a> {
 
 /// Runs the elements of a mask.
 pub(super) fn run(
-    body: &RepeatBody,
+    body: &ZoneBody,
     fused: &Fused,
     call: &mut Call<'_>,
     mask: &Mask,
@@ -82,7 +93,7 @@ pub(super) fn run(
         if let Some(old) = call.old_column(*k) {
             buffers.give(old);
         }
-        columns.push(buffers.column(body.plan.outputs[*k].ty, extent));
+        columns.push(buffers.column(body.outer_type(*k), extent));
     }
     let counts = Counts::read(body, call, mask);
     let limit = call.limits().repeat_count;
@@ -93,21 +104,12 @@ pub(super) fn run(
     mask.for_each(|i| elements.push(i as u32));
     let rounds = (counts.most as usize).min(64);
     let threads = call.threads().min(worthwhile(&fused.form, elements.len() * rounds));
-    let mut places = Vec::new();
-    for (output, k) in wanted.iter().enumerate() {
-        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
-        let stride = width(body.plan.outputs[*k].ty);
-        for offset in 0..stride {
-            let lane = fused.lane_of_result(first + offset);
-            places.push(Place { output, offset, stride, lane });
-        }
-    }
     let work = Work {
         body,
         fused,
         counts,
         stored: stored(body, fused, call),
-        places,
+        places: places(body, fused, wanted),
         limit,
         is_over: call.is_over(),
         stopped: AtomicBool::new(false),
@@ -155,12 +157,26 @@ pub(super) fn run(
     Ok(())
 }
 
+/// Where the lanes of the wanted outputs lie.
+fn places(body: &ZoneBody, fused: &Fused, wanted: &[usize]) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (output, k) in wanted.iter().enumerate() {
+        if let Some(told) = body.told.get(k.wrapping_sub(body.n_outputs())) {
+            places.push(Place { output, offset: 0, stride: 1, what: What::Told(*told) });
+            continue;
+        }
+        let first = fused.first_of(*k);
+        let stride = width(body.plan.outputs[*k].ty);
+        for offset in 0..stride {
+            let what = fused.lane_of_result(first + offset).map_or(What::Go, What::Lane);
+            places.push(Place { output, offset, stride, what });
+        }
+    }
+    places
+}
+
 /// What the call gives for each lane: stored lanes, or the bits of one value.
-fn stored<'a>(
-    body: &RepeatBody,
-    fused: &Fused,
-    call: &'a Call<'_>,
-) -> Vec<Result<Stored<'a>, u64>> {
+fn stored<'a>(body: &ZoneBody, fused: &Fused, call: &'a Call<'_>) -> Vec<Result<Stored<'a>, u64>> {
     let of = |lane: &InputLane| {
         let given = body.given_by(lane.input).expect("the number of the round is no lane");
         let argument = call.argument(given);
@@ -229,7 +245,7 @@ impl Block {
         let go_lane = work.fused.go.and_then(|go| work.fused.lane_of_result(go));
         let mut round = 0_u32;
         self.find_ended(work, round, go_lane.map(|lane| (true, lane)));
-        self.put_out(work, piece);
+        self.put_out(work, piece, 0);
         while self.n_alive > 0 {
             if self.n_alive * 4 < self.elements.len() * 3 {
                 self.move_together(work);
@@ -246,12 +262,12 @@ impl Block {
             }
             self.compute(work, round);
             round += 1;
-            if work.body.until_stable {
+            if let Some(tolerance) = work.body.stable() {
                 self.stable.clear();
                 self.stable.resize(self.elements.len(), true);
                 for ((lane, now), next) in work.fused.lanes.iter().zip(&self.now).zip(&self.next) {
                     if lane.next.is_some() {
-                        now.unmark_changed(next, &mut self.stable);
+                        now.unmark_changed(next, &mut self.stable, tolerance);
                     }
                 }
             }
@@ -267,7 +283,7 @@ impl Block {
                 None => work.fused.go.map(|_| (false, 0)),
             };
             self.find_ended(work, round, go);
-            self.put_out(work, piece);
+            self.put_out(work, piece, round);
         }
     }
 
@@ -277,6 +293,7 @@ impl Block {
         self.elements.extend_from_slice(&piece.elements[part.clone()]);
         self.alive.clear();
         self.alive.resize(n, true);
+        self.stable.clear();
         self.n_alive = n;
         self.counts.clear();
         if !work.counts.each.is_empty() {
@@ -338,7 +355,7 @@ impl Block {
             let buffer = if is_lane { &self.now[lane] } else { &self.go };
             buffer.as_bools()
         });
-        let looks_at_stable = work.body.until_stable && round > 0;
+        let looks_at_stable = work.body.stable().is_some() && round > 0;
         if go.is_none() && self.counts.is_empty() && !looks_at_stable {
             return;
         }
@@ -371,15 +388,28 @@ impl Block {
     }
 
     /// Writes what the elements that end have to the outputs.
-    fn put_out(&mut self, work: &Work<'_>, piece: &mut Piece<'_>) {
+    fn put_out(&mut self, work: &Work<'_>, piece: &mut Piece<'_>, round: u32) {
         if self.positions.is_empty() {
             return;
         }
         let (elements, start) = (&self.elements, piece.start);
         let element = |i: u32| elements[i as usize] as usize - start;
         for place in &work.places {
-            let buffer = place.lane.map_or(&self.go, |lane| &self.now[lane]);
             let to: &mut LaneSliceMut<'_> = &mut piece.outputs[place.output].lanes;
+            let buffer = match (place.what, &mut *to) {
+                (What::Lane(lane), _) => &self.now[lane],
+                (What::Go, _) => &self.go,
+                (What::Told(Told::Rounds), LaneSliceMut::I32(to)) => {
+                    self.positions.iter().for_each(|i| to[element(*i)] = round as i32);
+                    continue;
+                }
+                (What::Told(_), LaneSliceMut::Bool(to)) => {
+                    let settled = |i: u32| self.stable.get(i as usize).is_some_and(|it| *it);
+                    self.positions.iter().for_each(|i| to[element(*i)] = settled(*i));
+                    continue;
+                }
+                (What::Told(_), _) => panic!("what is told is an i32 or a bool"),
+            };
             buffer.scatter(&self.positions, element, to, (place.offset, place.stride));
         }
         for i in &self.positions {

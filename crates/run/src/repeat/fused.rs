@@ -5,12 +5,14 @@ use std::sync::OnceLock;
 
 use millstream_base::id::Id;
 use millstream_base::{Lane, Mask, Value};
-use millstream_form::{Form, Program, ProgramWriter, canonical_bits};
-use millstream_ir::RepeatBody;
+use millstream_form::{Form, Program, ProgramWriter};
+use millstream_ir::ZoneBody;
 use millstream_ir::plan::StepOp;
+use millstream_node::zone::Told;
 use millstream_node::{Call, Failure};
 use smallvec::SmallVec;
 
+use super::near::is_lane_near;
 use super::{Counts, beyond_limit, over};
 use crate::fuse::{fuse_outputs, width};
 
@@ -31,12 +33,12 @@ pub(super) struct Fused {
 
 /// A body over registers.
 #[derive(Debug)]
-struct Straight {
-    program: Program,
+pub(super) struct Straight {
+    pub(super) program: Program,
     /// The first registers of the lanes and of the results, and that of the number of the round.
-    lanes: u32,
-    results: u32,
-    round: u32,
+    pub(super) lanes: u32,
+    pub(super) results: u32,
+    pub(super) round: u32,
 }
 
 /// One lane of an input that is read or carried.
@@ -51,7 +53,7 @@ pub(super) struct InputLane {
 
 impl Fused {
     /// The body for these outputs; `None` if more than forms is needed.
-    pub(super) fn of(body: &RepeatBody, outputs: &[usize]) -> Option<Self> {
+    pub(super) fn of(body: &ZoneBody, outputs: &[usize]) -> Option<Self> {
         let plan = &body.plan;
         let behind = plan.steps_upstream(outputs);
         let mut steps = Vec::new();
@@ -85,7 +87,7 @@ impl Fused {
             form,
             params: Vec::new(),
             lanes: Vec::new(),
-            go: body.go.and_then(result_of),
+            go: body.go().and_then(result_of),
             outputs: first_results.clone(),
             straight: OnceLock::new(),
         };
@@ -99,7 +101,7 @@ impl Fused {
             }
         }
         for k in outputs {
-            if let Some(input) = body.carries[*k] {
+            if let Some(input) = body.carry(*k) {
                 fused.input(body, input, &result_of);
             }
         }
@@ -109,7 +111,7 @@ impl Fused {
     /// The place of the first lane of an input; `None` for the number of the round.
     fn input(
         &mut self,
-        body: &RepeatBody,
+        body: &ZoneBody,
         input: usize,
         result_of: &impl Fn(usize) -> Option<usize>,
     ) -> Option<usize> {
@@ -119,7 +121,8 @@ impl Fused {
         if let Some(known) = self.lanes.iter().position(|lane| lane.input == input) {
             return Some(known);
         }
-        let carrier = body.carries.iter().position(|to| *to == Some(input)).and_then(result_of);
+        let carrier =
+            body.course.carries.iter().position(|to| *to == Some(input)).and_then(result_of);
         let (lane, n) = body.plan.inputs.as_slice()[input].ty.lanes()?;
         let first = self.lanes.len();
         for offset in 0..n as usize {
@@ -129,7 +132,7 @@ impl Fused {
         Some(first)
     }
 
-    fn straight(&self) -> &Straight {
+    pub(super) fn straight(&self) -> &Straight {
         self.straight.get_or_init(|| {
             let mut writer = ProgramWriter::default();
             let lanes = writer.registers(self.lanes.len());
@@ -145,6 +148,11 @@ impl Fused {
         })
     }
 
+    /// The first result of an output of the plan.
+    pub(super) fn first_of(&self, output: usize) -> usize {
+        self.outputs.iter().find(|(of, _)| *of == output).map_or(0, |(_, first)| *first)
+    }
+
     /// The lane that holds a result between rounds.
     pub(super) fn lane_of_result(&self, result: usize) -> Option<usize> {
         self.lanes.iter().position(|lane| lane.next == Some(result))
@@ -153,7 +161,7 @@ impl Fused {
 
 /// Runs one element whose inputs are single values.
 pub(super) fn run_one(
-    body: &RepeatBody,
+    body: &ZoneBody,
     fused: &Fused,
     call: &mut Call<'_>,
     mask: &Mask,
@@ -177,7 +185,7 @@ pub(super) fn run_one(
         Some(lane) => registers.get(straight.lanes + lane as u32) != 0,
         None => true,
     };
-    let mut round = 0_u32;
+    let (mut round, mut settled) = (0_u32, false);
     while goes && round < counts.most {
         if round as usize >= limits.repeat_count {
             let element = mask.bounds().map_or(0, |bounds| bounds.start);
@@ -188,22 +196,35 @@ pub(super) fn run_one(
         }
         registers.from_mut(straight.round)[0] = u64::from(round);
         let Ok(()) = straight.program.run(&mut registers, |_| Ok::<_, Infallible>(()));
-        let mut is_stable = body.until_stable;
+        let mut is_stable = body.stable().is_some();
+        let tolerance = body.stable().unwrap_or(0.0);
         let (now, results) = registers.from_mut(straight.lanes).split_at_mut(fused.lanes.len());
         for (lane, now) in fused.lanes.iter().zip(now) {
             if let Some(next) = lane.next {
                 let next = results[next];
-                is_stable &= canonical_bits(lane.lane, *now) == canonical_bits(lane.lane, next);
+                is_stable &= is_lane_near(lane.lane, *now, next, tolerance);
                 *now = next;
             }
         }
         round += 1;
+        settled = is_stable;
         goes = !is_stable && fused.go.is_none_or(|go| results[go] != 0);
     }
     let (now, results) = (registers.from(straight.lanes), registers.from(straight.results));
     for k in wanted {
+        match body.told.get(k.wrapping_sub(body.n_outputs())) {
+            Some(Told::Rounds) => {
+                call.set_one(*k, round as i32);
+                continue;
+            }
+            Some(Told::Settled) => {
+                call.set_one(*k, settled);
+                continue;
+            }
+            None => {}
+        }
         let ty = body.plan.outputs[*k].ty;
-        let first = fused.outputs.iter().find(|(of, _)| of == k).map_or(0, |(_, first)| *first);
+        let first = fused.first_of(*k);
         let lanes = (first..first + width(ty)).map(|result| match fused.lane_of_result(result) {
             Some(lane) => now[lane],
             None if round == 0 => 1,

@@ -4,6 +4,8 @@ use millstream_base::Lane;
 use millstream_base::map::Map;
 use millstream_form::{LaneSlice, LaneSliceMut, LaneValue};
 
+use super::near::is_lane_near;
+
 /// One lane of many elements.
 #[derive(Clone, Debug)]
 pub(super) enum LaneBuffer {
@@ -117,9 +119,28 @@ impl LaneBuffer {
         }
     }
 
-    /// Clears the marks of elements whose lane differs from that in the other buffer; all NaNs are
-    /// one value, the two zeros are not.
-    pub(super) fn unmark_changed(&self, other: &Self, marks: &mut [bool]) {
+    /// Clears the marks of elements whose lane differs from that in the other buffer by more than a
+    /// tolerance. Without one all NaNs are one value, the two zeros are not.
+    pub(super) fn unmark_changed(&self, other: &Self, marks: &mut [bool], tolerance: f64) {
+        if tolerance > 0.0 {
+            macro_rules! unmark_far {
+                ($a:ident, $b:ident, $lane:ident) => {
+                    for ((a, b), mark) in $a.iter().zip($b).zip(marks) {
+                        let (a, b) = (LaneValue::to_bits(*a), LaneValue::to_bits(*b));
+                        *mark &= is_lane_near(Lane::$lane, a, b, tolerance);
+                    }
+                };
+            }
+            match (self, other) {
+                (Self::Bool(a), Self::Bool(b)) => unmark_far!(a, b, Bool),
+                (Self::I32(a), Self::I32(b)) => unmark_far!(a, b, I32),
+                (Self::I64(a), Self::I64(b)) => unmark_far!(a, b, I64),
+                (Self::F32(a), Self::F32(b)) => unmark_far!(a, b, F32),
+                (Self::F64(a), Self::F64(b)) => unmark_far!(a, b, F64),
+                _ => panic!("what is carried keeps its lane"),
+            }
+            return;
+        }
         macro_rules! unmark {
             ($a:ident, $b:ident, $same:expr) => {
                 for ((a, b), mark) in $a.iter().zip($b).zip(marks) {

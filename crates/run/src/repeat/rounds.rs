@@ -2,28 +2,30 @@
 
 use std::time::Duration;
 
-use millstream_base::{Limits, Mask, Value};
+use millstream_base::{Column, Limits, Mask, Value};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_ir::{RepeatBody, Request};
+use millstream_ir::{Request, ZoneBody};
+use millstream_node::zone::Told;
 use millstream_node::{Argument, Call, Data, Failure};
 
 use super::ended::Ended;
+use super::near::near_at;
 use super::{Counts, beyond_limit, over};
 use crate::walk;
 
 /// The elements whose rounds are not over.
-struct Active {
-    elements: Vec<u32>,
+pub(super) struct Active {
+    pub(super) elements: Vec<u32>,
     /// Rounds that each may run; empty if all may run as many.
-    counts: Vec<u32>,
-    most: u32,
+    pub(super) counts: Vec<u32>,
+    pub(super) most: u32,
     /// What the inputs of the plan are for them: one value, or an entry each.
-    inputs: Vec<Data>,
+    pub(super) inputs: Vec<Data>,
 }
 
 /// The result of a round.
-enum Round {
+pub(super) enum Round {
     /// The values of the outputs that were asked for.
     Values(Vec<Data>),
     /// The position of the lowest active element that failed, and how.
@@ -32,7 +34,7 @@ enum Round {
 
 /// Runs a body for the elements of a mask; `is_one` says that all elements have the same inputs.
 pub(super) fn run(
-    body: &RepeatBody,
+    body: &ZoneBody,
     call: &mut Call<'_>,
     (mask, is_one): (&Mask, bool),
     (outputs, wanted): (&[usize], &[usize]),
@@ -40,18 +42,15 @@ pub(super) fn run(
     let limits = call.limits();
     let counts = Counts::read(body, call, mask);
     let mut failure = counts.too_many.map(|(i, n)| beyond_limit(i, n, limits.repeat_count));
-    let mut ended = Ended::new(wanted.iter().map(|k| (*k, body.plan.outputs[*k].ty)));
+    let mut ended = Ended::new(wanted.iter().map(|k| (*k, body.outer_type(*k))));
     let mut active = Active::new(body, call, mask, counts);
     active.drop_from(counts_end(failure.as_ref()));
-    let start = |k: usize, active: &Active| match body.carries[k] {
-        Some(input) => active.inputs[input].clone(),
-        None => Data::One(Value::Bool(true)),
-    };
-    // Those without a round before them.
-    let goes = body.go.filter(|go| body.carries[*go].is_some()).map(|go| start(go, &active));
-    let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
-    active.end(&mut ended, ends, |k, active| start(k, active));
     let mut round = 0_u32;
+    // Those without a round before them.
+    let goes = body.go().filter(|go| body.carry(*go).is_some());
+    let goes = goes.map(|go| given(body, go, &active, (0, &[])));
+    let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
+    active.end(&mut ended, ends, |k, active| given(body, k, active, (0, &[])));
     while !active.elements.is_empty() {
         if call.is_over().is_some_and(|is_over| is_over()) {
             return Err(over());
@@ -62,7 +61,8 @@ pub(super) fn run(
             break;
         }
         active.inputs[body.round()] = Data::One(Value::I32(round as i32));
-        let values = match evaluate(body, &active, outputs, call)? {
+        let n = active.elements.len();
+        let values = match evaluate(body, &active.inputs, n, outputs, call)? {
             Round::Values(values) => values,
             Round::Failed(position, found) => {
                 let message = format!("{} (in round {round})", found.message);
@@ -79,19 +79,23 @@ pub(super) fn run(
             let at = outputs.iter().position(|known| *known == k);
             &values[at.expect("what is wanted is computed")]
         };
-        let is_stable = |i: usize, active: &Active| {
-            body.until_stable
-                && outputs.iter().all(|k| {
-                    body.carries[*k]
-                        .is_none_or(|input| same_at(&active.inputs[input], value_of(*k), i))
-                })
-        };
-        let go = body.go.map(value_of);
-        let done: Vec<bool> = (0..active.elements.len())
-            .map(|i| active.count(i) <= round || !goes_on(go, i) || is_stable(i, &active))
+        let mut stable = Vec::new();
+        if let Some(tolerance) = body.stable() {
+            let is_same = |i: usize, k: &usize| {
+                let input = body.carry(*k);
+                input.is_none_or(|input| near_at(&active.inputs[input], value_of(*k), i, tolerance))
+            };
+            stable.extend((0..n).map(|i| outputs.iter().all(|k| is_same(i, k))));
+        }
+        let go = body.go().map(value_of);
+        let done: Vec<bool> = (0..n)
+            .map(|i| {
+                let is_stable = stable.get(i).is_some_and(|stable| *stable);
+                active.count(i) <= round || !goes_on(go, i) || is_stable
+            })
             .collect();
         for k in outputs {
-            if let Some(input) = body.carries[*k] {
+            if let Some(input) = body.carry(*k) {
                 active.inputs[input] = value_of(*k).clone();
             }
         }
@@ -99,9 +103,9 @@ pub(super) fn run(
         active.end(
             &mut ended,
             |i, _| done[i],
-            |k, active| match (body.carries[k], &last_go) {
-                (None, Some(go)) => go.clone(),
-                (_, _) => start(k, active),
+            |k, active| match (k < body.n_outputs() && body.carry(k).is_none(), &last_go) {
+                (true, Some(go)) => go.clone(),
+                (_, _) => given(body, k, active, (round, &stable)),
             },
         );
     }
@@ -114,26 +118,31 @@ pub(super) fn run(
     }
 }
 
+/// What elements give for an output that end now, after so many rounds; `stable` tells which of them
+/// the last round did not change.
+fn given(body: &ZoneBody, k: usize, active: &Active, (round, stable): (u32, &[bool])) -> Data {
+    match body.told.get(k.wrapping_sub(body.n_outputs())) {
+        Some(Told::Rounds) => Data::One(Value::I32(round as i32)),
+        Some(Told::Settled) if stable.is_empty() => Data::One(Value::Bool(false)),
+        Some(Told::Settled) => Data::Many(Column::from_vec(stable.to_vec())),
+        None => match body.carry(k) {
+            Some(input) => active.inputs[input].clone(),
+            None => Data::One(Value::Bool(true)),
+        },
+    }
+}
+
 /// The element from which on nothing counts, as it failed.
-fn counts_end(failure: Option<&Failure>) -> Option<usize> {
+pub(super) fn counts_end(failure: Option<&Failure>) -> Option<usize> {
     failure.and_then(|failure| failure.element)
 }
 
 /// Whether the element at a position goes on, as far as that is said.
-fn goes_on(go: Option<&Data>, position: usize) -> bool {
+pub(super) fn goes_on(go: Option<&Data>, position: usize) -> bool {
     match go {
         None => true,
         Some(Data::One(value)) => value.get::<bool>().unwrap_or(false),
         Some(Data::Many(column)) => column.as_slice::<bool>().is_some_and(|go| go[position]),
-    }
-}
-
-fn same_at(old: &Data, new: &Data, position: usize) -> bool {
-    use millstream_base::same::Same;
-    match (old, new) {
-        (Data::One(old), Data::One(new)) => old.same(new),
-        (Data::Many(old), Data::Many(new)) => old.same_at(position, new, position),
-        (old, new) => old.get(position).same(&new.get(position)),
     }
 }
 
@@ -153,7 +162,7 @@ pub(super) fn entries(argument: &Argument<'_>, elements: &[u32]) -> Data {
 }
 
 impl Active {
-    fn new(body: &RepeatBody, call: &Call<'_>, mask: &Mask, counts: Counts) -> Self {
+    fn new(body: &ZoneBody, call: &Call<'_>, mask: &Mask, counts: Counts) -> Self {
         let mut elements = Vec::with_capacity(mask.len());
         mask.for_each(|i| elements.push(i as u32));
         let input = |input: usize| match body.given_by(input) {
@@ -164,7 +173,7 @@ impl Active {
         Self { elements, counts: counts.each, most: counts.most, inputs }
     }
 
-    fn count(&self, position: usize) -> u32 {
+    pub(super) fn count(&self, position: usize) -> u32 {
         self.counts.get(position).copied().unwrap_or(self.most)
     }
 
@@ -183,7 +192,7 @@ impl Active {
     }
 
     /// Drops this element and all above.
-    fn drop_from(&mut self, element: Option<usize>) {
+    pub(super) fn drop_from(&mut self, element: Option<usize>) {
         let Some(element) = element else { return };
         let n = self.elements.partition_point(|known| (*known as usize) < element);
         if n < self.elements.len() {
@@ -193,7 +202,7 @@ impl Active {
     }
 
     /// Puts those aside that end; `value` gives what an output has for all that were active.
-    fn end(
+    pub(super) fn end(
         &mut self,
         ended: &mut Ended,
         ends: impl Fn(usize, &Self) -> bool,
@@ -216,15 +225,15 @@ impl Active {
     }
 }
 
-/// Evaluates the outputs once for all active elements.
-fn evaluate(
-    body: &RepeatBody,
-    active: &Active,
+/// Evaluates the outputs once for `n` elements with these inputs of the plan.
+pub(super) fn evaluate(
+    body: &ZoneBody,
+    inputs: &[Data],
+    n: usize,
     outputs: &[usize],
     call: &Call<'_>,
 ) -> Result<Round, Failure> {
-    let n = active.elements.len();
-    let is_one = active.inputs.iter().all(|data| matches!(data, Data::One(_)));
+    let is_one = inputs.iter().all(|data| matches!(data, Data::One(_)));
     let bound_data = |data: &Data| BoundData {
         data: data.clone(),
         axis: match data {
@@ -235,7 +244,7 @@ fn evaluate(
     let bound = Bound {
         outputs: outputs.to_vec(),
         optional: Vec::new(),
-        inputs: active.inputs.iter().map(bound_data).collect(),
+        inputs: inputs.iter().map(bound_data).collect(),
         features: vec![None; body.plan.needs.len()],
         times: None,
         views: None,

@@ -4,6 +4,7 @@ mod agreement;
 mod budget;
 mod chunked;
 mod failures;
+mod for_each;
 mod forms;
 mod incremental;
 mod large;

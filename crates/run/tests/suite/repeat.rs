@@ -13,7 +13,7 @@ use millstream_run::{Auto, Chunked, Incremental, Lazy, List};
 use millstream_testkit::generate::REGISTRY;
 use serde_json::{Value as Json, json};
 
-fn evaluators() -> Vec<Box<dyn Evaluator>> {
+pub(crate) fn evaluators() -> Vec<Box<dyn Evaluator>> {
     let two = NonZeroUsize::new(2).expect("two is not zero");
     vec![
         Box::new(Lazy),
@@ -26,7 +26,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
     ]
 }
 
-fn try_plan(document: &Json, after: Option<Phase>) -> Result<Plan, String> {
+pub(crate) fn try_plan(document: &Json, after: Option<Phase>) -> Result<Plan, String> {
     let limits = Limits::default();
     let text = document.to_string();
     let (opened, problems) =
@@ -36,7 +36,7 @@ fn try_plan(document: &Json, after: Option<Phase>) -> Result<Plan, String> {
     compile(&checked, &REGISTRY, &options).map_err(|problems| problems.to_string())
 }
 
-fn plan(document: &Json) -> Plan {
+pub(crate) fn plan(document: &Json) -> Plan {
     try_plan(document, None).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -57,14 +57,19 @@ fn document(group: &Json, set: &Json, sockets: &Json, inputs: &Json) -> Json {
     })
 }
 
-fn column(answer: &Answer, output: &str) -> Column {
+pub(crate) fn column(answer: &Answer, output: &str) -> Column {
     let output = answer.output(output).expect("the document has the output");
     let series = output.value.as_ref().unwrap_or_else(|| panic!("{:?}", answer.failures));
     answer.full_column(series)
 }
 
 /// All evaluators, on plans with and without passes, give these values for an output.
-fn expect(document: &Json, request: &Request, output: &str, expected: impl Into<Column>) {
+pub(crate) fn expect(
+    document: &Json,
+    request: &Request,
+    output: &str,
+    expected: impl Into<Column>,
+) {
     let expected = expected.into();
     for after in [Some(Phase::Lower), None] {
         let plan = try_plan(document, after).unwrap_or_else(|problems| panic!("{problems}"));
@@ -79,7 +84,7 @@ fn expect(document: &Json, request: &Request, output: &str, expected: impl Into<
     }
 }
 
-fn expression(text: &str, args: &[(&str, &str)]) -> Json {
+pub(crate) fn expression(text: &str, args: &[(&str, &str)]) -> Json {
     let args: serde_json::Map<String, Json> =
         args.iter().map(|(name, input)| ((*name).to_owned(), json!({"input": input}))).collect();
     json!({"type": "math.expression", "set": {"text": text}, "in": args})
@@ -483,7 +488,7 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     let x = json!({"input": "x"});
     let held = json!({"held": {"type": "state.feedback", "in": {"value": x}}});
     let told = refusal(body(held, "held.value"), json!({}));
-    assert!(told.contains("the rounds of a repeat keep no state, which `held` does"), "{told}");
+    assert!(told.contains("the group of a `repeat` keeps no state, which `held` does"), "{told}");
     let mean = json!({"mean": {"type": "reduce.sum", "in": {"value": x}}});
     let told = refusal(body(mean, "mean.value"), json!({}));
     assert!(told.contains("which it runs, needs the"), "{told}");
@@ -492,7 +497,7 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     let told = refusal(body(sum(), "sum.value"), json!({"while": "y"}));
     assert!(told.contains("the group has no output called `y`"), "{told}");
     let told = refusal(body(sum(), "sum.value"), json!({"while": "x"}));
-    assert!(told.contains("output `x` of group `body` is f32, a repeat needs bool"), "{told}");
+    assert!(told.contains("output `x` of group `body` is f32, a `repeat` needs bool"), "{told}");
     let mut group = body(sum(), "sum.value");
     group["outputs"]["y"] = json!({"type": "f32", "from": "sum.value"});
     let told = refusal(group.clone(), json!({}));
@@ -502,4 +507,66 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     assert!(told.contains("is f32, the input that it is carried to is i32"), "{told}");
     let told = refusal(body(sum(), "sum.value"), json!({"until": "bored"}));
     assert!(told.contains("until"), "{told}");
+}
+
+/// x moves half way to a.
+fn halving() -> Json {
+    json!({
+        "inputs": {"x": {"type": "f32"}, "a": {"type": "f32"}},
+        "outputs": {"x": {"type": "f32", "from": "next.value"}},
+        "nodes": {"next": expression("(x + a) / 2", &[("x", "x"), ("a", "a")])},
+    })
+}
+
+#[test]
+fn a_repeat_settles_within_a_tolerance_and_tells_it() {
+    let inputs = json!({"x": {"type": "f32"}, "n": {"type": "i32"}});
+    let sockets = json!({"x": {"input": "x"}, "a": 0, "count": {"input": "n"}});
+    let set = json!({"until": "stable", "tolerance": 0.5});
+    let mut document = document(&halving(), &set, &sockets, &inputs);
+    document["outputs"]["rounds"] = json!({"type": "i32", "from": "loop.rounds"});
+    document["outputs"]["settled"] = json!({"type": "bool", "from": "loop.settled"});
+    // 8, 4, 2, 1, 0.5: the last step is no greater than the tolerance.
+    let request = Request::new().column("x", vec![8.0_f32, 8.0, 0.0, 1.0]);
+    let request = request.column("n", vec![10, 2, 10, 0]);
+    expect(&document, &request, "x", vec![0.5_f32, 2.0, 0.0, 1.0]);
+    expect(&document, &request, "rounds", vec![4, 2, 1, 0]);
+    expect(&document, &request, "settled", vec![true, false, true, false]);
+    let one = Request::new().set("x", 8.0_f32).set("n", 10);
+    expect(&document, &one, "rounds", vec![4]);
+    expect(&document, &one, "settled", vec![true]);
+    document["nodes"]["loop"]["set"] = json!({});
+    expect(&document, &request, "rounds", vec![10, 2, 10, 0]);
+    expect(&document, &request, "settled", vec![false; 4]);
+}
+
+#[test]
+fn lists_settle_within_a_tolerance_item_by_item() {
+    let group = json!({
+        "inputs": {"x": {"type": "list<f32>"}, "rounds": {"type": "i32", "default": 0}},
+        "outputs": {"x": {"type": "list<f32>", "from": "half.value"},
+            "rounds": {"type": "i32", "from": "more.value"}},
+        "nodes": {
+            "more": {"type": "math.add", "in": {"a": {"input": "rounds"}, "b": 0}},
+            "half": {"type": "list.smooth", "in": {"list": {"input": "x"}}},
+        },
+    });
+    let set = json!({"until": "stable", "tolerance": 1000});
+    let mut document = document(&group, &set, &json!({"x": [1, 2, 9], "count": 9}), &json!({}));
+    document["outputs"]["settled"] = json!({"type": "bool", "from": "loop.settled"});
+    // The group has an output of this name: the node tells nothing.
+    expect(&document, &Request::new(), "rounds", vec![0]);
+    expect(&document, &Request::new(), "settled", vec![true]);
+}
+
+#[test]
+fn a_tolerance_without_its_use_is_refused() {
+    let refusal = |set: Json| {
+        let sockets = json!({"x": 1, "a": 2, "count": 2});
+        try_plan(&document(&halving(), &set, &sockets, &json!({})), None).err().unwrap_or_default()
+    };
+    let told = refusal(json!({"until": "stable", "tolerance": -1}));
+    assert!(told.contains("-1 is negative; 0 compares bits"), "{told}");
+    let told = refusal(json!({"tolerance": 1}));
+    assert!(told.contains("nothing is compared without \"until\": \"stable\""), "{told}");
 }

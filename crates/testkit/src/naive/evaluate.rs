@@ -7,7 +7,7 @@ use millstream_base::id::Id;
 use millstream_base::map::Map;
 use millstream_base::{Mask, Need, Type, Value};
 use millstream_form::Form;
-use millstream_ir::RepeatBody;
+use millstream_ir::ZoneBody;
 use millstream_node::{Argument, Call, Data, Instance, Kernel, ScopeRule};
 use millstream_node::{function::Output, function::SharedFunction};
 
@@ -72,7 +72,7 @@ impl Model<'_> {
                 }),
                 Kernel::Function(function) => {
                     let limits = self.limits.clone();
-                    if let Some(body) = RepeatBody::of(instance) {
+                    if let Some(body) = ZoneBody::of(instance) {
                         let used = self.program.outputs_used(node);
                         let mut refused = None;
                         let found = self.compute(link, instance, ctx, cell, |values| {

@@ -477,7 +477,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         's: 'k,
     {
         match callee {
-            Callee::Group(name) | Callee::Repeat(name) => {
+            Callee::Group(name) | Callee::Zone(_, name) => {
                 self.shared.groups.own.get(name).map(SocketsOf::Known)
             }
             Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
@@ -564,7 +564,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
     match callee {
         Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
-        Callee::Repeat(name) => NodeKind::Repeat(Arc::from(*name)),
+        Callee::Zone(zone, name) => NodeKind::Zone(*zone, Arc::from(*name)),
         Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
         Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
     }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use millstream_base::Span;
+use millstream_node::Zone;
 
 use super::Parser;
 use crate::error::Problem;
@@ -272,8 +273,10 @@ impl<'t> Parser<'t> {
             }
             "node" => self.explicit_node(start)?,
             "group" => self.path(start, CallWord::Group)?,
-            "repeat" => self.path(start, CallWord::Repeat)?,
-            _ => return Ok(None),
+            word => match Zone::named(word) {
+                Some(zone) => self.path(start, CallWord::Zone(zone))?,
+                None => return Ok(None),
+            },
         }))
     }
 

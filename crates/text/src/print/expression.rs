@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 
+use millstream_node::Zone;
+
 use super::Printer;
 use crate::formula;
 use crate::json::write_value;
@@ -9,12 +11,11 @@ use crate::name;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, at};
 
 /// Words that mean something before a name, or are values.
-const SPECIAL: [&str; 9] =
-    ["true", "false", "null", "muted", "several", "input", "node", "group", "repeat"];
+const SPECIAL: [&str; 8] = ["true", "false", "null", "muted", "several", "input", "node", "group"];
 
 /// Whether a reference of this name is written in back quotes.
 pub(crate) fn is_special(name: &str) -> bool {
-    !name::is_plain(name) || SPECIAL.contains(&name)
+    !name::is_plain(name) || SPECIAL.contains(&name) || Zone::named(name).is_some()
 }
 
 impl Printer<'_, '_> {
@@ -187,8 +188,9 @@ impl Printer<'_, '_> {
                     name::write_quoted(&call.name, &mut self.out);
                 }
             }
-            CallWord::Repeat => {
-                self.out.push_str("repeat ");
+            CallWord::Zone(zone) => {
+                self.out.push_str(zone.name());
+                self.out.push(' ');
                 self.path(&call.name);
             }
             CallWord::Group => {

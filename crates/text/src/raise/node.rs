@@ -31,7 +31,8 @@ pub(super) fn face(node: &Node) -> Face<'_> {
         NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
         NodeKind::Type(name) => Face::Type(name),
         NodeKind::Group(name) if is_type(name) => Face::Type(name),
-        NodeKind::Group(name) | NodeKind::Repeat(name) => Face::Group(name),
+        NodeKind::Group(name) => Face::Group(name),
+        NodeKind::Zone(zone, name) => Face::Zone(*zone, name),
     }
 }
 
@@ -407,7 +408,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 let sockets = vocabulary.sockets_with(&known, &node.set);
                 sockets.map_or(0, |sockets| in_order(&sockets, &|i, _| i == 0))
             }
-            NodeKind::Group(group) | NodeKind::Repeat(group) => {
+            NodeKind::Group(group) | NodeKind::Zone(_, group) => {
                 let sockets = self.cx.groups.own.get(&**group);
                 sockets.map_or(0, |sockets| in_order(sockets, &|i, _| i == 0))
             }
@@ -423,7 +424,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             is_it(&self.cx.groups.callee(&call, self.tree, vocabulary))
         };
         match &node.kind {
-            NodeKind::Repeat(group) => (CallWord::Repeat, Cow::Borrowed(&**group)),
+            NodeKind::Zone(zone, group) => (CallWord::Zone(*zone), Cow::Borrowed(&**group)),
             NodeKind::Group(group) if !is_type(group) => {
                 let is_meant = means(group, &|callee| matches!(callee, Callee::Group(_)));
                 let word = if is_meant { CallWord::None } else { CallWord::Group };

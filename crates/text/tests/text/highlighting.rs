@@ -61,6 +61,8 @@ fn words_of_the_grammar_are_highlighted() {
         ("start_frame -2", "start_frame", "keyword.other"),
         ("schema \"x\"", "schema", "keyword.other"),
         ("x = repeat step(a)", "repeat", "keyword.control"),
+        ("x = for_each step(a)", "for_each", "keyword.control"),
+        ("x = simulate step(a)", "simulate", "keyword.control"),
         ("x = muted step(a)", "muted", "keyword.control"),
         ("x = f(several [1])", "several", "keyword.control"),
         ("x = a where a: 1", "where", "keyword.other"),

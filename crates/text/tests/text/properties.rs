@@ -8,10 +8,12 @@ use millstream_document::model::{
     OutputFrom, UseDef,
 };
 use millstream_document::{View, name_problem, save};
+use millstream_node::Zone;
 use millstream_text::{format, load_text};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample;
 use serde_json::Value as Json;
 
 use crate::{REGISTRY, converted, document, formatted, limits};
@@ -20,7 +22,8 @@ use crate::{REGISTRY, converted, document, formatted, limits};
 fn name() -> impl Strategy<Value = Arc<str>> {
     const SOME: [&str; 24] = [
         "a", "b", "c", "x", "y", "a_x", "a_1", "b_a", "pi", "e", "sin", "sqrt", "true", "null",
-        "input", "node", "muted", "several", "repeat", "group", "where", "in", "value", "water",
+        "input", "node", "muted", "several", "repeat", "for_each", "group", "where", "in", "value",
+        "water",
     ];
     let any = "[a-z]{1,3}|[ -~&&[^./]]{1,8}|\\PC{1,4}";
     let any = any.prop_filter_map("a name", |name| {
@@ -105,12 +108,12 @@ fn node() -> impl Strategy<Value = Node> {
     let kind = prop_oneof![
         4 => prop::sample::select(&TYPES[..]).prop_map(|ty| NodeKind::Type(ty.into())),
         1 => word().prop_filter("not a word of the format", |ty| {
-            !matches!(&**ty, "group" | "repeat")
+            **ty != *"group" && Zone::named(ty).is_none()
         }).prop_map(NodeKind::Type),
         // JSON takes a group with a point for a node type.
         1 => word().prop_filter("a group", |name| name.contains('/') || !name.contains('.'))
             .prop_map(NodeKind::Group),
-        1 => word().prop_map(NodeKind::Repeat),
+        1 => (sample::select(&Zone::ALL[..]), word()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
         1 => Just(NodeKind::Group("water/ring".into())),
     ];
     let socket = prop_oneof![4 => prop::sample::select(&["a", "b", "x", "value"][..]).prop_map(Arc::from), 1 => word()];
@@ -212,7 +215,7 @@ fn any_document() -> impl Strategy<Value = Document> {
 
 /// Pieces of texts, of which most combinations are wrong.
 fn any_text() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 52] = [
+    const PIECES: [&str; 54] = [
         "x",
         "y",
         "a.b",
@@ -258,6 +261,8 @@ fn any_text() -> impl Strategy<Value = String> {
         "where x: ",
         "muted ",
         "repeat ",
+        "for_each ",
+        "simulate ",
         "node ",
         "several [",
         "from 0",

@@ -63,7 +63,7 @@ impl Mirror {
             mirror.add_input(&input.name, input.ty, input.default.clone());
         }
         let whole = whole(editor, checked);
-        mirror.has_repeats = has_repeats(editor.document());
+        mirror.has_zones = has_zones(editor.document());
         mirror.find_kinds(editor, &whole)?;
         let mut queue = Queue::new(editor, &[]);
         mirror.fill(&mut queue, &whole)?;
@@ -88,8 +88,8 @@ impl Mirror {
             features: FxHashMap::default(),
             conversions: FxHashMap::default(),
             kept_sources: FxHashSet::default(),
-            repeats: FxHashMap::default(),
-            has_repeats: false,
+            zones: FxHashMap::default(),
+            has_zones: false,
             scopes: FxHashMap::default(),
             relinked: Vec::new(),
             n_copies: 0,
@@ -138,7 +138,7 @@ impl Mirror {
                 ids[slot as usize] = editor.id_at(*key, slot);
                 kinds[slot as usize] = match &node.kind {
                     // Its kind is found when the body is used.
-                    CheckedKind::Call(_) | CheckedKind::Repeat(_) if !live.contains(&id) => {
+                    CheckedKind::Call(_) | CheckedKind::Zone(_) if !live.contains(&id) => {
                         Kind::Wrong
                     }
                     CheckedKind::Call(instance) => match calls.entry(Arc::as_ptr(instance)) {
@@ -282,10 +282,10 @@ fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
     all
 }
 
-fn has_repeats(document: &Document) -> bool {
+fn has_zones(document: &Document) -> bool {
     let groups = document.groups.values().flat_map(|group| group.nodes.values());
     let mut nodes = document.nodes.values().chain(groups);
-    nodes.any(|node| matches!(node.kind, NodeKind::Repeat(_)))
+    nodes.any(|node| matches!(node.kind, NodeKind::Zone(..)))
 }
 
 fn whole<'c>(editor: &Editor, checked: &'c Checked) -> Whole<'c> {

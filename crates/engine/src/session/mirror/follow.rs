@@ -76,11 +76,11 @@ impl Mirror {
                         queue.push((body, slot, None));
                     }
                 }
-                // Only repeats depend on names, for their messages.
+                // Only zones depend on names, for their messages.
                 Change::NodeName { .. } | Change::Head => {}
             }
         }
-        self.touch_repeats(&mut queue, changes);
+        self.touch_zones(&mut queue, changes);
         self.follow_queue(queue)?;
         for body in gone {
             if self.bodies.remove(&body).is_some_and(|known| !known.uses.is_empty()) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Lane, Type};
 use millstream_document::{Muted, Passes};
+use millstream_ir::ZoneBody;
 use millstream_node::convert;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::{NodeNumber, inputs_needed, lane_of_number};
@@ -93,7 +94,7 @@ impl Mirror {
         let operands = captured.as_deref().unwrap_or(operands);
         let needed = inputs_needed(instance);
         if let Some(node) = before {
-            if captured.is_some() {
+            if ZoneBody::of(instance).is_some() {
                 self.graph.reword(self.graph.call_behind(node), instance);
             }
             for (at, input) in needed.iter().enumerate() {

@@ -7,6 +7,7 @@ use millstream_base::Type;
 use millstream_compile::lower::StatefulType;
 use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
+use millstream_ir::ZoneBody;
 use millstream_node::Instance;
 use millstream_run::live::{NodeNumber, can_be_live};
 use smallvec::SmallVec;
@@ -26,10 +27,10 @@ impl Mirror {
     ) -> Result<(), NotLive> {
         let editor = queue.editor;
         let Some((name, node)) = editor.nodes_of_body(body).at(slot) else { return Ok(()) };
-        self.has_repeats |= matches!(node.kind, NodeKind::Repeat(_));
+        self.has_zones |= matches!(node.kind, NodeKind::Zone(..));
         let Some(known) = self.bodies.get(&body) else { return Ok(()) };
-        if known.uses.is_empty() && body != ROOT && self.has_repeats {
-            // Its nodes may be those of a repeat; they are looked at when a group uses them.
+        if known.uses.is_empty() && body != ROOT && self.has_zones {
+            // Its nodes may be those of a zone; they are looked at when a group uses them.
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
@@ -45,7 +46,9 @@ impl Mirror {
         let sources = checked.map(|checked| checked.sources).unwrap_or_default();
         let stays = match (&before, &kind) {
             (Kind::Call(a), Kind::Call(b)) => Arc::ptr_eq(a, b) || a.does_same(b),
-            (Kind::Stateful(a), Kind::Stateful(b)) => Arc::ptr_eq(a, b),
+            (Kind::Stateful(a), Kind::Stateful(b)) => {
+                Arc::ptr_eq(a, b) || a.instance.does_same(&b.instance)
+            }
             (Kind::Group(a), Kind::Group(b)) => a == b,
             (Kind::Wrong, Kind::Wrong) => true,
             (Kind::Muted(a), Kind::Muted(b)) => {
@@ -107,9 +110,10 @@ impl Mirror {
             CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
             CheckedKind::Group(_) => group.map_or(Kind::Wrong, Kind::Group),
             // Its messages use the current names of the nodes in its rounds.
-            CheckedKind::Repeat(repeat) => {
-                self.repeat_of(editor, node, repeat)?.map_or(Kind::Wrong, Kind::Call)
-            }
+            CheckedKind::Zone(zone) => match self.zone_of(editor, node, zone)? {
+                Some(instance) => self.kind_of_call(&instance)?,
+                None => Kind::Wrong,
+            },
             CheckedKind::Wrong => Kind::Wrong,
         })
     }
@@ -214,6 +218,12 @@ impl Mirror {
         operands: &[Option<Operand>],
         stays: bool,
     ) -> Result<bool, NotLive> {
+        let mut operands = operands.to_vec();
+        if let Some(body) = ZoneBody::of(&of_type.instance) {
+            for need in &body.captures {
+                operands.push(Some(self.captured(need)?));
+            }
+        }
         let it = self.use_of(use_id);
         let (out, is_edited) = (it.outs[slot as usize], queue.edited.contains(&(it.body, slot)));
         let had = out.is_some() || it.many.contains_key(&slot);
@@ -229,7 +239,7 @@ impl Mirror {
         }
         let before = self.stateful.remove(&(use_id, slot));
         let before = before.or_else(|| self.moved_stateful(queue, (use_id, slot), of_type));
-        let stateful = self.stateful_node(before, of_type, operands)?;
+        let stateful = self.stateful_node(before, of_type, &operands)?;
         if stateful.lacks() {
             queue.lacking.insert((use_id, slot));
         }

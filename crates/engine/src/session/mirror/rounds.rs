@@ -1,67 +1,68 @@
-//! Nodes that run groups round by round: each is one live node, which runs all rounds when
-//! something that it reads changes.
+//! Nodes that run groups many times: a repeat and a loop over items are one live node, which runs all
+//! rounds when something that it reads changes. A simulation is taken apart as in plans, around such
+//! a node.
 //!
 //! A group is compiled as for plans, once for each way to run it, and again when the group, or one
 //! inside it, is edited.
 
 use std::sync::Arc;
 
-use millstream_compile::repeats::Repeats;
+use millstream_base::Need;
+use millstream_base::feature::Aspect;
+use millstream_compile::repeats::Zones;
 use millstream_document::check::check;
 use millstream_document::edit::{BodyKey, Change, ROOT};
 use millstream_document::{
-    BodyId, Checked, CheckedKind, CheckedRepeat, Document, Editor, Node, NodeKind,
+    BodyId, Checked, CheckedKind, CheckedZone, Document, Editor, Node, NodeKind,
 };
-use millstream_ir::RepeatBody;
+use millstream_ir::ZoneBody;
 use millstream_node::{Class, Instance};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::queue::Queue;
 use super::{Mirror, NotLive, Operand};
-use millstream_base::feature::Aspect;
 
 /// One way to run a group, and the instance that does it.
 #[derive(Debug)]
 pub(super) struct Way {
-    repeat: CheckedRepeat,
+    zone: CheckedZone,
     instance: Arc<Instance>,
 }
 
 impl Way {
-    /// Whether it runs its group as a repeat does, of whichever document.
-    fn is_of(&self, other: &CheckedRepeat) -> bool {
-        let known = &self.repeat;
-        known.count == other.count
-            && known.carries == other.carries
-            && known.go == other.go
-            && known.until_stable == other.until_stable
+    /// Whether it runs its group as a zone does, of whichever document.
+    fn is_of(&self, other: &CheckedZone) -> bool {
+        let known = &self.zone;
+        known.course == other.course
+            && known.inputs == other.inputs
+            && known.outputs == other.outputs
     }
 }
 
 impl Mirror {
-    /// The instance of a node that runs a group round by round; `None` if something in the group
-    /// is wrong.
-    pub(super) fn repeat_of(
+    /// The instance of a node that runs a group many times; `None` if something in the group is
+    /// wrong.
+    pub(super) fn zone_of(
         &mut self,
         editor: &Editor,
         node: &Node,
-        repeat: &CheckedRepeat,
+        zone: &CheckedZone,
     ) -> Result<Option<Arc<Instance>>, NotLive> {
         let Some(name) = node.kind.group() else { return Ok(None) };
         let Some(group) = editor.body_of(name) else { return Ok(None) };
-        let known = self.repeats.get(&group).into_iter().flatten().find(|way| way.is_of(repeat));
+        let known = self.zones.get(&group).into_iter().flatten().find(|way| way.is_of(zone));
         if let Some(known) = known {
             return Ok(Some(Arc::clone(&known.instance)));
         }
         let Some(checked) = self.group_alone(editor.document(), name) else { return Ok(None) };
-        let repeat = CheckedRepeat { body: checked.root, ..repeat.clone() };
-        let repeats = Repeats::of_root(&checked, &repeat, &self.registry, &self.limits);
-        let repeats = repeats.map_err(|_| NotLive)?;
-        let made = repeats.of(&repeat).filter(|_| !has_state(&checked)).ok_or(NotLive)?;
+        let zone = CheckedZone { body: checked.root, ..zone.clone() };
+        let zones = Zones::of_root(&checked, &zone, &self.registry, &self.limits);
+        let zones = zones.map_err(|_| NotLive)?;
+        let made = zones.of(&zone).filter(|_| !has_state(&checked)).ok_or(NotLive)?;
         let instance = Arc::clone(&made.instance);
-        let ways = self.repeats.entry(group).or_default();
-        ways.push(Way { repeat, instance: Arc::clone(&instance) });
+        let ways = self.zones.entry(group).or_default();
+        ways.push(Way { zone, instance: Arc::clone(&instance) });
         Ok(Some(instance))
     }
 
@@ -83,26 +84,35 @@ impl Mirror {
         Some(checked)
     }
 
-    /// The operands of a node; of a repeat also the features that its rounds need.
+    /// The operands of a node; of a zone also the features that its group needs, unless they are
+    /// among them.
     pub(super) fn with_captures(
         &mut self,
         instance: &Instance,
         operands: &[Operand],
     ) -> Result<Option<SmallVec<[Operand; 4]>>, NotLive> {
-        let Some(body) = RepeatBody::of(instance) else { return Ok(None) };
+        let Some(body) = ZoneBody::of(instance) else { return Ok(None) };
+        if operands.len() == instance.inputs.len() {
+            return Ok(None);
+        }
         let mut all: SmallVec<[Operand; 4]> = operands.into();
         for need in &body.captures {
-            if need.level != 0 || need.aspect != Aspect::Value {
-                return Err(NotLive);
-            }
-            all.push(Operand::Node(self.feature(&need.feature)?, need.feature.ty()));
+            all.push(self.captured(need)?);
         }
         Ok(Some(all))
     }
 
-    /// Puts the repeats that run an edited group into the queue.
-    pub(super) fn touch_repeats(&mut self, queue: &mut Queue<'_>, changes: &[Change]) {
-        if !self.has_repeats {
+    /// What a group needs of the context.
+    pub(super) fn captured(&mut self, need: &Need) -> Result<Operand, NotLive> {
+        if need.level != 0 || need.aspect != Aspect::Value {
+            return Err(NotLive);
+        }
+        Ok(Operand::Node(self.feature(&need.feature)?, need.feature.ty()))
+    }
+
+    /// Puts the zones that run an edited group into the queue.
+    pub(super) fn touch_zones(&mut self, queue: &mut Queue<'_>, changes: &[Change]) {
+        if !self.has_zones {
             return;
         }
         let body = |change: &Change| match *change {
@@ -118,14 +128,14 @@ impl Mirror {
         let mut stack: Vec<BodyKey> = changes.iter().filter_map(body).collect();
         let mut seen: FxHashSet<BodyKey> = stack.iter().copied().chain([ROOT]).collect();
         while let Some(group) = stack.pop() {
-            self.repeats.remove(&group);
+            self.zones.remove(&group);
             if group == ROOT || !queue.exists(group) {
                 continue;
             }
             let editor = queue.editor;
             for (user, slot) in editor.users_of_group(group) {
                 let node = editor.nodes_of_body(user).at(slot).map(|(_, node)| node);
-                if node.is_some_and(|node| matches!(node.kind, NodeKind::Repeat(_))) {
+                if node.is_some_and(|node| matches!(node.kind, NodeKind::Zone(..))) {
                     queue.touch(self, user, slot);
                 }
                 if seen.insert(user) {
@@ -140,15 +150,13 @@ impl Mirror {
 fn has_state(checked: &Checked) -> bool {
     let mut nodes = checked.bodies.iter().flat_map(|(_, body)| &body.nodes);
     nodes.any(|node| match &node.kind {
-        CheckedKind::Call(it) => it.def.state.is_some() || it.class >= Class::Stateful,
-        CheckedKind::Group(_)
-        | CheckedKind::Repeat(_)
-        | CheckedKind::Muted(_)
-        | CheckedKind::Wrong => false,
+        CheckedKind::Call(it) => node.kind.keeps_state() || it.class >= Class::Stateful,
+        CheckedKind::Zone(_) => node.kind.keeps_state(),
+        CheckedKind::Group(_) | CheckedKind::Muted(_) | CheckedKind::Wrong => false,
     })
 }
 
-/// The bodies with live nodes: those that repeats run have none.
+/// The bodies with live nodes: those that zones run have none.
 pub(super) fn live_bodies(checked: &Checked) -> FxHashSet<BodyId> {
     let mut live = FxHashSet::from_iter([checked.root]);
     let mut stack = vec![checked.root];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use millstream_base::{Type, Value};
 use millstream_compile::lower::{StatefulParts, StatefulType};
 use millstream_document::Editor;
+use millstream_ir::ZoneBody;
 use millstream_node::state::STARTED;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
@@ -141,7 +142,9 @@ impl Mirror {
     /// Notes the live nodes of a node with state.
     pub(super) fn put_stateful(&mut self, place: (u32, u32), stateful: StatefulNode) {
         self.use_mut(place.0).outs[place.1 as usize] = Some(stateful.out());
-        if let Some(Kernel::Function(_)) = stateful.of_type.work().map(|work| &work.kernel) {
+        let work = stateful.of_type.work().map(|work| &work.kernel);
+        let is_zone = ZoneBody::of(&stateful.of_type.instance).is_some();
+        if is_zone || matches!(work, Some(Kernel::Function(_))) {
             self.places.insert(stateful.out(), (place, None));
         }
         self.stateful.insert(place, stateful);

@@ -84,7 +84,9 @@ fn outputs_of(checked: &Checked, kind: &CheckedKind) -> Vec<(String, Type)> {
             names.zip(instance.outputs.iter().map(|slot| slot.ty)).collect()
         }
         CheckedKind::Group(body) => of_body(*body),
-        CheckedKind::Repeat(repeat) => of_body(repeat.body),
+        CheckedKind::Zone(zone) => {
+            zone.outputs.iter().map(|(name, ty)| (name.to_string(), *ty)).collect()
+        }
         CheckedKind::Wrong => Vec::new(),
         CheckedKind::Muted(muted) => {
             muted.outputs.iter().map(|output| (output.name.to_string(), output.ty)).collect()
