@@ -49,6 +49,7 @@ pub(super) fn run(
             inputs: inputs.iter().map(one).collect(),
             features: Vec::new(),
             times: None,
+            views: None,
             count: None,
             outputs: asked.clone(),
             kept: Vec::new(),
