@@ -10,7 +10,7 @@ use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_base::{Feature, FeatureSet, Footprint, Type};
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
-use millstream_ir::repeat::RepeatBody;
+use millstream_ir::repeat::ZoneBody;
 use millstream_ir::request::{Given, Request};
 use millstream_ir::states::is_state;
 use millstream_node::{Class, Kernel};
@@ -104,7 +104,7 @@ impl Cheap {
             _ if only_reads => return (false, 0),
             Kernel::Form(form) => form.insts.len(),
             Kernel::Pass | Kernel::Choose => 1,
-            Kernel::Function(_) if RepeatBody::of(instance).is_none() => FUNCTION,
+            Kernel::Function(_) if ZoneBody::of(instance).is_none() => FUNCTION,
             Kernel::Function(_) | Kernel::Read { .. } | Kernel::ReadState(_) => return (false, 0),
         };
         let is_cheap = !instance.has_scopes()
