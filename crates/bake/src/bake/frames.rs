@@ -70,10 +70,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut position = 0;
         while position < n {
             self.look_up.bake.request.budget.check().map_err(EvalError::from)?;
-            if self.refreshed.elapsed() > REFRESH {
-                self.look_up.cache.refresh();
-                self.refreshed = Instant::now();
-            }
+            self.refresh();
             let key = self.look_up.frame_key(position);
             if !is_wanted(position, key) {
                 position += 1;
@@ -92,6 +89,14 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             position = segment.end;
         }
         Ok(())
+    }
+
+    /// Looks now and then for what other processes stored.
+    fn refresh(&mut self) {
+        if self.refreshed.elapsed() > REFRESH {
+            self.look_up.cache.refresh();
+            self.refreshed = Instant::now();
+        }
     }
 
     /// The results that are looked up and computed for the missing outputs of a frame.
@@ -160,6 +165,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut parts = Parts::new(evaluator, &plan, &request, Varying::Ticks);
         let mut position = first;
         while position < segment.end {
+            self.refresh();
             if position > first
                 && self.look_up.missing(position).is_empty()
                 && let Some(part) = self.look_up.reused(position)
