@@ -18,6 +18,7 @@ use crate::keys::Keys;
 use crate::stored;
 
 mod frames;
+mod ticked;
 
 use frames::Frames;
 
@@ -207,7 +208,7 @@ impl<'p> Bake<'p> {
             first: if has_states { self.plan.start_frame } else { 0 },
         };
         if has_states {
-            crate::ticked::run(&mut look_up, evaluator, is_wanted, each)
+            ticked::run(&mut look_up, evaluator, is_wanted, each)
         } else {
             Frames::new(&mut look_up, cheap).run(evaluator, is_wanted, each)
         }

@@ -11,7 +11,7 @@ use millstream_ir::request::Request;
 use millstream_ir::states::States;
 use millstream_run::{Parts, Varying};
 
-use crate::bake::{BakeError, Computed, Each, IsWanted, LookUp};
+use super::{BakeError, Computed, Each, IsWanted, LookUp};
 use crate::stored;
 
 /// Storing state takes at most this part of the time of ticks.
