@@ -13,7 +13,7 @@ use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
 use millstream_node::Data;
 use millstream_run::{Parts, Varying};
 
-use super::{BakeError, Computed, Each, Fate, IsWanted, LookUp, Part, of_frame};
+use super::{BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
 use crate::cheap::Cheap;
 use crate::cuts::{Cuts, Way};
 use crate::keys::MARK;
@@ -203,9 +203,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut computed = computed;
         let besides = self.look_up.besides(position, &segment.missing)?;
         computed.values.extend(besides);
-        let mut part = self.look_up.part(position, computed)?;
-        part.fate = Fate::Ran;
-        Some(part)
+        self.look_up.part(position, computed)
     }
 
     /// Computes one frame.
@@ -272,7 +270,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             }
             values.push((*output, found.value));
         }
-        Computed { values, answer: blank, took }
+        Computed { values, answer: blank, took, is_new: true }
     }
 
     /// Computes several frames at once; `None` if a node fails in one of them.
@@ -304,6 +302,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         let took = started.elapsed() / n as u32;
         let mut all = Vec::with_capacity(n);
+        let mut before = None;
         for (at, frame) in of_position.into_iter().enumerate() {
             let mut one = self.look_up.blank();
             one.outputs.clear();
@@ -316,7 +315,9 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                     ty: output.ty,
                 });
             }
-            all.push(self.taken(first + at, &segment.missing, one, took));
+            let computed = self.taken(first + at, &segment.missing, one, took);
+            all.push(Computed { is_new: before != Some(frame), ..computed });
+            before = Some(frame);
         }
         Ok(Some(all))
     }

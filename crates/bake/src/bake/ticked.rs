@@ -64,7 +64,9 @@ pub(crate) fn run<E>(
                     values.push((output, found.value));
                 }
                 let took = started.elapsed();
-                let part = ticks.look_up.part(position, Computed { values, answer: blank, took });
+                let part = ticks
+                    .look_up
+                    .part(position, Computed { values, answer: blank, took, is_new: true });
                 part.expect("all outputs were computed")
             }
         };

@@ -150,7 +150,7 @@ fn a_frame_that_fails_is_told_and_the_others_are_baked() {
     let graph = file(
         "bake-fails.mill",
         "n = convert.to_i32(2 - context.time() * 24)\n\
-         output first: i32 = list.first(list.range(start: 7, count: n))\n",
+         output first: f32 = list.first(list.range(start: 7, count: n))\n",
     );
     let shown = text(&folder);
     let output = millstream(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
