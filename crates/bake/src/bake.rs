@@ -18,6 +18,7 @@ use crate::keys::Keys;
 use crate::stored;
 
 mod frames;
+mod ticked;
 
 use frames::Frames;
 
@@ -210,7 +211,7 @@ impl<'p> Bake<'p> {
             first: if has_states { self.plan.start_frame } else { 0 },
         };
         if has_states {
-            crate::ticked::run(&mut look_up, evaluator, is_wanted, each)
+            ticked::run(&mut look_up, evaluator, is_wanted, each)
         } else {
             Frames::new(&mut look_up, cheap).run(evaluator, is_wanted, each)
         }
@@ -325,13 +326,14 @@ impl<'r, 'p> LookUp<'r, 'p> {
     /// others cannot be read.
     pub(crate) fn part(&mut self, position: usize, computed: Computed) -> Option<Part> {
         let started = Instant::now();
-        let Computed { values, mut answer, took } = computed;
-        let fate = if values.is_empty() { Fate::Reused } else { Fate::Ran };
+        let Computed { values, mut answer, took, is_new } = computed;
+        let is_stored = values.is_empty();
+        let fate = if is_new { Fate::Ran } else { Fate::Reused };
         for (output, value) in values {
             answer.outputs[output].value = value;
         }
         for output in 0..answer.outputs.len() {
-            if answer.outputs[output].value.is_none() && fate == Fate::Reused
+            if answer.outputs[output].value.is_none() && is_stored
                 || self.is_cheap(output, position)
             {
                 answer.outputs[output].value = Some(self.recall(output, position)?);
@@ -363,7 +365,10 @@ impl<'r, 'p> LookUp<'r, 'p> {
     /// The part of a frame whose outputs are all stored; `None` if one cannot be read.
     pub(crate) fn reused(&mut self, position: usize) -> Option<Part> {
         let answer = self.blank();
-        self.part(position, Computed { values: Vec::new(), answer, took: Duration::ZERO })
+        self.part(
+            position,
+            Computed { values: Vec::new(), answer, took: Duration::ZERO, is_new: false },
+        )
     }
 
     /// A stored output besides those that were computed; `None` if it cannot be read.
@@ -388,6 +393,8 @@ pub(crate) struct Computed {
     /// The answer that receives them.
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
+    /// Whether anything was computed for this frame, and not for another one with the same key.
+    pub(crate) is_new: bool,
 }
 
 /// The values of a frame in the answer for several.

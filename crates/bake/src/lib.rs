@@ -42,7 +42,6 @@ mod cuts;
 mod stored;
 
 mod bake;
-mod ticked;
 
 pub use bake::{Bake, BakeError, Fate, Part};
 pub use cache::{Cache, CacheProblem, CacheStatus};

@@ -13,7 +13,7 @@ use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
 use millstream_node::Data;
 use millstream_run::{Parts, Varying};
 
-use super::{BakeError, Computed, Each, Fate, IsWanted, LookUp, Part, of_frame};
+use super::{BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
 use crate::cheap::Cheap;
 use crate::cuts::{Cuts, Way};
 use crate::keys::MARK;
@@ -70,10 +70,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut position = 0;
         while position < n {
             self.look_up.bake.request.budget.check().map_err(EvalError::from)?;
-            if self.refreshed.elapsed() > REFRESH {
-                self.look_up.cache.refresh();
-                self.refreshed = Instant::now();
-            }
+            self.refresh();
             let key = self.look_up.frame_key(position);
             if !is_wanted(position, key) {
                 position += 1;
@@ -92,6 +89,14 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             position = segment.end;
         }
         Ok(())
+    }
+
+    /// Looks now and then for what other processes stored.
+    fn refresh(&mut self) {
+        if self.refreshed.elapsed() > REFRESH {
+            self.look_up.cache.refresh();
+            self.refreshed = Instant::now();
+        }
     }
 
     /// The results that are looked up and computed for the missing outputs of a frame.
@@ -160,6 +165,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut parts = Parts::new(evaluator, &plan, &request, Varying::Ticks);
         let mut position = first;
         while position < segment.end {
+            self.refresh();
             if position > first
                 && self.look_up.missing(position).is_empty()
                 && let Some(part) = self.look_up.reused(position)
@@ -197,9 +203,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let mut computed = computed;
         let besides = self.look_up.besides(position, &segment.missing)?;
         computed.values.extend(besides);
-        let mut part = self.look_up.part(position, computed)?;
-        part.fate = Fate::Ran;
-        Some(part)
+        self.look_up.part(position, computed)
     }
 
     /// Computes one frame.
@@ -266,7 +270,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             }
             values.push((*output, found.value));
         }
-        Computed { values, answer: blank, took }
+        Computed { values, answer: blank, took, is_new: true }
     }
 
     /// Computes several frames at once; `None` if a node fails in one of them.
@@ -298,6 +302,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         let took = started.elapsed() / n as u32;
         let mut all = Vec::with_capacity(n);
+        let mut before = None;
         for (at, frame) in of_position.into_iter().enumerate() {
             let mut one = self.look_up.blank();
             one.outputs.clear();
@@ -310,7 +315,9 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                     ty: output.ty,
                 });
             }
-            all.push(self.taken(first + at, &segment.missing, one, took));
+            let computed = self.taken(first + at, &segment.missing, one, took);
+            all.push(Computed { is_new: before != Some(frame), ..computed });
+            before = Some(frame);
         }
         Ok(Some(all))
     }

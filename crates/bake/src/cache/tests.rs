@@ -1,3 +1,5 @@
+//! Caches that are shared, cut off, damaged, too large, foreign, and of another version.
+
 use super::*;
 
 /// A directory for a test, removed when it ends.

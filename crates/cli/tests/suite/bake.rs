@@ -111,15 +111,15 @@ fn a_change_bakes_again_what_depends_on_it() {
     let args = |graph: &'static str| ["--frames", "0..9", "--save", "y.####.json", graph];
     let write = |speed: &str| {
         let text = format!(
-            "t = context.time() * 24\nx = t < 5 ? 1 : {speed}\n\
+            "t = context.time() * 24\nx = t < 5 ? 1.0 : {speed}\n\
              all = list.sort(list.range(start: 3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
         );
         file("bake-change.mill", &text)
     };
-    let graph: &'static str = Box::leak(write("2").into_boxed_str());
+    let graph: &'static str = Box::leak(write("2.0").into_boxed_str());
     let (ran, reused) = counts(&args(graph), &folder);
     assert_eq!((ran, reused), (2, 8), "values that are held are computed once");
-    write("3");
+    write("3.0");
     let (ran, reused) = counts(&args(graph), &folder);
     assert_eq!((ran, reused), (1, 9), "only the frames from 5 on change");
     let keys: Vec<String> = lines(&folder).iter().map(|line| line["key"].to_string()).collect();
@@ -150,7 +150,7 @@ fn a_frame_that_fails_is_told_and_the_others_are_baked() {
     let graph = file(
         "bake-fails.mill",
         "n = convert.to_i32(2 - context.time() * 24)\n\
-         output first: i32 = list.first(list.range(start: 7, count: n))\n",
+         output first: f32 = list.first(list.range(start: 7, count: n))\n",
     );
     let shown = text(&folder);
     let output = millstream(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
@@ -169,11 +169,12 @@ fn wrong_flags_are_told() {
     let folder = text(&folder("bake-usage"));
     let echo = "examples/echo.mill";
     expect_seen(
-        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "out.png"],
+        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "out.jpeg"],
         expect![[r#"
             exit code 2
             stderr:
-            error: no output is an image, a color, a number or a vector, so there is no picture
+            error: 10 pictures do not fit into one file `out.jpeg`
+              help: write # in the name where the number goes, such as out.####.png
         "#]],
     );
     expect_seen(

@@ -11,7 +11,7 @@ use millstream_ir::request::Request;
 use millstream_ir::states::States;
 use millstream_run::{Parts, Varying};
 
-use crate::bake::{BakeError, Computed, Each, IsWanted, LookUp};
+use super::{BakeError, Computed, Each, IsWanted, LookUp};
 use crate::stored;
 
 /// Storing state takes at most this part of the time of ticks.
@@ -64,7 +64,9 @@ pub(crate) fn run<E>(
                     values.push((output, found.value));
                 }
                 let took = started.elapsed();
-                let part = ticks.look_up.part(position, Computed { values, answer: blank, took });
+                let part = ticks
+                    .look_up
+                    .part(position, Computed { values, answer: blank, took, is_new: true });
                 part.expect("all outputs were computed")
             }
         };
