@@ -141,7 +141,7 @@ fn values_of_any_type_are_carried_from_item_to_item() {
         "outputs": {"text": is("string", "all.value"), "each": is("string", "all.value"),
             "short": is("bool", "short.value")},
         "nodes": {
-            "one": {"type": "string.from_number", "in": {"x": {"input": "x"}}},
+            "one": {"type": "string.from_number", "in": {"number": {"input": "x"}, "decimals": 0}},
             "all": {"type": "string.concat", "in": {"texts": [{"input": "text"}, {"from": "one.value"}]}},
             "n": {"type": "string.length", "in": {"text": {"from": "all.value"}}},
             "short": {"type": "compare.less", "in": {"a": {"from": "n.value"}, "b": 3}},

@@ -135,7 +135,8 @@ fn items(
         count = sketch.node("math.minimum", &[("a", index), ("b", n)]);
     }
     for (at, source) in given[..2].iter().enumerate() {
-        let mut list = sketch.node("list.repeat", &[("list", *source), ("count", count)]);
+        let one = sketch.node("list.of", &[("items", *source)]);
+        let mut list = sketch.node("list.repeat", &[("list", one), ("count", count)]);
         let ty = sketch.type_of(*source);
         let other = sources.iter().rev().find(|it| sketch.type_of(**it) == ty);
         // Now and then the lists differ in length.

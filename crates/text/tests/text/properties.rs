@@ -20,7 +20,7 @@ use crate::{REGISTRY, converted, document, formatted, limits};
 
 /// Few names, so that they meet; some that mean something, and some that need quotes.
 fn name() -> impl Strategy<Value = Arc<str>> {
-    const SOME: [&str; 24] = [
+    const SOME: [&str; 25] = [
         "a", "b", "c", "x", "y", "a_x", "a_1", "b_a", "pi", "e", "sin", "sqrt", "true", "null",
         "input", "node", "muted", "several", "repeat", "for_each", "group", "where", "in", "value",
         "water",

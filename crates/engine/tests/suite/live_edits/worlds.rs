@@ -350,7 +350,8 @@ pub(super) fn generated(mut seed: u64, n: usize) -> String {
 const STATES: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 } },
     "outputs": { "y": { "type": "f32", "from": "soft.value" }, "z": { "type": "f32", "from": "use.v" },
-        "w": { "type": "f32", "from": "picky.value" }, "n": { "type": "i32", "from": "count.value" } },
+        "w": { "type": "f32", "from": "picky.value" }, "n": { "type": "i32", "from": "count.value" },
+        "f": { "type": "f32", "from": "fallen.value" } },
     "nodes": {
         "a": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "from": "last.value" } } },
         "last": { "type": "state.feedback", "in": { "value": { "from": "a.value" }, "initial": 1 } },
@@ -362,9 +363,19 @@ const STATES: &str = r#"{ "millstream": 2,
         "soft": { "type": "state.smooth", "in": { "value": { "from": "hold.value" } } },
         "use": { "type": "group", "group": "twice", "in": { "x": { "from": "late.value" } } },
         "other": { "type": "group", "group": "twice", "in": { "x": { "from": "use.v" } } },
-        "picky": { "type": "test.picky", "in": { "x": { "from": "other.v" } } }
+        "picky": { "type": "test.picky", "in": { "x": { "from": "other.v" } } },
+        "fall": { "type": "simulate", "group": "step",
+            "in": { "v": { "from": "other.v" }, "by": { "input": "x" }, "substeps": 2 } },
+        "fallen": { "type": "math.add", "in": { "a": { "from": "fall.v" }, "b": { "from": "picky.value" } } }
     },
-    "groups": { "twice": {
+    "groups": { "step": {
+        "inputs": { "v": { "type": "f32" }, "by": { "type": "f32" } },
+        "outputs": { "v": { "type": "f32", "from": "s.value" } },
+        "nodes": {
+            "t": { "type": "context.time" },
+            "late": { "type": "math.add", "in": { "a": { "input": "by" }, "b": { "from": "t.value" } } },
+            "s": { "type": "math.add", "in": { "a": { "input": "v" }, "b": { "from": "late.value" } } } } },
+      "twice": {
         "inputs": { "x": { "type": "f32" } },
         "outputs": { "v": { "type": "f32", "from": "s.value" } },
         "nodes": {
@@ -375,12 +386,15 @@ const STATES: &str = r#"{ "millstream": 2,
 const ROUNDS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": 2 } },
     "outputs": { "y": { "type": "f32", "from": "grow.v" }, "z": { "type": "f32", "from": "use.v" },
-        "w": { "type": "f32", "from": "late.value" }, "o": { "type": "f32", "from": "around.v" } },
+        "w": { "type": "f32", "from": "late.value" }, "o": { "type": "f32", "from": "around.v" },
+        "e": { "type": "f32", "from": "each.v" } },
     "nodes": {
         "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
         "picky": { "type": "test.picky", "in": { "x": { "from": "sum.value" } } },
         "grow": { "type": "repeat", "group": "twice", "in": { "x": { "from": "sum.value" }, "v": { "from": "picky.value" }, "count": { "input": "n" } } },
         "late": { "type": "time.shift", "in": { "value": { "from": "grow.v" }, "by": 4 } },
+        "each": { "type": "for_each", "group": "twice", "set": { "items": ["x"] },
+            "in": { "x": [1, 2, 3], "v": { "from": "picky.value" } } },
         "use": { "type": "group", "group": "twice", "in": { "x": { "from": "grow.v" }, "v": 2 } },
         "around": { "type": "repeat", "group": "outer", "in": { "v": { "from": "sum.value" }, "count": 2 } }
     },
