@@ -201,8 +201,10 @@ impl Saves {
                     let rows = if is_npy { rows.of_outputs() } else { rows };
                     if writer.is_none() {
                         let target = Target::of(&path(&name), &[])?;
-                        *writer =
-                            Some((target.writer(rows.specs.clone(), None)?, rows.specs.clone()));
+                        *writer = Some((
+                            target.writer(rows.specs.clone(), None, Vec::new())?,
+                            rows.specs.clone(),
+                        ));
                     }
                     let (writer, specs) = writer.as_mut().expect("it was made");
                     if *specs != rows.specs {

@@ -227,7 +227,8 @@ fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
     // Bytes that changed: what they held is computed again.
     let cache = folder("bake-damaged");
     let out = folder("bake-cache-4");
-    let with_cache = [&args[..], &["--cache", &text(&cache)]].concat();
+    let shown = text(&cache);
+    let with_cache = [&args[..], &["--cache", &shown]].concat();
     assert_eq!(counts(&with_cache, &out), (3, 0));
     let expected = files(&out);
     let pack = cache.read_dir().expect("it is there").filter_map(Result::ok).map(|it| it.path());
