@@ -401,12 +401,7 @@ impl Walk<'_, Memoized<'_>> {
     /// A choice that was asked for in full has the axes of the arm alone if all cells took one arm.
     /// Where some cells are asked for, the selector is not known in the others, in which it may be
     /// another one than under the same stamp then, so such a result is of no use.
-    fn wanted_of(
-        &mut self,
-        top: usize,
-        shape: ShapeId,
-        of: &Wanted,
-    ) -> Result<Option<Mask>, Stop> {
+    fn wanted_of(&mut self, top: usize, shape: ShapeId, of: &Wanted) -> Result<Option<Mask>, Stop> {
         let asked = match self.stack[top].demand.clone() {
             Demand::Full if shape != of.shape => return Ok(None),
             Demand::Full => Mask::full(self.shapes.n_cells(shape)?),
