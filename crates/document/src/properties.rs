@@ -7,7 +7,6 @@ use millstream_node::Zone;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
 use serde_json::{Value as Json, json};
 
 use crate::load::name_problem;
@@ -77,7 +76,8 @@ fn node() -> impl Strategy<Value = Node> {
     let kind = prop_oneof![
         "[a-z]{1,4}\\.[a-z]{1,4}".prop_map(|ty| NodeKind::Type(ty.into())),
         name().prop_map(NodeKind::Group),
-        (select(&Zone::ALL[..]), name()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
+        (prop::sample::select(&Zone::ALL[..]), name())
+            .prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
     ];
     let inputs = vec((name(), input()), 0..4);
     let set = vec((name(), json_value().prop_map(Into::into)), 0..3);

@@ -111,8 +111,11 @@ impl<'p> Search<'p> {
         match self.use_of(step) {
             RegionUse::Whole => links.iter().any(varies),
             RegionUse::AtPosition => {
-                let reads = |source: &StepSource| self.reads(source.step, &Feature::Position);
-                varies(&links[0]) && !(covers(&links[0]) && reads(&links[1]))
+                let at = links[1].step;
+                // A pass may have put the position itself in the place of a node that reads it.
+                let is_there =
+                    self.reads(at, &Feature::Position) || self.use_of(at) == RegionUse::Positions;
+                varies(&links[0]) && !(covers(&links[0]) && is_there)
             }
             RegionUse::Places => varies(&links[0]) && !covers(&links[0]),
             RegionUse::Part
@@ -148,7 +151,8 @@ impl<'p> Search<'p> {
                 _ if self.use_of(last.step) == RegionUse::Asks => first.step,
                 _ => return false,
             };
-            if self.reads(step, &Feature::Footprint) {
+            // A pass may have put the view itself in the place of a node that reads it.
+            if self.reads(step, &Feature::Footprint) || self.use_of(step) == RegionUse::Asks {
                 return true;
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use millstream_base::id::Id;
 use millstream_base::{Need, Type};
-use millstream_node::zone::{Course, Mode, Told};
+use millstream_node::zone::{Course, Mode, Told, Tolerance};
 use millstream_node::{Instance, Kernel};
 
 use crate::graph::Graph;
@@ -107,7 +107,7 @@ impl ZoneBody {
     /// The tolerance with which an unchanged round is the last one, if one is.
     pub fn stable(&self) -> Option<f64> {
         match &self.course.mode {
-            Mode::Rounds { stable, .. } => stable.map(|tolerance| tolerance.get()),
+            Mode::Rounds { stable, .. } => stable.map(Tolerance::get),
             Mode::Items { .. } | Mode::Ticks { .. } => None,
         }
     }

@@ -392,7 +392,7 @@ fn an_entry_too_many_hides_no_other_problem() {
             error check::unknown_node_type at "a": { "type": "math.sqr", "group": "g", "in": { "x": { "input": "x", "comment": 1 } } }
                 a: there is no node type called `math.sqr` (did you mean `math.sqrt`?)
             error load::unknown_key at "g"
-                a: the node has no entry called `group` (only nodes of type `group` or `repeat` have it)
+                a: the node has no entry called `group` (only nodes of type `group` and zones have it)
             error load::unknown_key at "comment"
                 a.x: the source has no entry called `comment` (entries: `from`, `input`, `value`)
         "#]],

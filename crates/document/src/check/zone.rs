@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_base::id::{Arena, Id, SideTable};
 use millstream_node::Zone;
-use millstream_node::zone::{Mode, Sockets};
+use millstream_node::zone::{Mode, Sockets, Told};
 
 use super::error::CheckError;
 use super::face::Face;
@@ -58,7 +58,7 @@ impl Typing<'_, '_> {
             None => {
                 let zone = shape.course.mode.zone();
                 let mut own = zone.outputs_after(|name| has_output(face, name));
-                own.nth(k - face.outputs.len()).map(|told| told.ty())
+                own.nth(k - face.outputs.len()).map(Told::ty)
             }
         }
     }

@@ -79,7 +79,7 @@ impl<'a> Groups<'a> {
             Mode::Items { keep, .. } => *keep,
             Mode::Ticks { .. } => return Err(refused("ticks are taken apart".into())),
         };
-        for at in course.go.into_iter().chain(keep).filter(|at| !is_bool(*at)) {
+        if let Some(at) = course.go.into_iter().chain(keep).find(|at| !is_bool(*at)) {
             return Err(refused(format!("its output `{}` is no bool", outputs[at])));
         }
         if let Some(i) = (0..outputs.len())

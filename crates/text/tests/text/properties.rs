@@ -13,7 +13,6 @@ use millstream_text::{format, load_text};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample;
 use serde_json::Value as Json;
 
 use crate::{REGISTRY, converted, document, formatted, limits};
@@ -113,7 +112,7 @@ fn node() -> impl Strategy<Value = Node> {
         // JSON takes a group with a point for a node type.
         1 => word().prop_filter("a group", |name| name.contains('/') || !name.contains('.'))
             .prop_map(NodeKind::Group),
-        1 => (sample::select(&Zone::ALL[..]), word()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
+        1 => (prop::sample::select(&Zone::ALL[..]), word()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
         1 => Just(NodeKind::Group("water/ring".into())),
     ];
     let socket = prop_oneof![4 => sample::select(&["a", "b", "x", "value"][..]).prop_map(Arc::from), 1 => word()];
