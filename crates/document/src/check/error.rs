@@ -3,6 +3,8 @@
 use millstream_base::Type;
 use millstream_base::literal::LiteralError;
 
+use crate::model::Form;
+
 /// Why a document has no meaning, or probably another one than its author thinks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
@@ -166,9 +168,14 @@ pub enum CheckError {
     #[diagnostic(
         severity(Advice),
         code(check::narrowed),
-        help("a node `convert` with \"to\": \"{to}\" between them says that this is meant")
+        help(
+            "a node `convert` with {} between them says that this is meant",
+            form.of(format!("\"to\": \"{to}\""), format!("`to = \"{to}\"`"))
+        )
     )]
     Narrowed {
+        /// The form of the document.
+        form: Form,
         /// Where the value comes from.
         source_name: String,
         /// Its type.
@@ -323,10 +330,16 @@ pub enum CheckError {
         code(check::not_carried),
         help(
             "add an input called `{output}` to the group, or, if it says whether to go on, name it \
-             with \"set\": {{ \"while\": \"{output}\" }}"
+             with {}",
+            form.of(
+                format!("\"set\": {{ \"while\": \"{output}\" }}"),
+                format!("`while = \"{output}\"`")
+            )
         )
     )]
     NotCarried {
+        /// The form of the document.
+        form: Form,
         /// The output.
         output: String,
         /// The group.

@@ -50,7 +50,8 @@ impl Typing<'_, '_> {
                 None if is_go || face.inputs.iter().any(Option::is_none) => {}
                 None => {
                     let output = output.to_string();
-                    errors.push(CheckError::NotCarried { output, group: group() });
+                    let form = shapes.form();
+                    errors.push(CheckError::NotCarried { form, output, group: group() });
                 }
             }
         }
