@@ -30,7 +30,7 @@ use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Stop};
 use crate::request::{ViewFlag, features, unknown};
-use crate::run::NAME_OUTPUTS;
+use crate::run::name_outputs;
 use crate::views::view;
 use asked::Asked;
 use changes::{Changes, Kind};
@@ -159,7 +159,7 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let program = compile(&engine, &text)?;
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to time";
-        return Err(Stop::new(Exit::Wrong, text, Some(NAME_OUTPUTS.to_owned())));
+        return Err(Stop::new(Exit::Wrong, text, Some(name_outputs(&program))));
     }
     let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or_else(machine);

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use millstream::Given;
 use millstream::deploy::{Deployed, Freeze, Settled, SettledFate, deploy};
-use millstream::document::{save, to_text};
 use millstream_io::Budget;
 use serde_json::{Value as Json, json};
 
@@ -17,7 +16,7 @@ use crate::limits::limits;
 use crate::number;
 use crate::outcome::{Exit, Stop};
 use crate::request::unknown;
-use crate::save::write_complete;
+use crate::save::{write_complete, written};
 use crate::terminal::{self, tell, visible_lines};
 
 const EXAMPLES: &str = "\
@@ -111,11 +110,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let deployed =
         deploy(&engine, program.document(), &freeze).map_err(|error| shown(&text, error))?;
     let is_compact = args.binary || args.output.extension().is_some_and(|ending| ending == "bin");
-    let is_text = args.output.extension().is_some_and(|ending| ending == "mill");
-    let bytes = match (is_compact, is_text) {
-        (true, _) => deployed.to_bytes(),
-        (false, true) => to_text(&deployed.document, engine.registry()).into_bytes(),
-        (false, false) => save(&deployed.document).into_bytes(),
+    let bytes = if is_compact {
+        deployed.to_bytes()
+    } else {
+        written(&args.output, &deployed.document, engine.registry()).into_bytes()
     };
     if is_stdout {
         std::io::stdout().lock().write_all(&bytes)?;

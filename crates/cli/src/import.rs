@@ -18,17 +18,19 @@ use crate::format::Format;
 use crate::library::engine;
 use crate::limits::limits;
 use crate::outcome::{Exit, Message, Stop};
-use crate::save::{not_written, write_document};
+use crate::save::{not_written, write_complete, written};
 use crate::terminal::{self, Style};
 
 const EXAMPLES: &str = "\
 Examples:
   millstream import networks.json.gz -o documents
   millstream import networks.json.gz -o documents --verify
+  millstream import one_network.json -o network.mill
   millstream import networks.json --verify --tolerance 1e-6 --format json
 
 tools/blender_export.py, run inside Blender, writes such files: the function part of node groups, with
-inputs and what Blender computed for them. Each network becomes a document. The difference of two numbers
+inputs and what Blender computed for them. Each network becomes a document, in JSON if -o names a directory;
+a file that holds one network can be written to FILE.mill, in the text form, or FILE.mill.json. The difference of two numbers
 is |d| / max(1, |reference|); elements that the file calls sensitive are not compared. The exit code is 1
 if a network cannot be imported, an output differs by more than the tolerance, or nothing of a network was
 compared.";
@@ -42,8 +44,8 @@ const LARGEST: u64 = 1 << 30;
 pub(crate) struct Args {
     /// A dump of networks, .json or .json.gz
     file: PathBuf,
-    /// The directory to write documents to; it is created if it does not exist
-    #[arg(short, long, value_name = "DIR", required_unless_present = "verify")]
+    /// The directory to write documents to, which is created if it does not exist, or the file for the only one
+    #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "verify")]
     out: Option<PathBuf>,
     /// Evaluate each document on the recorded inputs and show the largest difference per output
     #[arg(long)]
@@ -98,13 +100,11 @@ pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
         let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
         Stop::new(Exit::Wrong, what, help)
     })?;
-    if let Some(directory) = &args.out {
-        std::fs::create_dir_all(directory).map_err(|error| not_written(directory, &error))?;
-    }
+    let target = target(args, dump.networks.len())?;
     let mut names = Names::default();
     let mut outcomes = Vec::with_capacity(dump.networks.len());
     for (number, network) in dump.networks.iter().enumerate() {
-        outcomes.push(outcome(args, &engine, &mut names, (number, network))?);
+        outcomes.push(outcome(args, &engine, (&mut names, &target), (number, network))?);
     }
     let style = terminal::of_stdout();
     let mut out = std::io::stdout().lock();
@@ -124,6 +124,30 @@ pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
     }
     let all_agree = outcomes.iter().all(|outcome| outcome.agrees(args.tolerance));
     Ok(if all_agree { Exit::Done } else { Exit::Wrong })
+}
+
+/// Where documents go.
+enum Target<'a> {
+    Nowhere,
+    Directory(&'a Path),
+    /// The file for the only document.
+    File(&'a Path),
+}
+
+/// The target of `n` documents; a directory is created.
+fn target(args: &Args, n: usize) -> Result<Target<'_>, Stop> {
+    let Some(path) = &args.out else { return Ok(Target::Nowhere) };
+    let name = path.to_string_lossy();
+    let is_file = [".mill", ".mill.json"].iter().any(|ending| name.ends_with(ending));
+    if !is_file || path.is_dir() {
+        std::fs::create_dir_all(path).map_err(|error| not_written(path, &error))?;
+        return Ok(Target::Directory(path));
+    }
+    if n == 1 {
+        return Ok(Target::File(path));
+    }
+    let what = format!("`{}` holds one document, and there are {n} networks", path.display());
+    Err(Stop::new(Exit::Usage, what, Some("name a directory: -o DIR".into())))
 }
 
 /// The text of the file, unpacked if it is packed.
@@ -152,7 +176,7 @@ fn unpacked(path: &Path) -> Result<Vec<u8>, Stop> {
 fn outcome(
     args: &Args,
     engine: &Engine,
-    names: &mut Names,
+    (names, target): (&mut Names, &Target<'_>),
     (number, network): (usize, &Result<Network, ImportError>),
 ) -> Result<Outcome, Stop> {
     let wrong = |name: String, group: String, errors: &[ImportError]| {
@@ -174,8 +198,14 @@ fn outcome(
         Ok(imported) => imported,
         Err(errors) => return Ok(wrong(name, network.group.clone(), &errors)),
     };
-    if let Some(directory) = &args.out {
-        write_document(&directory.join(format!("{name}.mill.json")), &imported.document)?;
+    let path = match target {
+        Target::Nowhere => None,
+        Target::Directory(directory) => Some(directory.join(format!("{name}.mill.json"))),
+        Target::File(path) => Some(path.to_path_buf()),
+    };
+    if let Some(path) = path {
+        let document = written(&path, &imported.document, engine.registry());
+        write_complete(&path, document.as_bytes())?;
     }
     let mut outcome = Outcome {
         name,

@@ -55,8 +55,13 @@ into an input of type f64 (whose NaNs `list.fill`, `table.fill` and `table.drop_
 leave out), or fill it before.";
 
 /// The hint for a document without outputs.
-pub(crate) const NAME_OUTPUTS: &str =
-    "name what to compute: \"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}";
+pub(crate) fn name_outputs(program: &Program) -> String {
+    let output = program.document().form.of(
+        "\"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}",
+        "`output out: f32 = node`",
+    );
+    format!("name what to compute: {output}")
+}
 
 /// Evaluate a graph
 #[derive(clap::Args)]
@@ -171,8 +176,9 @@ pub(crate) fn once(
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
         tell(&format!(
-            "the document has no outputs, so nothing was computed\n  {} {NAME_OUTPUTS}\n",
-            style.help("help:")
+            "the document has no outputs, so nothing was computed\n  {} {}\n",
+            style.help("help:"),
+            name_outputs(&program)
         ));
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());

@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use millstream::document::{Document, save};
+use millstream::Registry;
+use millstream::document::{Document, save, to_text};
 use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
 use millstream::values::{Column, Table, Type, Value};
 use millstream_io::{ColumnSpec, write_file};
@@ -33,9 +34,10 @@ enum Source<'a> {
     Items(Column),
 }
 
-/// Writes a document under its name once it is complete.
-pub(crate) fn write_document(path: &Path, document: &Document) -> Result<(), Stop> {
-    write_complete(path, save(document).as_bytes())
+/// A document in the form that the name of its file asks for.
+pub(crate) fn written(path: &Path, document: &Document, registry: &Registry) -> String {
+    let is_text = path.extension().is_some_and(|ending| ending == "mill");
+    if is_text { to_text(document, registry) } else { save(document) }
 }
 
 /// Writes a file under its name once it is complete.

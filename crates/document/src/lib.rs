@@ -42,8 +42,8 @@ pub use free_name::{FreeNames, free_name};
 pub use library::{Library, LibraryError};
 pub use load::{LoadError, Loaded, load, load_to_check, name_problem};
 pub use model::{
-    Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Places, Setting, UseDef, node_body,
+    Document, Form, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind,
+    OutputDef, OutputFrom, Places, Setting, UseDef, node_body,
 };
 pub use save::save;
 pub use spot::Spot;

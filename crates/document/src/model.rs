@@ -75,6 +75,39 @@ pub struct Document {
     /// The used documents, once they are read.
     #[cfg_attr(test, schemars(skip))]
     pub used: Used,
+    /// The form in which it was written.
+    #[cfg_attr(test, schemars(skip))]
+    pub form: Form,
+}
+
+/// The form in which a document was written, so that messages show its syntax.
+///
+/// All are equal, as [spots](Spot) are.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Form {
+    /// JSON, `FILE.mill.json`.
+    #[default]
+    Json,
+    /// The text form, `FILE.mill`.
+    Text,
+}
+
+impl PartialEq for Form {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Form {}
+
+impl Form {
+    /// What is written in JSON, or in the text form.
+    pub fn of<T>(self, json: T, text: T) -> T {
+        match self {
+            Self::Json => json,
+            Self::Text => text,
+        }
+    }
 }
 
 /// A document that is used, by its path relative to the document that uses it.
@@ -324,6 +357,7 @@ impl Document {
             lock: Named::new(),
             view: View::default(),
             used: Used::default(),
+            form: Form::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use std::ops::{Index, IndexMut};
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
+use millstream_base::pages::reserve_in_huge_pages;
 use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
 
@@ -158,7 +159,7 @@ impl<T> Named<T> {
 
     /// Makes room for `n` more values.
     pub fn reserve(&mut self, n: usize) {
-        self.slots.reserve(n);
+        reserve_in_huge_pages(&mut self.slots, n);
         self.table.reserve(n, |(hash, _)| spread(*hash));
     }
 

@@ -25,11 +25,16 @@ pub struct Explicit {
 }
 
 impl fmt::Display for Explicit {
-    /// The node type as messages name it, with the relevant setting and output.
+    /// The node type as messages name it, with the relevant setting and output; the alternate form
+    /// (`{:#}`) writes the setting as the text form does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.name)?;
         if let Some((setting, value)) = &self.setting {
-            write!(f, " with \"{setting}\": \"{value}\"")?;
+            if f.alternate() {
+                write!(f, " with `{setting} = \"{value}\"`")?;
+            } else {
+                write!(f, " with \"{setting}\": \"{value}\"")?;
+            }
         }
         if let Some(output) = &self.output {
             write!(f, " and its output `{output}`")?;

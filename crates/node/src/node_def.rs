@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millstream_base::{Need, Type};
+use rustc_hash::FxHashSet;
 
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
@@ -55,7 +56,7 @@ pub struct NodeDef {
     /// The manual entry.
     pub manual: Manual,
     /// The words that a text among the settings gives a meaning, so that they name no input.
-    pub reserved: Vec<&'static str>,
+    pub reserved: FxHashSet<&'static str>,
     /// The document that stands for each node, as the crate of documents made it.
     pub body: Option<Body>,
     /// The context that its callback reads.
@@ -164,7 +165,7 @@ impl NodeDef {
             converts: false,
             chooses: false,
             laws: Vec::new(),
-            reserved: Vec::new(),
+            reserved: FxHashSet::default(),
             body: None,
             reads: Vec::new(),
             region_use: |_| RegionUse::Part,

@@ -354,7 +354,7 @@ fn allowed(among: Among, linked: &[(usize, Type)]) -> String {
     let has = |wanted: &[Type]| linked.iter().any(|(_, ty)| wanted.contains(ty));
     let mut text = among.describe();
     if has(&[Type::F64]) && has(&[Type::VEC2, Type::VEC3, Type::VEC4]) {
-        text += "; a node `convert` with \"to\": \"f32\" makes an f64 fit a vector";
+        text += "; a node `convert` to `f32` makes an f64 fit a vector";
     }
     text
 }

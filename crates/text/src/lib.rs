@@ -24,6 +24,7 @@ mod token;
 mod tree;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
+use millstream_base::pages::room_in_huge_pages;
 use millstream_base::{Limits, Place, Span};
 use millstream_document::{
     Document, Library, LibraryError, LoadError, Loaded, load_to_check, save,
@@ -75,11 +76,13 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         Err(problem) => return nothing(problem.into()),
     };
     let Parsed { tree, problems, n_more } = parse(text);
+    let mut names = room_in_huge_pages(tree.exprs.len());
+    names.resize(tree.exprs.len(), NO_NAME);
     let mut found = Found {
         problems: diagnostics(&problems, n_more),
         limits,
         n_nodes: 0,
-        names: vec![NO_NAME; tree.exprs.len()],
+        names,
         parts_lost: tree.n_lost > 0,
     };
     let vocabulary = Vocabulary::new(registry);

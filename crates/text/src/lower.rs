@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_base::{Limits, Place, Span};
-use millstream_document::model::{Document, GroupDef, InputDef, Lock, Named, UseDef};
+use millstream_document::model::{Document, Form, GroupDef, InputDef, Lock, Named, UseDef};
 use millstream_document::{Spot, View, name_problem};
 
 use crate::comments;
@@ -61,6 +61,7 @@ pub(crate) fn lower<'a>(
     let shared = Shared { tree, text, vocabulary, groups: groups(tree), value, expression_text };
     let mut document = Document::new("");
     document.format = FORMAT;
+    document.form = Form::Text;
     let mut view = None;
     let mut root = Vec::new();
     let mut items = tree.items.iter();

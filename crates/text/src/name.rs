@@ -17,18 +17,36 @@ pub(crate) fn continues(c: char) -> bool {
 
 /// Whether a name is written without quotes.
 pub(crate) fn is_plain(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(starts) && chars.all(continues)
+    name.chars().next().is_some_and(starts) && plain_end(name, 0) == name.len()
 }
 
-/// The end of the plain name at the start of a text.
-pub(crate) fn plain_end(text: &str) -> usize {
-    let ascii = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
-        return ascii;
+/// The end of the plain name at a place of a text.
+pub(crate) fn plain_end(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = start;
+    while let Some(byte) = bytes.get(end) {
+        if !IN_NAMES[*byte as usize] {
+            if byte.is_ascii() {
+                return end;
+            }
+            let rest = &text[start..];
+            return start + rest.find(|c| !continues(c)).unwrap_or(rest.len());
+        }
+        end += 1;
     }
-    text.find(|c| !continues(c)).unwrap_or(text.len())
+    end
 }
+
+/// Whether a byte is an ASCII character that continues a plain name.
+const IN_NAMES: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        all[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    all
+};
 
 /// Writes a name, in back quotes if need be.
 pub(crate) fn write(name: &str, out: &mut String) {

@@ -1,7 +1,7 @@
 //! What names of calls mean: the node types of the registry and the groups of the document. Reading and
 //! writing the text form ask here, so they agree.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 use std::rc::Rc;
@@ -27,17 +27,13 @@ pub(crate) const VALUE: &str = "value";
 /// Node types.
 pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
-    /// The words that are not letters of formulas, once many were asked for.
-    reserved: OnceCell<FxHashSet<&'static str>>,
-    n_asked: Cell<usize>,
+    /// The words that are not letters of formulas.
+    reserved: Option<&'r FxHashSet<&'static str>>,
     /// The node types that were asked for, by their names.
     known: RefCell<HashMap<Box<str>, Rc<Known>>>,
     /// Some of those asked for last, by the hash of the word.
     recent: RefCell<[Option<Rc<Known>>; N_RECENT]>,
 }
-
-/// The reserved words are walked so often before a set is made of them.
-const MAX_WALKED: usize = 32;
 
 /// The number of node types that are found at once.
 const N_RECENT: usize = 32;
@@ -60,8 +56,7 @@ impl<'r> Vocabulary<'r> {
     pub(crate) fn new(registry: &'r Registry) -> Self {
         Self {
             registry,
-            reserved: OnceCell::new(),
-            n_asked: Cell::new(0),
+            reserved: registry.get(EXPRESSION).map(|def| &def.reserved),
             known: RefCell::default(),
             recent: RefCell::default(),
         }
@@ -69,12 +64,7 @@ impl<'r> Vocabulary<'r> {
 
     /// Whether a word cannot be the letter of a formula.
     pub(crate) fn is_reserved(&self, word: &str) -> bool {
-        let words = || self.registry.get(EXPRESSION).map_or(&[][..], |def| &def.reserved);
-        let n_asked = self.n_asked.replace(self.n_asked.get() + 1);
-        if n_asked < MAX_WALKED {
-            return words().contains(&word);
-        }
-        self.reserved.get_or_init(|| words().iter().copied().collect()).contains(word)
+        self.reserved.is_some_and(|words| words.contains(word))
     }
 
     /// The node type of the family without a name that is meant by its last word. A word means no

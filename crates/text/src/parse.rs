@@ -11,6 +11,7 @@ use std::collections::HashSet;
 
 use millstream_base::Span;
 use millstream_base::diagnostics::did_you_mean;
+use millstream_base::pages::reserve_in_huge_pages;
 
 use crate::error::{Problem, TextError};
 use crate::json::{shown, value_end};
@@ -47,6 +48,7 @@ pub(crate) struct Parsed<'t> {
 pub(crate) fn parse(text: &str) -> Parsed<'_> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser::new(text, start);
+    parser.tree = Tree::for_text(text.len());
     parser.text();
     Parsed { tree: parser.tree, problems: parser.problems, n_more: parser.n_more }
 }
@@ -73,7 +75,7 @@ struct Parser<'t> {
     text: &'t str,
     lexer: Lexer<'t>,
     /// The next token.
-    token: Token<'t>,
+    token: Token,
     /// The end of the token before it.
     last_end: usize,
     /// The brackets around the next token, inside which lines do not end statements.
@@ -123,10 +125,16 @@ impl<'t> Parser<'t> {
     }
 
     /// Moves to the next token.
-    fn advance(&mut self) -> Result<Token<'t>, Problem> {
+    fn advance(&mut self) -> Result<(), Problem> {
         self.last_end = self.token.end;
-        let next = self.lexer.next(!self.opened.is_empty())?;
-        Ok(std::mem::replace(&mut self.token, next))
+        let kind = self.lexer.next(!self.opened.is_empty())?;
+        self.token = Token { kind, start: self.lexer.start, end: self.lexer.at };
+        Ok(())
+    }
+
+    /// The text of the next token.
+    fn word(&self) -> &'t str {
+        &self.text[self.token.start..self.token.end]
     }
 
     fn is(&self, symbol: Symbol) -> bool {
@@ -142,18 +150,18 @@ impl<'t> Parser<'t> {
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.token.kind == Kind::Name(word)
+        self.token.kind == Kind::Name && self.word() == word
     }
 
     fn is_name(&self) -> bool {
-        matches!(self.token.kind, Kind::Name(_) | Kind::Quoted)
+        matches!(self.token.kind, Kind::Name | Kind::Quoted)
     }
 
     /// Enters a bracket.
     fn open(&mut self, open: Symbol, close: Symbol) -> Result<(), Problem> {
         let at = self.token.start;
         self.opened.push(Opened { at, open: open.text(), close: close.text() });
-        self.advance().map(drop)
+        self.advance()
     }
 
     /// Leaves a bracket.
@@ -164,7 +172,7 @@ impl<'t> Parser<'t> {
             return Err(self.missing(&format!("`,` or {what}")));
         }
         self.opened.pop();
-        self.advance().map(drop)
+        self.advance()
     }
 
     /// The problem that something is missing before the next token.
@@ -189,19 +197,20 @@ impl<'t> Parser<'t> {
                 _ => problem,
             });
         }
-        let token = self.advance()?;
-        Ok(match token.kind {
-            Kind::Name(name) => Cow::Borrowed(name),
-            _ => name::read_quoted(self.text, token.start)?.0,
-        })
+        let name = match self.token.kind {
+            Kind::Name => Cow::Borrowed(self.word()),
+            _ => name::read_quoted(self.text, self.token.start)?.0,
+        };
+        self.advance()?;
+        Ok(name)
     }
 
     fn string(&mut self, what: &str) -> Result<Word<'t>, Problem> {
         if self.token.kind != Kind::Text {
             return Err(self.missing(&format!("{what} in double quotes")));
         }
-        let token = self.advance()?;
-        let text = &self.text[token.start..token.end];
+        let text = self.word();
+        self.advance()?;
         let inside = &text[1..text.len() - 1];
         if !inside.contains('\\') {
             return Ok(Cow::Borrowed(inside));
@@ -308,6 +317,7 @@ impl<'t> Parser<'t> {
         let exprs = exprs_start..self.tree.exprs.len() as u32;
         let (span, before) = (Span::new(start, self.last_end.max(start)), first..end);
         let item = Item { what, span, before, has_beside, exprs, after_blank, is_broken };
+        reserve_in_huge_pages(&mut self.tree.items, 1);
         self.tree.items.push(item);
     }
 
@@ -333,15 +343,15 @@ impl<'t> Parser<'t> {
         let found = shown(self.text, start);
         let problem =
             Problem::syntax(start, end, format!("{found} does not continue the statement"));
-        match &self.token.kind {
-            Kind::Symbol(Symbol::Assign) => {
+        match (self.token.kind, self.word()) {
+            (Kind::Symbol(Symbol::Assign), _) => {
                 problem.hint("`==` tests whether two numbers are equal")
             }
-            Kind::Symbol(Symbol::Close) => problem.hint("this `)` has no matching `(`"),
-            Kind::Symbol(Symbol::CloseBlock) => problem.hint("no group is open here"),
-            Kind::Name("and") => problem.hint("write `&&`"),
-            Kind::Name("or") => problem.hint("write `||`"),
-            Kind::Name(_) | Kind::Quoted | Kind::Number => problem.hint(
+            (Kind::Symbol(Symbol::Close), _) => problem.hint("this `)` has no matching `(`"),
+            (Kind::Symbol(Symbol::CloseBlock), _) => problem.hint("no group is open here"),
+            (Kind::Name, "and") => problem.hint("write `&&`"),
+            (Kind::Name, "or") => problem.hint("write `||`"),
+            (Kind::Name | Kind::Quoted | Kind::Number, _) => problem.hint(
                 "an operator or a comma is missing, or the next statement needs its own line",
             ),
             _ => problem.hint("a statement ends with its line"),
@@ -376,7 +386,7 @@ impl<'t> Parser<'t> {
             });
         }
         let keyword = match self.token.kind {
-            Kind::Name(word) => Some(word),
+            Kind::Name => Some(self.word()),
             _ => None,
         };
         let start = self.token.start;
@@ -452,7 +462,7 @@ impl<'t> Parser<'t> {
             Kind::Symbol(Symbol::Colon) => problem.hint("an input is written `input name: type`"),
             Kind::Symbol(Symbol::Open) => problem
                 .hint("a node is written `name = call(...)`, a group `group name(...) { ... }`"),
-            Kind::Name(_) => problem.hint(
+            Kind::Name => problem.hint(
                 "a node is written `name = ...`; a name of several words stands in back quotes",
             ),
             _ => problem.hint("a node is written `name = ...`"),

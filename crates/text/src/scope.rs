@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use millstream_base::Span;
+use millstream_base::pages::reserve_in_huge_pages;
 use millstream_document::model::NameHasher;
 use millstream_document::name_problem;
 use millstream_node::Zone;
@@ -81,7 +82,7 @@ fn spread(hash: u32) -> u64 {
 impl<'a> Scope<'a> {
     /// Makes room for `n` more names.
     pub(crate) fn reserve(&mut self, n: usize) {
-        self.names.reserve(n);
+        reserve_in_huge_pages(&mut self.names, n);
         self.table.reserve(n, |(hash, _)| spread(*hash));
     }
 

@@ -5,9 +5,9 @@ use crate::json::{next_char, shown, string_end};
 use crate::name;
 
 /// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind<'t> {
-    Name(&'t str),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Name,
     /// A name in back quotes.
     Quoted,
     /// A number, which need not be one of JSON.
@@ -49,8 +49,8 @@ symbols! {
 
 /// A token with its place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Token<'t> {
-    pub(crate) kind: Kind<'t>,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -59,6 +59,8 @@ pub(crate) struct Token<'t> {
 pub(crate) struct Lexer<'t> {
     pub(crate) text: &'t str,
     pub(crate) at: usize,
+    /// The start of the last token.
+    pub(crate) start: usize,
     /// The comments that were passed since these were last taken, without `#` and the space after
     /// it.
     pub(crate) comments: Vec<&'t str>,
@@ -66,15 +68,16 @@ pub(crate) struct Lexer<'t> {
 
 impl<'t> Lexer<'t> {
     pub(crate) fn new(text: &'t str, at: usize) -> Self {
-        Self { text, at, comments: Vec::new() }
+        Self { text, at, start: at, comments: Vec::new() }
     }
 
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    /// The next token; line ends are skipped if they do not matter.
-    pub(crate) fn next(&mut self, skips_lines: bool) -> Result<Token<'t>, Problem> {
+    /// The kind of the next token, which reaches from `start` to `at`; line ends are skipped if they
+    /// do not matter.
+    pub(crate) fn next(&mut self, skips_lines: bool) -> Result<Kind, Problem> {
         loop {
             match self.byte(self.at) {
                 b' ' | b'\t' | b'\r' => self.at += 1,
@@ -89,12 +92,11 @@ impl<'t> Lexer<'t> {
                 _ => break,
             }
         }
-        let start = self.at;
-        let kind = self.kind()?;
-        Ok(Token { kind, start, end: self.at })
+        self.start = self.at;
+        self.kind()
     }
 
-    fn kind(&mut self) -> Result<Kind<'t>, Problem> {
+    fn kind(&mut self) -> Result<Kind, Problem> {
         let start = self.at;
         let byte = self.byte(start);
         match byte {
@@ -127,18 +129,20 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn name(&mut self) -> Kind<'t> {
-        let rest = &self.text[self.at..];
-        let n = name::plain_end(rest);
-        self.at += n;
-        Kind::Name(&rest[..n])
+    fn name(&mut self) -> Kind {
+        self.at = name::plain_end(self.text, self.at);
+        Kind::Name
     }
 
     /// A number as formulas write it.
-    fn number(&mut self) -> Kind<'t> {
+    fn number(&mut self) -> Kind {
+        let bytes = self.text.as_bytes();
         let digits = |from: usize| {
-            let rest = &self.text.as_bytes()[from..];
-            from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+            let mut end = from;
+            while bytes.get(end).is_some_and(u8::is_ascii_digit) {
+                end += 1;
+            }
+            end
         };
         let mut end = digits(self.at);
         if self.byte(end) == b'.' {

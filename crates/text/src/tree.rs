@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use millstream_base::Span;
+use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 use millstream_node::Zone;
 
 /// A name or text, which mostly is part of the text.
@@ -246,12 +247,29 @@ impl<'t> Tree<'t> {
         &self.args[at(range)]
     }
 
+    /// A tree with room for a text of so many bytes. Large parts lie in huge pages: what a parser
+    /// writes is read once, so its first touch is most of what it costs.
+    pub(crate) fn for_text(n_bytes: usize) -> Self {
+        /// Statements are rarely shorter; the lists of longer texts grow.
+        const OF_ONE: usize = 24;
+        let n = (n_bytes / OF_ONE).min(1 << 20);
+        Self {
+            items: room_in_huge_pages(n + 4),
+            exprs: room_in_huge_pages(3 * n + 4),
+            calls: room_in_huge_pages(n),
+            args: room_in_huge_pages(2 * n),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn add_call(&mut self, call: Call<'t>, span: Span) -> ExprId {
+        reserve_in_huge_pages(&mut self.calls, 1);
         self.calls.push(call);
         self.add(ExprKind::Call(self.calls.len() as u32 - 1), span)
     }
 
     pub(crate) fn add(&mut self, kind: ExprKind<'t>, span: Span) -> ExprId {
+        reserve_in_huge_pages(&mut self.exprs, 1);
         self.exprs.push(Expr { kind, span });
         self.exprs.len() as ExprId - 1
     }

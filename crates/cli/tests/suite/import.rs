@@ -409,3 +409,21 @@ fn cells_of_older_releases_are_refused() {
     let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported, as it changed in 5.0";
     assert!(text.contains(message), "{text}");
 }
+
+#[test]
+fn one_network_is_written_in_the_text_form() {
+    let one = dump("one_network", &json!([network("One", &math("ADD"), &json!([3.0, -6.0]))]));
+    let written = new_file("one.mill").display().to_string();
+    let result = json_of(&["import", &one, "-o", &written, "--verify", "--format", "json"]);
+    assert_eq!(result["networks"][0]["ok"], true);
+    let text = std::fs::read_to_string(&written).expect("it is written");
+    assert!(text.contains("input ") && !text.starts_with('{'), "{text}");
+    assert_eq!(code(&["check", &written]), Some(0));
+
+    let two = json!([
+        network("One", &math("ADD"), &json!([3.0, -6.0])),
+        network("Two", &math("ADD"), &json!([3.0, -6.0])),
+    ]);
+    let two = dump("two_networks", &two);
+    assert_eq!(code(&["import", &two, "-o", &new_file("two.mill").display().to_string()]), Some(2));
+}

@@ -227,12 +227,13 @@ fn checked_outputs(
                 OutputFrom::Input(name) => format!("input `{name}`"),
             };
             if !convertible(from, to) {
-                let registry = typing.shapes.registry();
-                let error = mismatch(registry, source_name(), from, &[to], at.whole());
+                let (registry, form) = (typing.shapes.registry(), typing.shapes.form());
+                let error = mismatch((registry, form), source_name(), from, &[to], at.whole());
                 typing.problems.report(at, output.spot.span(), &error);
             } else if narrows(from, to) && typing.problems.takes_note() {
                 let (source_name, target) = (source_name(), at.whole());
-                let note = CheckError::Narrowed { source_name, from, target, to };
+                let form = typing.shapes.form();
+                let note = CheckError::Narrowed { form, source_name, from, target, to };
                 typing.problems.note(at, output.spot.span(), &note);
             }
         }

@@ -4,6 +4,8 @@ use millstream_base::Type;
 use millstream_base::literal::LiteralError;
 use millstream_node::Zone;
 
+use crate::model::Form;
+
 /// Why a document has no meaning, or probably another one than its author thinks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
@@ -167,9 +169,14 @@ pub enum CheckError {
     #[diagnostic(
         severity(Advice),
         code(check::narrowed),
-        help("a node `convert` with \"to\": \"{to}\" between them says that this is meant")
+        help(
+            "a node `convert` with {} between them says that this is meant",
+            form.of(format!("\"to\": \"{to}\""), format!("`to = \"{to}\"`"))
+        )
     )]
     Narrowed {
+        /// The form of the document.
+        form: Form,
         /// Where the value comes from.
         source_name: String,
         /// Its type.

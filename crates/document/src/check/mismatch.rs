@@ -6,14 +6,14 @@ use millstream_node::convert::convertible;
 use millstream_node::explicit::explicit_conversions;
 
 use super::error::CheckError;
-use crate::model::InputValue;
+use crate::model::{Form, InputValue};
 
 /// Nodes that a message names.
 const MAX_NAMED: usize = 3;
 
 /// A value of type `from` that is linked where only `to`, or one of several, is taken.
 pub(super) fn mismatch(
-    registry: &Registry,
+    (registry, form): (&Registry, Form),
     source_name: String,
     from: Type,
     to: &[Type],
@@ -27,7 +27,10 @@ pub(super) fn mismatch(
         .collect();
     let takes = takes(to);
     let hint = if !explicit.is_empty() {
-        let named: Vec<String> = explicit.iter().map(ToString::to_string).collect();
+        let named: Vec<String> = explicit
+            .iter()
+            .map(|explicit| form.of(explicit.to_string(), format!("{explicit:#}")))
+            .collect();
         format!("put a node between that converts: {}", named.join(", or "))
     } else if implicit.len() > 1 {
         format!("what converts to it: {}", implicit.join(", "))

@@ -110,7 +110,10 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
         }
         let whole = self.body.at().whole();
         let hint = if self.body.nodes.contains_key(name) {
-            format!("a node is linked with {{ \"from\": \"{}.value\" }}", shortened(name))
+            let name = shortened(name);
+            let json = format!("{{ \"from\": \"{name}.value\" }}");
+            let written = self.shapes.form().of(json, format!("`node {name}.value`"));
+            format!("a node is linked with {written}")
         } else {
             let known = self.body.inputs.keys().map(|name| &**name);
             let all = || match listed(known.clone()) {
@@ -134,7 +137,9 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
         let known = self.by_address.get(&link.node);
         let Some(node) = known.or_else(|| self.body.nodes.get_index_of(&link.node)) else {
             let hint = if self.body.inputs.contains_key(&link.node) {
-                format!("an input is linked with {{ \"input\": \"{}\" }}", link.node)
+                let json = format!("{{ \"input\": \"{}\" }}", link.node);
+                let written = self.shapes.form().of(json, format!("`input {}`", link.node));
+                format!("an input is linked with {written}")
             } else {
                 let known = self.body.nodes.keys().map(|name| &**name);
                 problems.suggest(&link.node, known, || "add the node or change the link".into())

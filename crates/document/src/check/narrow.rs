@@ -33,7 +33,8 @@ impl Typing<'_, '_> {
             let at = socket_at(self.at.part(Part::Node(name)), socket);
             let Some(source) = source_at(def, socket, k) else { return };
             let source_name = describe(&source.value);
-            let note = CheckError::Narrowed { source_name, from, target: of(), to };
+            let form = self.shapes.form();
+            let note = CheckError::Narrowed { form, source_name, from, target: of(), to };
             self.problems.note(at, source.spot.span(), &note);
         }
     }

@@ -17,12 +17,15 @@ use super::error::CheckError;
 use super::face::BodyDef;
 use crate::at::At;
 use crate::fields::Fields;
-use crate::model::{Document, Find, InputDef, Named, Node, NodeKind, OutputDef, Setting};
+use crate::model::{Document, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Setting};
 use crate::problems::{Problems, listed, shortened};
 
 /// The next step for a name with `/` that leads to no used document.
-const UNKNOWN_USE: &str =
-    "name the document that holds it: \"use\": { \"noise\": \"lib/noise.mill.json\" }";
+fn unknown_use(form: Form) -> String {
+    let use_line = form
+        .of("\"use\": { \"noise\": \"lib/noise.mill.json\" }", "`use noise = \"lib/noise.mill\"`");
+    format!("name the document that holds it: {use_line}")
+}
 
 /// A node type with settings.
 pub(super) struct Shape {
@@ -146,6 +149,11 @@ impl<'d> Shapes<'d> {
         self.registry
     }
 
+    /// The form of the document, for messages.
+    pub(super) fn form(&self) -> Form {
+        self.document.form
+    }
+
     pub(super) fn get(&self, shape: u32) -> &Shape {
         &self.known.shapes[shape as usize]
     }
@@ -193,7 +201,7 @@ impl<'d> Shapes<'d> {
                 let groups = self.document.group_names(name, self.registry);
                 let groups = groups.iter().map(|name| &**name);
                 let none = || match groups.len() {
-                    0 if name.contains('/') => UNKNOWN_USE.into(),
+                    0 if name.contains('/') => unknown_use(self.form()),
                     0 => "the document has no groups".into(),
                     _ => format!("groups: {}", listed(groups.clone())),
                 };
@@ -356,7 +364,9 @@ impl<'d> Shapes<'d> {
             String::new()
         } else if self.document.groups.contains_key(name) {
             let name = shortened(name);
-            format!("a group is used with \"type\": \"group\", \"group\": \"{name}\"")
+            let json = format!("\"type\": \"group\", \"group\": \"{name}\"");
+            let written = self.form().of(json, format!("`group {name}(...)`"));
+            format!("a group is used with {written}")
         } else {
             let near = (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
             near.map_or_else(

@@ -557,8 +557,8 @@ impl<'d> Typing<'d, '_> {
         let (name, def) = self.named_node(node);
         let at = self.at.part(Part::Node(name));
         let Some(source) = source_at(def, socket, k) else { return };
-        let registry = self.shapes.registry();
-        let error = mismatch(registry, describe(&source.value), from, to, of);
+        let of_document = (self.shapes.registry(), self.shapes.form());
+        let error = mismatch(of_document, describe(&source.value), from, to, of);
         self.problems.report(socket_at(at, socket), source.spot.span(), &error);
     }
 

@@ -15,6 +15,7 @@ use super::shapes::ZoneShape;
 use super::types::Typing;
 use crate::at::{At, Part};
 use crate::checked::{Body, BodyId, CheckedKind, CheckedZone, Muted, Passes};
+use crate::model::Form;
 use crate::problems::Problems;
 
 /// The types of values that can be sorted.
@@ -43,7 +44,7 @@ impl Typing<'_, '_> {
         let (name, def) = self.named_node(node);
         let group = def.kind.group().map(ToString::to_string).unwrap_or_default();
         let at = self.at.part(Part::Node(name));
-        for error in problems_of(shape, face, &group) {
+        for error in problems_of(shapes.form(), shape, face, &group) {
             self.problems.report(at, def.spot.span(), &error);
         }
     }
@@ -130,7 +131,7 @@ fn has_output(face: &Face, name: &str) -> bool {
 }
 
 /// Why a group cannot run so.
-fn problems_of(shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
+fn problems_of(form: Form, shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
     let (course, zone) = (&shape.course, shape.course.mode.zone());
     let mut errors = Vec::new();
     let wrong = |what: String, found: Type, wanted: &str| CheckError::ZoneType {
@@ -171,7 +172,7 @@ fn problems_of(shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
                 );
             }
             None if is_go || face.inputs.iter().any(Option::is_none) => {}
-            None => errors.push(not_carried(zone, output, group)),
+            None => errors.push(not_carried(form, zone, output, group)),
         }
     }
     for own in zone.own_inputs() {
@@ -191,11 +192,15 @@ fn problems_of(shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
     errors
 }
 
-fn not_carried(zone: Zone, output: &str, group: &str) -> CheckError {
+fn not_carried(form: Form, zone: Zone, output: &str, group: &str) -> CheckError {
     let hint = if zone.output_settings().contains(&"while") {
+        let named = form.of(
+            format!("\"set\": {{ \"while\": \"{output}\" }}"),
+            format!("`while = \"{output}\"`"),
+        );
         format!(
             "add an input called `{output}` to the group, or, if it says whether to go on, name it \
-             with \"set\": {{ \"while\": \"{output}\" }}"
+             with {named}"
         )
     } else {
         format!("add an input called `{output}` to the group; what goes into it is the state")

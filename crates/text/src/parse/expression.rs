@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
                 self.close(Symbol::Close)?;
                 self.add(ExprKind::Paren(inner), start)
             }
-            Kind::Name(_) | Kind::Quoted => self.named()?,
+            Kind::Name | Kind::Quoted => self.named()?,
             Kind::Symbol(_) | Kind::Line | Kind::End => return Err(self.no_operand()),
         };
         self.members(operand, start)
@@ -216,7 +216,7 @@ impl<'t> Parser<'t> {
         if !is_quoted {
             // What follows tells most names from words with a meaning.
             match self.token.kind {
-                Kind::Name(_) | Kind::Quoted => {
+                Kind::Name | Kind::Quoted => {
                     if let Some(expr) = self.after_word(&name, start)? {
                         return Ok(expr);
                     }
@@ -288,11 +288,11 @@ impl<'t> Parser<'t> {
             return None;
         }
         while bytes.get(end) == Some(&b'.') {
-            let n = name::plain_end(&self.text[end + 1..]);
-            if n == 0 || bytes[end + 1].is_ascii_digit() {
+            let next = name::plain_end(self.text, end + 1);
+            if next == end + 1 || bytes[end + 1].is_ascii_digit() {
                 return None;
             }
-            end += 1 + n;
+            end = next;
         }
         let blanks = bytes[end..].iter().take_while(|byte| **byte == b' ').count();
         let is_called = matches!(bytes.get(end + blanks), Some(b'(' | b'@'));
@@ -309,7 +309,7 @@ impl<'t> Parser<'t> {
     /// `node type(...)` or `node name.output`, from the name on.
     fn explicit_node(&mut self, start: usize) -> Result<ExprId, Problem> {
         let from = self.token.start;
-        if matches!(self.token.kind, Kind::Name(_))
+        if self.token.kind == Kind::Name
             && let Some(end) = self.called_type(self.token.end)
         {
             let name = self.skip_to(from, end)?;

@@ -70,32 +70,33 @@ impl<'t> Parser<'t> {
         self.tree.inputs[at].ty = self.ty()?;
         loop {
             let line = &self.tree.inputs[at];
-            let is_given = match self.token.kind {
-                Kind::Symbol(Symbol::Assign) => line.default.is_some(),
-                Kind::Name("from") => line.min.is_some(),
-                Kind::Name("to") => line.max.is_some(),
-                Kind::Name("step") => line.step.is_some(),
-                Kind::Name("in") => line.unit.is_some(),
-                Kind::Text => line.about.is_some(),
+            let word = self.word();
+            let is_given = match (self.token.kind, word) {
+                (Kind::Symbol(Symbol::Assign), _) => line.default.is_some(),
+                (Kind::Name, "from") => line.min.is_some(),
+                (Kind::Name, "to") => line.max.is_some(),
+                (Kind::Name, "step") => line.step.is_some(),
+                (Kind::Name, "in") => line.unit.is_some(),
+                (Kind::Text, _) => line.about.is_some(),
                 _ => break,
             };
             if is_given {
                 return Err(self.twice());
             }
-            match self.token.kind {
-                Kind::Text => self.tree.inputs[at].about = Some(self.string("a description")?),
-                Kind::Symbol(_) => {
+            match (self.token.kind, word) {
+                (Kind::Text, _) => self.tree.inputs[at].about = Some(self.string("a description")?),
+                (Kind::Symbol(_), _) => {
                     self.advance()?;
                     self.tree.inputs[at].default = Some(self.json()?);
                 }
-                Kind::Name("in") => self.tree.inputs[at].unit = Some(self.unit()?),
+                (_, "in") => self.tree.inputs[at].unit = Some(self.unit()?),
                 _ => {
-                    let word = self.advance()?;
+                    self.advance()?;
                     let number = Some(self.number("a number")?);
                     let line = &mut self.tree.inputs[at];
-                    match word.kind {
-                        Kind::Name("from") => line.min = number,
-                        Kind::Name("to") => line.max = number,
+                    match word {
+                        "from" => line.min = number,
+                        "to" => line.max = number,
                         _ => line.step = number,
                     }
                 }
@@ -127,14 +128,14 @@ impl<'t> Parser<'t> {
         }
         loop {
             let line = &self.tree.outputs[at];
-            match self.token.kind {
-                Kind::Text if line.about.is_none() => {
+            match (self.token.kind, self.word()) {
+                (Kind::Text, _) if line.about.is_none() => {
                     self.tree.outputs[at].about = Some(self.string("a description")?);
                 }
-                Kind::Name("in") if line.unit.is_none() => {
+                (Kind::Name, "in") if line.unit.is_none() => {
                     self.tree.outputs[at].unit = Some(self.unit()?);
                 }
-                Kind::Text | Kind::Name("in") => return Err(self.twice()),
+                (Kind::Text, _) | (Kind::Name, "in") => return Err(self.twice()),
                 _ => break,
             }
         }
@@ -146,7 +147,7 @@ impl<'t> Parser<'t> {
     fn unit(&mut self) -> Result<Word<'t>, Problem> {
         self.advance()?;
         match self.token.kind {
-            Kind::Name(_) => self.name("a unit"),
+            Kind::Name => self.name("a unit"),
             Kind::Text => self.string("a unit"),
             _ => Err(self.missing("a unit, such as `m` or `\"m/s\"`,")),
         }
@@ -158,7 +159,7 @@ impl<'t> Parser<'t> {
             return Err(self.missing("a type, such as `f32`,"));
         }
         let start = self.token.start;
-        if let Kind::Name(_) = self.token.kind {
+        if self.token.kind == Kind::Name {
             let bytes = self.text.as_bytes();
             let (mut end, mut depth) = (self.token.end, 0_usize);
             while let Some(byte) = bytes.get(end) {

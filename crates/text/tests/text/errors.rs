@@ -37,6 +37,23 @@ fn reports(text: &str, expected: Expect) {
 }
 
 #[test]
+fn hints_show_the_text_form() {
+    reports(
+        "input wide: f64\n\
+         n = sqrt(x: wide)\n\
+         a = sqrt(x: input n)\n\
+         b = sqrt(x: node wide.value)\n\
+         c = node half()\n\
+         d = lib/noise()\n\
+         e = convert(\"x\")\n\
+         r = repeat half(x: 1, count: 2)\n\
+         output y: f32 = e\n\
+         group half(x: f32) -> y: f32 {\n  y = x / 2\n}\n",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn several_problems_are_reported_at_once() {
     reports(
         "input a: f32\n\
