@@ -169,7 +169,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     prop_oneof![
         1 => (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Edit::Set(at, byte)),
         1 => (any::<Index>(), 1..20_usize).prop_map(|(at, n)| Edit::Remove(at, n)),
-        1 => (any::<Index>(), select(&PIECES[..])).prop_map(|(at, s)| Edit::Insert(at, s)),
+        1 => (any::<Index>(), prop::sample::select(&PIECES[..])).prop_map(|(at, s)| Edit::Insert(at, s)),
         6 => (any::<Index>(), any::<Index>()).prop_map(|(to, from)| Edit::Replace(to, from)),
         3 => (any::<Index>(), 0..8_usize).prop_map(|(at, kind)| Edit::Spoil(at, kind)),
         3 => (any::<Index>(), any::<Index>()).prop_map(|(at, name)| Edit::Rename(at, name)),
@@ -269,7 +269,7 @@ proptest! {
 
     #[test]
     fn edited_documents_are_read_or_refused(
-        start in select(vec![HERON, FORMAT_0, MANY_PARTS]),
+        start in prop::sample::select(vec![HERON, FORMAT_0, MANY_PARTS]),
         edits in vec(edit(), 1..6),
     ) {
         let text = edits.iter().fold(start.as_bytes().to_vec(), edited);

@@ -28,7 +28,7 @@ fn name() -> impl Strategy<Value = Arc<str>> {
     let any = any.prop_filter_map("a name", |name| {
         name_problem(&name).is_none().then(|| Arc::from(name.as_str()))
     });
-    prop_oneof![6 => sample::select(&SOME[..]).prop_map(Arc::from), 1 => any]
+    prop_oneof![6 => prop::sample::select(&SOME[..]).prop_map(Arc::from), 1 => any]
 }
 
 /// Any text, as sockets, types and groups may have it.
@@ -98,14 +98,14 @@ fn formula() -> impl Strategy<Value = String> {
         "true",
         "input + node",
     ];
-    prop_oneof![6 => sample::select(&SOME[..]).prop_map(str::to_owned), 1 => "[ -~]{0,9}"]
+    prop_oneof![6 => prop::sample::select(&SOME[..]).prop_map(str::to_owned), 1 => "[ -~]{0,9}"]
 }
 
 fn node() -> impl Strategy<Value = Node> {
     const TYPES: [&str; 6] =
         ["math.add", "math.sqrt", "vector.distance", "mix.clamp", "vector.separate_vec2", "a.b"];
     let kind = prop_oneof![
-        4 => sample::select(&TYPES[..]).prop_map(|ty| NodeKind::Type(ty.into())),
+        4 => prop::sample::select(&TYPES[..]).prop_map(|ty| NodeKind::Type(ty.into())),
         1 => word().prop_filter("not a word of the format", |ty| {
             **ty != *"group" && Zone::named(ty).is_none()
         }).prop_map(NodeKind::Type),
@@ -115,7 +115,7 @@ fn node() -> impl Strategy<Value = Node> {
         1 => (prop::sample::select(&Zone::ALL[..]), word()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
         1 => Just(NodeKind::Group("water/ring".into())),
     ];
-    let socket = prop_oneof![4 => sample::select(&["a", "b", "x", "value"][..]).prop_map(Arc::from), 1 => word()];
+    let socket = prop_oneof![4 => prop::sample::select(&["a", "b", "x", "value"][..]).prop_map(Arc::from), 1 => word()];
     let inputs = vec((socket, input()), 0..4);
     let set = vec((word(), json_value().prop_map(Into::into)), 0..2);
     let version = prop_oneof![5 => Just(1), 1 => 1..4_u32];
@@ -270,7 +270,7 @@ fn any_text() -> impl Strategy<Value = String> {
         "\r\n",
         "\t",
     ];
-    vec(sample::select(&PIECES[..]), 0..40).prop_map(|pieces| pieces.concat())
+    vec(prop::sample::select(&PIECES[..]), 0..40).prop_map(|pieces| pieces.concat())
 }
 
 /// A text with some pieces replaced.
