@@ -265,7 +265,7 @@ fn job(
         .any(|output| named(&output.name) && output.ty == Type::of::<Image>());
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to bake";
-        return Err(Stop::new(Exit::Wrong, text, Some(crate::run::NAME_OUTPUTS.into())));
+        return Err(Stop::new(Exit::Wrong, text, Some(crate::run::name_outputs(&program))));
     }
     let usual = if has_images || args.size.is_some() { "frame.####.png" } else { "frames.csv" };
     let names = if args.saves.is_empty() { vec![usual.to_owned()] } else { args.saves.clone() };

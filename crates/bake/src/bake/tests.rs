@@ -230,7 +230,7 @@ fn pictures_are_stored_and_keyed_by_what_moves_in_them() {
         engine.load(text.as_bytes()).expect("it compiles")
     };
     let request = Request::new().view(millstream::Footprint::of_size(24, 16));
-    let mut n_reused = |program: &Program| {
+    let n_reused = |program: &Program| {
         let mut bake = Bake::new(program.plan(), request.clone(), (0..4).collect()).expect("fits");
         bake.gain = 0;
         agrees(&bake, &mut store.open())
