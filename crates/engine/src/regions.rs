@@ -9,6 +9,7 @@
 use millstream_base::Feature;
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
+use millstream_base::{Image, Type};
 use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::trace::paths_of;
 use millstream_ir::{Plan, Step};
@@ -105,11 +106,15 @@ impl<'p> Search<'p> {
 
     /// Whether a step gives another result in a region than in the whole view.
     fn needs_whole(&self, step: StepId) -> bool {
-        let Some((_, links)) = self.call(step) else { return false };
+        let Some((call, links)) = self.call(step) else { return false };
         let varies = |source: &StepSource| self.needs(source.step, &Feature::Footprint);
         let covers = |source: &StepSource| self.is_plain && self.covers(source.step);
         match self.use_of(step) {
-            RegionUse::Whole => links.iter().any(varies),
+            RegionUse::Whole => {
+                let images = call.inputs.iter().zip(links);
+                let mut images = images.filter(|(input, _)| input.ty == Type::of::<Image>());
+                images.any(|(_, source)| varies(source))
+            }
             RegionUse::AtPosition => {
                 let at = links[1].step;
                 // A pass may have put the position itself in the place of a node that reads it.

@@ -19,14 +19,14 @@ fn rows_of_several_axes_have_a_column_for_each() {
     let views = ["--view", "left=4x3", "--view", "right=4x3+1-2*0.5", "--time", "0..1:1"];
     let args = [&["run", &*graph, "--in", "eye@right=0.25"][..], &views].concat();
     expect![[r#"
-        time   view    all
-         0.0   left   10.0
-         0.0  right   5.25
-         1.0   left   11.0
-         1.0  right   6.25
+        time   view   all
+         0.0   left  10.0
+         0.0  right  5.25
+         1.0   left  11.0
+         1.0  right  6.25
 
-        column  count   min   max   mean
-        all         4  5.25  11.0  8.125
+             count   min   mean  max
+        all      4  5.25  8.125   11
     "#]]
     .assert_eq(&seen(&args));
     let path = new_file("views.csv");

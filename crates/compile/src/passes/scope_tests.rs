@@ -50,10 +50,9 @@ fn nested_scopes_and_shifts_are_sums() {
         &expect![[r#"
             n1 = const f64 1.0
             n5 = input t: f64 = 0.5
-            n6 = time.shift n9 n1  # outside
             n8 = math.add n5 n1  # later
             n9 = math.add n8 n5  # both
-            output n6
+            output n9
         "#]],
     );
 }

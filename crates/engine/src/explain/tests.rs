@@ -414,41 +414,41 @@ fn what_runs_in_the_rounds_of_a_repeat_is_told_once() {
         REPEATS,
         Some(&["x"]),
         expect![[r#"
-        explained for requests that give columns for: `x`
+            explained for requests that give columns for: `x`
 
-        input x: f32, along index
-        one = repeat{group: "step", nodes: 3}(x: input x, by: 2.0, count: 3)
-            user-input, along index
-            runs once per element; again when `x` changes
-            each round:
-                input x: f32, along index
-                input by: f32
-                half = repeat{group: "half", nodes: 1}(x: input x, count: 2)
-                    user-input, along index
-                    runs once per element; again when `x` changes
-                    each round:
-                        input x: f32, along index
-                        less = math.multiply(a: input x, b: 0.5)
-                            user-input, along index
-                            runs once per element; again when `x` changes
-                        output x: f32 = less
-                scaled = math.multiply(a: half, b: input by)
-                    user-input, along index
-                    runs once per element; again when `x` or `by` changes; in region r0
-                sum = math.add(a: scaled, b: input by)
-                    user-input, along index
-                    runs once per element; again when `x` or `by` changes; in region r0
-                output x: f32 = sum
-                region r0 runs as one: scaled, sum; leaving it: sum
-        two = repeat{group: "step", nodes: 3}(x: input x, by: 3.0, count: 4)
-            user-input, along index
-            runs once per element; again when `x` changes
-            each round is that of one
+            input x: f32, along index
+            one = repeat{group: "step", nodes: 3}(x: input x, by: 2.0, count: 3)
+                user-input, along index
+                runs once per element; again when `x` changes
+                each round:
+                    input x: f32, along index
+                    input by: f32
+                    half = repeat{group: "half", nodes: 1}(x: input x, count: 2)
+                        user-input, along index
+                        runs once per element; again when `x` changes
+                        each round:
+                            input x: f32, along index
+                            less = math.multiply(a: input x, b: 0.5)
+                                user-input, along index
+                                runs once per element; again when `x` changes
+                            output x: f32 = less
+                    scaled = math.multiply(a: half.x, b: input by)
+                        user-input, along index
+                        runs once per element; again when `x` or `by` changes; in region r0
+                    sum = math.add(a: scaled, b: input by)
+                        user-input, along index
+                        runs once per element; again when `x` or `by` changes; in region r0
+                    output x: f32 = sum
+                    region r0 runs as one: scaled, sum; leaving it: sum
+            two = repeat{group: "step", nodes: 3}(x: input x, by: 3.0, count: 4)
+                user-input, along index
+                runs once per element; again when `x` changes
+                each round is that of one
 
-        output y: f32 = one
-        output z: f32 = two
-        2 nodes: 2 in the plan
-    "#]],
+            output y: f32 = one.x
+            output z: f32 = two.x
+            2 nodes: 2 in the plan
+        "#]],
     );
     let mut json = Vec::new();
     write_json(&explained(REPEATS, Some(&["x"])), &mut json).expect("memory takes all");

@@ -33,7 +33,7 @@ pub(crate) const NPY: Definition = Definition {
     streams: &[],
     form: "write the file with numpy.save(file, array)",
     reader: Reader::Blocks(open),
-    writer: Writer::File(|options, columns, out| start(options.axes, columns, out)),
+    writer: Writer::File(|options, columns, out| start(&options.axes, columns, out)),
 };
 
 /// The rows of an array, a range at a time.
@@ -287,7 +287,7 @@ struct ArrayEncoder {
 }
 
 fn start(
-    axes: Vec<usize>,
+    axes: &[usize],
     columns: &[ColumnSpec],
     out: &mut dyn Write,
 ) -> Result<Box<dyn Encoder>, Refusal> {

@@ -113,7 +113,8 @@ impl Lift {
             let mut sources: Vec<PartSource> = (0..parts.inputs.len()).map(input).collect();
             let (view, region) = lift.read(&mut weave, &mut sources, &images, alpha);
             let settings = parts.settings.clone();
-            let changed = weave.part_with("changed", &of, settings, parts.generics, &sources);
+            let changed =
+                weave.part_of_author("changed", &of, settings, parts.generics, &sources)?;
             let outputs: Vec<PartSource> = (0..parts.outputs.len())
                 .map(|k| {
                     let ty = weave.type_of(changed, k);

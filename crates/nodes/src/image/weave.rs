@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_node::node_def::InstanceError;
 use millstream_node::node_def::instance::Instance;
+use millstream_node::settings::SettingError;
 use millstream_node::{Network, NodeDef, Part, PartSource, Settings};
 
 /// A network in the making.
@@ -56,9 +58,25 @@ impl Weave {
         generics: &[Type],
         sources: &[PartSource],
     ) -> Made {
+        let made = self.part_of_author(name, def, settings, generics, sources);
+        made.expect("parts have instances if the node has")
+    }
+
+    /// The same with settings of an author, which the node type may refuse.
+    pub(super) fn part_of_author(
+        &mut self,
+        name: &str,
+        def: &Arc<NodeDef>,
+        settings: Settings,
+        generics: &[Type],
+        sources: &[PartSource],
+    ) -> Result<Made, SettingError> {
         let arities = vec![1; sources.len()];
-        let instance = def.instantiate(settings, generics.to_vec(), &arities);
-        self.instance(name, instance.expect("parts have instances if the node has"), sources)
+        match def.instantiate(settings, generics.to_vec(), &arities) {
+            Ok(instance) => Ok(self.instance(name, instance, sources)),
+            Err(InstanceError::Setting(error)) => Err(error),
+            Err(error) => panic!("the sources have the types of the sockets: {error}"),
+        }
     }
 
     fn instance(&mut self, name: &str, instance: Instance, sources: &[PartSource]) -> Made {

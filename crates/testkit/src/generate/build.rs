@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
+use millstream_base::literal::{self, LiteralError};
 use millstream_base::{FeatureSet, Need, Type};
 use millstream_ir::{Graph, Plan, Source};
 use millstream_node::{
@@ -186,6 +187,16 @@ impl Building<'_> {
     ) -> Option<Vec<Source>> {
         let settings = settings(def, plan.set, self.registry)?;
         let signature = def.signature(&settings).ok()?.into_owned();
+        // Documents cannot hold constants of such types.
+        let is_unwritten = |ty: &SocketType| match ty {
+            SocketType::Exact(ty) => {
+                matches!(literal::from_json(*ty, &Json::Null), Err(LiteralError::Opaque { .. }))
+            }
+            SocketType::Generic(_) | SocketType::ListOf(_) | SocketType::Made => false,
+        };
+        if signature.inputs.iter().any(|socket| is_unwritten(&socket.ty)) {
+            return None;
+        }
         let mut facts: Vec<(usize, Type)> = Vec::new();
         let mut sockets = Vec::new();
         for (i, socket) in signature.inputs.iter().enumerate() {

@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
                 Kind::Symbol(Symbol::OpenList) if name == "several" => {
                     return self.list(start, true);
                 }
-                Kind::Symbol(Symbol::Open | Symbol::Point) => {}
+                Kind::Symbol(Symbol::Open | Symbol::Point | Symbol::At) => {}
                 _ if matches!(&*name, "true" | "false" | "null") => {
                     return Ok(self.add(ExprKind::Literal(name), start));
                 }
