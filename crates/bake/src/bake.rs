@@ -121,7 +121,11 @@ impl<'p> Bake<'p> {
         }
         let wanted = |output: &usize| {
             let output = &plan.outputs[*output];
-            Wanted { name: output.name.clone(), ty: output.ty, source: output.source }
+            Wanted {
+                name: std::sync::Arc::clone(&output.name),
+                ty: output.ty,
+                source: output.source,
+            }
         };
         let outputs = bound.outputs.iter().map(wanted).collect();
         let cheap = Cheap::new(plan, &request, false);
@@ -347,7 +351,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
     /// An answer without values.
     pub(crate) fn blank(&self) -> Answer {
         let blank = |output: &Wanted| OutputAnswer {
-            name: output.name.clone(),
+            name: std::sync::Arc::clone(&output.name),
             ty: output.ty,
             value: None,
         };

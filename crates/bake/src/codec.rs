@@ -67,12 +67,16 @@ pub(crate) fn column(column: &Column, out: &mut Vec<u8>) -> bool {
     } else if let Some(values) = column.as_slice::<bool>() {
         out.extend(values.iter().map(|value| u8::from(*value)));
     } else if let Some(texts) = column.as_slice::<Arc<str>>() {
-        texts.iter().for_each(|text| bytes(text.as_bytes(), out));
+        for text in texts {
+            bytes(text.as_bytes(), out);
+        }
     } else if let Some(lists) = column.as_ragged() {
         lists.offsets().iter().for_each(|offset| number(*offset as u64, out));
         return self::column(lists.values(), out);
     } else if let Some(views) = column.as_slice::<Footprint>() {
-        views.iter().for_each(|view| footprint(view, out));
+        for view in views {
+            footprint(view, out);
+        }
     } else if let Some(images) = column.as_slice::<Image>() {
         return images.iter().all(|image| {
             footprint(image.view(), out);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_node::Kernel;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cheap::Cheap;
 use crate::contexts::contexts;
@@ -52,7 +52,7 @@ impl Cuts {
     pub(crate) fn new(plan: &Plan, cheap: &Cheap) -> Self {
         let (is_read, is_affected) = contexts(plan);
         let mut sources = Vec::new();
-        let mut known = FxHashMap::default();
+        let mut known = FxHashSet::default();
         for (_, step) in plan.steps.iter().filter(|(id, _)| is_read[*id]) {
             for link in plan.inputs_of(step) {
                 let StepOp::Call(call) = plan.steps[link.step].op else { continue };
@@ -65,7 +65,7 @@ impl Cuts {
                     && is_read[link.step]
                     && !is_affected[link.step]
                     && !cheap.is_cheap[link.step];
-                if is_candidate && known.insert(*link, ()).is_none() {
+                if is_candidate && known.insert(*link) {
                     sources.push(*link);
                 }
             }

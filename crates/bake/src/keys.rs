@@ -212,7 +212,7 @@ impl<'a> Keys<'a> {
     }
 
     /// The key of the whole state after a frame.
-    pub(crate) fn state_key(&mut self, position: usize) -> Option<Key> {
+    pub(crate) fn state_key(&mut self, position: usize) -> Key {
         let all = Trace {
             structure: self.base,
             holes: Vec::new(),
@@ -224,7 +224,7 @@ impl<'a> Keys<'a> {
         let mut hash = KeyHasher::new("state");
         hash.add(chain[position]);
         all.states.iter().for_each(|name| hash.text(name));
-        Some(hash.key())
+        hash.key()
     }
 
     fn state_names(&self) -> Vec<Arc<str>> {
@@ -335,7 +335,7 @@ impl<'a> Keys<'a> {
                 hash.number(link.output.into());
             }
         }
-        for need in plan.needs.iter() {
+        for need in &plan.needs {
             if let Some(Given::One(value)) = self.request.of_feature(&need.feature) {
                 hash.value(value);
             }

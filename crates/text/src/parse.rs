@@ -57,7 +57,7 @@ pub(crate) fn parse(text: &str) -> Parsed<'_> {
 pub(crate) fn parse_formula<'t>(text: &'t str, tree: &mut Tree<'t>) -> Option<u32> {
     let mut parser = Parser::new(text, 0);
     std::mem::swap(&mut parser.tree, tree);
-    let parsed = parser.advance().and_then(|_| parser.expr());
+    let parsed = parser.advance().and_then(|()| parser.expr());
     let ends = parser.token.kind == Kind::End && parser.lexer.comments.is_empty();
     std::mem::swap(&mut parser.tree, tree);
     parsed.ok().filter(|_| ends)

@@ -311,7 +311,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 let value = series.map(|series| of_frame(series, frame, answer.count));
                 one.outputs.push(millstream_ir::answer::OutputAnswer {
                     value,
-                    name: output.name.clone(),
+                    name: std::sync::Arc::clone(&output.name),
                     ty: output.ty,
                 });
             }

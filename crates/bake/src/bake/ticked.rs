@@ -86,7 +86,9 @@ impl Ticks<'_, '_, '_> {
     ) -> Result<(), EvalError> {
         for before in (self.next..tick).rev() {
             let key = self.look_up.keys.state_key(before);
-            let Some(key) = key.filter(|key| self.look_up.cache.contains(*key)) else { continue };
+            if !self.look_up.cache.contains(key) {
+                continue;
+            }
             let bytes = self.look_up.cache.get(key);
             if let Some(states) = bytes.and_then(|bytes| stored::state_of(&bytes)) {
                 (self.states, self.next) = (states, before + 1);
@@ -141,7 +143,7 @@ impl Ticks<'_, '_, '_> {
         }
         let started = Instant::now();
         let key = self.look_up.keys.state_key(self.next);
-        if let Some(key) = key.filter(|key| !self.look_up.cache.contains(*key))
+        if !self.look_up.cache.contains(key)
             && let Some(bytes) = stored::state_bytes(&self.states)
         {
             self.look_up.cache.put(key, &bytes);

@@ -2,11 +2,6 @@
 //! for the widest SIMD that the machine has, with the noise and the elementary functions of the node
 //! library.
 
-#![expect(
-    clippy::needless_range_loop,
-    reason = "loops over the places of several arrays become SIMD for all widths"
-)]
-
 use millstream_base::num::{self, Float};
 use millstream_base::width::Width;
 

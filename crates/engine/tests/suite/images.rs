@@ -335,7 +335,7 @@ fn nodes_that_look_at_the_whole_view_are_known() {
         ),
         ("n = image.histogram(field)\nout = image.from_field(p.x * list.length(n))", "n"),
         ("out = image.dither(image.blur(field), kind = \"diffused\")", "out"),
-        ("small = image.resize(field, 2, 2)\nout = image.blur(small)", "small"),
+        ("small = image.resize(field, 2, 2)\nout = image.blur(small)", "out"),
         ("c = image.sample(field, p)\nout = image.from_field(c)", "c"),
         (
             "c = image.sample(field, p + vec3(3, 0, 0), filter = \"nearest\")
