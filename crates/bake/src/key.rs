@@ -90,7 +90,9 @@ mod tests {
     fn parts_do_not_run_into_each_other() {
         let key = |parts: &[&str]| {
             let mut hash = KeyHasher::new("test");
-            parts.iter().for_each(|part| hash.text(part));
+            for part in parts {
+                hash.text(part);
+            }
             hash.key()
         };
         assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));

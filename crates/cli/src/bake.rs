@@ -69,6 +69,7 @@ const MOST_TOLD: usize = 3;
 /// Evaluate many frames into files; what was baked before is reused
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Args {
     /// The document
     #[arg(required_unless_present_any = ["status", "clean"])]

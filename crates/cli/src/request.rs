@@ -201,17 +201,7 @@ impl RequestArgs {
                 }
             }
         }
-        for (i, name) in outputs.iter().enumerate() {
-            if outputs[..i].contains(name) {
-                continue;
-            }
-            let known = program.outputs().iter();
-            if known.clone().all(|output| *output.name != **name) {
-                let known = known.map(|output| &*output.name);
-                messages.push(unknown("there is no output", name, known));
-            }
-            request = request.output(name);
-        }
+        request = wanted(request, program, outputs, &mut messages);
         if !messages.is_empty() {
             return Err(Stop::all(Exit::Usage, messages));
         }
@@ -262,6 +252,27 @@ impl RequestArgs {
         request.budget.clone_from(until);
         Ok(request.with_limits(limits))
     }
+}
+
+/// The request for these outputs; names that are none are reported.
+fn wanted(
+    mut request: Request,
+    program: &Program,
+    outputs: &[String],
+    messages: &mut Vec<Message>,
+) -> Request {
+    for (i, name) in outputs.iter().enumerate() {
+        if outputs[..i].contains(name) {
+            continue;
+        }
+        let known = program.outputs().iter();
+        if known.clone().all(|output| *output.name != **name) {
+            let known = known.map(|output| &*output.name);
+            messages.push(unknown("there is no output", name, known));
+        }
+        request = request.output(name);
+    }
+    request
 }
 
 /// The view that a call asks for.
@@ -320,7 +331,7 @@ pub(crate) fn features(
             return Err(Stop::new(Exit::Usage, text, Some(help.into())));
         }
         ViewFlag::View(given) | ViewFlag::ViewIfRead(given) => {
-            features.push((Feature::Footprint, given))
+            features.push((Feature::Footprint, given));
         }
     }
     let is_given = features.iter().any(|(feature, _)| *feature == Feature::RealTime);

@@ -52,7 +52,7 @@ pub(crate) fn view(text: &str) -> Result<Footprint, String> {
         // The sign of y is the last that does not follow an exponent.
         let signs = place.char_indices().filter(|(_, c)| matches!(c, '+' | '-'));
         let is_exponent = |at: usize| at > 0 && matches!(place.as_bytes()[at - 1], b'e' | b'E');
-        let at = signs.map(|(at, _)| at).filter(|at| *at > 0 && !is_exponent(*at)).last();
+        let at = signs.map(|(at, _)| at).rfind(|at| *at > 0 && !is_exponent(*at));
         let (x, y) = place.split_at(at.ok_or(wrong)?);
         [number(x)?, number(y)?]
     };

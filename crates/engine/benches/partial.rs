@@ -217,7 +217,7 @@ fn measure(name: &str, program: &Program, rounds: usize) {
     let plan = program.plan();
     let start = Setting::of(program);
     let mut evaluator = incremental();
-    let mut run = |setting: &Setting, evaluator: &mut dyn Evaluator| {
+    let run = |setting: &Setting, evaluator: &mut dyn Evaluator| {
         let request = setting.request();
         let begin = Instant::now();
         let answer = program.run_with(evaluator, &request).expect("it runs");

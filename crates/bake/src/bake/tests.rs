@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use millstream::{Engine, NodeDef, Program};
 use millstream_base::Feature;
+use millstream_base::same::Same as _;
 use millstream_ir::answer::{Answer, Evaluator};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Given, Request};
@@ -74,7 +75,7 @@ fn baked(
 ) -> Vec<(f64, Fate)> {
     let bake = Bake::new(program.plan(), request.clone(), frames.to_vec()).expect("it fits");
     let mut all = Vec::new();
-    let done = bake.run(cache, &mut Lazy::default(), &mut |_, _| true, &mut |part| {
+    let done = bake.run(cache, &mut Lazy, &mut |_, _| true, &mut |part| {
         let output = part.answer.outputs[0].name.to_string();
         all.push((part.answer.column(&output).expect("it is an f64")[0], part.fate));
         Ok::<(), Infallible>(())
@@ -200,10 +201,9 @@ fn state_goes_on_from_where_a_bake_stopped() {
     let program = engine.load(FALLING.as_bytes()).expect("it compiles");
     let frames: Vec<i64> = (0..20).collect();
     let bake = Bake::new(program.plan(), Request::new(), frames.clone()).expect("it fits");
-    let stopped =
-        bake.run(&mut store.open(), &mut Lazy::default(), &mut |_, _| true, &mut |part| {
-            if part.positions.start < 9 { Ok(()) } else { Err("enough") }
-        });
+    let stopped = bake.run(&mut store.open(), &mut Lazy, &mut |_, _| true, &mut |part| {
+        if part.positions.start < 9 { Ok(()) } else { Err("enough") }
+    });
     assert!(matches!(stopped, Err(BakeError::Caller("enough"))));
     assert_eq!(taken(&runs), [(1, 10)]);
     let all = baked(&program, &Request::new(), &frames, &mut store.open());
@@ -252,7 +252,7 @@ fn frames_that_are_not_wanted_are_left_out() {
     let mut seen = Vec::new();
     let done = bake.run(
         &mut Cache::none(),
-        &mut Lazy::default(),
+        &mut Lazy,
         &mut |position, _| position % 3 == 1,
         &mut |part| {
             seen.push(part.positions.start);
@@ -266,7 +266,7 @@ fn frames_that_are_not_wanted_are_left_out() {
 /// The answer of a single evaluation.
 fn alone(bake: &Bake<'_>, frame: i64) -> Answer {
     let request = bake.request.clone().frame(frame);
-    let mut lazy = Lazy::default();
+    let mut lazy = Lazy;
     if bake.plan.has_states() {
         millstream_run::ticks::evaluate(&mut lazy, bake.plan, &request).expect("it fits")
     } else {
@@ -277,7 +277,7 @@ fn alone(bake: &Bake<'_>, frame: i64) -> Answer {
 /// Bakes all frames and compares each with an evaluation by itself.
 fn agrees(bake: &Bake<'_>, cache: &mut Cache) -> usize {
     let mut n_reused = 0;
-    let done = bake.run(cache, &mut Lazy::default(), &mut |_, _| true, &mut |part| {
+    let done = bake.run(cache, &mut Lazy, &mut |_, _| true, &mut |part| {
         let frame = bake.frames[part.positions.start];
         let expected = alone(bake, frame);
         n_reused += usize::from(part.fate == Fate::Reused);
@@ -286,7 +286,6 @@ fn agrees(bake: &Bake<'_>, cache: &mut Cache) -> usize {
                 (Some(found_value), Some(expected_value)) => {
                     let found_value = part.answer.full_column(found_value);
                     let expected_value = part.answer.full_column(expected_value);
-                    use millstream_base::same::Same as _;
                     assert!(found_value.same(&expected_value), "{} at frame {frame}", found.name);
                 }
                 (None, None) => {}
@@ -313,7 +312,7 @@ fn without_moments(request: &Request, plan: &Plan) -> Option<Request> {
         }
     }
     let mut known = Vec::new();
-    for need in plan.needs.iter() {
+    for need in &plan.needs {
         let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
         if is_moment || known.contains(&&need.feature) {
             continue;

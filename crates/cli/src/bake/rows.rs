@@ -48,7 +48,9 @@ pub(super) fn rows(
     add("frame", (0..n_rows).map(|row| frames[time_of(row)]).collect());
     add("time", (0..n_rows).map(|row| frames[time_of(row)] as f64 / fps).collect());
     if let Some((_, items)) = items {
-        items.into_iter().for_each(|(name, column)| add(&name, column));
+        for (name, column) in items {
+            add(&name, column);
+        }
         return Ok(rows);
     }
     if answer.count.is_some() {

@@ -101,7 +101,7 @@ fn files_that_are_there_are_left_alone_and_others_are_written_again() {
     std::fs::remove_file(folder.join("frame.0003.png")).expect("it is there");
     assert_eq!(counts(&[&args[..], &["--no-cache"]].concat(), &folder), (1, 5));
     assert_eq!(files(&folder), first);
-    assert_eq!(seen(&["bake", "--clean", "-o", &text(&folder)]).contains("removed"), true);
+    assert!(seen(&["bake", "--clean", "-o", &text(&folder)]).contains("removed"));
     assert_eq!(counts(&args, &folder), (0, 6));
 }
 
@@ -238,7 +238,9 @@ fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
     // Every kilobyte, so that each result has one of them.
     bytes.iter_mut().skip(500).step_by(1000).for_each(|byte| *byte ^= 0xff);
     std::fs::write(&pack, bytes).expect("it can be written");
-    expected.keys().for_each(|name| std::fs::remove_file(out.join(name)).expect("it is there"));
+    for name in expected.keys() {
+        std::fs::remove_file(out.join(name)).expect("it is there");
+    }
     warned(&out, &cache, "computed again");
     assert_eq!(files(&out), expected);
 }

@@ -1,7 +1,8 @@
 //! Several views at once: results are those of one view at a time, and a node runs once for each
 //! view only if it varies with the view.
 
-use millstream::evaluate::{Data, EVALUATORS, RequestAxis};
+use millstream::evaluate::RequestAxis::{Index, Time, View};
+use millstream::evaluate::{Data, EVALUATORS};
 use millstream::values::{Column, Footprint, Image};
 use millstream::{Answer, Engine, EvalError, LogDetail, Program, Request, RequestError};
 
@@ -68,7 +69,6 @@ fn a_product_of_moments_views_and_elements_has_the_bits_of_single_requests() {
         assert_eq!(answer.n_cells(), 24, "{name}");
         let axes = |output: &str| answer.output(output).and_then(|it| it.value.clone());
         let axes = |output: &str| axes(output).expect("a value").axes;
-        use RequestAxis::{Index, Time, View};
         assert_eq!(axes("all"), [Time, View, Index], "{name}");
         assert_eq!(axes("seen"), [View], "{name}");
         assert_eq!(axes("still"), [Index], "{name}");

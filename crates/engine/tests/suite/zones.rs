@@ -212,11 +212,12 @@ fn deployed_documents_keep_their_zones() {
     let engine = Engine::new();
     for (text, output) in [(FALL, "y"), (SQUARES, "y")] {
         let original = program(text);
-        let document: Document = Session::open(&engine, text.as_bytes())
-            .map(|session| session.document().clone())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let session = Session::open(&engine, text.as_bytes());
+        let session = session.unwrap_or_else(|error| panic!("{error}"));
+        let document: Document = session.document().clone();
         let keep = vec!["g".into(), "l".into(), "k".into()];
-        let keep = keep.into_iter().filter(|name: &String| document.inputs.contains_key(&**name));
+        let keep =
+            keep.into_iter().filter(|name: &String| document.inputs.contains_key(name.as_str()));
         let freeze = Freeze { keep: keep.collect(), ..Freeze::default() };
         let deployed = deploy(&engine, &document, &freeze).expect("it is deployed");
         let text = millstream::document::save(&deployed.document);

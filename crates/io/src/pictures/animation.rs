@@ -344,7 +344,9 @@ mod tests {
         let name = format!("millstream-io-{}-{name}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let mut writer = AnimationWriter::create(&path, format, 12.0, 6).expect("it starts");
-        images().iter().for_each(|image| writer.push(image).expect("it is written"));
+        for image in &images() {
+            writer.push(image).expect("it is written");
+        }
         writer.repeat().expect("it is written");
         writer.finish().expect("it is complete");
         let bytes = std::fs::read(&path).expect("it is there");
