@@ -11,7 +11,7 @@ use millstream_base::id::SideTable;
 use millstream_base::{Feature, FeatureSet, Footprint, Type};
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::repeat::ZoneBody;
-use millstream_ir::request::{Given, Request};
+use millstream_ir::request::{Given, Request, RequestAxis};
 use millstream_ir::states::is_state;
 use millstream_node::{Class, Kernel};
 
@@ -40,7 +40,7 @@ pub(crate) struct Cheap {
 impl Cheap {
     /// Finds cheap steps; only those that read the context if `only_reads`.
     pub(crate) fn new(plan: &Plan, request: &Request, only_reads: bool) -> Self {
-        let (mut wide, mut provided) = (FeatureSet::NONE, FeatureSet::NONE);
+        let mut provided = FeatureSet::NONE;
         for (bit, need) in plan.needs.iter().enumerate() {
             let given = request.of_feature(&need.feature);
             let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
@@ -48,13 +48,10 @@ impl Cheap {
             if is_given && need.level == 0 && need.aspect == Aspect::Value {
                 provided = provided.union(FeatureSet::bit(bit as u32));
             }
-            if need.feature == Feature::Index || matches!(given, Some(Given::PerIndex(_))) {
-                wide = wide.union(FeatureSet::bit(bit as u32));
-            }
         }
         let mut found = Self {
             is_cheap: SideTable::for_arena(&plan.steps, false),
-            wide,
+            wide: request.needs_by_element(plan),
             is_wide: SideTable::for_arena(&plan.steps, false),
         };
         let mut work = 0_usize;
@@ -74,7 +71,8 @@ impl Cheap {
             StepOp::Const(_) => false,
             StepOp::Input(input) => {
                 let given = request.of_input(&plan.inputs[input].name);
-                matches!(given, Some(Given::PerIndex(_))) || is_state(&plan.inputs[input].name)
+                matches!(given, Some(Given::Along(RequestAxis::Index, _)))
+                    || is_state(&plan.inputs[input].name)
             }
             StepOp::Call(_) => {
                 !plan.needs_of(step).intersect(self.wide).is_empty()
@@ -91,7 +89,7 @@ impl Cheap {
                 let input = &plan.inputs[input];
                 let is_small = match request.of_input(&input.name) {
                     Some(Given::One(value)) => value.bytes() <= SMALL,
-                    Some(Given::PerIndex(_) | Given::PerView(_) | Given::PerTime(_)) => false,
+                    Some(Given::Along(_, _)) => false,
                     None => !is_state(&input.name),
                 };
                 return (is_small, 0);

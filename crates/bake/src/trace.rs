@@ -14,7 +14,7 @@ use millstream_base::{Feature, FeatureSet, Need, Value};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::need_map::{Fate, NeedMap};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
-use millstream_ir::request::{Given, Request};
+use millstream_ir::request::{Given, Request, RequestAxis};
 use millstream_ir::states::is_state;
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
@@ -105,7 +105,9 @@ impl<'a> Tracer<'a> {
         }
         let mut columns = FxHashMap::default();
         for (bit, need) in plan.needs.iter().enumerate() {
-            if let Some(given @ Given::PerIndex(_)) = request.of_feature(&need.feature) {
+            if let Some(given @ Given::Along(RequestAxis::Index, _)) =
+                request.of_feature(&need.feature)
+            {
                 columns.insert(bit as u32, key_of_given(given));
             }
         }
@@ -358,8 +360,6 @@ fn key_of_value(value: &Value) -> Option<Key> {
 fn key_of_given(given: &Given) -> Option<Key> {
     match given {
         Given::One(value) => key_of_value(value),
-        Given::PerIndex(column) | Given::PerView(column) | Given::PerTime(column) => {
-            key_of_data(&Data::Many(column.clone()))
-        }
+        Given::Along(_, column) => key_of_data(&Data::Many(column.clone())),
     }
 }

@@ -55,9 +55,9 @@ A name with # signs is a file for each frame, with the number of the frame in th
 table has a column for the frame; gif, apng, png and webp without # are animations. Without --save
 pictures are saved as frame.####.png, and anything else as frames.csv.
 
-A bake that was stopped, also by a kill, goes on where it was. Results are stored by what they follow
-from: after a change of the document, of an input or of the frames only what depends on it is computed
-again. DIR/manifest.jsonl says for each frame its key, its files, the time that it took, and whether
+A bake that was stopped, even by a kill, continues from there. Results are stored with the graph, inputs
+and context that they depend on: after a change of the document, an input or the frames, only results
+that depend on the change are computed again. DIR/manifest.jsonl says for each frame its key, its files, the time that it took, and whether
 it ran or was reused.";
 
 /// The size of the cache, unless it is given.

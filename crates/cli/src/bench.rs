@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use millstream::evaluate::Need;
 use millstream::session::Session;
-use millstream::{Engine, Feature, Footprint, Given, Limits, Type};
+use millstream::{Engine, Feature, Footprint, Given, Limits, RequestAxis, Type};
 use millstream_io::Budget;
 
 use crate::document::{compile, read};
@@ -240,7 +240,7 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
             let text = format!("`{}` is given twice", at.name);
             return Err(Stop::new(Exit::Usage, text, Some("give it once".into())));
         }
-        if let Given::PerIndex(_) = given
+        if let Given::Along(RequestAxis::Index, _) = given
             && args.count.is_none()
         {
             // The column gives the number of elements.

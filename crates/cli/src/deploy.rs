@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
         }
         match given(at, input.ty, &limits, &Budget::default())? {
             Given::One(value) => values.push((at.name.to_owned(), value)),
-            Given::PerIndex(_) | Given::PerView(_) | Given::PerTime(_) => {
+            Given::Along(_, _) => {
                 let help = Some("keep the input, and give the column to `run`".to_owned());
                 let message = format!("`{}` is fixed to one value, not to a column", at.name);
                 return Err(Stop::new(Exit::Usage, message, help));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use millstream::values::{Font, Image, LiteralError, Table, Type, Value, from_json};
-use millstream::{Given, Limits};
+use millstream::{Given, Limits, RequestAxis};
 use millstream_io::pictures::Transfer;
 use millstream_io::{
     Budget, ColumnChoice, Format, ReadOptions, TableReader, read, read_bytes, read_column,
@@ -176,15 +176,15 @@ fn from_file(
         column.map_err(|error| Stop::data(Exit::Wrong, &error))
     };
     let Some(element) = ty.element() else {
-        return read(Some(ty)).map(Given::PerIndex);
+        return read(Some(ty)).map(|column| Given::Along(RequestAxis::Index, column));
     };
     let lists = read(Some(ty));
     match lists {
-        Ok(lists) if !lists.is_empty() => Ok(Given::PerIndex(lists)),
+        Ok(lists) if !lists.is_empty() => Ok(Given::Along(RequestAxis::Index, lists)),
         // A column without rows could mean both; it is taken as the empty list.
         Ok(_) | Err(_) => match (read(Some(element)), lists) {
             (Ok(items), _) => Ok(Given::One(Value::List(items))),
-            (Err(_), Ok(lists)) => Ok(Given::PerIndex(lists)),
+            (Err(_), Ok(lists)) => Ok(Given::Along(RequestAxis::Index, lists)),
             (Err(of_items), Err(of_lists)) => {
                 let holds_lists = read(None)?.ty();
                 let is_list = holds_lists.element().is_some()

@@ -173,8 +173,8 @@ impl PictureTarget {
         at: &Coordinates,
     ) -> Result<(), Stop> {
         let text = self.path.display().to_string();
-        let n_views =
-            if axes.contains(&RequestAxis::View) { answer.extent(RequestAxis::View) } else { 1 };
+        let extent = |axis| if axes.contains(&axis) { answer.extent(axis) } else { 1 };
+        let (n_views, count) = (extent(RequestAxis::View), extent(RequestAxis::Index));
         let n_others = images.len() / n_views.max(1);
         let usage = |n: usize, help: &str| {
             let text = format!("{n} pictures do not fit into one file `{text}`");
@@ -189,8 +189,6 @@ impl PictureTarget {
             let help = "write # in the name where the number goes, such as out.####.png";
             return Err(usage(n_others, help));
         }
-        let count =
-            if axes.contains(&RequestAxis::Index) { answer.extent(RequestAxis::Index) } else { 1 };
         for (i, image) in images.iter().enumerate() {
             let (view, other) = (i / count % n_views, i / (count * n_views) * count + i % count);
             // Pictures of elements are numbered through.

@@ -117,14 +117,16 @@ impl Target {
 
     /// Whether meshes are written, whose rows are vertices.
     pub(crate) fn is_mesh(&self) -> bool {
-        let of_path = || Format::of_path(self.path.as_ref()?).ok();
-        self.format.or_else(of_path).is_some_and(Format::is_mesh)
+        self.format().is_some_and(Format::is_mesh)
     }
 
     /// Whether an array is written, which has axes and no columns.
     pub(crate) fn is_array(&self) -> bool {
-        let of_path = || Format::of_path(self.path.as_ref()?).ok();
-        self.format.or_else(of_path) == Some(Format::NPY)
+        self.format() == Some(Format::NPY)
+    }
+
+    fn format(&self) -> Option<Format> {
+        self.format.or_else(|| Format::of_path(self.path.as_ref()?).ok())
     }
 
     pub(crate) fn is_stdout(&self) -> bool {

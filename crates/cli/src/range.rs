@@ -25,7 +25,7 @@ fn outside(input: &InputDef, name: &str, given: &Given) -> Option<String> {
             let bound = input.missed_bound(value)?;
             format!("`{name}` is {value}, {bound}")
         }
-        Given::PerIndex(column) | Given::PerView(column) | Given::PerTime(column) => {
+        Given::Along(_, column) => {
             let is_outside = |i: &usize| input.missed_bound(&column.get(*i)).is_some();
             let mut outside = (0..column.len()).filter(is_outside);
             let first = outside.next()?;

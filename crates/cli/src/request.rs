@@ -7,7 +7,8 @@ use millstream::diagnostics::did_you_mean;
 use millstream::evaluate::Need;
 use millstream::values::{Image, ValueType};
 use millstream::{
-    EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestError, Value,
+    EvalError, Feature, Footprint, Given, Limits, Mask, Plan, Program, Request, RequestAxis,
+    RequestError, Value,
 };
 use millstream_io::Budget;
 
@@ -163,7 +164,7 @@ impl RequestArgs {
             return ViewFlag::size(self.size.as_ref().map(reduced).as_ref());
         }
         let views = self.views.iter().map(|view| reduced(&view.view)).collect();
-        let given = Given::PerView(views);
+        let given = Given::Along(RequestAxis::View, views);
         if has_own { ViewFlag::ViewIfRead(given) } else { ViewFlag::View(given) }
     }
 

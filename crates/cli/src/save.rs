@@ -70,7 +70,7 @@ pub(crate) fn write_outputs(
         if target.is_mesh() { mesh::faces_and_rest(outputs)? } else { (None, outputs.to_vec()) };
     let mut columns: Vec<(ColumnSpec, Source<'_>)> = Vec::new();
     let n_rows = if let Some((items, n)) = items(answer, &outputs) {
-        columns.extend(items);
+        columns.extend(items.into_iter().map(|(spec, list)| (spec, Source::Items(list))));
         n
     } else {
         // An array has an axis for each axis of the request.
@@ -136,11 +136,12 @@ pub(crate) fn saved(target: &Target, n_rows: usize, n_faces: Option<usize>) {
     tell(&format!("saved {}{faces} to {}\n", counted(n_rows, "row"), target.name()));
 }
 
-/// The items of the outputs, if there are no axes and all outputs are lists of one length.
-fn items<'a>(
+/// The items of the outputs as columns and their number, if there are no axes and all outputs are
+/// lists of one length, or the only one is a table.
+pub(crate) fn items(
     answer: &Answer,
-    outputs: &[&'a OutputAnswer],
-) -> Option<(Vec<(ColumnSpec, Source<'a>)>, usize)> {
+    outputs: &[&OutputAnswer],
+) -> Option<(Vec<(ColumnSpec, Column)>, usize)> {
     if !extents(answer).is_empty() {
         return None;
     }
@@ -148,9 +149,10 @@ fn items<'a>(
         && let Data::One(value) = &output.value.as_ref()?.data
         && let Some(table) = value.get::<Table>()
     {
-        let columns = table.columns().iter().map(|(name, column)| {
-            (ColumnSpec::new(name, column.ty()), Source::Items(column.clone()))
-        });
+        let columns = table
+            .columns()
+            .iter()
+            .map(|(name, column)| (ColumnSpec::new(name, column.ty()), column.clone()));
         return Some((columns.collect(), table.n_rows()));
     }
     let mut items = Vec::new();
@@ -160,7 +162,7 @@ fn items<'a>(
         if *n_items.get_or_insert(list.len()) != list.len() {
             return None;
         }
-        items.push((ColumnSpec::new(&output.name, list.ty()), Source::Items(list.clone())));
+        items.push((ColumnSpec::new(&output.name, list.ty()), list.clone()));
     }
     n_items.map(|n| (items, n))
 }

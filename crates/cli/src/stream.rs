@@ -4,7 +4,9 @@
 //! This is possible if no output depends on all elements at once. `index` continues from block to
 //! block, so the result has the bits of one evaluation.
 
-use millstream::{Answer, Column, Evaluator, Feature, Given, Program, Request, RequestError};
+use millstream::{
+    Answer, Column, Evaluator, Feature, Given, Program, Request, RequestAxis, RequestError,
+};
 use millstream_io::{ColumnSpec, TableReader};
 
 use crate::interrupt;
@@ -95,7 +97,11 @@ impl Stream<'_> {
         for source in &mut self.sources {
             let column = next(source, self.n_block)?;
             if n_done == 0 {
-                range::warn(self.program, &source.input, &Given::PerIndex(column.clone()));
+                range::warn(
+                    self.program,
+                    &source.input,
+                    &Given::Along(RequestAxis::Index, column.clone()),
+                );
             }
             columns.push((source.input.clone(), column));
         }
@@ -143,7 +149,7 @@ impl Stream<'_> {
                 return Err(Stop::new(Exit::Failed, text, None));
             };
             let index: Column = (0..n_rows as i32).map(|i| start + i).collect();
-            request = request.feature(Feature::Index, Given::PerIndex(index));
+            request = request.feature(Feature::Index, Given::Along(RequestAxis::Index, index));
         }
         Ok(request)
     }

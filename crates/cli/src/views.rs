@@ -2,7 +2,7 @@
 //! view.
 
 use millstream::values::{Column, Type, Value};
-use millstream::{Footprint, Given, Limits, Program};
+use millstream::{Footprint, Given, Limits, Program, RequestAxis};
 use millstream_io::Budget;
 
 use crate::given::{Assignment, given};
@@ -139,7 +139,7 @@ impl<'a> ByView<'a> {
                 values.into_iter().enumerate().map(lacking).collect::<Result<_, _>>()?;
             let column: Column =
                 ty.collect(&mut values.into_iter()).expect("literals have the input's type");
-            columns.push((name, Given::PerView(column)));
+            columns.push((name, Given::Along(RequestAxis::View, column)));
         }
         Ok(columns)
     }

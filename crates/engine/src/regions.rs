@@ -8,7 +8,6 @@
 
 use millstream_base::Feature;
 use millstream_base::feature::Aspect;
-use millstream_base::id::SideTable;
 use millstream_base::{Image, Type};
 use millstream_ir::plan::{StepId, StepOp, StepSource};
 use millstream_ir::trace::paths_of;
@@ -32,7 +31,7 @@ impl Program {
 
 struct Search<'p> {
     plan: &'p Plan,
-    /// The steps that the output depends on.
+    /// The steps that the output depends on, each before its sources.
     steps: Vec<StepId>,
     /// Whether only image nodes change views and positions.
     is_plain: bool,
@@ -40,18 +39,9 @@ struct Search<'p> {
 
 impl<'p> Search<'p> {
     fn new(plan: &'p Plan, output: StepId) -> Self {
-        let mut seen: SideTable<StepId, bool> = SideTable::for_arena(&plan.steps, false);
-        let mut steps = vec![output];
-        seen[output] = true;
-        let mut next = 0;
-        while let Some(step) = steps.get(next) {
-            for link in plan.inputs_of(&plan.steps[*step]) {
-                if !std::mem::replace(&mut seen[link.step], true) {
-                    steps.push(link.step);
-                }
-            }
-            next += 1;
-        }
+        let upstream = plan.steps_upstream_of(std::iter::once(output));
+        let steps = upstream.iter().rev().filter(|(_, is_upstream)| **is_upstream);
+        let steps: Vec<StepId> = steps.map(|(id, _)| id).collect();
         let mut search = Self { plan, steps, is_plain: true };
         search.is_plain = search.steps.iter().all(|step| search.changes_plainly(*step));
         search

@@ -28,24 +28,8 @@ pub use error::RequestError;
 pub enum Given {
     /// One value for all cells.
     One(Value),
-    /// A value per element, along the `index` axis.
-    PerIndex(Column),
-    /// A value per view, along the `view` axis.
-    PerView(Column),
-    /// A value per moment, along the `time` axis.
-    PerTime(Column),
-}
-
-impl Given {
-    /// The column and the axis along which it varies; `None` for one value.
-    pub fn along(&self) -> Option<(RequestAxis, &Column)> {
-        match self {
-            Self::One(_) => None,
-            Self::PerIndex(column) => Some((RequestAxis::Index, column)),
-            Self::PerView(column) => Some((RequestAxis::View, column)),
-            Self::PerTime(column) => Some((RequestAxis::Time, column)),
-        }
-    }
+    /// A value per cell of an axis of the request.
+    Along(RequestAxis, Column),
 }
 
 /// The contents of the run log.
@@ -220,19 +204,19 @@ impl Request {
 
     /// Sets an input to a value per element.
     pub fn column(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
-        self.inputs.push((name.into(), Given::PerIndex(column.into())));
+        self.inputs.push((name.into(), Given::Along(RequestAxis::Index, column.into())));
         self
     }
 
     /// Sets an input to a value per moment.
     pub fn per_time(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
-        self.inputs.push((name.into(), Given::PerTime(column.into())));
+        self.inputs.push((name.into(), Given::Along(RequestAxis::Time, column.into())));
         self
     }
 
     /// Sets an input to a value per view.
     pub fn per_view(mut self, name: impl Into<String>, column: impl Into<Column>) -> Self {
-        self.inputs.push((name.into(), Given::PerView(column.into())));
+        self.inputs.push((name.into(), Given::Along(RequestAxis::View, column.into())));
         self
     }
 
@@ -263,7 +247,7 @@ impl Request {
 
     /// Opens the `time` axis with these moments in seconds.
     pub fn times(self, seconds: Vec<f64>) -> Self {
-        self.feature(Feature::Time, Given::PerTime(Column::from_vec(seconds)))
+        self.feature(Feature::Time, Given::Along(RequestAxis::Time, Column::from_vec(seconds)))
     }
 
     /// Provides `tick` and, at the document's frames per second, `time`.
@@ -293,7 +277,7 @@ impl Request {
     /// Opens the `view` axis with these views, in the place of any other.
     pub fn views(mut self, views: Vec<Footprint>) -> Self {
         self.features.retain(|(feature, _)| *feature != Feature::Footprint);
-        self.feature(Feature::Footprint, Given::PerView(Column::from_vec(views)))
+        self.feature(Feature::Footprint, Given::Along(RequestAxis::View, Column::from_vec(views)))
     }
 
     /// Requests a log.
@@ -325,8 +309,14 @@ impl Request {
             }
             Some(Frames::Many(frames)) => {
                 let seconds: Vec<f64> = frames.iter().map(|frame| *frame as f64 / fps).collect();
-                features.push((Feature::Tick, Given::PerTime(Column::from_vec(frames.clone()))));
-                features.push((Feature::Time, Given::PerTime(Column::from_vec(seconds))));
+                features.push((
+                    Feature::Tick,
+                    Given::Along(RequestAxis::Time, Column::from_vec(frames.clone())),
+                ));
+                features.push((
+                    Feature::Time,
+                    Given::Along(RequestAxis::Time, Column::from_vec(seconds)),
+                ));
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::answer::Answer;
 use crate::element_states::{Table, Tables, committed};
 pub use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
-use crate::request::{Given, Request};
+use crate::request::{Given, Request, RequestAxis};
 
 /// The state of all nodes of a plan between ticks.
 #[derive(Clone, Debug, Default)]
@@ -114,13 +114,15 @@ impl States {
             }
             let given = match (kept, self.count, count) {
                 (Data::One(value), Some(before), Some(now)) if now > before => {
-                    Given::PerIndex(longer(&Column::filled(value, before), now))
+                    Given::Along(RequestAxis::Index, longer(&Column::filled(value, before), now))
                 }
                 (Data::One(value), _, _) => Given::One(value.clone()),
                 (Data::Many(column), _, Some(now)) if now > column.len() => {
-                    Given::PerIndex(longer(column, now))
+                    Given::Along(RequestAxis::Index, longer(column, now))
                 }
-                (Data::Many(column), _, Some(now)) => Given::PerIndex(column.slice(0..now)),
+                (Data::Many(column), _, Some(now)) => {
+                    Given::Along(RequestAxis::Index, column.slice(0..now))
+                }
                 (Data::Many(_), _, None) => continue,
             };
             request = request.given(input.name.to_string(), given);

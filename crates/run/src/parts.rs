@@ -199,8 +199,9 @@ fn given(output: OutputAnswer) -> Option<Given> {
     let Series { data, axes } = output.value?;
     match (data, &axes[..]) {
         (Data::One(value), _) => Some(Given::One(value)),
-        (Data::Many(column), [RequestAxis::Index]) => Some(Given::PerIndex(column)),
-        (Data::Many(column), [RequestAxis::View]) => Some(Given::PerView(column)),
+        (Data::Many(column), [axis @ (RequestAxis::View | RequestAxis::Index)]) => {
+            Some(Given::Along(*axis, column))
+        }
         (Data::Many(_), _) => None,
     }
 }
@@ -259,12 +260,13 @@ struct Fixed {
 impl Fixed {
     fn new(plan: &Plan, request: &Request, varying: Varying) -> Self {
         let differs = |given: Option<&Given>| match given {
-            Some(Given::PerTime(_)) => varying == Varying::Ticks,
-            Some(Given::PerIndex(_)) => varying == Varying::Elements,
-            Some(Given::PerView(_)) => varying == Varying::View,
+            Some(Given::Along(RequestAxis::Time, _)) => varying == Varying::Ticks,
+            Some(Given::Along(RequestAxis::Index, _)) => varying == Varying::Elements,
+            Some(Given::Along(RequestAxis::View, _)) => varying == Varying::View,
             Some(Given::One(_)) | None => false,
         };
-        let (mut different, mut wide) = (FeatureSet::NONE, FeatureSet::NONE);
+        let mut different = FeatureSet::NONE;
+        let wide = request.needs_by_element(plan);
         for (bit, need) in plan.needs.iter().enumerate() {
             let bit = FeatureSet::bit(bit as u32);
             let is_clock = match need.feature {
@@ -276,9 +278,6 @@ impl Fixed {
             let given = request.of_feature(&need.feature);
             if is_clock || differs(given) {
                 different = different.union(bit);
-            }
-            if need.feature == Feature::Index || matches!(given, Some(Given::PerIndex(_))) {
-                wide = wide.union(bit);
             }
         }
         let mut steps = SideTable::for_arena(&plan.steps, Step::default());
@@ -292,7 +291,7 @@ impl Fixed {
                     let name = &plan.inputs[input].name;
                     let given = request.of_input(name);
                     is_pure = !is_state(name) && !differs(given);
-                    found.is_wide = matches!(given, Some(Given::PerIndex(_)));
+                    found.is_wide = matches!(given, Some(Given::Along(RequestAxis::Index, _)));
                 }
                 StepOp::Call(call) => {
                     let instance = &plan.instances[call];

@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use millstream_base::{Feature, Limits, Type};
 use millstream_compile::PassContext;
 use millstream_compile::repeats::read_text;
-use millstream_ir::request::Given;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::verify::{Stage, verify};
 use millstream_ir::{Graph, Plan, text};
 use millstream_node::Registry;
@@ -212,9 +212,13 @@ fn sketch(plan: &RequestPlan, graph: &Graph, plain: &Plan) -> RequestSketch {
         let given = |ty: Type| match (pick % 5, n_times, views) {
             (0, ..) => None,
             (1, ..) => Some(Given::One(values::value(ty, pick / 5))),
-            (2, Some(n), _) => Some(Given::PerTime(values::column(ty, n, pick / 5))),
-            (3, _, Some(n)) => Some(Given::PerView(values::column(ty, n, pick / 5))),
-            _ => count.map(|n| Given::PerIndex(values::column(ty, n, pick / 5))),
+            (2, Some(n), _) => {
+                Some(Given::Along(RequestAxis::Time, values::column(ty, n, pick / 5)))
+            }
+            (3, _, Some(n)) => {
+                Some(Given::Along(RequestAxis::View, values::column(ty, n, pick / 5)))
+            }
+            _ => count.map(|n| Given::Along(RequestAxis::Index, values::column(ty, n, pick / 5))),
         };
         inputs.extend(given(input.ty).map(|given| (input.name.to_string(), given)));
     }
@@ -224,13 +228,16 @@ fn sketch(plan: &RequestPlan, graph: &Graph, plain: &Plan) -> RequestSketch {
         let ty = feature.ty();
         match (plan.features >> bit & 3, count, n_times, views) {
             (1, Some(n), ..) => {
-                features.push((feature, Given::PerIndex(values::column(ty, n, seed))));
+                features
+                    .push((feature, Given::Along(RequestAxis::Index, values::column(ty, n, seed))));
             }
             (2, _, Some(n), _) => {
-                features.push((feature, Given::PerTime(values::column(ty, n, seed))));
+                features
+                    .push((feature, Given::Along(RequestAxis::Time, values::column(ty, n, seed))));
             }
             (3, .., Some(n)) => {
-                features.push((feature, Given::PerView(values::column(ty, n, seed))));
+                features
+                    .push((feature, Given::Along(RequestAxis::View, values::column(ty, n, seed))));
             }
             _ => {}
         }

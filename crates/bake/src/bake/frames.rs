@@ -1,9 +1,9 @@
 //! Frames that do not depend on each other.
 //!
 //! Consecutive frames that compute the same outputs, and read the same stored results, are a segment:
-//! one plan answers it, and what is the same in all of its frames is computed once. The first frame
-//! that is computed shows how long steps take. From that follow the cuts that are stored, and how many
-//! frames are computed at once where frames are short.
+//! one plan answers it, and results that are equal in all of its frames are computed once. The first
+//! frame that is computed shows how long steps take. These times determine which intermediate results
+//! are stored, and how many short frames are computed at once.
 
 use std::time::{Duration, Instant};
 
@@ -226,7 +226,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             };
             let given = match series.data {
                 Data::One(value) => Given::One(value),
-                Data::Many(column) => Given::PerIndex(column),
+                Data::Many(column) => Given::Along(RequestAxis::Index, column),
             };
             request = request.given(format!("{MARK}g{cut}"), given);
         }
@@ -322,7 +322,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         Ok(Some(all))
     }
 
-    /// Decides, after the first frame, what is stored and how many frames are computed at once.
+    /// Uses the times of the first frame to choose the results to store and the number of frames to
+    /// compute at once.
     fn measured(
         &mut self,
         segment: &Segment,

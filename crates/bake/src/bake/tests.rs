@@ -1,4 +1,4 @@
-//! Bakes give the values of single evaluations, and compute what they must.
+//! A bake gives the values of single evaluations, and computes only the results that are not stored.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -10,7 +10,7 @@ use millstream_base::Feature;
 use millstream_base::same::Same as _;
 use millstream_ir::answer::{Answer, Evaluator};
 use millstream_ir::plan::Plan;
-use millstream_ir::request::{Given, Request};
+use millstream_ir::request::{Given, Request, RequestAxis};
 use millstream_run::Lazy;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -102,7 +102,7 @@ fn what_was_baked_is_not_computed_again() {
     assert_eq!(taken(&runs), []);
     assert_eq!(fates(&second), "..........");
     assert!(first.iter().zip(&second).all(|(a, b)| a.0.to_bits() == b.0.to_bits()));
-    // Other frames compute what is new in them.
+    // Of an overlapping range only the new frames are computed.
     let more = baked(&program, &Request::new(), &[8, 9, 10, 11], &mut store.open());
     assert_eq!(fates(&more), "..xx");
     assert_eq!(taken(&runs), [(2, 2)]);
@@ -144,7 +144,7 @@ fn a_change_matters_in_the_frames_whose_values_it_changes() {
     };
     let frames: Vec<i64> = (0..12).collect();
     let first = baked(&with(8), &Request::new(), &frames, &mut store.open());
-    // What is held is computed once.
+    // The value does not change up to frame 8, so one frame computes it.
     assert_eq!(fates(&first), "x........xxx");
     let second = baked(&with(10), &Request::new(), &frames, &mut store.open());
     assert_eq!(fates(&second), "............");
@@ -306,7 +306,7 @@ fn without_moments(request: &Request, plan: &Plan) -> Option<Request> {
     }
     for input in plan.inputs.as_slice() {
         match request.of_input(&input.name) {
-            Some(Given::PerView(_) | Given::PerTime(_)) => return None,
+            Some(Given::Along(RequestAxis::View | RequestAxis::Time, _)) => return None,
             Some(given) => without = without.given(input.name.to_string(), given.clone()),
             None => {}
         }
@@ -319,7 +319,7 @@ fn without_moments(request: &Request, plan: &Plan) -> Option<Request> {
         }
         known.push(&need.feature);
         match request.of_feature(&need.feature) {
-            Some(Given::PerView(_) | Given::PerTime(_)) => return None,
+            Some(Given::Along(RequestAxis::View | RequestAxis::Time, _)) => return None,
             Some(given) => without = without.feature(need.feature.clone(), given.clone()),
             None => {}
         }

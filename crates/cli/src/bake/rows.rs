@@ -2,11 +2,12 @@
 //! are several, and the outputs. Lists of one length, and a table, have a row for each item.
 
 use millstream::Answer;
-use millstream::evaluate::{Data, OutputAnswer, RequestAxis, Series};
-use millstream::values::{Column, Table, Type, Value};
+use millstream::evaluate::OutputAnswer;
+use millstream::values::{Column, Table, Type};
 use millstream_io::ColumnSpec;
 
 use crate::outcome::{Exit, Stop};
+use crate::save;
 
 /// The rows of an answer for some frames.
 pub(super) struct Rows {
@@ -33,10 +34,10 @@ pub(super) fn rows(
     frames: &[i64],
     fps: f64,
 ) -> Result<Rows, Stop> {
-    let items = items(answer, outputs);
+    let items = save::items(answer, outputs);
     let n_times = answer.times.unwrap_or(1);
     let count = answer.count.unwrap_or(1);
-    let n_rows = items.as_ref().map_or(n_times * count, |(n, _)| *n);
+    let n_rows = items.as_ref().map_or(n_times * count, |(_, n)| *n);
     let inner = if items.is_some() { n_rows.max(1) } else { count.max(1) };
     let time_of = |row: usize| (row / inner).min(frames.len() - 1);
     let n_keys = 2 + usize::from(items.is_none() && answer.count.is_some());
@@ -47,9 +48,9 @@ pub(super) fn rows(
     };
     add("frame", (0..n_rows).map(|row| frames[time_of(row)]).collect());
     add("time", (0..n_rows).map(|row| frames[time_of(row)] as f64 / fps).collect());
-    if let Some((_, items)) = items {
-        for (name, column) in items {
-            add(&name, column);
+    if let Some((items, _)) = items {
+        for (spec, list) in items {
+            add(&spec.name, list);
         }
         return Ok(rows);
     }
@@ -62,48 +63,7 @@ pub(super) fn rows(
             let text = format!("the table `{}` does not fit beside other outputs", output.name);
             return Err(Stop::new(Exit::Usage, text, Some("choose it with --out NAME".into())));
         }
-        add(&output.name, full(series, n_rows, count));
+        add(&output.name, answer.full_column(series));
     }
     Ok(rows)
-}
-
-/// An entry for each row.
-fn full(series: &Series, n_rows: usize, count: usize) -> Column {
-    match (&series.data, &series.axes[..]) {
-        (Data::One(value), _) => Column::filled(value, n_rows),
-        (Data::Many(column), [RequestAxis::Time]) if count != 1 => {
-            column.gather((0..n_rows).map(|row| row / count))
-        }
-        (Data::Many(column), [RequestAxis::Index]) if n_rows != count => {
-            column.gather((0..n_rows).map(|row| row % count))
-        }
-        (Data::Many(column), _) => column.clone(),
-    }
-}
-
-type Items = (usize, Vec<(String, Column)>);
-
-/// The items of the outputs, if there are no axes and all outputs are lists of one length or one is a
-/// table.
-fn items(answer: &Answer, outputs: &[&OutputAnswer]) -> Option<Items> {
-    if answer.times.is_some() || answer.count.is_some() {
-        return None;
-    }
-    let value = |output: &OutputAnswer| match &output.value.as_ref()?.data {
-        Data::One(value) => Some(value.clone()),
-        Data::Many(_) => None,
-    };
-    if let [output] = outputs
-        && let Some(table) = value(output)?.get::<Table>()
-    {
-        let columns = table.columns().iter().map(|(name, it)| (name.to_string(), it.clone()));
-        return Some((table.n_rows(), columns.collect()));
-    }
-    let mut items = Vec::new();
-    for output in outputs {
-        let Value::List(list) = value(output)? else { return None };
-        items.push((output.name.to_string(), list));
-    }
-    let n = items.first()?.1.len();
-    items.iter().all(|(_, list)| list.len() == n).then_some((n, items))
 }

@@ -1,7 +1,7 @@
 //! The request of a benchmark: the flags, and arbitrary values for inputs without a flag.
 
 use millstream::values::{Column, Lane, Type, Value};
-use millstream::{Given, Limits, Program, Request};
+use millstream::{Given, Limits, Program, Request, RequestAxis};
 
 use super::Args;
 use super::still::bytes_of;
@@ -47,7 +47,7 @@ impl Asked {
                 continue;
             };
             let given = given(at, program.inputs()[known].ty, &limits, &until)?;
-            if let Given::PerIndex(column) = &given {
+            if let Given::Along(RequestAxis::Index, column) = &given {
                 count.get_or_insert(column.len());
             }
             if inputs[known].replace(given).is_some() {
@@ -72,7 +72,7 @@ impl Asked {
             for (k, input) in program.inputs().iter().enumerate() {
                 if inputs[k].is_none() {
                     let column = arbitrary(input.ty, n, &mut salted(k as u64));
-                    inputs[k] = column.map(Given::PerIndex);
+                    inputs[k] = column.map(|column| Given::Along(RequestAxis::Index, column));
                 }
             }
         }
@@ -88,8 +88,8 @@ impl Asked {
     /// The bytes of the columns for inputs.
     pub(super) fn bytes(&self) -> usize {
         let columns = self.inputs.iter().map(|given| match given {
-            Some(given) => given.along().map_or(0, |(_, column)| bytes_of(column)),
-            None => 0,
+            Some(Given::Along(_, column)) => bytes_of(column),
+            Some(Given::One(_)) | None => 0,
         });
         columns.sum()
     }

@@ -164,7 +164,7 @@ impl<'p> Changes<'p> {
                 Given::One(value) => {
                     *value = number(ty, range, &mut self.random);
                 }
-                Given::PerIndex(column) | Given::PerView(column) | Given::PerTime(column) => {
+                Given::Along(_, column) => {
                     let other = arbitrary(ty, column.len(), &mut self.random);
                     *column = other.expect("the type is made of numbers");
                 }
@@ -206,7 +206,7 @@ fn range(program: &Program, input: usize, given: Option<&Given>) -> [f64; 2] {
     let stated = def.map(|def| (def.min, def.max));
     let first = match given {
         Some(Given::One(value)) => number_of(value).filter(|x| x.is_finite()).unwrap_or(0.0),
-        Some(Given::PerIndex(_) | Given::PerView(_) | Given::PerTime(_)) | None => 0.0,
+        Some(Given::Along(_, _)) | None => 0.0,
     };
     let is_whole = matches!(input.ty.lanes(), Some((Lane::I32 | Lane::I64, _)));
     let otherwise = match first {

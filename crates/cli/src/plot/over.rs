@@ -115,7 +115,9 @@ fn of_moments(moments: Option<&Moments>, n: usize) -> Places {
 fn elements(program: &Program, request: &Request, only: Option<&Mask>, n: usize) -> Places {
     let asked = |i: usize| only.map_or(Some(i), |mask| mask.nth(i));
     for (name, input) in &program.document().inputs {
-        let Some(Given::PerIndex(column)) = request.given_to(name) else { continue };
+        let Some(Given::Along(RequestAxis::Index, column)) = request.given_to(name) else {
+            continue;
+        };
         let mut lanes = lanes_of(name, column);
         let (Some(mut lane), true) = (lanes.pop(), lanes.is_empty()) else { continue };
         if lane.numbers.len() != n {

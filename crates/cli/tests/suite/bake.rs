@@ -168,8 +168,11 @@ fn a_frame_that_fails_is_told_and_the_others_are_baked() {
 fn wrong_flags_are_told() {
     let folder = text(&folder("bake-usage"));
     let echo = "examples/echo.mill";
-    expect_seen(
-        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "out.jpeg"],
+    let saved = |name: &str, expected| {
+        expect_seen(&["bake", echo, "--frames", "0..9", "-o", &folder, "--save", name], expected);
+    };
+    saved(
+        "out.jpeg",
         expect![[r#"
             exit code 2
             stderr:
@@ -177,8 +180,8 @@ fn wrong_flags_are_told() {
               help: write # in the name where the number goes, such as out.####.png
         "#]],
     );
-    expect_seen(
-        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "mesh.ply"],
+    saved(
+        "mesh.ply",
         expect![[r#"
             exit code 2
             stderr:
@@ -186,8 +189,8 @@ fn wrong_flags_are_told() {
               help: write # in the name where the number goes, such as mesh.####.ply
         "#]],
     );
-    expect_seen(
-        &["bake", echo, "--frames", "0..9", "-o", &folder, "--save", "a/b.csv"],
+    saved(
+        "a/b.csv",
         expect![[r#"
             exit code 2
             stderr:

@@ -46,6 +46,9 @@ pub(super) struct Painter {
     coloring: Coloring,
     /// The greatest number of elements of a node.
     most: u64,
+    /// The numbers of elements up to which the colors of the ramp reach: powers of one base, the
+    /// last at least the greatest number.
+    edges: [u64; RAMP.len()],
     /// The time of all nodes.
     total: Duration,
 }
@@ -54,7 +57,11 @@ impl Painter {
     pub(super) fn new(explanation: &Explanation, coloring: Coloring) -> Self {
         let runs = || explanation.nodes.iter().filter_map(|node| node.run);
         let most = runs().map(|entry| entry.elements).max().unwrap_or(0);
-        Self { coloring, most, total: runs().map(|entry| entry.time).sum() }
+        let last = RAMP.len() - 1;
+        let base = (most.max(2) as f64).powf(1.0 / last as f64).max(2.0);
+        let mut edges = std::array::from_fn(|i| base.powi(i as i32).round() as u64);
+        edges[last] = edges[last].max(most);
+        Self { coloring, most, edges, total: runs().map(|entry| entry.time).sum() }
     }
 
     /// The colors of a node, of which there is at least one.
@@ -81,24 +88,14 @@ impl Painter {
     fn heat(&self, node: &Node) -> Option<&'static str> {
         let run = node.run.filter(|entry| entry.fate.ran() && entry.elements > 0)?;
         let step = if self.coloring == Coloring::Runs {
-            let edges = self.edges();
-            edges.iter().position(|edge| run.elements <= *edge).unwrap_or(RAMP.len() - 1)
+            let step = self.edges.iter().position(|edge| run.elements <= *edge);
+            step.unwrap_or(RAMP.len() - 1)
         } else {
             let share = 100.0 * run.time.as_secs_f64() / self.total.as_secs_f64().max(1e-12);
             let step = SHARES.iter().position(|percent| share <= f64::from(*percent));
             step.unwrap_or(RAMP.len() - 1)
         };
         Some(RAMP[step])
-    }
-
-    /// The numbers of elements up to which the colors of the ramp reach: powers of one base, the
-    /// last at least the greatest number.
-    fn edges(&self) -> [u64; RAMP.len()] {
-        let last = RAMP.len() - 1;
-        let base = (self.most.max(2) as f64).powf(1.0 / last as f64).max(2.0);
-        let mut edges = std::array::from_fn(|i| base.powi(i as i32).round() as u64);
-        edges[last] = edges[last].max(self.most);
-        edges
     }
 
     /// What the colors stand for.
@@ -122,8 +119,8 @@ impl Painter {
                 names.into_iter().map(|name| (feature_color(&name), name)).collect()
             }
             Coloring::Runs => {
-                let mut edges = self.edges().to_vec();
-                edges.truncate(1 + edges.iter().position(|n| *n >= self.most).unwrap_or(0));
+                let n = 1 + self.edges.iter().position(|n| *n >= self.most).unwrap_or(0);
+                let edges = &self.edges[..n];
                 let text = |n: &u64| match n {
                     1 => "1 element".to_owned(),
                     n => format!("up to {n}"),

@@ -1,6 +1,7 @@
 //! An explanation as an SVG image: boxes with their sockets, links as curves, colors with a legend,
 //! and nodes that do not run in gray.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::coloring::{Coloring, Entry, Painter};
@@ -72,6 +73,7 @@ pub fn svg(explanation: &Explanation, coloring: Coloring) -> Result<String, TooL
     layout.width = layout.width.max(560.0);
     let mut out = String::new();
     head(&mut out, explanation, &layout, &painter.legend(explanation));
+    write_gradients(&mut out, &cards);
     write_regions(&mut out, explanation, &layout, &boxes, &links);
     for (way, (_, runs)) in layout.ways.iter().zip(&links) {
         write_way(&mut out, way, *runs);
@@ -246,7 +248,7 @@ impl Card {
                 "<rect class=\"body\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
             ),
         );
-        let fill = fill(out, &self.colors);
+        let fill = fill(&self.colors);
         if self.is_end {
             push(
                 out,
@@ -398,13 +400,18 @@ fn write_way(out: &mut String, way: &[(f64, f64)], runs: bool) {
     );
 }
 
-/// The color of the head of a card; several stand side by side, as a gradient written before.
-fn fill(out: &mut String, colors: &[&'static str]) -> String {
-    let [first, .., _] = colors else { return colors[0].to_owned() };
+/// The name of the gradient of several colors that stand side by side.
+fn gradient(colors: &[&str]) -> String {
     let names: Vec<&str> = colors.iter().map(|color| color.trim_start_matches('#')).collect();
-    let id = format!("g{}", names.join("-"));
-    if !out.contains(&format!("id=\"{id}\"")) {
-        push(out, format_args!("<linearGradient id=\"{id}\">"));
+    format!("g{}", names.join("-"))
+}
+
+/// Writes each gradient that cards have, once.
+fn write_gradients(out: &mut String, cards: &[Card]) {
+    let several: BTreeSet<&[&str]> =
+        cards.iter().map(|card| &card.colors[..]).filter(|colors| colors.len() > 1).collect();
+    for colors in several {
+        push(out, format_args!("<linearGradient id=\"{}\">", gradient(colors)));
         let n = colors.len() as f64;
         for (i, color) in colors.iter().enumerate() {
             for end in [i, i + 1] {
@@ -412,9 +419,16 @@ fn fill(out: &mut String, colors: &[&'static str]) -> String {
                 push(out, format_args!("<stop offset=\"{offset:.3}\" stop-color=\"{color}\"/>"));
             }
         }
-        out.push_str("</linearGradient>");
+        out.push_str("</linearGradient>\n");
     }
-    format!("url(#{id}) {first}")
+}
+
+/// The color of the head of a card; several stand side by side, as a gradient.
+fn fill(colors: &[&'static str]) -> String {
+    match colors {
+        [first, _, ..] => format!("url(#{}) {first}", gradient(colors)),
+        _ => colors[0].to_owned(),
+    }
 }
 
 fn head(out: &mut String, explanation: &Explanation, layout: &Layout, legend: &[Entry]) {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use millstream_base::{Budget, Feature, Limits, ValueType};
 use millstream_document::Editor;
 use millstream_ir::answer::{Answer, OutputAnswer};
-use millstream_ir::element_states::Calls;
 use millstream_ir::request::{Given, LogDetail, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
@@ -221,15 +220,7 @@ impl Session {
             self.states.commit_values(kept);
         }
         let log = millstream_ir::answer::RunLog::default();
-        let answer = Answer {
-            outputs,
-            failures,
-            log,
-            calls: Calls::default(),
-            times: None,
-            views: None,
-            count: None,
-        };
+        let answer = Answer::of_one_cell(outputs, failures, log);
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 

@@ -58,14 +58,14 @@ impl Settings {
 pub(super) fn one(given: &Given) -> Option<&Value> {
     match given {
         Given::One(value) => Some(value),
-        Given::PerIndex(_) | Given::PerView(_) | Given::PerTime(_) => None,
+        Given::Along(_, _) => None,
     }
 }
 
 pub(super) fn type_of(given: &Given) -> Type {
     match given {
         Given::One(value) => value.ty(),
-        Given::PerIndex(column) | Given::PerView(column) | Given::PerTime(column) => column.ty(),
+        Given::Along(_, column) => column.ty(),
     }
 }
 
@@ -73,8 +73,6 @@ pub(super) fn type_of(given: &Given) -> Type {
 pub(super) fn fits(given: &Given, wanted: Type) -> bool {
     match given {
         Given::One(value) => convertible(value.ty(), wanted),
-        Given::PerIndex(column) | Given::PerView(column) | Given::PerTime(column) => {
-            column.ty() == wanted
-        }
+        Given::Along(_, column) => column.ty() == wanted,
     }
 }

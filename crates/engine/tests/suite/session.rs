@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, Value};
+use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, RequestAxis, Value};
 use serde_json::{Value as Json, json};
 
 const SUMS: &str = r#"{ "millstream": 2,
@@ -80,7 +80,7 @@ fn the_optimised_plan_is_that_of_the_document_however_often_edits_are_taken_back
     assert!(session.undo() && session.undo());
     session.settle();
     assert!(session.is_optimised() && session.plan().is_some());
-    let column = || Given::PerIndex([2.0_f32, 3.0].into_iter().collect());
+    let column = || Given::Along(RequestAxis::Index, [2.0_f32, 3.0].into_iter().collect());
     session.set_all([("x", column())]).expect("fits");
     let last = |session: &mut Session| {
         let series = session.get("y").expect("it runs").value.clone().expect("a value");
@@ -143,7 +143,7 @@ fn values_that_do_not_fit_are_refused_all_together() {
     assert_eq!(y(&mut session), Some(4.0));
     assert!(session.unset("k") && !session.unset("k"));
     assert_eq!(y(&mut session), Some(40.0));
-    let column = Given::PerIndex([1.0_f32, 2.0].into_iter().collect());
+    let column = Given::Along(RequestAxis::Index, [1.0_f32, 2.0].into_iter().collect());
     session.set_all([("x", column)]).expect("fits");
     let series = session.get("y").expect("it runs").value.clone().expect("a value");
     let values: Vec<Option<f32>> = (0..2).map(|i| series.data.get(i).get()).collect();
@@ -318,7 +318,7 @@ fn what_nodes_keep_follows_them_through_edits() {
 fn elements_that_come_start_anew_and_those_that_go_are_forgotten() {
     let mut session = session(COUNTS);
     let mut columns = |rates: &[f32]| -> Vec<f32> {
-        let column = Given::PerIndex(rates.iter().copied().collect());
+        let column = Given::Along(RequestAxis::Index, rates.iter().copied().collect());
         session.set_all([("rate", column)]).expect("fits");
         let answer = session.tick(&Ask::all()).expect("it runs").answer;
         answer.column("y").expect("a column")

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Edit, Engine, Given, Lazy, Limits, NodeDef};
+use millstream::{Edit, Engine, Given, Lazy, Limits, NodeDef, RequestAxis};
 use serde_json::{Value as Json, json};
 
 fn open(document: &Json) -> Session {
@@ -368,7 +368,7 @@ fn looking_at_sockets_leaves_what_is_kept() {
         let text = document.to_string();
         let mut session = Session::open(&engine, text.as_bytes()).expect("it opens");
         session
-            .set_all([("x", Given::PerIndex([1.0, 2.0].into_iter().collect()))])
+            .set_all([("x", Given::Along(RequestAxis::Index, [1.0, 2.0].into_iter().collect()))])
             .expect("it fits");
         if is_settled {
             session.settle();
@@ -382,11 +382,11 @@ fn looking_at_sockets_leaves_what_is_kept() {
             session.probe(path).expect("it runs");
             assert_eq!(all(&mut session), (vec![7.0, 11.0], 0), "{path}, settled: {is_settled}");
         }
-        let other = Given::PerIndex([5.0, 2.0].into_iter().collect());
+        let other = Given::Along(RequestAxis::Index, [5.0, 2.0].into_iter().collect());
         session.set_all([("x", other)]).expect("it fits");
         assert_eq!(all(&mut session), (vec![23.0, 11.0], 4));
         session.probe("a.value").expect("it runs");
-        let before = Given::PerIndex([1.0, 2.0].into_iter().collect());
+        let before = Given::Along(RequestAxis::Index, [1.0, 2.0].into_iter().collect());
         session.set_all([("x", before)]).expect("it fits");
         assert_eq!(all(&mut session), (vec![7.0, 11.0], 0), "it was computed before");
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{
-    Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestError, Value,
+    Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestAxis,
+    RequestError, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -318,7 +319,9 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
     assert!(session.undo());
     assert_eq!(tick(&mut session), (Some(10.0), all(&["last", "sum"])));
     // Columns are left to plans, which go on with what is kept, and give it back.
-    session.set_all([("x", Given::PerIndex(vec![1.0_f32, 2.0].into()))]).expect("it fits");
+    session
+        .set_all([("x", Given::Along(RequestAxis::Index, vec![1.0_f32, 2.0].into()))])
+        .expect("it fits");
     let evaluated = session.tick(&ask).expect("it runs");
     assert!(evaluated.plan().is_some());
     session.set("x", 0.0_f32).expect("it fits");

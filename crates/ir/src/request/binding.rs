@@ -142,9 +142,7 @@ impl Binding<'_> {
                 }
                 return converted.map(|value| BoundData { data: Data::One(value), axis: None });
             }
-            Given::PerIndex(column) => (column, RequestAxis::Index),
-            Given::PerView(column) => (column, RequestAxis::View),
-            Given::PerTime(column) => (column, RequestAxis::Time),
+            Given::Along(axis, column) => (column, *axis),
         };
         if column.ty() != ty {
             let found = column.ty();

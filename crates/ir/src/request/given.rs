@@ -1,8 +1,8 @@
 //! The data of a request, for callers that complete or describe it.
 
-use millstream_base::Feature;
+use millstream_base::{Feature, FeatureSet};
 
-use super::{Given, Request};
+use super::{Given, Request, RequestAxis};
 use crate::hidden::is_state;
 use crate::plan::Plan;
 
@@ -51,9 +51,26 @@ impl Request {
         follows || self.features.iter().any(|(known, _)| known == feature)
     }
 
+    /// The needs of a plan whose values differ from element to element.
+    pub fn needs_by_element(&self, plan: &Plan) -> FeatureSet {
+        let mut found = FeatureSet::NONE;
+        for (bit, need) in plan.needs.iter().enumerate() {
+            let given = self.of_feature(&need.feature);
+            if need.feature == Feature::Index
+                || matches!(given, Some(Given::Along(RequestAxis::Index, _)))
+            {
+                found = found.union(FeatureSet::bit(bit as u32));
+            }
+        }
+        found
+    }
+
     /// The inputs that have a value per element.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        let columns = self.inputs.iter().filter(|(_, given)| matches!(given, Given::PerIndex(_)));
+        let columns = self
+            .inputs
+            .iter()
+            .filter(|(_, given)| matches!(given, Given::Along(RequestAxis::Index, _)));
         columns.map(|(name, _)| name.as_str())
     }
 
@@ -63,8 +80,8 @@ impl Request {
         let mut given = given.chain(self.features.iter().map(|(_, given)| given));
         self.count.or_else(|| {
             given.find_map(|given| match given {
-                Given::PerIndex(column) => Some(column.len()),
-                Given::One(_) | Given::PerView(_) | Given::PerTime(_) => None,
+                Given::Along(RequestAxis::Index, column) => Some(column.len()),
+                Given::One(_) | Given::Along(RequestAxis::View | RequestAxis::Time, _) => None,
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use millstream_base::Feature;
 
-use super::{Frames, Given, Request};
+use super::{Frames, Given, Request, RequestAxis};
 use crate::element_states::Tables;
 use crate::hidden::is_state;
 use crate::plan::Plan;
@@ -60,12 +60,12 @@ impl Request {
         };
         let frames = match given {
             Given::One(value) => Frames::One(frame(&value.get::<f64>()?)?),
-            Given::PerTime(column) => {
+            Given::Along(RequestAxis::Time, column) => {
                 let frames: Option<Vec<i64>> =
                     column.as_slice::<f64>()?.iter().map(frame).collect();
                 Frames::Many(frames?)
             }
-            Given::PerIndex(_) | Given::PerView(_) => return None,
+            Given::Along(RequestAxis::Index | RequestAxis::View, _) => return None,
         };
         let mut request = self.clone();
         request.features.retain(|(feature, _)| *feature != Feature::Time);
@@ -76,13 +76,14 @@ impl Request {
     /// Whether the request gives a time that is not a frame, or other data along the time axis.
     pub fn has_own_times(&self) -> bool {
         self.features.iter().any(|(feature, given)| {
-            matches!(feature, Feature::Time | Feature::Tick) || matches!(given, Given::PerTime(_))
+            matches!(feature, Feature::Time | Feature::Tick)
+                || matches!(given, Given::Along(RequestAxis::Time, _))
         })
     }
 
     /// Whether an input has a value per moment.
     pub fn varies_in_time(&self) -> bool {
-        self.inputs.iter().any(|(_, given)| matches!(given, Given::PerTime(_)))
+        self.inputs.iter().any(|(_, given)| matches!(given, Given::Along(RequestAxis::Time, _)))
     }
 
     /// The same request for one frame; `position` is its position along the time axis, for inputs
@@ -91,7 +92,7 @@ impl Request {
         let mut request = self.clone();
         request.frames = Some(Frames::One(frame));
         for (_, given) in &mut request.inputs {
-            if let Given::PerTime(column) = given
+            if let Given::Along(RequestAxis::Time, column) = given
                 && position < column.len()
             {
                 *given = Given::One(column.get(position));

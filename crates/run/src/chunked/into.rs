@@ -9,11 +9,12 @@ use millstream_ir::Watch;
 use millstream_ir::answer::{EvalError, Evaluator, NodeFailure, RunLog};
 use millstream_ir::plan::Plan;
 use millstream_ir::request::Request;
+use millstream_node::Data;
 
 use super::{Chunked, Workspace, extents, given, log};
 use crate::fuse::width;
 use crate::lanes::reborrow;
-use crate::stages::{StageClock, Tools, copy_into, full_axes};
+use crate::stages::{StageClock, Tools, column_of, copy_into, full_axes};
 
 /// The memory of an output: the lanes of its cells, time outermost, one cell after the other.
 #[derive(Debug)]
@@ -143,7 +144,11 @@ impl Chunked {
             if width(output.ty) == 0 || n_cells == 0 {
                 continue;
             }
-            copy_into(&answer.full_column(series), Map::Each, &mut buffer.lanes, n_cells);
+            let (column, map) = match &series.data {
+                Data::One(_) => (column_of(&series.data), Map::Single),
+                Data::Many(_) => (answer.full_column(series), Map::Each),
+            };
+            copy_into(&column, map, &mut buffer.lanes, n_cells);
         }
         let failures = std::mem::take(&mut answer.failures);
         let log = std::mem::take(&mut answer.log);

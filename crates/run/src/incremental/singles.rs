@@ -7,7 +7,6 @@ use millstream_base::id::Id;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series, SkipReason,
 };
-use millstream_ir::element_states::Calls;
 use millstream_ir::plan::{Plan, Step, StepId, StepOp};
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_ir::{NodeFailure, Watch};
@@ -122,15 +121,7 @@ impl Singles {
             self.shown.note(graph, reads.filter(|node| graph.is_live(*node)));
         }
         let log = RunLog::of(entries);
-        Ok(Answer {
-            outputs,
-            failures,
-            log,
-            calls: Calls::default(),
-            times: None,
-            views: None,
-            count: None,
-        })
+        Ok(Answer::of_one_cell(outputs, failures, log))
     }
 
     /// The failures, in the order of paths.

@@ -13,7 +13,6 @@ use millstream_form::Registers;
 use millstream_ir::answer::{
     Answer, EvalError, Fate, LogEntry, OutputAnswer, RunLog, RunReason, Series,
 };
-use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Bound, LogDetail, Request};
 use millstream_ir::{Done, Watch};
@@ -53,7 +52,7 @@ impl Flat {
         let watch = Watch::of(plan, request, bound);
         let look = |n_lines| watch.check(Done::default().and(n_lines, 1));
         let ran = self.program.program.run(registers, look);
-        ran.map(|()| self.answer(plan, blocks, request, bound, registers))
+        ran.map(|()| self.answer(plan, blocks, request, registers))
     }
 
     fn answer(
@@ -61,7 +60,6 @@ impl Flat {
         plan: &Plan,
         blocks: &Blocks,
         request: &Request,
-        bound: &Bound,
         registers: &Registers,
     ) -> Answer {
         let outputs = self.program.outputs.iter().map(|(position, first)| {
@@ -75,15 +73,8 @@ impl Flat {
                 value: Some(Series { data, axes: Vec::new() }),
             }
         });
-        Answer {
-            outputs: outputs.collect(),
-            failures: Vec::new(),
-            log: self.log(plan, blocks, request, registers),
-            calls: Calls::default(),
-            times: bound.times,
-            views: bound.views,
-            count: bound.count,
-        }
+        let log = self.log(plan, blocks, request, registers);
+        Answer::of_one_cell(outputs.collect(), Vec::new(), log)
     }
 
     fn log(

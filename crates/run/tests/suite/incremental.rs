@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use millstream_base::{Column, Type, Value};
 use millstream_ir::answer::{Answer, Fate, RunReason, SkipReason};
-use millstream_ir::request::Given;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::{Evaluator, LogDetail, Plan, Request, StepId, StepOp};
 use millstream_node::{Kernel, NodeDef, Registry};
 use millstream_run::incremental::Equality;
@@ -467,8 +467,8 @@ fn results_that_agree_in_part_go_their_own_ways() {
         output n4";
     let plan = plan(text);
     let request = |x: [f64; 3], taken: [bool; 3]| {
-        let x = Given::PerIndex(Column::from_vec(x.to_vec()));
-        let taken = Given::PerIndex(Column::from_vec(taken.to_vec()));
+        let x = Given::Along(RequestAxis::Index, Column::from_vec(x.to_vec()));
+        let taken = Given::Along(RequestAxis::Index, Column::from_vec(taken.to_vec()));
         Request::new().given("x", x).given("taken", taken)
     };
     let (a, b, c) = ([1.0, 5.0, 2.0], [1.0, 7.0, 3.0], [1.0, 9.0, 4.0]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use millstream_base::Column;
 use millstream_ir::answer::{Answer, Fate, RunReason};
-use millstream_ir::request::Given;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::States;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
 use millstream_run::{Auto, Chunked, Incremental, Lazy, List, Parts, Varying, ticks};
@@ -178,7 +178,8 @@ fn what_does_not_depend_on_elements_runs_in_one_block() {
         for block in 0..3 {
             let x: Vec<f32> = (0..4).map(|i| (block * 4 + i) as f32).collect();
             let wanted: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
-            let request = Request::new().given("x", Given::PerIndex(Column::from_vec(x)));
+            let request =
+                Request::new().given("x", Given::Along(RequestAxis::Index, Column::from_vec(x)));
             let request = request.with_log(LogDetail::Counts);
             let new = || Parts::new(&*evaluator, &plan, &request, Varying::Elements);
             let parts = parts.get_or_insert_with(new);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use millstream_base::{Column, Feature, Footprint, Type, Value, literal};
-use millstream_ir::request::Given;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::{Graph, Request};
 use serde_json::{Map, Value as Json};
 
@@ -84,13 +84,16 @@ impl RequestSketch {
             provide(Feature::Vararg(name, ty), super::values::value(ty, 3));
         }
         let has_elements = self.count.is_some()
-            || self.inputs.iter().any(|(_, given)| matches!(given, Given::PerIndex(_)));
+            || self
+                .inputs
+                .iter()
+                .any(|(_, given)| matches!(given, Given::Along(RequestAxis::Index, _)));
         if !has_elements {
             provide(Feature::Index, Value::I32(3));
         }
         if let Some(n) = self.views {
             let views = (0..n as i32).map(|i| Footprint::of_size(3 - i, 2 + i));
-            features.push((Feature::Footprint, Given::PerView(views.collect())));
+            features.push((Feature::Footprint, Given::Along(RequestAxis::View, views.collect())));
         }
         if let Some(ticks) = ticks {
             features.push((Feature::Tick, ticks));
@@ -164,9 +167,9 @@ fn given(kind: &str, ty: Type, json: &Json) -> Result<Given, String> {
     };
     Ok(match kind {
         "set" => Given::One(read(ty)?),
-        "column" => Given::PerIndex(column()?),
-        "per_view" => Given::PerView(column()?),
-        _ => Given::PerTime(column()?),
+        "column" => Given::Along(RequestAxis::Index, column()?),
+        "per_view" => Given::Along(RequestAxis::View, column()?),
+        _ => Given::Along(RequestAxis::Time, column()?),
     })
 }
 
@@ -187,9 +190,15 @@ impl fmt::Display for RequestSketch {
         let mut insert = |suffix: &str, name: &str, given: &Given| {
             let (kind, text) = match given {
                 Given::One(value) => ("set", value.to_string()),
-                Given::PerIndex(column) => ("column", Value::List(column.clone()).to_string()),
-                Given::PerView(column) => ("per_view", Value::List(column.clone()).to_string()),
-                Given::PerTime(column) => ("per_time", Value::List(column.clone()).to_string()),
+                Given::Along(RequestAxis::Index, column) => {
+                    ("column", Value::List(column.clone()).to_string())
+                }
+                Given::Along(RequestAxis::View, column) => {
+                    ("per_view", Value::List(column.clone()).to_string())
+                }
+                Given::Along(RequestAxis::Time, column) => {
+                    ("per_time", Value::List(column.clone()).to_string())
+                }
             };
             let json: Json = serde_json::from_str(&text).unwrap_or(Json::Null);
             let entry = fields.entry(format!("{kind}{suffix}"));

@@ -4,8 +4,6 @@ use std::cmp::Ordering;
 
 use millstream_base::{Column, Limits, Value};
 use millstream_ir::ZoneBody;
-use millstream_ir::request::BoundData;
-use millstream_node::Data;
 use millstream_node::zone::Mode;
 
 use super::{Model, Program, Refusal, World};
@@ -44,16 +42,7 @@ pub(super) fn run(
         for (input, list) in items.iter().zip(&lists) {
             inputs[*input] = list.get(item);
         }
-        let one = |value: &Value| BoundData { data: Data::One(value.clone()), axis: None };
-        let world = World {
-            inputs: inputs.iter().map(one).collect(),
-            features: Vec::new(),
-            times: None,
-            views: None,
-            count: None,
-            outputs: asked.clone(),
-            kept: Vec::new(),
-        };
+        let world = World::of_body(&inputs, &asked);
         let found = Model::new(&program, &world).with_limits(limits.clone()).evaluate()?;
         let mut row = Vec::new();
         for output in found.outputs {

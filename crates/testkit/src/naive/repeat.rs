@@ -3,8 +3,6 @@
 use millstream_base::same::Same;
 use millstream_base::{Lane, Limits, Value};
 use millstream_ir::ZoneBody;
-use millstream_ir::request::BoundData;
-use millstream_node::Data;
 use millstream_node::zone::{Mode, Told};
 
 use super::{Model, Program, Refusal, World};
@@ -39,16 +37,7 @@ pub(super) fn run(
             return Ok(None);
         }
         inputs[body.round()] = Value::I32(round as i32);
-        let one = |value: &Value| BoundData { data: Data::One(value.clone()), axis: None };
-        let world = World {
-            inputs: inputs.iter().map(one).collect(),
-            features: Vec::new(),
-            times: None,
-            views: None,
-            count: None,
-            outputs: asked.clone(),
-            kept: Vec::new(),
-        };
+        let world = World::of_body(&inputs, &asked);
         let expected = Model::new(&program, &world).with_limits(limits.clone()).evaluate()?;
         let mut is_stable = body.stable().is_some();
         let tolerance = body.stable().unwrap_or(0.0);

@@ -1,8 +1,9 @@
 //! The data of a request, for the model.
 
-use millstream_base::{Feature, NodePath};
+use millstream_base::{Feature, NodePath, Value};
 use millstream_ir::request::BoundData;
 use millstream_ir::{Bound, Plan};
+use millstream_node::Data;
 
 use super::state_writers::Kept;
 
@@ -39,6 +40,20 @@ impl World {
             count: bound.count,
             outputs: bound.outputs.clone(),
             kept: vec![Kept::default(); plan.state_writers.len()],
+        }
+    }
+
+    /// The data of one run of the body of a zone: a value for each of its inputs.
+    pub fn of_body(inputs: &[Value], outputs: &[usize]) -> Self {
+        let one = |value: &Value| BoundData { data: Data::One(value.clone()), axis: None };
+        Self {
+            inputs: inputs.iter().map(one).collect(),
+            features: Vec::new(),
+            times: None,
+            views: None,
+            count: None,
+            outputs: outputs.to_vec(),
+            kept: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use millstream::deploy::{Freeze, deploy};
 use millstream::evaluate::{AnyEvaluator, EvalError};
-use millstream::{Feature, Given, LogDetail, Program, Request, Value};
+use millstream::{Feature, Given, LogDetail, Program, Request, RequestAxis, Value};
 
 use super::engine::evaluator;
 use super::measure::Row;
@@ -125,7 +125,7 @@ fn numbers(program: &Program, count: Option<usize>, random: &mut Random) -> Requ
         }
         let Some(column) = arbitrary(input.ty, count.unwrap_or(1), random) else { continue };
         let given = match count {
-            Some(_) => Given::PerIndex(column),
+            Some(_) => Given::Along(RequestAxis::Index, column),
             None => Given::One(column.get(0)),
         };
         request = request.given(&*input.name, given);

@@ -3,6 +3,7 @@
 
 mod deeds;
 
+use millstream::RequestAxis;
 use std::collections::BTreeMap;
 
 use millstream::session::{Ask, Session};
@@ -87,9 +88,10 @@ impl Played {
                 let name = name.to_string();
                 let Some(ty) = self.engine.registry().type_named(&def.ty) else { return };
                 let given = match deed.kind {
-                    35 if self.has_columns => {
-                        Given::PerIndex(column(ty, [0, 1, 3, 5, 70, 1100][number % 6], number))
-                    }
+                    35 if self.has_columns => Given::Along(
+                        RequestAxis::Index,
+                        column(ty, [0, 1, 3, 5, 70, 1100][number % 6], number),
+                    ),
                     _ => Given::One(value(ty, number)),
                 };
                 self.both(|it| it.set_all([(&*name, given.clone())]).map_err(|e| e.to_string()))
