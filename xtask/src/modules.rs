@@ -47,7 +47,7 @@ const RUN: &[(&str, &[&str])] = &[
             "trials", "uses", "walk",
         ],
     ),
-    ("repeat", &["buffers", "fuse", "lanes", "spread", "walk"]),
+    ("repeat", &["buffers", "chunked", "fuse", "lanes", "spread", "walk"]),
     ("choose", &["chunked", "costs", "incremental", "lazy", "list", "live", "trials", "walk"]),
 ];
 

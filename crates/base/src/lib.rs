@@ -39,5 +39,5 @@ pub use value::column::Column;
 pub use value::image::Image;
 pub use value::table::Table;
 pub use value::types::{Type, ValueType};
-pub use value::{Value, column, image, ragged, table, types};
+pub use value::{Value, column, derived, image, ragged, table, types};
 pub use vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};

@@ -14,6 +14,7 @@ use crate::value::types::{Type, ValueType};
 use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
 
 pub mod column;
+pub mod derived;
 pub mod image;
 pub mod ragged;
 pub mod table;

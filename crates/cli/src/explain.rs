@@ -34,7 +34,7 @@ Examples:
   millstream explain examples/terrain.mill --run --size 640x360 --color time --format svg > wood.svg
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
-Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes,
+Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes, compose,
 nullify, fuse";
 
 /// Show what each node depends on, what became of it, and when it runs

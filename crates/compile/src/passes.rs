@@ -4,6 +4,7 @@
 //! a rewrite which enables another one further down costs no second pass.
 
 mod canonical;
+mod compose;
 mod conversions;
 mod fold_constants;
 mod folded;
@@ -34,6 +35,7 @@ use millstream_base::{Limits, NodePath};
 use millstream_ir::Graph;
 use millstream_node::Registry;
 
+pub use compose::compose;
 pub use conversions::conversions;
 pub use fold_constants::fold_constants;
 pub use folded::Folded;
@@ -108,6 +110,8 @@ pub enum Phase {
     Prune,
     /// See [`resolve_scopes`].
     ResolveScopes,
+    /// See [`compose`].
+    Compose,
     /// See [`nullify`].
     Nullify,
     /// See [`fuse`].
@@ -116,7 +120,7 @@ pub enum Phase {
 
 impl Phase {
     /// All phases, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Lower,
         Self::Conversions,
         Self::FoldConstants,
@@ -124,6 +128,7 @@ impl Phase {
         Self::Simplify,
         Self::Prune,
         Self::ResolveScopes,
+        Self::Compose,
         Self::Nullify,
         Self::Fuse,
     ];
@@ -138,6 +143,7 @@ impl Phase {
             Self::Simplify => "simplify",
             Self::Prune => "prune",
             Self::ResolveScopes => "resolve-scopes",
+            Self::Compose => "compose",
             Self::Nullify => "nullify",
             Self::Fuse => "fuse",
         }
@@ -192,6 +198,11 @@ pub const PASSES: &[Pass] = &[
         phase: Phase::ResolveScopes,
         run: resolve_scopes,
         reason: "before nullify, which drops the scopes that have no effect any more, and folds and merges",
+    },
+    Pass {
+        phase: Phase::Compose,
+        run: compose,
+        reason: "after resolving scopes, which links readers of a feature to the node that gives its value",
     },
     Pass {
         phase: Phase::Nullify,

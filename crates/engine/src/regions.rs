@@ -112,7 +112,7 @@ impl<'p> Search<'p> {
                     self.reads(at, &Feature::Position) || self.use_of(at) == RegionUse::Positions;
                 varies(&links[0]) && !(covers(&links[0]) && is_there)
             }
-            RegionUse::Places => varies(&links[0]) && !covers(&links[0]),
+            RegionUse::Places | RegionUse::AtPixel => varies(&links[0]) && !covers(&links[0]),
             RegionUse::Part
             | RegionUse::Covers
             | RegionUse::ViewOf

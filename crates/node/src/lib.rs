@@ -27,7 +27,7 @@ pub use node_def::instance::{Instance, Kernel};
 pub use node_def::network::{Network, NetworkParts, Part, PartSource};
 pub use node_def::region::RegionUse;
 pub use node_def::state::StateSpec;
-pub use node_def::{Law, NodeDef, instance, state};
+pub use node_def::{Composition, Law, NodeDef, instance, state};
 pub use pace::Pace;
 pub use registry::Registry;
 pub use scope::ScopeRule;

@@ -53,6 +53,8 @@ pub struct NodeDef {
     pub chooses: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
+    /// What a node and the source of one of its inputs are together.
+    pub compositions: Vec<Composition>,
     /// The manual entry.
     pub manual: Manual,
     /// The words that a text among the settings gives a meaning, so that they name no input.
@@ -104,6 +106,22 @@ pub enum Law {
     Involution,
     /// `f(f(x)) = f(x)`.
     Projection,
+}
+
+/// Two nodes that equal one, bit for bit: `f(x, g(y)) = h(x, y)`, where `f` has the composition.
+///
+/// All three have fixed sockets and one output. `h` has the settings of `f`; its inputs are those of
+/// `f`, without the one that `g` is linked to, and then those of `g`.
+#[derive(Clone)]
+pub struct Composition {
+    /// The position of the input of `f`.
+    pub input: usize,
+    /// The node type `g`, which has no settings.
+    pub of: Arc<NodeDef>,
+    /// The settings of `f` for which the equation holds.
+    pub holds: fn(&Settings) -> bool,
+    /// The node type `h`.
+    pub both: Arc<NodeDef>,
 }
 
 #[derive(Clone)]
@@ -165,6 +183,7 @@ impl NodeDef {
             converts: false,
             chooses: false,
             laws: Vec::new(),
+            compositions: Vec::new(),
             reserved: FxHashSet::default(),
             body: None,
             reads: Vec::new(),
@@ -236,6 +255,12 @@ impl NodeDef {
     /// Declares an identity that holds bit for bit.
     pub fn law(mut self, law: Law) -> Self {
         self.laws.push(law);
+        self
+    }
+
+    /// Declares what a node and the source of one of its inputs are together.
+    pub fn composition(mut self, composition: Composition) -> Self {
+        self.compositions.push(composition);
         self
     }
 

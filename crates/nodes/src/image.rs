@@ -10,6 +10,7 @@ mod lift;
 mod own;
 mod pixels;
 mod sample;
+mod sample_pixel;
 mod transform;
 mod viewed;
 mod weave;
@@ -27,7 +28,8 @@ pub fn register(registry: &mut Registry) {
     let pixels = PixelLoop::new(registry);
     let views = Views::new(registry);
     registry.register(pixels::from_field(pixels.clone()));
-    registry.register(sample::sample());
+    let sample_pixel = registry.register_part(sample_pixel::sample_pixel());
+    registry.register(sample::sample(&pixels, sample_pixel));
     registry.register(sample::information());
     lift::register(registry, &pixels);
     transform::register(registry, &views);

@@ -94,6 +94,23 @@ impl<'i> Sampler<'i> {
         }
     }
 
+    /// Whether each pixel is the nearest one to its own center, where `center` gives the center of a
+    /// pixel by column and row, counted in the view. Only known where rows and columns of pixels lie
+    /// along the axes of the scene, and `center` too.
+    pub fn is_nearest_to_centers(
+        &self,
+        [left, lower]: [i32; 2],
+        center: impl Fn(i32, i32) -> [f64; 2],
+    ) -> bool {
+        let Some(to_pixels) = &self.to_pixels else { return false };
+        let [_, b, _, d, ..] = to_pixels.0;
+        let (right, upper) = (left + self.size[0] as i32, lower + self.size[1] as i32);
+        let at = |column: i32, row: i32| to_pixels.at(center(column, row)).map(floor);
+        let is_column = |column: i32| at(column, lower)[0] == f64::from(column - left);
+        let is_row = |row: i32| at(left, row)[1] == f64::from(row - lower);
+        b == 0.0 && d == 0.0 && (left..right).all(is_column) && (lower..upper).all(is_row)
+    }
+
     /// The channels at a point in pixels from the lower left corner of the image.
     fn at_pixel(&self, [x, y]: [f64; 2]) -> [f32; 4] {
         // Positions far outside are as good as any other outside, and all integers in between are

@@ -26,7 +26,7 @@ fn bytes_of(column: &Column) -> usize {
 impl Buffers {
     /// Takes a column that is not needed any more.
     pub(crate) fn give(&mut self, column: Column) {
-        if !matches!(column.ty().kind(), Kind::Lanes(..)) {
+        if !matches!(column.ty().kind(), Kind::Lanes(..)) || column.derivation().is_some() {
             return;
         }
         let bytes = bytes_of(&column);

@@ -56,6 +56,9 @@ pub struct Chunked {
     workspace: Option<Workspace>,
 }
 
+/// Whether the call that an evaluation is a part of is cancelled.
+type IsOver<'a> = Option<&'a (dyn Fn() -> bool + Sync)>;
+
 /// The working memory of one evaluation.
 #[derive(Debug)]
 struct Workspace {
@@ -174,6 +177,37 @@ impl Chunked {
         self
     }
 
+    /// Evaluates a request as a part of a call; `is_over` says whether the call is cancelled.
+    pub(crate) fn evaluate_within(
+        &mut self,
+        plan: &Plan,
+        request: &Request,
+        bound: &Bound,
+        is_over: IsOver<'_>,
+    ) -> Result<Answer, EvalError> {
+        if walk::is_required(plan) {
+            return walk::evaluate_within(plan, request, bound, is_over);
+        }
+        let mut workspace = self.workspace();
+        let watch = Watch::of(plan, request, bound).within(is_over);
+        let answer = match self.stages(plan, bound) {
+            Some(stages) => by_stages(plan, request, bound, &stages, (&watch, &mut workspace)),
+            None => {
+                let unrolls = !self.without_unrolling;
+                by_regions(plan, request, bound, unrolls, (is_over, &mut workspace))
+            }
+        };
+        self.workspace = Some(workspace);
+        answer
+    }
+
+    /// Takes a column that nobody needs any more; its buffer may become a result.
+    pub(crate) fn give(&mut self, column: Column) {
+        let mut workspace = self.workspace();
+        workspace.buffers.give(column);
+        self.workspace = Some(workspace);
+    }
+
     /// The working memory, which is put back after an evaluation that did not panic.
     fn workspace(&mut self) -> Workspace {
         self.workspace.take().unwrap_or_else(|| self.new_workspace())
@@ -207,16 +241,7 @@ impl Evaluator for Chunked {
         request: &Request,
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
-        if walk::is_required(plan) {
-            return walk::evaluate(plan, request, bound);
-        }
-        let mut workspace = self.workspace();
-        let answer = match self.stages(plan, bound) {
-            Some(stages) => by_stages(plan, request, bound, &stages, &mut workspace),
-            None => by_regions(plan, request, bound, !self.without_unrolling, &mut workspace),
-        };
-        self.workspace = Some(workspace);
-        answer
+        self.evaluate_within(plan, request, bound, None)
     }
 
     fn n_threads(&self) -> usize {
@@ -241,10 +266,10 @@ fn by_regions(
     request: &Request,
     bound: &Bound,
     unrolls: bool,
-    workspace: &mut Workspace,
+    (is_over, workspace): (IsOver<'_>, &mut Workspace),
 ) -> Result<Answer, EvalError> {
     let fusing = Fusing::new(plan, bound, (Regions::of(plan), unrolls), &mut workspace.crew);
-    let mut walk = Walk::new(plan, request, bound, fusing);
+    let mut walk = Walk::new(plan, request, bound, fusing).within(is_over);
     std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
     let answer = walk.answer(bound);
     std::mem::swap(&mut walk.buffers, &mut workspace.buffers);
@@ -288,9 +313,8 @@ fn by_stages(
     request: &Request,
     bound: &Bound,
     stages: &Stages,
-    workspace: &mut Workspace,
+    (watch, workspace): (&Watch<'_>, &mut Workspace),
 ) -> Result<Answer, EvalError> {
-    let watch = Watch::of(plan, request, bound);
     watch.check(Done::default())?;
     let extents = extents(bound);
     let limit = request.limits.bytes;
@@ -301,7 +325,7 @@ fn by_stages(
     given(stages, bound, columns);
     let mut clock = StageClock::of(request);
     let tools = Tools { crew, buffers, clock: clock.as_mut() };
-    let ran = stages.run(extents, columns, values, None, tools, Some(&watch));
+    let ran = stages.run(extents, columns, values, None, tools, Some(watch));
     if let Some(error) = watch.ended(ran) {
         columns.clear();
         values.clear();

@@ -178,7 +178,7 @@ impl Frames {
             return column.clone();
         }
         let column: Column = match shapes.extent(axis) {
-            Extent::Even(n) => (0..*n as i32).collect(),
+            Extent::Even(n) => Column::range(0..*n as i32),
             Extent::Ragged { counts, .. } => {
                 counts.iter().flat_map(|count| 0..*count as i32).collect()
             }

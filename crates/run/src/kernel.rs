@@ -3,12 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use millstream_base::{Column, Limits, Mask};
-use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
+use millstream_form::{ColumnScratch, Form, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Argument, Call, Data, Failure, Function};
 
-use crate::lanes::{lane_slice, lane_slice_mut};
+use crate::lanes::{lane_slice_mut, push_inputs};
 use crate::shape::CellMap;
 use crate::spread::{piece_of, pieces};
 
@@ -47,14 +47,8 @@ impl Scratch {
             .collect();
         let mut inputs = Vec::with_capacity(form.params.len());
         for ((column, single), operand) in columns.iter().zip(operands) {
-            let (lanes, width) = lane_slice(column);
             let map = if *single { CellMap::Single.as_map() } else { operand.map.as_map() };
-            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
-                lanes,
-                offset,
-                stride: width,
-                map,
-            }));
+            push_inputs(&mut inputs, column, map);
         }
         let mut first = 0;
         let mut results = Vec::with_capacity(outputs.len());

@@ -1,7 +1,9 @@
 //! Columns and values seen as lanes, as kernel forms take them.
 
+use millstream_base::derived::{Channel, Derivation};
+use millstream_base::map::Map;
 use millstream_base::{Color, Column, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
-use millstream_form::{LaneSlice, LaneSliceMut};
+use millstream_form::{LaneInput, LaneSlice, LaneSliceMut};
 use smallvec::SmallVec;
 
 /// The lanes of a column and how many an element has.
@@ -20,6 +22,41 @@ pub(crate) fn lane_slice(column: &Column) -> (LaneSlice<'_>, usize) {
         .or_else(|| column.as_slice::<f64>().map(LaneSlice::F64))
         .or_else(|| column.as_slice::<i64>().map(LaneSlice::I64));
     (lanes.expect("operands of a form are made of lanes"), width)
+}
+
+/// Appends what the parameters of a form read for an operand: a parameter for each lane of its type.
+/// Derived columns are read where their lanes lie.
+///
+/// # Panics
+/// If the elements are not made of lanes: operands of a form are.
+pub(crate) fn push_inputs<'a>(
+    inputs: &mut impl Extend<LaneInput<'a>>,
+    column: &'a Column,
+    map: Map<'a>,
+) {
+    match column.derivation() {
+        Some(Derivation::Range(range)) if map == Map::Each => {
+            inputs.extend([LaneInput::Range { start: i64::from(range.start), step: 1 }]);
+        }
+        Some(Derivation::Color(channels)) => {
+            inputs.extend(channels.iter().map(|channel| match channel {
+                Channel::Same(x) => LaneInput::single(std::slice::from_ref(x)),
+                Channel::Lane(column, offset) => {
+                    let (lanes, stride) = lane_slice(column);
+                    LaneInput::Lanes { lanes, offset: *offset, stride, map }
+                }
+            }));
+        }
+        Some(Derivation::Range(_)) | None => {
+            let (lanes, stride) = lane_slice(column);
+            inputs.extend((0..stride).map(|offset| LaneInput::Lanes {
+                lanes,
+                offset,
+                stride,
+                map,
+            }));
+        }
+    }
 }
 
 /// The lanes of a column for writing; copies a shared buffer.

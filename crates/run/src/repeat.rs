@@ -16,6 +16,7 @@
 
 mod blocks;
 mod ended;
+mod evaluation;
 mod flat;
 mod fused;
 mod in_order;

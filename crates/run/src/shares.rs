@@ -14,7 +14,7 @@ use millstream_ir::plan::{Plan, StepId, StepSource};
 use rustc_hash::FxHashMap;
 
 use crate::fuse::{Fused, Member, fold_alone, fuse, width};
-use crate::lanes::{lane_slice, lane_slice_mut};
+use crate::lanes::{lane_slice_mut, push_inputs};
 
 /// The elements of a sample, and the fewest where there are many members.
 const SAMPLE: usize = 1024;
@@ -80,14 +80,8 @@ impl<'p> Sample<'p> {
         for source in &fused.inputs {
             // A source that no member of the region needs is none of the sample's.
             let Some(column) = self.known.get(source) else { return (0.0, columns) };
-            let (lanes, width) = lane_slice(column);
             let map = if column.len() == 1 && n > 1 { Map::Single } else { Map::Each };
-            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
-                lanes,
-                offset,
-                stride: width,
-                map,
-            }));
+            push_inputs(&mut inputs, column, map);
         }
         let mut outputs: Vec<LaneOutput<'_>> = Vec::with_capacity(columns.len());
         for ((column, output), first) in

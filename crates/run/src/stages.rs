@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 use crate::buffers::Buffers;
 use crate::fuse::{Fused, Member, fuse, width};
-use crate::lanes::{lane_slice, lane_slice_mut, reborrow};
+use crate::lanes::{lane_slice, lane_slice_mut, push_inputs, reborrow};
 use crate::laps::Laps;
 use crate::shares::{Sample, shared};
 use crate::spread::Crew;
@@ -383,14 +383,8 @@ impl Stages {
         let mut inputs = SmallVec::new();
         for at in &stage.inputs {
             let (column, axes) = self.data(*at, given, values);
-            let (lanes, width) = lane_slice(column);
             let map = map(axes, stage.axes, extents);
-            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
-                lanes,
-                offset,
-                stride: width,
-                map,
-            }));
+            push_inputs(&mut inputs, column, map);
         }
         inputs
     }

@@ -3,20 +3,22 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::Hasher;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use crate::mask::Mask;
 use crate::same::Same;
 use crate::value::Value;
+use crate::value::derived::{Channel, Derivation, Derived};
 use crate::value::ragged::Ragged;
 use crate::value::types::{Kind, Type, ValueType};
 
 /// Many values of one type. Cloning shares the buffer.
 #[derive(Clone)]
-pub struct Column(Arc<dyn ColumnData>);
+pub struct Column(pub(super) Arc<dyn ColumnData>);
 
 /// The operations of a column whose element type is not known at compile time.
-trait ColumnData: Any + Send + Sync {
+pub(super) trait ColumnData: Any + Send + Sync {
     fn ty(&self) -> Type;
     fn len(&self) -> usize;
     fn get(&self, i: usize) -> Value;
@@ -36,6 +38,9 @@ trait ColumnData: Any + Send + Sync {
     fn any(&self) -> &dyn Any;
     fn any_mut(&mut self) -> &mut dyn Any;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    fn derivation(&self) -> Option<&Derivation> {
+        None
+    }
 }
 
 impl<T: ValueType> ColumnData for Vec<T> {
@@ -172,6 +177,43 @@ impl Column {
         Self(Arc::new(lists))
     }
 
+    /// The numbers of a range, which are not stored before they are read.
+    pub fn range(range: Range<i32>) -> Self {
+        Self::derived(range.len(), Derivation::Range(range))
+    }
+
+    /// Colors whose channels lie elsewhere; they are not stored before they are read.
+    ///
+    /// # Panics
+    /// If a channel is no lane of `len` elements made of `f32`.
+    pub fn colors(channels: [Channel; 4], len: usize) -> Self {
+        for channel in &channels {
+            if let Channel::Lane(column, k) = channel {
+                let (_, n) = column.strided_lanes();
+                assert!(column.len() >= len && *k < n, "the column has the lanes that are read");
+            }
+        }
+        Self::derived(len, Derivation::Color(Box::new(channels)))
+    }
+
+    fn derived(len: usize, from: Derivation) -> Self {
+        Self(Arc::new(Derived { len, from, stored: OnceLock::new() }))
+    }
+
+    /// Where the elements come from, unless they are stored in this column.
+    pub fn derivation(&self) -> Option<&Derivation> {
+        self.0.derivation()
+    }
+
+    /// The `f32` of the elements, and how many an element has.
+    ///
+    /// # Panics
+    /// If the elements are not made of `f32`.
+    pub(super) fn strided_lanes(&self) -> (&[f32], usize) {
+        let lanes = self.as_f32_lanes().expect("the elements are made of f32");
+        (lanes, self.ty().lanes().map_or(1, |(_, n)| usize::from(n)))
+    }
+
     /// An empty column of type `ty`.
     pub fn empty(ty: Type) -> Self {
         ty.collect(&mut std::iter::empty()).expect("no value is of another type")
@@ -224,7 +266,7 @@ impl Column {
     /// The elements for writing, copied first if the buffer is shared; `None` for another type.
     pub fn make_mut<T: ValueType>(&mut self) -> Option<&mut Vec<T>> {
         self.as_slice::<T>()?;
-        if Arc::get_mut(&mut self.0).is_none() {
+        if self.derivation().is_some() || Arc::get_mut(&mut self.0).is_none() {
             *self = Self::from_vec(self.as_slice::<T>()?.to_vec());
         }
         Arc::get_mut(&mut self.0)?.any_mut().downcast_mut()
@@ -238,9 +280,9 @@ impl Column {
     /// The buffer of the column.
     ///
     /// # Errors
-    /// Returns the column if it is of another type or its buffer is shared.
+    /// Returns the column if it is of another type, is derived, or its buffer is shared.
     pub fn try_into_vec<T: ValueType>(self) -> Result<Vec<T>, Self> {
-        if self.as_slice::<T>().is_none() {
+        if self.derivation().is_some() || self.as_slice::<T>().is_none() {
             return Err(self);
         }
         match Arc::downcast::<Vec<T>>(self.0.into_any()) {
@@ -270,7 +312,7 @@ impl Column {
     }
 
     /// The elements of a range, copied.
-    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+    pub fn slice(&self, range: Range<usize>) -> Self {
         self.gather(range)
     }
 
@@ -285,9 +327,10 @@ impl Column {
     /// # Panics
     /// If the columns are of different types.
     pub fn overwrite(&mut self, mask: &Mask, from: &Self, entry: impl Fn(usize) -> usize) {
+        let is_derived = self.derivation().is_some();
         let same_type = match Arc::get_mut(&mut self.0) {
-            Some(data) => data.overwrite(mask, from, &entry),
-            None => match self.0.overwritten(mask, from, &entry) {
+            Some(data) if !is_derived => data.overwrite(mask, from, &entry),
+            Some(_) | None => match self.0.overwritten(mask, from, &entry) {
                 Some(column) => {
                     *self = column;
                     true

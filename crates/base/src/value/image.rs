@@ -89,6 +89,11 @@ impl Image {
         &self.pixels
     }
 
+    /// The pixels, row by row from the lower edge.
+    pub fn into_pixels(self) -> Column {
+        self.pixels
+    }
+
     /// The channels of all pixels, those of a pixel side by side.
     pub fn channels(&self) -> &[f32] {
         self.pixels.as_f32_lanes().expect("pixels are made of f32")

@@ -6,8 +6,7 @@ use crate::{expect_seen, file, json, millstream, seen};
 
 const TRIANGLE: &str = "examples/triangle_area.mill";
 
-const PASSES: &str =
-    "lower conversions fold-constants merge-duplicates simplify prune resolve-scopes nullify fuse";
+const PASSES: &str = "lower conversions fold-constants merge-duplicates simplify prune resolve-scopes compose nullify fuse";
 
 #[test]
 fn each_node_is_explained() {

@@ -15,6 +15,8 @@ pub enum RegionUse {
     /// It looks at the whole of the image at its first input, unless the second one is the position
     /// of the pixel that is computed.
     AtPosition,
+    /// It looks at the pixel that is computed, in the image at its first input.
+    AtPixel,
     /// It gives an image of the view at its last input.
     Covers,
     /// It gives the image at its first input, placed on the view at the last.

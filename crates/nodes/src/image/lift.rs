@@ -12,6 +12,7 @@ use millstream_raster::region::Edge;
 
 use super::pixels::{PixelLoop, n_pixels};
 use super::sample::premultiplied;
+use super::sample_pixel::{is_in_order, premultiplied_colors};
 use super::weave::{Made, Weave, input};
 use crate::cells::{Cells, at, function, put_property};
 use crate::color::{color_input, luminance, three};
@@ -242,18 +243,9 @@ fn pixel() -> NodeDef {
 /// The pixels of the image, if there is one image of which all pixels are called for in order.
 fn all_pixels(call: &Call<'_>) -> Option<Column> {
     let Data::One(image) = call.argument(0).data() else { return None };
-    let Data::Many(_) = call.argument(1).data() else { return None };
     let image = Image::from_value(image)?;
-    let numbers = call.input::<i32>(1);
-    let in_order = call.extent() == image.pixels().len()
-        && (0..call.extent()).all(|i| numbers.get(i) as usize == i);
-    in_order.then(|| {
-        let n = image.pixels().len();
-        match image.n_channels() {
-            4 => image.pixels().clone(),
-            _ => (0..n).map(|i| pixel_of(&image, i)).collect::<Vec<Color>>().into(),
-        }
-    })
+    let is_all = call.extent() == image.pixels().len() && is_in_order(call, 1);
+    is_all.then(|| premultiplied_colors(&image))
 }
 
 /// A pixel as a color, premultiplied; nothing if the image lacks it.

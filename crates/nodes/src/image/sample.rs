@@ -1,10 +1,13 @@
 //! Reading images: colors at points of the scene, sizes, pixels.
 
+use std::sync::Arc;
+
 use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
-use millstream_node::{Call, Data, Failure, NodeDef, RegionUse, Settings};
+use millstream_node::{Call, Composition, Data, Failure, NodeDef, RegionUse, Settings};
 use millstream_raster::place::{Filter, Sampler};
 use millstream_raster::region::Edge;
 
+use super::pixels::PixelLoop;
 use crate::cells::{Cells, function, put_property};
 use crate::shape::choices;
 
@@ -68,12 +71,12 @@ pub(super) fn premultiplied(channels: &[f32]) -> Color {
 }
 
 /// The same color with alpha that is not premultiplied.
-fn straight(Color([r, g, b, alpha]): Color) -> Color {
+pub(super) fn straight(Color([r, g, b, alpha]): Color) -> Color {
     let [r, g, b] = [r, g, b].map(|x| if alpha == 0.0 || alpha == 1.0 { x } else { x / alpha });
     Color([r, g, b, alpha])
 }
 
-pub(super) fn sample() -> NodeDef {
+pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef {
     let def = NodeDef::new("image.sample", "The color of an image at a point of the scene").details(
         "The image lies in the scene where the view that it was made for lies; only x and y of the \
          position count. Alpha of the color is not premultiplied, that of an image without alpha \
@@ -81,7 +84,16 @@ pub(super) fn sample() -> NodeDef {
          pixel, this reads the same pixel of another image; with a changed position it distorts \
          the image. It sees no more of the image than the requested region.",
     );
+    let is_nearest =
+        |settings: &Settings| matches!(Between::named(settings.text("filter")), Between::Nearest);
+    let composition = Composition {
+        input: 1,
+        of: Arc::clone(&pixels.place),
+        holds: is_nearest,
+        both: sample_pixel,
+    };
     with_edge(with_filter(def), "clear")
+        .composition(composition)
         .region_use(|settings| match Between::named(settings.text("filter")) {
             Between::Nearest => RegionUse::AtPosition,
             Between::Linear | Between::Cubic => RegionUse::Whole,

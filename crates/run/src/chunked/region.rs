@@ -23,7 +23,7 @@ use super::Regions;
 use super::cone::Cone;
 use crate::frame::{Feat, FrameId};
 use crate::fuse::{Fused, FusedOutput, Member, fuse, position, width};
-use crate::lanes::{lane_slice, lane_slice_mut};
+use crate::lanes::{lane_slice_mut, push_inputs};
 use crate::shape::{CellMap, ShapeId, Shapes};
 use crate::shares::{Sample, shared};
 use crate::spread::Crew;
@@ -424,14 +424,8 @@ impl Walk<'_, Fusing<'_>> {
         let operands = self.operands(fused, frame, shape)?;
         let mut inputs: SmallVec<[LaneInput<'_>; 16]> = SmallVec::new();
         for (column, map) in &operands {
-            let (lanes, width) = lane_slice(column);
             let map = map.as_map();
-            inputs.extend((0..width).map(|offset| LaneInput::Lanes {
-                lanes,
-                offset,
-                stride: width,
-                map,
-            }));
+            push_inputs(&mut inputs, column, map);
         }
         let mut outputs = Vec::with_capacity(columns.len());
         for ((column, output), first) in

@@ -6,10 +6,11 @@ use millstream_form::{LaneInput, LaneOutput};
 use millstream_ir::ZoneBody;
 use millstream_node::{Argument, Call, Data, Failure};
 
+use super::evaluation::{Evaluation, Round};
 use super::fused::Fused;
 use super::items::{Items, Results};
 use super::over;
-use super::rounds::{Round, evaluate};
+
 use crate::buffers::Buffers;
 use crate::fuse::width;
 use crate::lanes::{lane_slice, lane_slice_mut};
@@ -30,7 +31,7 @@ pub(super) fn run(
     let inputs = inputs(body, call, items);
     let values = match fused {
         Some(fused) => run_fused(body, fused, call, &inputs, (n, outputs))?,
-        None => match evaluate(body, &inputs, n, outputs, call)? {
+        None => match Evaluation::new(body, call).run(&inputs, n, outputs, call)? {
             Round::Values(values) => values,
             Round::Failed(at, failure) => {
                 let position = items.starts.partition_point(|start| *start <= at) - 1;

@@ -10,10 +10,11 @@ use millstream_ir::ZoneBody;
 use millstream_node::{Call, Data, Failure};
 
 use super::ended::Ended;
+use super::evaluation::{Evaluation, Round};
 use super::fused::{Fused, InputLane};
 use super::items::{Items, Results};
 use super::over;
-use super::rounds::{Active, Round, counts_end, entries, evaluate, goes_on};
+use super::rounds::{Active, counts_end, entries, goes_on};
 use crate::buffers::Buffers;
 use crate::fuse::width;
 use crate::lanes::{lane_slice, lane_slice_mut};
@@ -60,6 +61,7 @@ fn as_rounds(
     let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
     active.end(&mut ended, ends, start_of);
     let mut failure: Option<Failure> = None;
+    let mut evaluation = Evaluation::new(body, call);
     let mut round = 0_u32;
     while !active.elements.is_empty() {
         if call.is_over().is_some_and(|is_over| is_over()) {
@@ -67,7 +69,7 @@ fn as_rounds(
         }
         next_items(body, call, &mut active, round);
         let n = active.elements.len();
-        let values = match evaluate(body, &active.inputs, n, outputs, call)? {
+        let values = match evaluation.run(&active.inputs, n, outputs, call)? {
             Round::Values(values) => values,
             Round::Failed(position, found) => {
                 let message = format!("{} (in item {round})", found.message);
@@ -90,7 +92,8 @@ fn as_rounds(
         let done: Vec<bool> = (0..n).map(|i| active.count(i) <= round || !goes_on(go, i)).collect();
         for k in outputs {
             if let Some(input) = body.carry(*k) {
-                active.inputs[input] = value_of(*k).clone();
+                let old = std::mem::replace(&mut active.inputs[input], value_of(*k).clone());
+                evaluation.give_back(old);
             }
         }
         active.end(&mut ended, |i, _| done[i], start_of);

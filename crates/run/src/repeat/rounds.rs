@@ -1,18 +1,14 @@
 //! Rounds of a body that is run as a plan.
 
-use std::time::Duration;
-
-use millstream_base::{Column, Limits, Mask, Value};
-use millstream_ir::answer::{Answer, EvalError};
-use millstream_ir::request::{Bound, BoundData, RequestAxis};
-use millstream_ir::{Request, ZoneBody};
+use millstream_base::{Column, Mask, Value};
+use millstream_ir::ZoneBody;
 use millstream_node::zone::Told;
 use millstream_node::{Argument, Call, Data, Failure};
 
 use super::ended::Ended;
+use super::evaluation::{Evaluation, Round};
 use super::near::near_at;
 use super::{Counts, beyond_limit, over};
-use crate::walk;
 
 /// The elements whose rounds are not over.
 pub(super) struct Active {
@@ -22,14 +18,6 @@ pub(super) struct Active {
     pub(super) most: u32,
     /// What the inputs of the plan are for them: one value, or an entry each.
     pub(super) inputs: Vec<Data>,
-}
-
-/// The result of a round.
-pub(super) enum Round {
-    /// The values of the outputs that were asked for.
-    Values(Vec<Data>),
-    /// The position of the lowest active element that failed, and how.
-    Failed(usize, Failure),
 }
 
 /// Runs a body for the elements of a mask; `is_one` says that all elements have the same inputs.
@@ -45,6 +33,7 @@ pub(super) fn run(
     let mut ended = Ended::new(wanted.iter().map(|k| (*k, body.outer_type(*k))));
     let mut active = Active::new(body, call, mask, counts);
     active.drop_from(counts_end(failure.as_ref()));
+    let mut evaluation = Evaluation::new(body, call);
     let mut round = 0_u32;
     // Those without a round before them.
     let goes = body.go().filter(|go| body.carry(*go).is_some());
@@ -62,7 +51,7 @@ pub(super) fn run(
         }
         active.inputs[body.round()] = Data::One(Value::I32(round as i32));
         let n = active.elements.len();
-        let values = match evaluate(body, &active.inputs, n, outputs, call)? {
+        let values = match evaluation.run(&active.inputs, n, outputs, call)? {
             Round::Values(values) => values,
             Round::Failed(position, found) => {
                 let message = format!("{} (in round {round})", found.message);
@@ -96,7 +85,8 @@ pub(super) fn run(
             .collect();
         for k in outputs {
             if let Some(input) = body.carry(*k) {
-                active.inputs[input] = value_of(*k).clone();
+                let old = std::mem::replace(&mut active.inputs[input], value_of(*k).clone());
+                evaluation.give_back(old);
             }
         }
         let last_go = go.cloned();
@@ -222,66 +212,5 @@ impl Active {
             data => data,
         });
         self.keep(&rest);
-    }
-}
-
-/// Evaluates the outputs once for `n` elements with these inputs of the plan.
-pub(super) fn evaluate(
-    body: &ZoneBody,
-    inputs: &[Data],
-    n: usize,
-    outputs: &[usize],
-    call: &Call<'_>,
-) -> Result<Round, Failure> {
-    let is_one = inputs.iter().all(|data| matches!(data, Data::One(_)));
-    let bound_data = |data: &Data| BoundData {
-        data: data.clone(),
-        axis: match data {
-            Data::One(_) => None,
-            Data::Many(_) => Some(RequestAxis::Index),
-        },
-    };
-    let bound = Bound {
-        outputs: outputs.to_vec(),
-        optional: Vec::new(),
-        inputs: inputs.iter().map(bound_data).collect(),
-        features: vec![None; body.plan.needs.len()],
-        times: None,
-        views: None,
-        count: (!is_one).then_some(n),
-        elements: None,
-        numbering: Duration::ZERO,
-    };
-    let request = Request::new().with_limits(Limits::clone(call.limits()));
-    let answer = walk::evaluate_within(&body.plan, &request, &bound, call.is_over());
-    let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
-    let lowest = failures.iter().map(|failure| {
-        let axis = RequestAxis::Index.name();
-        let cell = failure.cell.iter().find(|(of, _)| *of == axis);
-        let position = cell.map_or(0, |(_, cell)| *cell);
-        let message = format!("`{}`: {}", failure.path, failure.message);
-        (position, Failure { element: None, message, help: failure.help.clone() })
-    });
-    // A failure in an arm that nobody takes does not count.
-    let is_there = values.iter().all(|value| value.value.is_some());
-    if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
-        && !is_there
-    {
-        return Ok(Round::Failed(position, failure));
-    }
-    let mut all = Vec::with_capacity(values.len());
-    for value in values {
-        let series = value.value.ok_or_else(|| Failure::whole("a round gave no value"))?;
-        all.push(series.data);
-    }
-    Ok(Round::Values(all))
-}
-
-fn failed(error: &EvalError) -> Failure {
-    match error {
-        EvalError::Bytes { .. } => {
-            Failure::whole(error.to_string()).with_help("raise `bytes` in the limits")
-        }
-        error => Failure::whole(error.to_string()),
     }
 }

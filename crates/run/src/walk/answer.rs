@@ -21,6 +21,12 @@ use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{State, Store};
 
 impl<'a, M: Mode> Walk<'a, M> {
+    /// The same as a part of a call, which `is_over` says to be cancelled.
+    pub(crate) fn within(mut self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
+        self.clock = self.clock.within(is_over);
+        self
+    }
+
     /// The start of an evaluation: nothing is computed.
     pub(crate) fn new(plan: &'a Plan, request: &'a Request, bound: &Bound, mode: M) -> Self {
         let mut shapes = Shapes::new(request.limits.list_length);

@@ -27,9 +27,7 @@ pub(crate) fn evaluate_within(
     bound: &Bound,
     is_over: Option<&(dyn Fn() -> bool + Sync)>,
 ) -> Result<Answer, EvalError> {
-    let mut walk = Walk::new(plan, request, bound, Plain);
-    walk.clock = walk.clock.within(is_over);
-    walk.answer(bound)
+    Walk::new(plan, request, bound, Plain).within(is_over).answer(bound)
 }
 
 /// Whether evaluators that keep no results leave a plan to the plain walk: with state in scopes,

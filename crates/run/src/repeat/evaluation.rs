@@ -1,0 +1,125 @@
+//! Evaluates the plan of a body, round by round or for all items at once.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use millstream_base::{Image, Value, ValueType};
+use millstream_ir::answer::{Answer, EvalError};
+use millstream_ir::request::{Bound, BoundData, RequestAxis};
+use millstream_ir::{Request, ZoneBody};
+use millstream_node::{Call, Data, Failure};
+
+use crate::chunked::Chunked;
+use crate::walk;
+
+/// The result of a round.
+pub(super) enum Round {
+    /// The values of the outputs that were asked for.
+    Values(Vec<Data>),
+    /// The position of the lowest active element that failed, and how.
+    Failed(usize, Failure),
+}
+
+/// The evaluations of a body in one call. Buffers of one round are used again in the next.
+pub(super) struct Evaluation<'b> {
+    body: &'b ZoneBody,
+    request: Request,
+    /// Whether the body can have a column where its inputs are single values.
+    makes_columns: bool,
+    chunked: Chunked,
+}
+
+impl<'b> Evaluation<'b> {
+    pub(super) fn new(body: &'b ZoneBody, call: &Call<'_>) -> Self {
+        let threads = NonZeroUsize::new(call.threads()).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            body,
+            request: Request::new().with_limits(call.limits().clone()),
+            makes_columns: body.plan.instances.iter().any(|(_, of)| of.has_scopes()),
+            chunked: Chunked::new().threads(threads),
+        }
+    }
+
+    /// Evaluates the outputs once for `n` elements with these inputs of the plan.
+    pub(super) fn run(
+        &mut self,
+        inputs: &[Data],
+        n: usize,
+        outputs: &[usize],
+        call: &Call<'_>,
+    ) -> Result<Round, Failure> {
+        let bound = self.bound(inputs, n, outputs);
+        let (plan, is_over) = (&self.body.plan, call.is_over());
+        let answer = if bound.count.is_some() || self.makes_columns {
+            self.chunked.evaluate_within(plan, &self.request, &bound, is_over)
+        } else {
+            walk::evaluate_within(plan, &self.request, &bound, is_over)
+        };
+        let Answer { outputs: values, failures, .. } = answer.map_err(|error| failed(&error))?;
+        let lowest = failures.iter().map(|failure| {
+            let axis = RequestAxis::Index.name();
+            let cell = failure.cell.iter().find(|(of, _)| *of == axis);
+            let position = cell.map_or(0, |(_, cell)| *cell);
+            let message = format!("`{}`: {}", failure.path, failure.message);
+            (position, Failure { element: None, message, help: failure.help.clone() })
+        });
+        // A failure in an arm that nobody takes does not count.
+        let is_there = values.iter().all(|value| value.value.is_some());
+        if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
+            && !is_there
+        {
+            return Ok(Round::Failed(position, failure));
+        }
+        let mut all = Vec::with_capacity(values.len());
+        for value in values {
+            let series = value.value.ok_or_else(|| Failure::whole("a round gave no value"))?;
+            all.push(series.data);
+        }
+        Ok(Round::Values(all))
+    }
+
+    fn bound(&self, inputs: &[Data], n: usize, outputs: &[usize]) -> Bound {
+        let is_one = inputs.iter().all(|data| matches!(data, Data::One(_)));
+        let bound_data = |data: &Data| BoundData {
+            data: data.clone(),
+            axis: match data {
+                Data::One(_) => None,
+                Data::Many(_) => Some(RequestAxis::Index),
+            },
+        };
+        Bound {
+            outputs: outputs.to_vec(),
+            optional: Vec::new(),
+            inputs: inputs.iter().map(bound_data).collect(),
+            features: vec![None; self.body.plan.needs.len()],
+            times: None,
+            views: None,
+            count: (!is_one).then_some(n),
+            elements: None,
+            numbering: Duration::ZERO,
+        }
+    }
+
+    /// Takes data that the next round does not read; its buffer may become a result.
+    pub(super) fn give_back(&mut self, data: Data) {
+        match data {
+            Data::Many(column) => self.chunked.give(column),
+            Data::One(Value::List(column)) => self.chunked.give(column),
+            Data::One(value) => {
+                if let Some(image) = Image::from_value(&value) {
+                    drop(value);
+                    self.chunked.give(image.into_pixels());
+                }
+            }
+        }
+    }
+}
+
+fn failed(error: &EvalError) -> Failure {
+    match error {
+        EvalError::Bytes { .. } => {
+            Failure::whole(error.to_string()).with_help("raise `bytes` in the limits")
+        }
+        error => Failure::whole(error.to_string()),
+    }
+}
