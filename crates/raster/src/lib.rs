@@ -20,6 +20,7 @@ pub mod distance;
 pub mod dither;
 pub mod morphology;
 pub mod resize;
+pub mod sampler;
 pub mod sharpen;
 pub mod slope;
 pub mod statistics;

@@ -1,11 +1,11 @@
-//! Images placed on the pixels of another view, and their colors at points of the scene.
+//! Images placed on the pixels of another view.
 
-use millstream_base::num::floor;
 use millstream_base::same::Same;
 use millstream_base::{Footprint, Image, Mat4};
 
 use crate::region::Edge;
 use crate::rows::Rows;
+use crate::sampler::Sampler;
 
 /// How a color between pixels follows from the pixels around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,121 +54,6 @@ impl Affine {
     fn stretch(&self) -> f64 {
         let [a, b, _, d, e, _] = self.0;
         (a * a + d * d).max(b * b + e * e).sqrt()
-    }
-}
-
-/// The colors of an image at points of the scene.
-#[derive(Debug)]
-pub struct Sampler<'i> {
-    channels: &'i [f32],
-    n_channels: usize,
-    size: [usize; 2],
-    /// From the scene to pixels, counted from the lower left corner of the image; `None` if the view
-    /// of the image is a line or a point.
-    to_pixels: Option<Affine>,
-    filter: Filter,
-    edge: Edge,
-}
-
-impl<'i> Sampler<'i> {
-    /// The colors of an image.
-    pub fn new(image: &'i Image, filter: Filter, edge: Edge) -> Self {
-        let [x, y, ..] = image.view().crop.map(f64::from);
-        let to_view = Affine::of(&image.view().transform).inverse();
-        let to_pixels = to_view.map(|it| Affine([1.0, 0.0, -x, 0.0, 1.0, -y]).after(&it));
-        Self {
-            channels: image.channels(),
-            n_channels: image.n_channels(),
-            size: [image.width(), image.height()],
-            to_pixels,
-            filter,
-            edge,
-        }
-    }
-
-    /// The channels at a point of the scene; those that the image lacks are 0.
-    pub fn at(&self, point: [f64; 2]) -> [f32; 4] {
-        match &self.to_pixels {
-            Some(to_pixels) => self.at_pixel(to_pixels.at(point)),
-            None => [0.0; 4],
-        }
-    }
-
-    /// Whether each pixel is the nearest one to its own center, where `center` gives the center of a
-    /// pixel by column and row, counted in the view. Only known where rows and columns of pixels lie
-    /// along the axes of the scene, and `center` too.
-    pub fn is_nearest_to_centers(
-        &self,
-        [left, lower]: [i32; 2],
-        center: impl Fn(i32, i32) -> [f64; 2],
-    ) -> bool {
-        let Some(to_pixels) = &self.to_pixels else { return false };
-        let [_, b, _, d, ..] = to_pixels.0;
-        let (right, upper) = (left + self.size[0] as i32, lower + self.size[1] as i32);
-        let at = |column: i32, row: i32| to_pixels.at(center(column, row)).map(floor);
-        let is_column = |column: i32| at(column, lower)[0] == f64::from(column - left);
-        let is_row = |row: i32| at(left, row)[1] == f64::from(row - lower);
-        b == 0.0 && d == 0.0 && (left..right).all(is_column) && (lower..upper).all(is_row)
-    }
-
-    /// The channels at a point in pixels from the lower left corner of the image.
-    fn at_pixel(&self, [x, y]: [f64; 2]) -> [f32; 4] {
-        // Positions far outside are as good as any other outside, and all integers in between are
-        // exact. What is not a number is outside.
-        const FAR: f64 = (1_u64 << 52) as f64;
-        if !(x.abs() < FAR && y.abs() < FAR) {
-            return [0.0; 4];
-        }
-        match self.filter {
-            Filter::Nearest => self.pixel(floor(x) as i64, floor(y) as i64),
-            Filter::Linear => self.blend([x, y], 0, |t| [1.0 - t, t]),
-            Filter::Cubic => self.blend([x, y], -1, |t| {
-                // Keys, "Cubic Convolution Interpolation for Digital Image Processing", 1981.
-                let (t2, t3) = (t * t, t * t * t);
-                [
-                    (-t3 + 2.0 * t2 - t) * 0.5,
-                    (3.0 * t3 - 5.0 * t2 + 2.0) * 0.5,
-                    (-3.0 * t3 + 4.0 * t2 + t) * 0.5,
-                    (t3 - t2) * 0.5,
-                ]
-            }),
-        }
-    }
-
-    /// The sum of the pixels around a point with these weights, which depend on the distance from
-    /// the center of the pixel before it; `first` is the offset of the first pixel from that one.
-    fn blend<const N: usize>(
-        &self,
-        point: [f64; 2],
-        first: i64,
-        weights: impl Fn(f32) -> [f32; N],
-    ) -> [f32; 4] {
-        let [(x, of_x), (y, of_y)] = point.map(|at| {
-            let before = floor(at - 0.5);
-            (before as i64 + first, weights((at - 0.5 - before) as f32))
-        });
-        let mut sum = [0.0; 4];
-        for (j, wy) in of_y.into_iter().enumerate() {
-            let mut row = [0.0; 4];
-            for (i, wx) in of_x.into_iter().enumerate() {
-                let pixel = self.pixel(x + i as i64, y + j as i64);
-                (0..4).for_each(|k| row[k] += wx * pixel[k]);
-            }
-            (0..4).for_each(|k| sum[k] += wy * row[k]);
-        }
-        sum
-    }
-
-    #[inline]
-    fn pixel(&self, x: i64, y: i64) -> [f32; 4] {
-        let mut pixel = [0.0; 4];
-        let [width, height] = self.size;
-        if let (Some(x), Some(y)) = (self.edge.index(x, width), self.edge.index(y, height)) {
-            let at = (y * width + x) * self.n_channels;
-            let channels = &self.channels[at..at + self.n_channels];
-            pixel[..channels.len()].copy_from_slice(channels);
-        }
-        pixel
     }
 }
 
@@ -272,22 +157,6 @@ mod tests {
         (view.transform.0[0], view.transform.0[5]) = (2.0, 2.0);
         assert_eq!(placed(&image, &view, Filter::Linear, Edge::Extend), [2.5, 4.5]);
         assert_eq!(placed(&image, &view, Filter::Nearest, Edge::Extend), [5.0, 7.0]);
-    }
-
-    #[test]
-    fn filters_go_through_the_centers_of_pixels() {
-        let image = counted(5, 5);
-        for filter in [Filter::Nearest, Filter::Linear, Filter::Cubic] {
-            let sampler = Sampler::new(&image, filter, Edge::Extend);
-            assert_eq!(sampler.at([2.5, 3.5]), [17.0, 0.0, 0.0, 0.0]);
-        }
-        for filter in [Filter::Linear, Filter::Cubic] {
-            let sampler = Sampler::new(&image, filter, Edge::Extend);
-            assert_eq!(sampler.at([2.75, 2.25])[0], 12.25 - 1.25);
-        }
-        let strange = [f64::NAN, f64::INFINITY, 1e300];
-        let sampler = Sampler::new(&image, Filter::Cubic, Edge::Extend);
-        assert!(strange.iter().all(|x| sampler.at([*x, 0.0]) == [0.0; 4]));
     }
 
     #[test]

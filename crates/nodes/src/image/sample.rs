@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use millstream_base::map::Map;
 use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
 use millstream_node::{Call, Composition, Data, Failure, NodeDef, RegionUse, Settings};
-use millstream_raster::place::{Filter, Sampler};
+use millstream_raster::place::Filter;
 use millstream_raster::region::Edge;
+use millstream_raster::sampler::Sampler;
 
 use super::pixels::PixelLoop;
 use crate::cells::{Cells, function, put_property};
@@ -107,7 +109,21 @@ pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef 
         })
 }
 
+/// Points that are sampled between two looks at the clock.
+const POINTS: usize = 1 << 10;
+
 fn sample_all(call: &mut Call<'_>, (filter, edge): (Filter, Edge)) -> Result<(), Failure> {
+    if let Some(image) = one_image_everywhere(call) {
+        let sampler = Sampler::new(&image, filter, edge);
+        let colors = match image.n_channels() {
+            1 => colors::<1>(call, &sampler)?,
+            2 => colors::<2>(call, &sampler)?,
+            3 => colors::<3>(call, &sampler)?,
+            _ => colors::<4>(call, &sampler)?,
+        };
+        call.set(0, colors);
+        return Ok(());
+    }
     let mut cells = Cells::<Color>::new(call);
     let positions = call.input::<Vec3>(1);
     let at = |sampler: &Sampler<'_>, n: usize, i: usize| {
@@ -130,6 +146,33 @@ fn sample_all(call: &mut Call<'_>, (filter, edge): (Filter, Edge)) -> Result<(),
     }
     cells.put(call);
     Ok(())
+}
+
+/// The image, if all elements are called for, each with a position of its own.
+fn one_image_everywhere(call: &Call<'_>) -> Option<Image> {
+    let Data::One(image) = call.argument(0).data() else { return None };
+    let Data::Many(_) = call.argument(1).data() else { return None };
+    let is_all = call.mask().as_range() == Some(0..call.extent());
+    if is_all && call.argument(1).map() == Map::Each { Image::from_value(image) } else { None }
+}
+
+/// The colors at the positions of all elements, for an image of `N` channels.
+fn colors<const N: usize>(
+    call: &mut Call<'_>,
+    sampler: &Sampler<'_>,
+) -> Result<Vec<Color>, Failure> {
+    let (mut colors, mut pace) = (call.buffer::<Color>(0), call.pace());
+    let Data::Many(positions) = call.argument(1).data() else { return Ok(colors) };
+    let positions = positions.as_slice::<Vec3>().expect("the argument has the signature's type");
+    for (colors, points) in colors.chunks_mut(POINTS).zip(positions.chunks(POINTS)) {
+        pace.work(4 * POINTS)?;
+        sampler.each::<N, _>(
+            points,
+            |Vec3([x, y, _])| [x.into(), y.into()],
+            |i, channels| colors[i] = straight(premultiplied(&channels)),
+        );
+    }
+    Ok(colors)
 }
 
 pub(super) fn information() -> NodeDef {

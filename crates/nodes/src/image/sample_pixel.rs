@@ -4,8 +4,9 @@ use millstream_base::derived::{Channel, Derivation};
 use millstream_base::map::Map;
 use millstream_base::{Color, Column, Image, Mat4, Type, ValueType};
 use millstream_node::{Call, Data, NodeDef, RegionUse};
-use millstream_raster::place::{Filter, Sampler};
+use millstream_raster::place::Filter;
 use millstream_raster::region::Edge;
+use millstream_raster::sampler::Sampler;
 
 use super::pixels::{center, column_and_row_of};
 use super::sample::{edge_of, premultiplied, straight, with_edge, with_filter};
