@@ -1,8 +1,9 @@
 //! Threads for the rows of an image, and the test whether somebody still wants it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use millstream_base::pages::in_huge_pages;
 use millstream_base::width::Width;
 
 /// Values computed between two tests for cancellation: well under a millisecond of work.
@@ -12,18 +13,27 @@ const UNITS: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
+/// Zeros for the channels of an image, in huge pages if they are many.
+pub(crate) fn fresh(n: usize) -> Vec<f32> {
+    let mut values = vec![0.0; n];
+    in_huge_pages(&mut values);
+    values
+}
+
 /// How a computation is done: on how many threads, and until when. Results do not depend on it.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
     threads: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     width: Width,
+    /// Numbers that nobody needs any more, whose memory becomes that of the result.
+    old: Option<&'a Mutex<Vec<f32>>>,
 }
 
 impl<'a> Crew<'a> {
     /// At most this many threads, which stop soon after `is_over` gives true.
     pub fn new(threads: usize, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
-        Self { threads: threads.max(1), is_over, width: Width::widest() }
+        Self { threads: threads.max(1), is_over, width: Width::widest(), old: None }
     }
 
     /// One thread, and nobody who cancels.
@@ -34,6 +44,25 @@ impl<'a> Crew<'a> {
     /// The same with instructions that every machine has.
     pub fn at_baseline(self) -> Self {
         Self { width: Width::BASELINE, ..self }
+    }
+
+    /// The same with memory for the next result.
+    pub fn with_memory(self, old: &'a Mutex<Vec<f32>>) -> Self {
+        Self { old: Some(old), ..self }
+    }
+
+    /// Memory for `n` numbers; what they are does not matter.
+    pub(crate) fn memory(&self, n: usize) -> Vec<f32> {
+        let old = self
+            .old
+            .map(|old| std::mem::take(&mut *old.lock().unwrap_or_else(PoisonError::into_inner)));
+        match old {
+            Some(mut old) if old.capacity() >= n && old.capacity() / 2 <= n => {
+                old.resize(n, 0.0);
+                old
+            }
+            Some(_) | None => fresh(n),
+        }
     }
 
     pub(crate) fn threads(&self) -> usize {
@@ -66,7 +95,7 @@ impl<'a> Crew<'a> {
             return items.into_iter().try_for_each(|item| job(item, &mut room, &mut pace));
         }
         let (items, ended) = (Mutex::new(items.into_iter()), AtomicBool::new(false));
-        let next = || items.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || {
             let (mut room, mut pace) = (room(), self.pace());
             while !ended.load(Ordering::Relaxed)

@@ -5,8 +5,9 @@ mod lines;
 
 use millstream_base::image::Image;
 
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew};
-use crate::passes::{finished, fresh};
+use crate::passes::finished;
 use crate::region::{needed, size};
 use columns::{Columns, STRIP};
 use lines::Lines;

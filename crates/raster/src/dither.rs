@@ -2,8 +2,9 @@
 
 use millstream_base::image::Image;
 
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew};
-use crate::passes::{finished, fresh};
+use crate::passes::finished;
 
 /// Thresholds that repeat over the plane.
 ///

@@ -20,6 +20,11 @@ pub(crate) trait Cell: Copy + Default + Send + Sync {
     fn read_all(channels: [f32; LANES]) -> [Self; LANES] {
         channels.map(Self::read)
     }
+    /// Appends the numbers of channels.
+    #[inline]
+    fn append(channels: &[f32], to: &mut Vec<Self>) {
+        to.extend(channels.iter().map(|channel| Self::read(*channel)));
+    }
     /// The channel that a number means.
     fn write(self) -> f32;
 }
@@ -33,6 +38,11 @@ impl Cell for f32 {
     #[inline(always)]
     fn read_all(channels: [f32; LANES]) -> [Self; LANES] {
         channels
+    }
+
+    #[inline]
+    fn append(channels: &[f32], to: &mut Vec<Self>) {
+        to.extend_from_slice(channels);
     }
 
     #[inline(always)]

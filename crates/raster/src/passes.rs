@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
-use millstream_base::pages::in_huge_pages;
 
 use crate::crew::{Cancelled, Crew, Pace};
 use crate::lanes::{Block, Cell, LANES, pixels_of_block, read_pixels, turn, write_turned};
@@ -50,7 +49,7 @@ pub(crate) fn two_passes<T: Cell>(
 ) -> Result<Image, Cancelled> {
     let n_channels = image.n_channels();
     let [width, height] = view.size();
-    let mut values = fresh(width * height * n_channels);
+    let mut values = crew.memory(width * height * n_channels);
     if !values.is_empty() {
         match n_channels {
             1 => TwoPasses::<T, 1> { image, edges, passes, width, height }.run(&mut values, crew),
@@ -60,13 +59,6 @@ pub(crate) fn two_passes<T: Cell>(
         }?;
     }
     Ok(finished(view, n_channels, values))
-}
-
-/// Zeros for the channels of an image, in huge pages if they are many.
-pub(crate) fn fresh(n: usize) -> Vec<f32> {
-    let mut values = vec![0.0; n];
-    in_huge_pages(&mut values);
-    values
 }
 
 /// The image of values that were made for it.

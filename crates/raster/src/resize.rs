@@ -4,8 +4,9 @@ use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
 use millstream_base::num;
 
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew};
-use crate::passes::{finished, fresh, two_passes};
+use crate::passes::{finished, two_passes};
 use crate::region::{Edge, size};
 use crate::taps::Taps;
 

@@ -36,8 +36,7 @@ impl<'a> Rows<'a> {
             for column in columns {
                 match self.edge.index(column, n) {
                     Some(column) => {
-                        let pixel = &row[column * n_channels..][..n_channels];
-                        to.extend(pixel.iter().map(|value| T::read(*value)));
+                        T::append(&row[column * n_channels..][..n_channels], to);
                     }
                     None => to.extend(std::iter::repeat_n(T::read(0.0), n_channels)),
                 }
@@ -48,7 +47,7 @@ impl<'a> Rows<'a> {
         }
         beyond(columns.start..inside.start, to);
         let plain = inside.start as usize * n_channels..inside.end as usize * n_channels;
-        to.extend(row[plain].iter().map(|value| T::read(*value)));
+        T::append(&row[plain], to);
         beyond(inside.end..columns.end, to);
     }
 }

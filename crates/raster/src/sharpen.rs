@@ -3,8 +3,9 @@
 use millstream_base::image::Image;
 
 use crate::blur::Gaussian;
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew};
-use crate::passes::{finished, fresh};
+use crate::passes::finished;
 use crate::region::Edge;
 use crate::rows::Rows;
 

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use millstream_base::image::Image;
 
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew, Pace};
-use crate::passes::{finished, fresh};
+use crate::passes::finished;
 use crate::region::Edge;
 use crate::rows::Rows;
 

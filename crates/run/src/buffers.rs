@@ -1,9 +1,11 @@
 //! Buffers of results that nobody needs any more, kept for the next results.
 
 use bytemuck::allocation::try_zeroed_vec;
+use millstream_base::image::PIXEL_TYPES;
 use millstream_base::pages::in_huge_pages;
 use millstream_base::types::Kind;
-use millstream_base::{Color, Column, Mat4, Quat, Type, ValueType, Vec2, Vec3, Vec4};
+use millstream_base::{Color, Column, Image, Mat4, Quat, Type, Value, ValueType, Vec2, Vec3, Vec4};
+use millstream_node::Data;
 use rustc_hash::FxHashMap;
 
 /// At most so many buffers of one type are kept.
@@ -37,8 +39,29 @@ impl Buffers {
         }
     }
 
+    /// Takes data that is not needed any more.
+    pub(crate) fn give_data(&mut self, data: Data) {
+        match data {
+            Data::Many(column) | Data::One(Value::List(column)) => self.give(column),
+            Data::One(value) => {
+                if let Some(image) = Image::from_value(&value) {
+                    drop(value);
+                    self.give(image.into_pixels());
+                }
+            }
+        }
+    }
+
+    /// A free column for an output, of any length: of its type, or of pixels for an image.
+    pub(crate) fn take_for(&mut self, ty: Type) -> Option<Column> {
+        if ty == Image::ty() {
+            return PIXEL_TYPES.into_iter().rev().find_map(|ty| self.take(ty));
+        }
+        self.take(ty)
+    }
+
     /// A free column of any length.
-    pub(crate) fn take(&mut self, ty: Type) -> Option<Column> {
+    fn take(&mut self, ty: Type) -> Option<Column> {
         let column = self.free.get_mut(&ty)?.pop()?;
         self.bytes -= bytes_of(&column);
         Some(column)

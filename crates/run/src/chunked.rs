@@ -201,10 +201,10 @@ impl Chunked {
         answer
     }
 
-    /// Takes a column that nobody needs any more; its buffer may become a result.
-    pub(crate) fn give(&mut self, column: Column) {
+    /// Takes data that nobody needs any more; its buffer may become a result.
+    pub(crate) fn give(&mut self, data: Data) {
         let mut workspace = self.workspace();
-        workspace.buffers.give(column);
+        workspace.buffers.give_data(data);
         self.workspace = Some(workspace);
     }
 
@@ -252,8 +252,8 @@ impl Evaluator for Chunked {
     fn give_back(&mut self, answer: Answer) {
         let mut workspace = self.workspace();
         for output in answer.outputs {
-            if let Some(Series { data: Data::Many(column), .. }) = output.value {
-                workspace.buffers.give(column);
+            if let Some(Series { data, .. }) = output.value {
+                workspace.buffers.give_data(data);
             }
         }
         self.workspace = Some(workspace);

@@ -291,6 +291,26 @@ impl Column {
         }
     }
 
+    /// The flat `f32` of a column, for types that pixels have.
+    ///
+    /// # Errors
+    /// Returns the column if its elements are of another type, or as
+    /// [`try_into_vec`](Self::try_into_vec).
+    pub fn try_into_channels(self) -> Result<Vec<f32>, Self> {
+        use crate::vector::{Color, Vec2, Vec3};
+        fn flat<T: ValueType + bytemuck::Pod>(column: Column) -> Result<Vec<f32>, Column> {
+            let all = column.try_into_vec::<T>()?.into_boxed_slice();
+            Ok(bytemuck::cast_slice_box(all).into_vec())
+        }
+        match self.ty() {
+            Type::F32 => self.try_into_vec::<f32>(),
+            Type::VEC2 => flat::<Vec2>(self),
+            Type::VEC3 => flat::<Vec3>(self),
+            Type::COLOR => flat::<Color>(self),
+            _ => Err(self),
+        }
+    }
+
     /// The lists of the column.
     ///
     /// # Errors

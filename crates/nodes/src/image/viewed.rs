@@ -5,7 +5,7 @@
 //! view. An image that does not depend on the view, such as one that was read from a file, is placed
 //! on the pixels that the work needs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use millstream_base::{Footprint, Image, Limits, Type, Value};
 use millstream_node::settings::Settings;
@@ -112,6 +112,8 @@ impl Views {
                 let settings = parts.settings.clone();
                 let (ask, work) = (Arc::clone(&ask), Arc::clone(&work));
                 Ok(function(move |call| {
+                    let old = call.old_column(0).and_then(|old| old.try_into_channels().ok());
+                    let old = Mutex::new(old.unwrap_or_default());
                     let mut cells = Cells::<Image>::new(call);
                     let (images, mut pace) = (call.input::<Image>(0), call.pace());
                     cells.fill(call, |i| {
@@ -123,7 +125,7 @@ impl Views {
                             let image = place(&images.get(i), &view, how(job.settings), |n| {
                                 pace.work(n.saturating_mul(PER_PIXEL))
                             })?;
-                            work(job, &image, &crew(call))
+                            work(job, &image, &crew(call).with_memory(&old))
                         })
                     })?;
                     cells.put(call);

@@ -3,9 +3,10 @@
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
 
+use crate::crew::fresh;
 use crate::crew::{Cancelled, Crew, Pace};
 use crate::lanes::Cell;
-use crate::passes::{finished, fresh};
+use crate::passes::finished;
 use crate::rank::Rank;
 use crate::region::Edge;
 use crate::rows::Rows;

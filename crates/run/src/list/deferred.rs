@@ -138,7 +138,7 @@ impl Walk<'_, Listed<'_>> {
         } else {
             let mut outputs = Vec::with_capacity(instance.outputs.len());
             for (k, output) in instance.outputs.iter().enumerate() {
-                let buffer = is_used(k).then(|| self.buffers.take(output.ty));
+                let buffer = is_used(k).then(|| self.buffers.take_for(output.ty));
                 outputs.push(buffer.map_or(Output::Ignored, Output::Wanted));
             }
             Kind::Function(outputs)

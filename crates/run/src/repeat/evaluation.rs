@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use millstream_base::{Image, Value, ValueType};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::request::{Bound, BoundData, RequestAxis};
 use millstream_ir::{Request, ZoneBody};
@@ -102,16 +101,7 @@ impl<'b> Evaluation<'b> {
 
     /// Takes data that the next round does not read; its buffer may become a result.
     pub(super) fn give_back(&mut self, data: Data) {
-        match data {
-            Data::Many(column) => self.chunked.give(column),
-            Data::One(Value::List(column)) => self.chunked.give(column),
-            Data::One(value) => {
-                if let Some(image) = Image::from_value(&value) {
-                    drop(value);
-                    self.chunked.give(image.into_pixels());
-                }
-            }
-        }
+        self.chunked.give(data);
     }
 }
 

@@ -194,7 +194,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             outputs.push(if used & 1 << k.min(63) == 0 {
                 Output::Ignored
             } else {
-                Output::Wanted(self.buffers.take(output.ty))
+                Output::Wanted(self.buffers.take_for(output.ty))
             });
         }
         let mut owned: SmallVec<[Option<Data>; 4]> = SmallVec::new();
@@ -437,8 +437,8 @@ impl<'a, M: Mode> Walk<'a, M> {
 
     pub(crate) fn recycle(&mut self, data: Data) {
         self.bytes = self.bytes.saturating_sub(data.bytes());
-        if let (Data::Many(column), false) = (data, M::KEEPS_RESULTS) {
-            self.buffers.give(column);
+        if !M::KEEPS_RESULTS {
+            self.buffers.give_data(data);
         }
     }
 }
