@@ -303,11 +303,10 @@ impl Column {
             Ok(bytemuck::cast_slice_box(all).into_vec())
         }
         match self.ty() {
-            Type::F32 => self.try_into_vec::<f32>(),
-            Type::VEC2 => flat::<Vec2>(self),
-            Type::VEC3 => flat::<Vec3>(self),
-            Type::COLOR => flat::<Color>(self),
-            _ => Err(self),
+            ty if ty == Type::VEC2 => flat::<Vec2>(self),
+            ty if ty == Type::VEC3 => flat::<Vec3>(self),
+            ty if ty == Type::COLOR => flat::<Color>(self),
+            _ => self.try_into_vec::<f32>(),
         }
     }
 
