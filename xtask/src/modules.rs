@@ -66,7 +66,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "node",
         "class failure implicit scope settings group pace signature function node_def closure \
-         convert element_state reading zone repeat registry explicit",
+         convert element_state reading zone repeat interface registry explicit",
     ),
     (
         "document",

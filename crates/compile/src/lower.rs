@@ -257,6 +257,7 @@ impl<'a> Lowering<'a> {
                     }
                     stack.push(inner);
                 }
+                CheckedKind::Closure(_) => unreachable!("groups took the place of closures"),
                 CheckedKind::Wrong => unreachable!("only partial documents have wrong nodes"),
             }
         }
@@ -287,7 +288,7 @@ impl<'a> Lowering<'a> {
                 let delays = instance.def.state.as_ref().is_some_and(StateSpec::delays_first);
                 usize::from(delays)
             }
-            CheckedKind::Zone(_) => 0,
+            CheckedKind::Zone(_) | CheckedKind::Closure(_) => 0,
         };
         let sources = frame.body.sources_of(node).iter().skip(n_delayed);
         let mut sources = sources.map(|source| frame.source(&self.literals, *source));

@@ -8,6 +8,8 @@
 //! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
 
 mod body;
+mod calls;
+mod closure;
 mod copies;
 mod error;
 mod face;
@@ -22,6 +24,7 @@ mod narrow;
 mod settle;
 mod shapes;
 mod single;
+mod spots;
 mod types;
 mod used;
 mod wrong;
@@ -47,6 +50,7 @@ use crate::spot::Spot;
 use crate::upgrade::{Conversion, NodeUpgrade, insert_conversions, upgrade_nodes};
 use crate::uses::read_used;
 use body::Checker;
+use calls::resolve_calls;
 use copies::add_copies;
 use face::{BodyDef, Faces};
 use features::check_features;
@@ -215,6 +219,7 @@ fn check_readable(
         fps: document.fps,
         start_frame: document.start_frame,
         is_partial: false,
+        has_closures: false,
     };
     let mut is_right = mark(&mut checked, document, &bodies, &problems.take_parts());
     if checked.is_partial {
@@ -224,6 +229,7 @@ fn check_readable(
     check_states(&checked.bodies, problems);
     is_right &= mark(&mut checked, document, &bodies, &problems.take_parts());
     add_copies(&mut checked, registry);
+    resolve_calls(&mut checked, registry, limits, problems);
     (is_right.then_some(checked), conversions)
 }
 

@@ -20,7 +20,8 @@ define_id!(BodyId, "b", "One body of a checked document, the root or a group; pr
 /// A document that can be compiled, apart from its wrong parts.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The root and all groups, used or not, then groups as they are in cases of conditional cycles.
+    /// The root and all groups, used or not, then groups as they are in cases of conditional cycles,
+    /// and for certain closures.
     pub bodies: Arena<BodyId, Body>,
     /// The body outside groups.
     pub root: BodyId,
@@ -32,6 +33,8 @@ pub struct Checked {
     pub start_frame: i64,
     /// Whether parts may be marked as wrong.
     pub is_partial: bool,
+    /// Whether the document makes closures, which groups have taken the place of.
+    pub has_closures: bool,
 }
 
 /// The root of a document or the inside of a group.
@@ -56,7 +59,7 @@ pub struct Body {
     /// The cycles of nodes that switches break, until copies take their place.
     pub(crate) conditional: Vec<Conditional>,
     /// The number of nodes that are in the document; those after them are copies of nodes for cases
-    /// of conditional cycles, and choices among copies.
+    /// of conditional cycles, calls of one closure out of several, and choices among both.
     pub n_written: usize,
     /// The nodes that use a group whose nodes are one entry of the memo.
     pub wholes: Vec<u32>,
@@ -130,6 +133,9 @@ pub enum CheckedKind {
     Group(BodyId),
     /// Runs a body many times; its sources are those of the body's inputs, then its own.
     Zone(Arc<CheckedZone>),
+    /// Makes a closure; its sources are those of the captures. A document that can be compiled has
+    /// such nodes only in groups that it does not use.
+    Closure(Arc<CheckedClosure>),
     /// Passes inputs through.
     Muted(Arc<Muted>),
     /// Has no values; the reason has been reported.
@@ -147,6 +153,17 @@ pub struct CheckedZone {
     pub inputs: Sockets,
     /// The names and types of its outputs.
     pub outputs: Sockets,
+}
+
+/// A closure that a node makes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CheckedClosure {
+    /// The body.
+    pub body: BodyId,
+    /// The inputs of the body that are captures, ascending.
+    pub captures: Vec<u32>,
+    /// The type, that of closures with the other inputs and the outputs.
+    pub ty: Type,
 }
 
 /// What a muted node does instead of its work.
@@ -222,12 +239,14 @@ impl Checked {
             CheckedKind::Call(instance) => Some(instance.outputs[output as usize].ty),
             CheckedKind::Group(body) => Some(self.bodies[*body].outputs[output as usize].ty),
             CheckedKind::Zone(zone) => Some(zone.outputs[output as usize].1),
+            CheckedKind::Closure(closure) => Some(closure.ty),
             CheckedKind::Muted(muted) => Some(muted.outputs[output as usize].ty),
             CheckedKind::Wrong => None,
         }
     }
 
-    /// Whether there are copies of nodes, since switches break cycles of them.
+    /// Whether there are nodes that are not in the document, such as copies of nodes on cycles that
+    /// switches break.
     pub fn has_copies(&self) -> bool {
         self.bodies.iter().any(|(_, body)| body.nodes.len() > body.n_written)
     }
@@ -267,7 +286,7 @@ impl CheckedKind {
         match self {
             Self::Group(body) => Some(*body),
             Self::Zone(zone) => Some(zone.body),
-            Self::Call(_) | Self::Muted(_) | Self::Wrong => None,
+            Self::Call(_) | Self::Closure(_) | Self::Muted(_) | Self::Wrong => None,
         }
     }
 
@@ -276,7 +295,7 @@ impl CheckedKind {
         match self {
             Self::Call(instance) => instance.def.state.is_some(),
             Self::Zone(zone) => zone.course.mode.zone() == Zone::Simulate,
-            Self::Group(_) | Self::Muted(_) | Self::Wrong => false,
+            Self::Group(_) | Self::Closure(_) | Self::Muted(_) | Self::Wrong => false,
         }
     }
 }

@@ -125,7 +125,7 @@ fn may_be_divided(registry: &Registry, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Group(_) => !node.muted,
         NodeKind::Type(_) => declared(registry, node).is_some(),
-        NodeKind::Zone(..) => false,
+        NodeKind::Zone(..) | NodeKind::Closure(_) => false,
     }
 }
 
@@ -316,7 +316,9 @@ impl<'d> Grain<'d> {
                 let n = self.document.groups.len();
                 in_document.or_else(|| Some(n + self.in_cases.position(group)?))
             }
-            NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Type(_) => None,
+            NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) | NodeKind::Type(_) => {
+                None
+            }
         }
     }
 
@@ -412,7 +414,7 @@ impl<'d> Grain<'d> {
 pub fn delayed<'r>(registry: &'r Registry, node: &Node) -> Option<&'r str> {
     match &node.kind {
         NodeKind::Type(ty) if !node.muted => registry.get(ty)?.delayed,
-        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Zone(..) => None,
+        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => None,
     }
 }
 

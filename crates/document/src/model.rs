@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use millstream_base::UsedFile;
 use millstream_node::Zone;
+use millstream_node::interface::CALL;
 use millstream_node::signature::Widths;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -254,14 +255,25 @@ pub enum NodeKind {
     Group(Arc<str>),
     /// A node that runs the group of this name many times.
     Zone(Zone, Arc<str>),
+    /// A node that makes a closure of the group of this name.
+    Closure(Arc<str>),
 }
 
 impl NodeKind {
+    /// Whether such nodes take or give closures: they make one, or call one.
+    pub fn is_of_closures(&self) -> bool {
+        match self {
+            Self::Type(name) => **name == *CALL,
+            Self::Closure(_) => true,
+            Self::Group(_) | Self::Zone(..) => false,
+        }
+    }
+
     /// The group that the node uses, if any.
     pub fn group(&self) -> Option<&Arc<str>> {
         match self {
             Self::Type(_) => None,
-            Self::Group(group) | Self::Zone(_, group) => Some(group),
+            Self::Group(group) | Self::Zone(_, group) | Self::Closure(group) => Some(group),
         }
     }
 
@@ -272,6 +284,7 @@ impl NodeKind {
             Self::Type(_) => Self::Type(name),
             Self::Group(_) => Self::Group(name),
             Self::Zone(zone, _) => Self::Zone(*zone, name),
+            Self::Closure(_) => Self::Closure(name),
         }
     }
 }

@@ -78,6 +78,7 @@ fn node() -> impl Strategy<Value = Node> {
         name().prop_map(NodeKind::Group),
         (prop::sample::select(&Zone::ALL[..]), name())
             .prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
+        name().prop_map(NodeKind::Closure),
     ];
     let inputs = vec((name(), input()), 0..4);
     let set = vec((name(), json_value().prop_map(Into::into)), 0..3);

@@ -1,5 +1,6 @@
 //! Saving: a document as JSON in the order of its names.
 
+use millstream_node::interface::CLOSURE;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -99,6 +100,10 @@ impl Serialize for NodeKind {
             }
             Self::Zone(zone, name) => {
                 map.serialize_entry("type", zone.name())?;
+                map.serialize_entry("group", name)?;
+            }
+            Self::Closure(name) => {
+                map.serialize_entry("type", CLOSURE)?;
                 map.serialize_entry("group", name)?;
             }
         }

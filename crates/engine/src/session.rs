@@ -148,7 +148,7 @@ impl Whole {
     fn live(&self) -> Option<&Arc<Checked>> {
         let follows = |problem: &Diagnostic| !NOT_LIVE.iter().any(|code| problem.code == *code);
         let checked = self.checked.as_ref().filter(|_| self.problems.iter().all(follows));
-        checked.filter(|checked| !checked.has_copies())
+        checked.filter(|checked| !checked.has_copies() && !checked.has_closures)
     }
 }
 

@@ -10,6 +10,7 @@ mod failure;
 pub mod function;
 pub mod group;
 mod implicit;
+pub mod interface;
 pub mod node_def;
 pub mod pace;
 pub mod reading;
@@ -22,6 +23,7 @@ pub mod zone;
 
 pub use class::Class;
 pub use function::{Argument, Call, Data, Failure, Function};
+pub use interface::Interface;
 pub use node_def::callback::{CallbackContext, CallbackFunction, Stop};
 pub use node_def::instance::{Instance, Kernel};
 pub use node_def::network::{Network, NetworkParts, Part, PartSource};

@@ -228,6 +228,11 @@ impl NodeDef {
         self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
+    /// Declares that other nodes take the place of each before anything is lowered.
+    pub(crate) fn replaced(self) -> Self {
+        self.kernel(|_| Ok(replaced_by_lowering()))
+    }
+
     /// Declares that the value of this socket is used in later ticks only.
     pub fn delays(mut self, socket: &'static str) -> Self {
         self.delayed = Some(socket);

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::convert;
 use crate::element_state;
+use crate::interface;
 use crate::node_def::NodeDef;
 use crate::node_def::callback::{Shared, assemble};
 use crate::node_def::instance::Instance;
@@ -28,6 +29,7 @@ pub struct Registry {
     pick: Arc<NodeDef>,
     element_state: Arc<NodeDef>,
     capture: Arc<NodeDef>,
+    typed_call: Arc<NodeDef>,
     /// What node types with callbacks are made of.
     of_callbacks: Shared,
     /// Node types whose nodes only the compiler makes.
@@ -54,7 +56,8 @@ impl Registry {
         };
         let zones = Zone::ALL.map(|zone| Arc::new(zone.node_type()));
         let hidden = [&pick, &element_state, &capture, &of_callbacks.reading];
-        let hidden = hidden.into_iter().chain(&zones);
+        let closures = [interface::closure_node(), interface::call_node()].map(Arc::new);
+        let hidden = hidden.into_iter().chain(&zones).chain(&closures);
         let hidden = hidden.map(|def| (def.name.to_string(), Arc::clone(def)));
         Self {
             defs: BTreeMap::new(),
@@ -65,6 +68,7 @@ impl Registry {
             pick,
             element_state,
             capture,
+            typed_call: Arc::new(interface::typed_call()),
             of_callbacks,
             with_bodies: BTreeSet::new(),
         }
@@ -149,6 +153,11 @@ impl Registry {
         &self.capture
     }
 
+    /// The node type of calls of closures whose interface is known.
+    pub fn typed_call(&self) -> &Arc<NodeDef> {
+        &self.typed_call
+    }
+
     /// The node type of implicit conversions.
     pub fn conversion(&self) -> &Arc<NodeDef> {
         &self.conversion
@@ -182,9 +191,13 @@ impl Registry {
         self.defs.values()
     }
 
-    /// The type called `name`, lists included: `f32`, `list<vec3>`.
+    /// The type called `name`, lists and closures included: `f32`, `list<vec3>`,
+    /// `closure<p: vec3 -> f32>`.
     pub fn type_named(&self, name: &str) -> Option<Type> {
-        Type::named(name, |name| self.types.get(name).copied())
+        Type::named(name, |name| {
+            let known = self.types.get(name).copied();
+            known.or_else(|| interface::closure_type(name, &|inner| self.type_named(inner)))
+        })
     }
 
     /// The names of all types other than lists, sorted.

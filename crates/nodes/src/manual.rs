@@ -10,6 +10,7 @@ use millstream_base::Type;
 use millstream_form::{Accuracy, Op};
 use millstream_node::Zone;
 use millstream_node::convert::CONVERT;
+use millstream_node::interface::{CALL, CLOSURE};
 use millstream_node::{
     Among, Default, Kernel, NodeDef, Registry, ScopeRule, SettingValue, Settings, SocketType,
 };
@@ -72,7 +73,7 @@ pub fn document(registry: &Registry) -> String {
     );
     let mut family = "";
     // Zones are written unlike any other nodes, so they come last.
-    let zones = Zone::NAMES.iter().filter_map(|name| registry.get(name));
+    let zones = Zone::NAMES.iter().chain(&[CLOSURE, CALL]).filter_map(|name| registry.get(name));
     for def in registry.iter().chain(zones) {
         if def.family() != family {
             family = def.family();

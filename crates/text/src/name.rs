@@ -115,6 +115,25 @@ pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usi
         .hint("add a back quote"))
 }
 
+/// The end of the brackets of a type's name that start at a byte, and how many are not closed there:
+/// `<f32>` of a list, `<p: vec3 -> f32>` of a closure.
+pub(crate) fn type_end(text: &str, start: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let (mut end, mut depth) = (start, 0_usize);
+    while let Some(byte) = bytes.get(end) {
+        match byte {
+            b'<' => depth += 1,
+            // Of an arrow.
+            b'>' if depth > 0 && bytes[end - 1] == b'-' => {}
+            b'>' if depth > 0 => depth -= 1,
+            byte if depth > 0 && (byte.is_ascii_alphanumeric() || b"_ ,:-".contains(byte)) => {}
+            _ => break,
+        }
+        end += 1;
+    }
+    (end, depth)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

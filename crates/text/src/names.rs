@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use millstream_document::Fields;
 use millstream_document::model::Setting;
+use millstream_node::interface::CALL;
 use millstream_node::{NodeDef, Registry, Settings, Zone};
 use rustc_hash::{FxHashSet, FxHasher};
 
@@ -182,6 +183,8 @@ pub(crate) enum Callee<'c> {
     Type(Rc<Known>),
     Group(&'c str),
     Zone(Zone, &'c str),
+    /// A closure of a group.
+    Closure(&'c str),
     /// A function of formulas.
     Function,
 }
@@ -204,6 +207,7 @@ impl Groups<'_> {
         let name: &str = &call.name;
         match call.word {
             CallWord::Zone(zone) => return Callee::Zone(zone, name),
+            CallWord::Closure => return Callee::Closure(name),
             CallWord::Group => return Callee::Group(name),
             CallWord::Node => return Callee::Type(vocabulary.known(name)),
             CallWord::None => {}
@@ -211,7 +215,7 @@ impl Groups<'_> {
         if name.contains('/') || self.own.contains_key(name) || self.aliases.contains(name) {
             return Callee::Group(name);
         }
-        if name.contains('.') {
+        if name.contains('.') || name == CALL {
             return Callee::Type(vocabulary.known(name));
         }
         match vocabulary.short(name) {
@@ -242,9 +246,10 @@ impl Groups<'_> {
                     && plain
                     && !known.def.as_deref().is_some_and(keeps_state)
             }
+            Callee::Type(known) if *known.name == *CALL => false,
             // Inside formulas short names are those of functions.
             Callee::Type(_) => call.word == CallWord::None && name::is_plain(&call.name),
-            Callee::Group(_) | Callee::Zone(..) => false,
+            Callee::Group(_) | Callee::Zone(..) | Callee::Closure(_) => false,
         }
     }
 }
@@ -264,6 +269,8 @@ pub(crate) enum Face<'a> {
     Zone(Zone, &'a str),
     /// It has one, `value`.
     Value,
+    /// It has those of a closure, which are not known here.
+    Called,
     /// A node of a type.
     Type(&'a str),
     /// The node of a call.

@@ -259,19 +259,9 @@ pub(crate) fn number(number: f64) -> String {
 /// Whether the name of a type is written without quotes: a plain name, or lists of such.
 fn is_plain_type(ty: &str) -> bool {
     let end = ty.find('<').unwrap_or(ty.len());
-    let (outer, mut inner) = ty.split_at(end);
+    let (outer, inner) = ty.split_at(end);
     if !name::is_plain(outer) {
         return false;
     }
-    let mut depth = 0_usize;
-    while let Some(c) = inner.chars().next() {
-        match c {
-            '<' => depth += 1,
-            '>' if depth > 0 => depth -= 1,
-            c if depth > 0 && (c.is_ascii_alphanumeric() || c == '_') => {}
-            _ => return false,
-        }
-        inner = &inner[c.len_utf8()..];
-    }
-    depth == 0
+    name::type_end(inner, 0) == (inner.len(), 0)
 }

@@ -11,6 +11,7 @@ use millstream_base::pages::reserve_in_huge_pages;
 use millstream_document::model::NameHasher;
 use millstream_document::name_problem;
 use millstream_node::Zone;
+use millstream_node::interface::CALL;
 
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{Callee, EXPRESSION, Face, Groups, Sockets, VALUE, Vocabulary};
@@ -238,14 +239,16 @@ impl<'a> Scope<'a> {
         };
         let has_output = match known.face {
             Face::Value => member == VALUE,
+            Face::Called => true,
             Face::Type(name) => of_type(name),
             Face::Group(name) => of_group(name),
             Face::Zone(zone, name) => of_zone(zone, name),
             Face::Call(call) => match groups.callee(call, tree, vocabulary) {
+                Callee::Type(known) if *known.name == *CALL => true,
                 Callee::Type(known) => of_type(&known.name),
                 Callee::Group(name) => of_group(name),
                 Callee::Zone(zone, name) => of_zone(zone, name),
-                Callee::Function => member == VALUE,
+                Callee::Closure(_) | Callee::Function => member == VALUE,
             },
             Face::Unknown => true,
         };

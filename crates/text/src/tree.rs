@@ -178,6 +178,8 @@ pub(crate) enum CallWord {
     None,
     /// `repeat name(...)` and the like.
     Zone(Zone),
+    /// `closure name(...)`.
+    Closure,
     /// `group name(...)`.
     Group,
     /// `node name(...)`.

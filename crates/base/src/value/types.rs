@@ -51,6 +51,18 @@ struct Table {
     feed: fn(&dyn Any, &mut dyn Hasher),
 }
 
+impl Table {
+    /// The operations of a type that no Rust type stands for by itself.
+    const fn none() -> Self {
+        Self {
+            default: || Value::Bool(false),
+            collect: |_| None,
+            same: |_, _| false,
+            feed: |_, _| {},
+        }
+    }
+}
+
 /// A Rust type that can flow along links.
 pub trait ValueType: Clone + Send + Sync + Sized + 'static {
     /// The handle of the type.
@@ -206,14 +218,21 @@ impl Type {
                 size: size_of::<Column>(),
                 align: align_of::<Column>(),
                 kind: Kind::List(self),
-                table: Table {
-                    default: || Value::Bool(false),
-                    collect: |_| None,
-                    same: |_, _| false,
-                    feed: |_, _| {},
-                },
+                table: Table::none(),
             })))
         }))
+    }
+
+    /// A new type without values at run time: only the compiler knows what it stands for. Its
+    /// information is never freed, so callers make each once.
+    pub fn of_compiler(name: String) -> Self {
+        Self(Box::leak(Box::new(TypeInfo {
+            name: Cow::Owned(name),
+            size: 0,
+            align: 1,
+            kind: Kind::Opaque,
+            table: Table::none(),
+        })))
     }
 
     /// The type of this name if its values have a notation as text: a built-in type or lists of it.

@@ -7,7 +7,9 @@ use millstream_base::{AHEAD, Type};
 use millstream_node::Registry;
 use millstream_node::convert::{convertible, narrows};
 use millstream_node::group;
+use rustc_hash::FxHashSet;
 
+use super::closure::Calls;
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::groups::path;
@@ -36,6 +38,8 @@ pub(super) struct Checker<'d, 'c> {
     problems: &'c mut Problems,
     /// Whether loading could read everything, so that it is known what is not used.
     pub(super) all_readable: bool,
+    /// The groups that are made closures somewhere.
+    closures: FxHashSet<&'d str>,
     /// The sources that need a conversion in a newer format, body by body.
     pub(super) conversions: Vec<Conversion>,
 }
@@ -56,6 +60,7 @@ impl<'d, 'c> Checker<'d, 'c> {
             grain: Grain::new(document, registry),
             problems,
             all_readable: true,
+            closures: closures_in(bodies),
             conversions: Vec::new(),
         }
     }
@@ -68,6 +73,8 @@ impl<'d, 'c> Checker<'d, 'c> {
             let at = def.at().part(Part::Node(name));
             node_shapes.push(self.shapes.of(node, at, self.problems));
         }
+        let calls = Calls { body: def, face, bodies: self.bodies, faces: self.faces };
+        calls.find(&mut self.shapes, &mut node_shapes, self.problems);
         let (links, outputs, used_inputs) = self.links(def, face, &mut node_shapes);
         let n_slots = |node| links.of_node(node).len() as u32;
         let sorted = sorted(def.nodes.len(), n_slots, |node, k| links.dependency(node, k));
@@ -199,7 +206,9 @@ impl<'d, 'c> Checker<'d, 'c> {
         for (((name, input), typed), used) in inputs {
             // What a repeat carries from round to round needs an input, whether the rounds read it or not.
             let may_be_carried = def.is_group && def.outputs.contains_key(name);
-            if !used && typed.is_some() && !may_be_carried {
+            // A closure takes what its interface has.
+            let is_closure = def.is_group && self.closures.contains(def.name);
+            if !used && typed.is_some() && !may_be_carried && !is_closure {
                 let warning = CheckError::UnusedInput { name: name.to_string() };
                 self.problems.report(def.at().part(Part::Input(name)), input.spot.span(), &warning);
             }
@@ -247,6 +256,16 @@ fn checked_outputs(
         });
     }
     outputs
+}
+
+/// The groups that nodes of these bodies make closures of.
+fn closures_in<'d>(bodies: &[BodyDef<'d>]) -> FxHashSet<&'d str> {
+    let nodes = bodies.iter().flat_map(|body| body.nodes.values());
+    let groups = nodes.filter_map(|node| match &node.kind {
+        NodeKind::Closure(group) => Some(&**group),
+        NodeKind::Type(_) | NodeKind::Group(_) | NodeKind::Zone(..) => None,
+    });
+    groups.collect()
 }
 
 /// Whether a node uses a group as one entry of the memo.

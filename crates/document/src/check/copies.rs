@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::id::Id;
+use millstream_node::interface::VALUE;
 use millstream_node::{Instance, Kernel, Registry, Settings};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -96,6 +97,7 @@ fn outputs_of(checked: &Checked, id: BodyId, node: u32) -> Vec<(Arc<str>, Type)>
             outputs.map(|output| (Arc::clone(&output.name), output.ty)).collect()
         }
         CheckedKind::Zone(zone) => zone.outputs.clone(),
+        CheckedKind::Closure(closure) => vec![(VALUE.into(), closure.ty)],
         CheckedKind::Muted(muted) => {
             muted.outputs.iter().map(|output| (Arc::clone(&output.name), output.ty)).collect()
         }
@@ -308,6 +310,7 @@ fn in_case(
             }
             CheckedKind::Call(_)
             | CheckedKind::Zone(_)
+            | CheckedKind::Closure(_)
             | CheckedKind::Muted(_)
             | CheckedKind::Wrong => {}
         }
@@ -318,7 +321,7 @@ fn in_case(
 }
 
 /// What has a source for each output, and passes it on.
-fn passing_on(outputs: &[(Arc<str>, Type)]) -> CheckedKind {
+pub(super) fn passing_on(outputs: &[(Arc<str>, Type)]) -> CheckedKind {
     let passed = (0..).zip(outputs).map(|(at, (name, ty))| MutedOutput {
         name: Arc::clone(name),
         ty: *ty,

@@ -389,6 +389,107 @@ pub enum CheckError {
         /// The path of the node that keeps state.
         node: String,
     },
+    /// What is called is no closure.
+    #[error("`call` takes a closure, and {source_name} is {found}")]
+    #[diagnostic(code(check::not_a_closure), help("a node of type `closure` makes one of a group"))]
+    NotAClosure {
+        /// What is linked.
+        source_name: String,
+        /// What it is.
+        found: String,
+    },
+    /// The group cannot be a closure.
+    #[error("a closure of the group `{group}` has no type")]
+    #[diagnostic(
+        code(check::no_interface),
+        help(
+            "the group needs an output; names of its sockets are letters, digits and `_`, and few \
+             enough for 1024 characters; no parameter is called `closure`"
+        )
+    )]
+    NoInterface {
+        /// The group.
+        group: String,
+    },
+    /// An input or output of the document has the type of a closure.
+    #[error("{what} is a closure, which exists only inside a document")]
+    #[diagnostic(
+        code(check::closure_outside),
+        help("call it in the document, and give or take values")
+    )]
+    ClosureOutside {
+        /// The input or output.
+        what: String,
+    },
+    /// A closure goes into a node that knows no closures.
+    #[error("a closure cannot go through `{node_type}`")]
+    #[diagnostic(
+        code(check::closure_through),
+        help(
+            "closures go through groups, `control.pass`, `control.switch` and `control.choose`, \
+             and into zones; call it before, or put the node around the call"
+        )
+    )]
+    ClosureThrough {
+        /// The node type.
+        node_type: String,
+    },
+    /// A zone gives a closure, or takes it apart.
+    #[error("`{name}` is a closure, which a `{zone}` cannot carry, collect or take item by item")]
+    #[diagnostic(
+        code(check::closure_in_zone),
+        help("give it by an input that is the same in each {}", .zone.run())
+    )]
+    ClosureInZone {
+        /// The zone.
+        zone: Zone,
+        /// The input or output of the group.
+        name: String,
+    },
+    /// A call that may receive no closure.
+    #[error("no closure arrives here")]
+    #[diagnostic(
+        code(check::no_closure),
+        help("link a closure to each arm of switches on the way; muted nodes give none")
+    )]
+    NoClosure,
+    /// Closures in closures without end, or nearly so.
+    #[error("calls of closures lead more than {limit} groups deep")]
+    #[diagnostic(
+        code(check::closure_depth),
+        help("nest fewer closures, or raise `group_depth` in the limits if this is meant")
+    )]
+    ClosureDepth {
+        /// The limit.
+        limit: usize,
+    },
+    /// A closure that captures too much.
+    #[error("the closure and those that it captures hold more than {limit} values")]
+    #[diagnostic(
+        code(check::closure_values),
+        help("capture fewer values, or pass a closure on by an input of a group instead")
+    )]
+    ClosureValues {
+        /// The limit.
+        limit: usize,
+    },
+    /// The groups that take the place of calls have too many nodes.
+    #[error("putting groups in the place of calls takes more than {limit} nodes")]
+    #[diagnostic(
+        code(check::closure_nodes),
+        help("call fewer closures, or raise `expanded_nodes` in the limits if this is meant")
+    )]
+    ClosureNodes {
+        /// The limit.
+        limit: usize,
+    },
+    /// A closure on a cycle that only goes through a group.
+    #[error("a closure goes into a group whose other outputs it depends on")]
+    #[diagnostic(
+        code(check::closure_again),
+        help("make two groups of the group, one for the outputs that the closure needs")
+    )]
+    ClosureAgain,
     /// A group that no node uses.
     #[error("group `{name}` is not used")]
     #[diagnostic(severity(Warning), code(check::unused_group), help("use it or remove it"))]

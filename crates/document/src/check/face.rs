@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::{Type, UsedFile, Value, literal};
 use millstream_node::Registry;
+use millstream_node::interface::holds_closures;
 use millstream_node::signature::Widths;
 use rustc_hash::FxHashMap;
 
@@ -87,18 +88,30 @@ impl<'d> Faces<'d> {
             outputs: Vec::with_capacity(body.outputs.len()),
             output_names: body.outputs.keys().map(Arc::clone).collect(),
         };
+        // Callers give and take values.
+        let outside = |ty: &Type| !body.is_group && holds_closures(*ty);
+        let refuse = |at: At<'_>, spot: Spot, problems: &mut Problems| {
+            let error = CheckError::ClosureOutside { what: at.whole() };
+            problems.report(at, spot.span(), &error);
+        };
         for (name, def) in body.inputs {
             let at = body.at().part(Part::Input(name));
-            face.inputs.push(self.input(name, def, at, problems));
+            let input = self.input(name, def, at, problems);
+            if input.as_ref().is_some_and(|input| outside(&input.ty)) {
+                refuse(at, def.spot, problems);
+                face.inputs.push(None);
+                continue;
+            }
+            face.inputs.push(input);
         }
         for (name, def) in body.outputs {
             let at = body.at().part(Part::Output(name));
             let readable = !def.spot.is_unreadable();
-            face.outputs.push(if readable {
-                self.ty(&def.ty, def.spot, at, problems)
-            } else {
-                None
-            });
+            let ty = readable.then(|| self.ty(&def.ty, def.spot, at, problems)).flatten();
+            if ty.as_ref().is_some_and(outside) {
+                refuse(at, def.spot, problems);
+            }
+            face.outputs.push(ty.filter(|ty| !outside(ty)));
         }
         face
     }
@@ -148,7 +161,11 @@ impl<'d> Faces<'d> {
         }
         let known = self.registry.type_names();
         let all = || format!("types: {}, and list<...> of them", listed(known.iter().copied()));
-        let hint = problems.suggest(name, known.iter().copied(), all);
+        let hint = if name.starts_with("closure") {
+            "a closure is written `closure<p: vec3, t: f32 -> color>`".into()
+        } else {
+            problems.suggest(name, known.iter().copied(), all)
+        };
         let error = CheckError::UnknownType { what: at.whole(), name: shortened(name), hint };
         problems.report(at, spot.span(), &error);
         None

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
-use super::shapes::{NodeShape, Shape, Shapes};
+use super::shapes::{ClosureShape, NodeShape, Shape, Shapes};
 use crate::at::{At, Part};
 use crate::model::{Input, InputValue, Link, Node};
 use crate::problems::{Problems, listed, shortened};
@@ -120,7 +120,11 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
                 let shape = self.shapes.zone(zone);
                 self.group_node(node, shape.group as usize, Some(&shape.course), at);
             }
-            NodeShape::Broken => {
+            NodeShape::Closure(closure) => {
+                let shape = self.shapes.closure(closure);
+                self.closure_node(node, shape, at);
+            }
+            NodeShape::Call | NodeShape::Broken => {
                 node.inputs.iter().for_each(|(_, input)| self.names.mark_used(input));
             }
         }
@@ -220,6 +224,28 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             self.slots.push(source);
         }
         self.written = given;
+    }
+
+    /// A node that makes a closure: it has the inputs that are written.
+    fn closure_node(&mut self, node: &'d Node, shape: &ClosureShape, at: At<'_>) {
+        let body = self.bodies[shape.group as usize];
+        for (name, input) in node.inputs.iter() {
+            if !body.inputs.contains_key(name) {
+                let known = body.inputs.keys().map(|name| &**name);
+                self.unknown_input(name, input, body.name, &known, at);
+            }
+        }
+        for input in &shape.captures {
+            let (name, _) = body.inputs.get_index(*input as usize).expect("captures are inputs");
+            let source = match sources(node.inputs.get(name), false) {
+                Sources::None => Given::Broken,
+                Sources::One(input) => self.source(input, at, name),
+                Sources::Several(inputs) => {
+                    self.one_of_several(node.inputs.get(name), inputs, at, name)
+                }
+            };
+            self.slots.push(source);
+        }
     }
 
     fn unknown_input<'n>(

@@ -1,9 +1,12 @@
 //! Links between types that do not convert, with the node that would convert them.
 
+use std::sync::Arc;
+
 use millstream_base::Type;
-use millstream_node::Registry;
 use millstream_node::convert::convertible;
 use millstream_node::explicit::explicit_conversions;
+use millstream_node::zone::Sockets;
+use millstream_node::{Interface, Registry};
 
 use super::error::CheckError;
 use crate::model::{Form, InputValue};
@@ -26,7 +29,13 @@ pub(super) fn mismatch(
         .map(|other| format!("`{other}`"))
         .collect();
     let takes = takes(to);
-    let hint = if !explicit.is_empty() {
+    let of_closures = match to {
+        [only] => Interface::of(from).zip(Interface::of(*only)),
+        _ => None,
+    };
+    let hint = if let Some((from, to)) = of_closures {
+        difference(from, to)
+    } else if !explicit.is_empty() {
         let named: Vec<String> = explicit
             .iter()
             .map(|explicit| form.of(explicit.to_string(), format!("{explicit:#}")))
@@ -38,6 +47,23 @@ pub(super) fn mismatch(
         format!("link something that gives {takes}")
     };
     CheckError::TypeMismatch { source_name, from, target, takes, hint }
+}
+
+/// How to make a closure one of another interface.
+fn difference(from: &Interface, to: &Interface) -> String {
+    let lacks = |sockets: &Sockets, socket: &(Arc<str>, Type)| !sockets.contains(socket);
+    let input = to.inputs.iter().find(|input| lacks(&from.inputs, input));
+    if let Some((name, ty)) = input {
+        return format!("its group needs the input `{name}: {ty}`, left free");
+    }
+    let more = from.inputs.iter().find(|(name, _)| !to.inputs.iter().any(|it| it.0 == *name));
+    if let Some((name, _)) = more {
+        return format!("give `{name}` a value where the closure is made: then it is a capture");
+    }
+    match to.outputs.iter().find(|output| lacks(&from.outputs, output)) {
+        Some((name, ty)) => format!("its group needs the output `{name}: {ty}`"),
+        None => "its group has more outputs than that".into(),
+    }
 }
 
 fn takes(to: &[Type]) -> String {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::pages::room_in_huge_pages;
 use millstream_base::read_ahead;
+use millstream_node::interface::{CLOSURE, VALUE};
 
 use super::error::CheckError;
 use super::face::{BodyDef, Face};
@@ -173,7 +174,9 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                 let output = known.iter().position(|name| *name == link.output);
                 output.ok_or_else(|| (body.name.to_owned(), known))
             }
-            NodeShape::Broken => return Given::Broken,
+            NodeShape::Closure(_) if *link.output == *VALUE => Ok(0),
+            NodeShape::Closure(_) => Err((CLOSURE.to_owned(), vec![VALUE.into()])),
+            NodeShape::Call | NodeShape::Broken => return Given::Broken,
         };
         match output {
             Ok(output) => Given::Node { node: node as u32, output: output as u32 },

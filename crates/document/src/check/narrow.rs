@@ -11,7 +11,8 @@ use super::error::CheckError;
 use super::links::socket_at;
 use super::mismatch::describe;
 use super::shapes::Shape;
-use super::types::{Typing, source_at};
+use super::spots::source_at;
+use super::types::Typing;
 use crate::at::Part;
 use crate::upgrade::Conversion;
 

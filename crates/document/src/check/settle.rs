@@ -71,7 +71,7 @@ impl Typing<'_, '_> {
     fn entries_of(&self, cycle: &Conditional) -> Vec<Option<u32>> {
         let entry = |node: &u32| match self.nodes[*node as usize] {
             Typed::Call(entry) => Some(entry),
-            Typed::Group(_) | Typed::Zone(_) | Typed::Outside(_) => Some(0),
+            Typed::Group(_) | Typed::Zone(_) | Typed::Closure { .. } | Typed::Outside(_) => Some(0),
             Typed::Unknown | Typed::Partly => None,
         };
         cycle.nodes.iter().map(entry).collect()

@@ -5,7 +5,8 @@ use std::hash::{Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::{Equivalent, HashMap};
-use millstream_base::Span;
+use millstream_base::{Span, Type};
+use millstream_node::interface::{CALL, settings_of_call};
 use millstream_node::settings::SettingError;
 use millstream_node::zone::Course;
 use millstream_node::{NodeDef, Registry, Settings, Signature};
@@ -40,6 +41,13 @@ pub(super) struct ZoneShape {
     pub(super) course: Course,
 }
 
+/// A group as a value.
+pub(super) struct ClosureShape {
+    pub(super) group: u32,
+    /// The inputs of the group that are captures, ascending.
+    pub(super) captures: Vec<u32>,
+}
+
 /// What a node looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeShape {
@@ -49,6 +57,10 @@ pub(super) enum NodeShape {
     Group(u32),
     /// The zone at this position.
     Zone(u32),
+    /// The closure at this position.
+    Closure(u32),
+    /// A call of a closure whose interface is not known yet.
+    Call,
     /// Nobody knows; the reason has been reported.
     Broken,
 }
@@ -65,6 +77,9 @@ pub(super) struct Shapes<'d> {
 pub(super) struct KnownShapes {
     shapes: Vec<Shape>,
     zones: Vec<ZoneShape>,
+    closures: Vec<ClosureShape>,
+    /// The shapes of calls, by the type of the closure.
+    calls: FxHashMap<Type, u32>,
     /// Node types whose name is in the registry, with their shape without settings.
     plain: FxHashMap<Arc<str>, (Arc<NodeDef>, Option<u32>)>,
     /// Seeded, because the settings come from documents that nobody vouches for.
@@ -73,7 +88,7 @@ pub(super) struct KnownShapes {
 
 impl KnownShapes {
     pub(super) fn len(&self) -> usize {
-        self.shapes.len() + self.zones.len()
+        self.shapes.len() + self.zones.len() + self.closures.len()
     }
 }
 
@@ -162,12 +177,34 @@ impl<'d> Shapes<'d> {
         &self.known.zones[zone as usize]
     }
 
+    pub(super) fn closure(&self, closure: u32) -> &ClosureShape {
+        &self.known.closures[closure as usize]
+    }
+
+    /// The shape of a call of closures of this type.
+    pub(super) fn of_call(&mut self, ty: Type) -> NodeShape {
+        let def = self.registry.typed_call();
+        let shapes = &mut self.known.shapes;
+        let shape = self.known.calls.entry(ty).or_insert_with(|| {
+            let settings = settings_of_call(ty);
+            let signature = def.signature(&settings).map(Cow::into_owned);
+            let signature = signature.expect("the type is that of a closure");
+            shapes.push(Shape { def: Arc::clone(def), settings, signature });
+            shapes.len() as u32 - 1
+        });
+        NodeShape::Def(*shape)
+    }
+
     /// The shape of a node; what keeps it from having one is reported.
     pub(super) fn of(&mut self, node: &Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
         if node.spot.is_unreadable() {
             return NodeShape::Broken;
         }
         match &node.kind {
+            NodeKind::Type(name) if **name == *CALL => {
+                let has_settings = self.settings_of(node, &[], at, problems).is_some();
+                if has_settings { NodeShape::Call } else { NodeShape::Broken }
+            }
             NodeKind::Type(name) => self.of_type(node, name, at, problems),
             NodeKind::Group(name) => match self.group(name, node, at, problems) {
                 Some(group) if self.has_group_settings(node, at, problems) => {
@@ -184,7 +221,23 @@ impl<'d> Shapes<'d> {
                 let shape = group.and_then(|group| self.of_zone(node, zone, group, at, problems));
                 shape.map_or(NodeShape::Broken, |shape| self.add_zone(shape))
             }
+            NodeKind::Closure(name) => match self.group(name, node, at, problems) {
+                Some(group) if self.settings_of(node, &[], at, problems).is_some() => {
+                    self.add_closure(node, group)
+                }
+                Some(_) | None => NodeShape::Broken,
+            },
         }
+    }
+
+    /// A closure of a group: the inputs that are written are captures.
+    fn add_closure(&mut self, node: &Node, group: u32) -> NodeShape {
+        let (_, def) = self.document.groups.get_index(group as usize).expect("it was found");
+        let written = (0..).zip(def.inputs.keys());
+        let written = written.filter(|(_, name)| node.inputs.get(name).is_some());
+        let captures = written.map(|(at, _)| at).collect();
+        self.known.closures.push(ClosureShape { group, captures });
+        NodeShape::Closure(self.known.closures.len() as u32 - 1)
     }
 
     /// The group of this name, which the node uses.

@@ -106,7 +106,8 @@ fn single<'n, P: Clone>(
         NodeKind::Group(_) if shapes.has_group_settings(node, at, &mut problems) => {
             NodeShape::Group(0)
         }
-        NodeKind::Group(_) => NodeShape::Broken,
+        // A live graph does not follow closures.
+        NodeKind::Group(_) | NodeKind::Closure(_) => NodeShape::Broken,
         NodeKind::Zone(zone, _) => shapes.zone_of_first(node, *zone, bodies[0], at, &mut problems),
     };
     let shapes = &*shapes;
@@ -177,6 +178,7 @@ fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) ->
         CheckedKind::Group(_) => bodies.first()?.inputs.get_index_of(wrong.socket()?),
         CheckedKind::Call(_)
         | CheckedKind::Zone(_)
+        | CheckedKind::Closure(_)
         | CheckedKind::Muted(_)
         | CheckedKind::Wrong => None,
     }

@@ -42,6 +42,7 @@ fn printed(checked: &Checked) -> String {
                 CheckedKind::Call(instance) => format!("{instance:?}"),
                 CheckedKind::Group(body) => body.to_string(),
                 CheckedKind::Zone(repeat) => format!("repeat {}", repeat.body),
+                CheckedKind::Closure(closure) => format!("closure {}", closure.body),
                 CheckedKind::Wrong => "wrong".to_owned(),
                 CheckedKind::Muted(muted) => {
                     let passes = muted.outputs.iter().map(|output| match &output.passes {
@@ -392,7 +393,7 @@ fn an_entry_too_many_hides_no_other_problem() {
             error check::unknown_node_type at "a": { "type": "math.sqr", "group": "g", "in": { "x": { "input": "x", "comment": 1 } } }
                 a: there is no node type called `math.sqr` (did you mean `math.sqrt`?)
             error load::unknown_key at "g"
-                a: the node has no entry called `group` (only nodes of type `group` and zones have it)
+                a: the node has no entry called `group` (only nodes of type `group` or `closure` and zones have it)
             error load::unknown_key at "comment"
                 a.x: the source has no entry called `comment` (entries: `from`, `input`, `value`)
         "#]],

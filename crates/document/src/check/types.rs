@@ -22,12 +22,12 @@ use super::literals::Literals;
 use super::mismatch::{describe, mismatch};
 use super::settle::Settling;
 use super::shapes::{NodeShape, Shape, Shapes, report_setting};
+use super::spots::{source_at, spot_of_literal};
 use crate::at::{At, Part};
 use crate::checked::{BodyId, CheckedKind, Muted, Source};
-use crate::model::{Input, InputValue, Named, Node};
+use crate::model::{InputValue, Named, Node};
 use crate::order::{Conditional, last_places};
 use crate::problems::Problems;
-use crate::spot::Spot;
 use crate::upgrade::Conversion;
 
 /// What is known of a node.
@@ -41,6 +41,8 @@ pub(super) enum Typed {
     Group(u32),
     /// The zone at this position.
     Zone(u32),
+    /// The closure at this position, of this type.
+    Closure { shape: u32, ty: TypeNumber },
     /// Only the types of some outputs.
     Partly,
     /// No node of the body: something outside of this type, if that is known.
@@ -146,7 +148,8 @@ impl<'d> Typing<'d, '_> {
                 self.zone(node, zone);
                 Typed::Zone(zone)
             }
-            NodeShape::Broken => Typed::Unknown,
+            NodeShape::Closure(shape) => self.closure(node, shape),
+            NodeShape::Call | NodeShape::Broken => Typed::Unknown,
         };
     }
 
@@ -183,6 +186,7 @@ impl<'d> Typing<'d, '_> {
             Given::Node { node, output } => match self.nodes[node as usize] {
                 Typed::Call(entry) => Some(self.instances.entry(entry).outputs[output as usize]),
                 Typed::Outside(ty) => ty,
+                Typed::Closure { ty, .. } => Some(ty),
                 Typed::Unknown | Typed::Group(_) | Typed::Zone(_) | Typed::Partly => None,
             },
             Given::Literal(_) | Given::Default | Given::Broken => None,
@@ -204,7 +208,7 @@ impl<'d> Typing<'d, '_> {
                 };
                 Some(ty)
             }
-            Typed::Call(_) | Typed::Outside(_) => None,
+            Typed::Call(_) | Typed::Closure { .. } | Typed::Outside(_) => None,
         }
     }
 
@@ -573,27 +577,9 @@ impl<'d> Typing<'d, '_> {
             Typed::Group(group) => Some(CheckedKind::Group(BodyId::from_index(group as usize))),
             Typed::Zone(zone) if muted => self.muted_zone(zone).map(CheckedKind::Muted),
             Typed::Zone(zone) => self.checked_zone(zone).map(CheckedKind::Zone),
+            Typed::Closure { shape, ty } => Some(self.checked_closure(shape, ty, muted)),
             Typed::Unknown | Typed::Partly | Typed::Outside(_) => None,
         };
         known.unwrap_or(CheckedKind::Wrong)
-    }
-}
-
-/// A source of a socket of a node.
-pub(super) fn source_at<'n>(node: &'n Node, socket: &str, k: usize) -> Option<&'n Input> {
-    node.inputs.get(socket).map(|input| match &input.value {
-        InputValue::Several(sources) => sources.get(k).unwrap_or(input),
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input,
-    })
-}
-
-/// Where a literal stands among the sources of a socket.
-fn spot_of_literal(input: &Input, json: &Json) -> Spot {
-    match &input.value {
-        InputValue::Several(sources) => sources
-            .iter()
-            .find(|source| matches!(&source.value, InputValue::Literal(j) if std::ptr::eq(&raw const **j, json)))
-            .map_or(input.spot, |source| source.spot),
-        InputValue::Literal(_) | InputValue::Link(_) | InputValue::Input(_) => input.spot,
     }
 }

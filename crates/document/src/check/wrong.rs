@@ -66,7 +66,7 @@ fn mark_readers(checked: &mut Checked) {
             let node = &body.nodes[at];
             let n_delayed = match &node.kind {
                 CheckedKind::Group(_) | CheckedKind::Wrong => continue,
-                CheckedKind::Zone(_) | CheckedKind::Muted(_) => 0,
+                CheckedKind::Zone(_) | CheckedKind::Closure(_) | CheckedKind::Muted(_) => 0,
                 CheckedKind::Call(instance)
                     if instance.network.as_ref().is_some_and(|network| network.is_divided) =>
                 {
@@ -120,7 +120,7 @@ fn mark_muted(checked: &mut Checked, document: &Document, bodies: &[BodyDef<'_>]
     };
     let wrong_use = |node: &Node| match &node.kind {
         NodeKind::Group(group) => node.muted && is_wrong(group),
-        NodeKind::Type(_) | NodeKind::Zone(..) => false,
+        NodeKind::Type(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => false,
     };
     let mut wrong: Vec<(BodyId, usize)> = Vec::new();
     for (i, def) in bodies.iter().enumerate() {

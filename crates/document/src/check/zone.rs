@@ -224,7 +224,10 @@ pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems
                     users[zone.body].push((id, i as u32));
                     zones.push((id, i as u32));
                 }
-                CheckedKind::Call(_) | CheckedKind::Muted(_) | CheckedKind::Wrong => {}
+                CheckedKind::Call(_)
+                | CheckedKind::Closure(_)
+                | CheckedKind::Muted(_)
+                | CheckedKind::Wrong => {}
             }
             if node.kind.keeps_state() && keeps[id].replace(i as u32).is_none() {
                 found.push(id);

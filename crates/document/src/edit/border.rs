@@ -98,7 +98,7 @@ impl Editor {
         let mut known = Known::default();
         for (name, node) in &def.nodes {
             let sockets = match &node.kind {
-                NodeKind::Group(inner) | NodeKind::Zone(_, inner) => {
+                NodeKind::Group(inner) | NodeKind::Zone(_, inner) | NodeKind::Closure(inner) => {
                     self.fitting_inputs(inner, node, arguments)
                 }
                 NodeKind::Type(_) => self.fitting_sockets(group, node, arguments, &mut known),

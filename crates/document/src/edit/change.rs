@@ -305,7 +305,7 @@ impl Editor {
         let inverse = EditKind::SetType { node, kind: old, version: old_version };
         self.note(body, Change::Node { body, slot }, inverse, done);
         match kind {
-            NodeKind::Group(group) | NodeKind::Zone(_, group) => {
+            NodeKind::Group(group) | NodeKind::Zone(_, group) | NodeKind::Closure(group) => {
                 done.touched.push(Touched::Use(body, Arc::clone(name), Arc::clone(group)));
             }
             NodeKind::Type(ty) => {

@@ -127,7 +127,7 @@ impl Editor {
         done: &mut Done,
     ) -> Result<(), Refusal> {
         self.output_slot(body, name)?;
-        for (user_body, slot) in self.users_of_group(body) {
+        for (user_body, slot) in self.with_outputs_of(body) {
             let Some((node, _)) = self.nodes(user_body).at(slot) else { continue };
             let link = Link { node: Arc::clone(node), output: Arc::clone(name) };
             for user in self.index(user_body).users_of(&link.node) {
@@ -169,7 +169,7 @@ impl Editor {
         self.slot(body, name)?;
         let version = match kind {
             NodeKind::Type(ty) => self.registry.get(ty).map_or(1, |def| def.version),
-            NodeKind::Group(_) | NodeKind::Zone(..) => 1,
+            NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => 1,
         };
         let names = |settings: &[Setting]| -> Vec<String> {
             settings.iter().map(|setting| setting.name.to_owned()).collect()
@@ -178,6 +178,7 @@ impl Editor {
             NodeKind::Type(ty) => self.registry.get(ty).map(|def| names(&def.settings)),
             NodeKind::Group(_) => Some(names(&group::settings())),
             NodeKind::Zone(zone, _) => Some(names(&zone.settings())),
+            NodeKind::Closure(_) => Some(Vec::new()),
         };
         let node = &self.nodes(body)[&**name];
         let goes = |setting: &Name| {

@@ -226,7 +226,10 @@ impl Editor {
             let (_, node) = nodes.at(slot)?;
             match (&node.kind, names.peek()) {
                 (_, None) => return Some(ids),
-                (NodeKind::Group(group) | NodeKind::Zone(_, group), Some(_)) => {
+                (
+                    NodeKind::Group(group) | NodeKind::Zone(_, group) | NodeKind::Closure(group),
+                    Some(_),
+                ) => {
                     body = self.document.groups.slot_of(group)?;
                 }
                 (NodeKind::Type(_), Some(_)) => return None,

@@ -261,7 +261,7 @@ impl Editor {
         let outputs = self.view(body).outputs;
         let is_taken = |name: &str| outputs.contains_key(name);
         check_name(|| self.path(body, ""), "an output", to, is_taken)?;
-        let uses = self.users_of_group(body);
+        let uses = self.with_outputs_of(body);
         let reads = |editor: &Self, output: &Name| {
             uses.iter().any(|(body, slot)| editor.reads_output(*body, *slot, output))
         };
@@ -379,7 +379,7 @@ impl Editor {
         let view = self.view(body);
         for (node_name, node) in view.nodes {
             match &node.kind {
-                NodeKind::Group(group) | NodeKind::Zone(_, group) => {
+                NodeKind::Group(group) | NodeKind::Zone(_, group) | NodeKind::Closure(group) => {
                     let used = Touched::Use(body, Arc::clone(node_name), Arc::clone(group));
                     done.touched.push(used);
                 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::Editor;
 use super::index::{BodyKey, User};
 use super::order::Rank;
-use crate::model::{InputDef, Named, Node, OutputDef};
+use crate::model::{InputDef, Named, Node, NodeKind, OutputDef};
 
 /// A change made by an edit. The name of a node is not part of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,5 +111,15 @@ impl Editor {
     /// The nodes that use a group, by body and slot; none use the document itself.
     pub fn users_of_group(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
         self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
+    }
+
+    /// Those of them that have the outputs of the group: all but closures.
+    pub(super) fn with_outputs_of(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
+        let mut users = self.users_of_group(body);
+        users.retain(|(body, slot)| {
+            let node = self.nodes(*body).at(*slot).map(|(_, node)| &node.kind);
+            !matches!(node, Some(NodeKind::Closure(_)))
+        });
+        users
     }
 }

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use millstream_node::Zone;
+use millstream_node::interface::CLOSURE;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
@@ -134,12 +135,13 @@ impl<'de> Deserialize<'de> for NodeKind {
 fn kind(ty: Arc<str>, group: Option<Arc<str>>) -> Result<NodeKind, &'static str> {
     match (&*ty, Zone::named(&ty), group) {
         ("group", _, Some(group)) => Ok(NodeKind::Group(group)),
+        (CLOSURE, _, Some(group)) => Ok(NodeKind::Closure(group)),
         (_, Some(zone), Some(group)) => Ok(NodeKind::Zone(zone, group)),
-        ("group", _, None) | (_, Some(_), None) => {
-            Err("a node of type `group`, `for_each`, `repeat` or `simulate` names its `group`")
+        ("group" | CLOSURE, _, None) | (_, Some(_), None) => {
+            Err("a node of type `group` or `closure`, or of a zone, names its `group`")
         }
         (_, None, Some(_)) => {
-            Err("only nodes of type `group`, `for_each`, `repeat` or `simulate` have a `group`")
+            Err("only nodes of type `group` or `closure`, and zones, have a `group`")
         }
         (_, None, None) => Ok(NodeKind::Type(ty)),
     }

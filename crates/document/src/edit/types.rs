@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_base::id::Id;
+use millstream_node::interface::{CALL, CALLED, Interface, VALUE};
+use millstream_node::zone::Sockets;
 use millstream_node::{NodeDef, Settings, Signature, Zone};
 use millstream_node::{signature::InputFact, signature::SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +16,7 @@ use super::editor::Editor;
 use super::index::BodyKey;
 use crate::check::check_partly;
 use crate::checked::BodyId;
-use crate::model::{InputValue, Link, Node, NodeKind};
+use crate::model::{Input, InputValue, Link, Node, NodeKind};
 use crate::references::Reference;
 
 /// Types of the outputs of nodes, by slot.
@@ -39,11 +41,13 @@ impl Editor {
     /// The names of a node's inputs, if they are known.
     pub(super) fn inputs_of(&self, node: &Node) -> Option<Vec<Name>> {
         match &node.kind {
+            // They are those of the closure.
+            NodeKind::Type(_) if is_call(node) => None,
             NodeKind::Type(_) => {
                 let signature = self.signature(node)?;
                 Some(signature.inputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
             }
-            NodeKind::Group(group) => {
+            NodeKind::Group(group) | NodeKind::Closure(group) => {
                 let group = self.document.groups.get(group)?;
                 Some(group.inputs.keys().cloned().collect())
             }
@@ -59,6 +63,8 @@ impl Editor {
     /// The names of a node's outputs, if they are known.
     pub(super) fn outputs_of(&self, node: &Node) -> Option<Vec<Name>> {
         match &node.kind {
+            NodeKind::Type(_) if is_call(node) => None,
+            NodeKind::Closure(_) => Some(vec![VALUE.into()]),
             NodeKind::Type(_) => {
                 let signature = self.signature(node)?;
                 Some(signature.outputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
@@ -107,11 +113,17 @@ impl Editor {
     fn output_type(&self, body: BodyKey, link: &Link, known: &Known) -> Option<Type> {
         let slot = self.nodes(body).slot_of(&link.node)?;
         let (_, node) = self.nodes(body).at(slot)?;
+        if is_call(node) {
+            let called = Interface::of((*known.get(&slot)?.first()?)?)?;
+            let outputs = called.outputs.iter();
+            return outputs.clone().find(|(name, _)| *name == link.output).map(|(_, ty)| *ty);
+        }
         let position = self.outputs_of(node)?.iter().position(|name| *name == link.output)?;
         *known.get(&slot)?.get(position)?
     }
 
-    /// Determines the types of a node's outputs, and of the nodes that these depend on.
+    /// Determines the types of a node's outputs, and of the nodes that these depend on. Of a call
+    /// it is the type of what is called.
     fn learn(&self, body: BodyKey, slot: u32, known: &mut Known) {
         let nodes = self.nodes(body);
         if self.looped.get(&body) == Some(&Looped::Conditionally) {
@@ -129,7 +141,10 @@ impl Editor {
             }
             let Some(signature) = self.signature(node) else { continue };
             if is_ready {
-                let types = self.resolved(body, node, &signature, known);
+                let types = match node.inputs.get(CALLED).filter(|_| is_call(node)) {
+                    Some(called) => vec![self.type_of_source(body, called, known)],
+                    None => self.resolved(body, node, &signature, known),
+                };
                 known.insert(slot, types);
                 continue;
             }
@@ -175,6 +190,8 @@ impl Editor {
                 Some(outputs.map(|output| self.registry.type_named(&output.ty)).collect())
             }
             NodeKind::Zone(zone, group) => self.declared_of_zone(*zone, node, group),
+            NodeKind::Closure(group) => Some(vec![self.type_of_closure(node, group)]),
+            NodeKind::Type(_) if is_call(node) => None,
             NodeKind::Type(_) => {
                 let signature = self.signature(node)?;
                 let exact = signature.outputs.iter().map(|output| match output.ty {
@@ -203,6 +220,29 @@ impl Editor {
         Some(types.chain(own.map(|told| Some(told.ty()))).collect())
     }
 
+    /// The type of a closure of a group.
+    fn type_of_closure(&self, node: &Node, group: &str) -> Option<Type> {
+        let group = self.document.groups.get(group)?;
+        let parameters = group.inputs.iter().filter(|(name, _)| node.inputs.get(name).is_none());
+        let parameters = parameters
+            .map(|(name, def)| Some((Arc::clone(name), self.registry.type_named(&def.ty)?)));
+        let outputs = group.outputs.iter();
+        let outputs =
+            outputs.map(|(name, def)| Some((Arc::clone(name), self.registry.type_named(&def.ty)?)));
+        let parameters: Option<Sockets> = parameters.collect();
+        let outputs: Option<Sockets> = outputs.collect();
+        Interface::new(parameters?, outputs?)?.ty()
+    }
+
+    /// The type of what one source gives.
+    fn type_of_source(&self, body: BodyKey, source: &Input, known: &Known) -> Option<Type> {
+        match &source.value {
+            InputValue::Link(link) => self.output_type(body, link, known),
+            InputValue::Input(name) => self.type_of(body, Reference::Input(name)),
+            InputValue::Literal(_) | InputValue::Several(_) => None,
+        }
+    }
+
     /// The types of outputs for these types of links.
     fn resolved(
         &self,
@@ -219,16 +259,11 @@ impl Editor {
                 continue;
             }
             for source in input.sources() {
-                let ty = match &source.value {
-                    InputValue::Literal(json) => {
-                        facts.push((socket, InputFact::Literal(json)));
-                        continue;
-                    }
-                    InputValue::Link(link) => self.output_type(body, link, known),
-                    InputValue::Input(name) => self.type_of(body, Reference::Input(name)),
-                    InputValue::Several(_) => None,
-                };
-                let Some(ty) = ty else { return unknown };
+                if let InputValue::Literal(json) = &source.value {
+                    facts.push((socket, InputFact::Literal(json)));
+                    continue;
+                }
+                let Some(ty) = self.type_of_source(body, source, known) else { return unknown };
                 facts.push((socket, InputFact::Linked(ty)));
             }
         }
@@ -241,6 +276,10 @@ impl Editor {
         }
         signature.outputs.iter().map(|output| output.ty.resolve(&generics).ok()).collect()
     }
+}
+
+fn is_call(node: &Node) -> bool {
+    matches!(&node.kind, NodeKind::Type(ty) if **ty == *CALL)
 }
 
 fn is_exact(ty: SocketType) -> bool {

@@ -162,6 +162,10 @@ impl Editor {
                 of_body = zone.settings();
                 &of_body
             }
+            NodeKind::Closure(_) => {
+                of_body = Vec::new();
+                &of_body
+            }
             NodeKind::Type(ty) => match self.registry.get(ty) {
                 Some(def) => &def.settings,
                 None => return Ok(()),
@@ -247,7 +251,10 @@ impl Editor {
 /// The name of a node type or group.
 pub(super) fn kind_name(kind: &NodeKind) -> &Name {
     match kind {
-        NodeKind::Type(name) | NodeKind::Group(name) | NodeKind::Zone(_, name) => name,
+        NodeKind::Type(name)
+        | NodeKind::Group(name)
+        | NodeKind::Zone(_, name)
+        | NodeKind::Closure(name) => name,
     }
 }
 

@@ -229,7 +229,7 @@ impl Search<'_, '_> {
                         add(Selector { source, node: at, input, ty, n_arms });
                     }
                 }
-                NodeKind::Group(_) | NodeKind::Zone(..) => {}
+                NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => {}
             }
         }
         found
@@ -321,7 +321,9 @@ impl Grain<'_> {
         let (name, def) = match &node.kind {
             NodeKind::Zone(Zone::Simulate, _) => return !node.muted,
             NodeKind::Type(name) => (name, self.registry.get(name)),
-            NodeKind::Group(name) | NodeKind::Zone(_, name) => (name, None),
+            NodeKind::Group(name) | NodeKind::Zone(_, name) | NodeKind::Closure(name) => {
+                (name, None)
+            }
         };
         // Documents that stand for node types are groups of these names.
         !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
@@ -333,8 +335,10 @@ impl Grain<'_> {
         let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());
         for (name, group) in &self.document.groups {
             for node in group.nodes.values().filter(|node| !node.muted) {
-                let (NodeKind::Type(used) | NodeKind::Group(used) | NodeKind::Zone(_, used)) =
-                    &node.kind;
+                let (NodeKind::Type(used)
+                | NodeKind::Group(used)
+                | NodeKind::Zone(_, used)
+                | NodeKind::Closure(used)) = &node.kind;
                 if self.document.groups.contains_key(used) {
                     users.entry(used).or_default().push(name);
                 }

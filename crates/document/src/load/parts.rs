@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_node::Zone;
+use millstream_node::interface::CLOSURE;
 
 use super::error::LoadError;
 use super::reader::{Placed, Reader, Seen, name_problem};
@@ -296,8 +297,9 @@ impl<'t> Reader<'t> {
         // A group that takes its name from the key `group`.
         let uses_group = match &node.kind {
             NodeKind::Type(ty) if **ty == *"group" => Some(NodeKind::Group("".into())),
+            NodeKind::Type(ty) if **ty == *CLOSURE => Some(NodeKind::Closure("".into())),
             NodeKind::Type(ty) => Zone::named(ty).map(|zone| NodeKind::Zone(zone, "".into())),
-            NodeKind::Group(_) | NodeKind::Zone(..) => None,
+            NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => None,
         };
         match (seen.has(0), uses_group, group) {
             (false, _, _) => self.missing_type(at, start, &seen),
@@ -309,7 +311,7 @@ impl<'t> Reader<'t> {
                 self.missing(at, start, &seen, "group", hint);
             }
             (true, None, Some((_, range))) => {
-                let hint = "only nodes of type `group` and zones have it".into();
+                let hint = "only nodes of type `group` or `closure` and zones have it".into();
                 let error = LoadError::UnknownKey { whole: at.whole(), key: "group".into(), hint };
                 self.report_harmless(at, &range, &error);
             }

@@ -325,7 +325,7 @@ fn all_problems_come_at_once() {
             error load::missing_key at { "type": "group" }
                 m: the node has no `group` (write the group's name: "group": "name")
             error load::unknown_key at "g"
-                k: the node has no entry called `group` (only nodes of type `group` and zones have it)
+                k: the node has no entry called `group` (only nodes of type `group` or `closure` and zones have it)
             error load::wrong_kind at "yes"
                 k: `muted` is "yes" (it must be true or false)
             error load::wrong_kind at 0

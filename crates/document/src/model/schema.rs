@@ -135,11 +135,11 @@ impl JsonSchema for NodeKind {
         json_schema!({
             "type": "object",
             "properties": {
-                "type": { "description": "Name of a node type, or `group`, or a zone: `for_each`, `repeat`, `simulate`.", "type": "string" },
-                "group": { "description": "Name of the group, for nodes of type `group` and zones; a group of a used document is `name/group`, a whole one `name`.", "type": "string" },
+                "type": { "description": "Name of a node type, or `group`, or a zone: `for_each`, `repeat`, `simulate`, or `closure`.", "type": "string" },
+                "group": { "description": "Name of the group, for nodes of type `group` or `closure` and zones; a group of a used document is `name/group`, a whole one `name`.", "type": "string" },
             },
             "required": ["type"],
-            "if": { "properties": { "type": { "enum": ["group", "for_each", "repeat", "simulate"] } } },
+            "if": { "properties": { "type": { "enum": ["group", "for_each", "repeat", "simulate", "closure"] } } },
             "then": { "required": ["group"] },
             "else": { "not": { "required": ["group"] } },
         })

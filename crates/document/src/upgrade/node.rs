@@ -86,7 +86,7 @@ fn upgrade_body(
 fn next_upgrade(node: &Node, known: &Known<'_>) -> Option<NodeUpgrade> {
     match &node.kind {
         NodeKind::Type(ty) => known.get(&(&**ty, node.version)).copied().copied(),
-        NodeKind::Group(_) | NodeKind::Zone(..) => None,
+        NodeKind::Group(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => None,
     }
 }
 

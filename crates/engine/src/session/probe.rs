@@ -8,8 +8,8 @@ use std::sync::Arc;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_document::check::check_partly;
 use millstream_document::{
-    Body, Checked, CheckedKind, CheckedNode, Edit, EditKind, InputValue, Link, Node, OutputDef,
-    OutputFrom, Source,
+    Body, Checked, CheckedKind, CheckedNode, Edit, EditKind, InputValue, Link, Node, NodeKind,
+    OutputDef, OutputFrom, Source,
 };
 use millstream_ir::answer::{Answer, OutputAnswer, Series};
 use millstream_ir::{EvalError, Plan};
@@ -92,6 +92,12 @@ impl Session {
                     "the node uses no group, or is muted"
                 }));
             };
+            let written = self.node(&users, name).map(|node| &node.kind);
+            if !matches!(written, Some(NodeKind::Group(_))) {
+                return Err(no_socket(
+                    "the node calls a closure; its own sockets can be looked at",
+                ));
+            }
             users.push(name);
             bodies.push(&checked.bodies[*group]);
         };
@@ -297,6 +303,7 @@ fn outputs_of<'c>(
             let outputs = checked.bodies[*body].outputs.iter();
             Box::new((0..).zip(outputs.map(|output| &output.name)))
         }
+        CheckedKind::Closure(_) => Box::new(std::iter::empty()),
         CheckedKind::Zone(zone) => Box::new((0..).zip(zone.outputs.iter().map(|(name, _)| name))),
         CheckedKind::Muted(muted) => {
             Box::new((0..).zip(muted.outputs.iter().map(|output| &output.name)))
@@ -316,6 +323,6 @@ fn input_slot(checked: &Checked, node: &CheckedNode, socket: &str) -> Option<usi
             checked.bodies[*body].inputs.iter().position(|input| *input.name == *socket)
         }
         CheckedKind::Zone(zone) => zone.inputs.iter().position(|(name, _)| **name == *socket),
-        CheckedKind::Muted(_) | CheckedKind::Wrong => None,
+        CheckedKind::Closure(_) | CheckedKind::Muted(_) | CheckedKind::Wrong => None,
     }
 }

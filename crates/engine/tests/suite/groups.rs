@@ -67,7 +67,7 @@ impl Act {
         let users: Vec<(&Arc<str>, &Arc<str>)> = (nodes.iter())
             .filter_map(|(name, node)| match &node.kind {
                 NodeKind::Group(group) => Some((name, group)),
-                NodeKind::Type(_) | NodeKind::Zone(..) => None,
+                NodeKind::Type(_) | NodeKind::Zone(..) | NodeKind::Closure(_) => None,
             })
             .collect();
         let (mut json, keeps) = match self.kind {

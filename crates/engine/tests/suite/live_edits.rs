@@ -205,6 +205,7 @@ impl Sketch {
         match kind {
             NodeKind::Group(_) => pick(&["v", "v", "w"]),
             NodeKind::Zone(..) => "v",
+            NodeKind::Closure(_) => "value",
             NodeKind::Type(ty) => match &**ty {
                 "vector.separate_vec3" => pick(&["x", "y", "z"]),
                 "test.ends" => pick(&["x", "z"]),

@@ -2,6 +2,7 @@
 
 mod callback_outputs;
 mod callbacks;
+mod closures;
 mod conditional;
 mod expressions;
 mod fine_grain;

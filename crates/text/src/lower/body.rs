@@ -477,7 +477,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         's: 'k,
     {
         match callee {
-            Callee::Group(name) | Callee::Zone(_, name) => {
+            Callee::Group(name) | Callee::Zone(_, name) | Callee::Closure(name) => {
                 self.shared.groups.own.get(name).map(SocketsOf::Known)
             }
             Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
@@ -565,6 +565,7 @@ fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
     match callee {
         Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
         Callee::Zone(zone, name) => NodeKind::Zone(*zone, Arc::from(*name)),
+        Callee::Closure(name) => NodeKind::Closure(Arc::from(*name)),
         Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
         Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
     }

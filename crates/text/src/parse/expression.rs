@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use millstream_base::Span;
 use millstream_node::Zone;
+use millstream_node::interface::CLOSURE;
 
 use super::Parser;
 use crate::error::Problem;
@@ -273,6 +274,7 @@ impl<'t> Parser<'t> {
             }
             "node" => self.explicit_node(start)?,
             "group" => self.path(start, CallWord::Group)?,
+            CLOSURE => self.path(start, CallWord::Closure)?,
             word => match Zone::named(word) {
                 Some(zone) => self.path(start, CallWord::Zone(zone))?,
                 None => return Ok(None),

@@ -7,6 +7,7 @@ use millstream_base::Span;
 use super::{Opened, Parser};
 use crate::error::Problem;
 use crate::json::shown;
+use crate::name;
 use crate::token::{Kind, Symbol, Token};
 use crate::tree::{GroupLine, InputLine, LockLine, OutputLine, UseLine, What, Word};
 
@@ -160,17 +161,7 @@ impl<'t> Parser<'t> {
         }
         let start = self.token.start;
         if self.token.kind == Kind::Name {
-            let bytes = self.text.as_bytes();
-            let (mut end, mut depth) = (self.token.end, 0_usize);
-            while let Some(byte) = bytes.get(end) {
-                match byte {
-                    b'<' => depth += 1,
-                    b'>' if depth > 0 => depth -= 1,
-                    byte if depth > 0 && (byte.is_ascii_alphanumeric() || *byte == b'_') => {}
-                    _ => break,
-                }
-                end += 1;
-            }
+            let (end, depth) = name::type_end(self.text, self.token.end);
             if depth > 0 {
                 let problem = Problem::syntax(start, end, "the `<` of this type is not closed");
                 return Err(problem.hint("a list is written `list<f32>`"));

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use millstream_node::Zone;
+use millstream_node::interface::CLOSURE;
 
 use super::Printer;
 use crate::formula;
@@ -11,7 +12,8 @@ use crate::name;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, at};
 
 /// Words that mean something before a name, or are values.
-const SPECIAL: [&str; 8] = ["true", "false", "null", "muted", "several", "input", "node", "group"];
+const SPECIAL: [&str; 9] =
+    ["true", "false", "null", "muted", "several", "input", "node", "group", CLOSURE];
 
 /// Whether a reference of this name is written in back quotes.
 pub(crate) fn is_special(name: &str) -> bool {
@@ -191,6 +193,10 @@ impl Printer<'_, '_> {
             CallWord::Zone(zone) => {
                 self.out.push_str(zone.name());
                 self.out.push(' ');
+                self.path(&call.name);
+            }
+            CallWord::Closure => {
+                self.out.push_str("closure ");
                 self.path(&call.name);
             }
             CallWord::Group => {

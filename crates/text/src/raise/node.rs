@@ -8,6 +8,7 @@ use millstream_base::Span;
 use millstream_document::model::{
     Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom,
 };
+use millstream_node::interface::CALL;
 use serde_json::Value as Json;
 
 use crate::error::{Problem, TextError};
@@ -29,6 +30,8 @@ const MAX_NESTED: usize = 40;
 pub(super) fn face(node: &Node) -> Face<'_> {
     match &node.kind {
         NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
+        NodeKind::Type(name) if **name == *CALL => Face::Called,
+        NodeKind::Closure(_) => Face::Value,
         NodeKind::Type(name) => Face::Type(name),
         NodeKind::Group(name) if is_type(name) => Face::Type(name),
         NodeKind::Group(name) => Face::Group(name),
@@ -408,7 +411,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 let sockets = vocabulary.sockets_with(&known, &node.set);
                 sockets.map_or(0, |sockets| in_order(&sockets, &|i, _| i == 0))
             }
-            NodeKind::Group(group) | NodeKind::Zone(_, group) => {
+            NodeKind::Group(group) | NodeKind::Zone(_, group) | NodeKind::Closure(group) => {
                 let sockets = self.cx.groups.own.get(&**group);
                 sockets.map_or(0, |sockets| in_order(sockets, &|i, _| i == 0))
             }
@@ -425,6 +428,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         };
         match &node.kind {
             NodeKind::Zone(zone, group) => (CallWord::Zone(*zone), Cow::Borrowed(&**group)),
+            NodeKind::Closure(group) => (CallWord::Closure, Cow::Borrowed(&**group)),
             NodeKind::Group(group) if !is_type(group) => {
                 let is_meant = means(group, &|callee| matches!(callee, Callee::Group(_)));
                 let word = if is_meant { CallWord::None } else { CallWord::Group };

@@ -27,6 +27,9 @@ impl Mirror {
     ) -> Result<(), NotLive> {
         let editor = queue.editor;
         let Some((name, node)) = editor.nodes_of_body(body).at(slot) else { return Ok(()) };
+        if node.kind.is_of_closures() {
+            return Err(NotLive);
+        }
         self.has_zones |= matches!(node.kind, NodeKind::Zone(..));
         let Some(known) = self.bodies.get(&body) else { return Ok(()) };
         if known.uses.is_empty() && body != ROOT && self.has_zones {
@@ -114,6 +117,7 @@ impl Mirror {
                 Some(instance) => self.kind_of_call(&instance)?,
                 None => Kind::Wrong,
             },
+            CheckedKind::Closure(_) => return Err(NotLive),
             CheckedKind::Wrong => Kind::Wrong,
         })
     }

@@ -152,7 +152,10 @@ fn has_state(checked: &Checked) -> bool {
     nodes.any(|node| match &node.kind {
         CheckedKind::Call(it) => node.kind.keeps_state() || it.class >= Class::Stateful,
         CheckedKind::Zone(_) => node.kind.keeps_state(),
-        CheckedKind::Group(_) | CheckedKind::Muted(_) | CheckedKind::Wrong => false,
+        CheckedKind::Group(_)
+        | CheckedKind::Closure(_)
+        | CheckedKind::Muted(_)
+        | CheckedKind::Wrong => false,
     })
 }
 

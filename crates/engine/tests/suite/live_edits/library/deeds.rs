@@ -87,7 +87,7 @@ fn outputs_of(checked: &Checked, kind: &CheckedKind) -> Vec<(String, Type)> {
         CheckedKind::Zone(zone) => {
             zone.outputs.iter().map(|(name, ty)| (name.to_string(), *ty)).collect()
         }
-        CheckedKind::Wrong => Vec::new(),
+        CheckedKind::Closure(_) | CheckedKind::Wrong => Vec::new(),
         CheckedKind::Muted(muted) => {
             muted.outputs.iter().map(|output| (output.name.to_string(), output.ty)).collect()
         }
