@@ -88,7 +88,8 @@ pub(super) enum From<'n> {
     Output(&'n str),
 }
 
-fn node_name<'w>(what: &'w What<'_>) -> Option<&'w str> {
+/// The name of the node of a statement.
+pub(super) fn node_name<'w>(what: &'w What<'_>) -> Option<&'w str> {
     match what {
         What::Node { name, .. } | What::Block { name, .. } => Some(name),
         _ => None,

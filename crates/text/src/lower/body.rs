@@ -14,14 +14,14 @@ use millstream_document::model::{
 use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
-use super::blocks::{From, links_outside};
+use super::blocks::{From, links_outside, node_name};
 use super::formula::{self, Context, Formula, Letter};
 use super::words::json;
 use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
 use crate::name::write_made_name;
 use crate::names::{EXPRESSION, Face};
-use crate::scope::{MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
+use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ExprId, ExprKind, Item, OutputLine, What, at};
 
 /// The number of statements whose names are looked up before they are made.
@@ -75,6 +75,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let names = maker.names(body);
         maker.nodes.reserve(body.items.len());
         for (items, names) in body.items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
+            maker.scope.met(names);
             maker.find_names(items);
             for (item, name) in items.iter().zip(names) {
                 match &item.what {
@@ -134,7 +135,11 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let items = &body.items;
         self.scope.reserve(items.len());
         let mut names = Vec::with_capacity(items.len());
-        for item in items {
+        for (i, item) in items.iter().enumerate() {
+            if i % AHEAD == 0 && items.len() > MANY {
+                let ahead = items[i..].iter().take(AHEAD);
+                self.scope.read_ahead(ahead.filter_map(|item| node_name(&item.what)));
+            }
             let (What::Node { name, value } | What::Block { name, value, .. }) = &item.what else {
                 names.push(NO_NAME);
                 continue;
@@ -180,7 +185,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     fn find_together(&mut self, names: &[&str], exprs: &[ExprId]) {
         let mut ids = [NO_NAME; TOGETHER];
-        self.scope.find_all(names, &mut ids);
+        self.scope.find_all(names, self.shared.vocabulary, &mut ids);
         for (expr, id) in exprs.iter().zip(ids) {
             self.found.names[*expr as usize] = id;
         }

@@ -31,10 +31,7 @@ outer = repeat rounds(
   k: f32 = sqrt(2) from 0 to 2 step 0.5,
   count: n,
   while = \"go\",
-) -> (
-  points: list<vec2> = all \"all\",
-  go: bool,
-) {
+) -> (points: list<vec2> = all \"all\", go: bool) {
   \"what a round does\"
   # before the middle one
   a = for_each(p: vec2 of points, k: f32 = 2 * k, where = \"near\") -> (middle: vec2, near: bool) {  # beside it
@@ -206,7 +203,8 @@ fn long_first_lines_are_broken() {
           c: f32 = 3,
           count: 12,
           while = "go",
-        ) -> go: bool = a < b.x {
+        ) -> go: bool {
+          go = a < b.x
         }
     "#]]
     .assert_eq(&formatted(text));

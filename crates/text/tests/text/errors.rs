@@ -159,7 +159,11 @@ fn settings_that_do_not_fit_each_other_are_refused() {
          b = image.convolve(i, weights = [1, 2, 3], width = 5)\n\
          c = image.convolve(i, weights = [])\n\
          d = image.convolve(i, weights = [1, 2, 3, 4, 5, 6], width = 3)\n",
-        expect![[""]],
+        expect![[r#"
+            2:23 `weights = [1, 2, 3, 4]` a settings::refused: setting `weights`: 4 weights are no rows of 3; give 3 or 6, or set `width`
+            3:23 `weights = [1, 2, 3]` b settings::refused: setting `weights`: 3 weights are no rows of 5; give 5, or set `width`
+            4:23 `weights = []` c settings::refused: setting `weights`: there are no weights; give `width` for each row
+        "#]],
     );
 }
 
