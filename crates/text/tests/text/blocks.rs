@@ -35,7 +35,7 @@ outer = repeat rounds(
   \"what a round does\"
   # before the middle one
   a = for_each(p: vec2 of points, k: f32 = 2 * k, where = \"near\") -> (middle: vec2, near: bool) {  # beside it
-    fall = simulate(x: f32 = (p.x), by: f32 = k, substeps: 2) -> x: f32 = less {
+    fall = repeat(x: f32 = (p.x), by: f32 = k, count: 2) -> x: f32 = less {
       less = x - by  # in it
       # its end
     }
@@ -107,7 +107,7 @@ fn blocks_nest() {
     let inside = &document.groups["rounds"].nodes;
     assert_eq!(zone(inside, "a"), (Zone::ForEach, "rounds_a".into()));
     let inside = &document.groups["rounds_a"].nodes;
-    assert_eq!(zone(inside, "fall"), (Zone::Simulate, "rounds_a_fall".into()));
+    assert_eq!(zone(inside, "fall"), (Zone::Repeat, "rounds_a_fall".into()));
     assert_eq!(problems(NESTED), "");
 }
 
