@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use millstream_node::Zone;
+
 use crate::error::Problem;
 use crate::json::next_char;
 
@@ -51,6 +53,11 @@ pub(crate) fn type_end(text: &str, word_end: usize) -> Option<usize> {
         end += 1;
     }
     (depth == 0).then_some(end)
+}
+
+/// Whether a word says what the name after it means, as in `input x`.
+pub(crate) fn leads(word: &str) -> bool {
+    matches!(word, "input" | "node" | "group" | "muted") || Zone::named(word).is_some()
 }
 
 /// Whether a byte is an ASCII character that continues a plain name.

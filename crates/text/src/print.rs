@@ -288,7 +288,12 @@ impl<'a, 't> Printer<'a, 't> {
             Some(line) => {
                 name::write(&line.name, &mut self.out);
                 self.out.push_str(": ");
-                self.ty(&line.ty);
+                match arg.to {
+                    ArgTo::Item(_) if name::leads(&line.ty) => {
+                        name::write_quoted(&line.ty, &mut self.out);
+                    }
+                    _ => self.ty(&line.ty),
+                }
                 self.out.push_str(if matches!(arg.to, ArgTo::Item(_)) { " of " } else { " = " });
             }
             None => self.arg_name(arg),

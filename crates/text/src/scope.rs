@@ -137,7 +137,8 @@ impl<'a> Scope<'a> {
         }
         for (id, name) in ids.iter_mut().zip(names) {
             let hash = self.hasher.hash(name);
-            let recent = self.recent.get(recent_slot(hash)).and_then(|id| Some((*id, self.name(*id)?)));
+            let recent =
+                self.recent.get(recent_slot(hash)).and_then(|id| Some((*id, self.name(*id)?)));
             *id = match recent {
                 Some((id, known)) if *known.shared == **name => id,
                 _ if self.inputs & bit(hash) == 0 && !vocabulary.is_reserved(name) => NODE,

@@ -94,7 +94,9 @@ impl<'t> Parser<'t> {
         let next = after_blanks(end);
         let is_word = |word: &str| self.text[next..name::plain_end(self.text, next)] == *word;
         let assigns = bytes.get(next) == Some(&b'=') && bytes.get(next + 1) != Some(&b'=');
-        end > from && (assigns || is_word("of"))
+        // `input of` is an input.
+        let takes_of = || is_word("of") && !name::leads(&self.text[from..end]);
+        end > from && (assigns || takes_of())
     }
 
     /// Whether the call of a zone opens a block.

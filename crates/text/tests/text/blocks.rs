@@ -186,6 +186,8 @@ fn words_of_zones_stay_names() {
         "x = repeat(1)\n\ngroup repeat(x: f32) -> value: f32 {\n  value = 2 * x\n}\n",
         "x = muted repeat(1)\n\ngroup repeat(x: f32) -> value: f32 {\n  value = 2 * x\n}\n",
         "simulate = 1\nof = `simulate` + 1\n",
+        "x = for_each(of: `input` of xs, k: node = 1) -> y: f32 {\n  y = of\n}\n",
+        "x = simulate g(0, of: input of)\n\ngroup g(a: f32 = 1, of: f32) {\n}\n",
         "x = muted repeat(x: f32 = 1, count: 2) -> x: f32 {\n  x = 2 * x\n}\n",
         "x = repeat `a b`(`c d`: `e f` = 1, count: 2) -> `c d`: `e f` {\n  `c d` = 2\n}\n",
     ] {
