@@ -202,18 +202,21 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
             }
         };
         if !item.before.is_empty() || item.has_beside {
-            let outer = outer.map(|(name, _)| ["groups", &**name]);
-            let last = match keys {
-                ["", _] => 0,
-                [_, ""] if matches!(item.what, What::View(_)) || rank.0 == 0 => 1,
-                _ => 2,
-            };
-            let keys = outer.iter().flatten().chain(&keys[..last]).map(ToString::to_string);
-            add(tree, item, rank, keys.collect(), &mut found);
+            let outer = outer.map(|(name, _)| &**name);
+            add(tree, item, rank, keys_of(item, outer, keys), &mut found);
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
     found
+}
+
+/// The keys that lead to a part, with those of the group around it.
+fn keys_of(item: &Item<'_>, group: Option<&str>, [kind, name]: [&str; 2]) -> Vec<String> {
+    let outer = group.map(|group| ["groups", group]);
+    let inner = [kind, name].into_iter().filter(|_| !kind.is_empty());
+    let has_name = !matches!(item.what, What::View(_)) && !HEAD.contains(&kind);
+    let inner = inner.take(if has_name { 2 } else { 1 });
+    outer.iter().flatten().copied().chain(inner).map(str::to_owned).collect()
 }
 
 /// The position of a statement's key.

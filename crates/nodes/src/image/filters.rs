@@ -81,23 +81,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
             Ok(Box::new(Normals { strength, encoding, edge: edge_of(job.settings) }))
         }),
     );
-    add(
-        morphology(),
-        viewed(|job| {
-            let operation = match Change::named(job.settings.text("operation")) {
-                Change::Dilate => Operation::Dilate,
-                Change::Erode => Operation::Erode,
-                Change::Open => Operation::Open,
-                Change::Close => Operation::Close,
-            };
-            let shape = match job.settings.text("shape") {
-                "square" => Shape::Square,
-                _ => Shape::Disc,
-            };
-            let radius = pixels(job, job.number(0)).max(0.0) as i32;
-            Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
-        }),
-    );
+    add(morphology(), viewed(change));
     add(
         distance(),
         viewed(|job| {
@@ -106,6 +90,22 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
             Ok(Box::new(InUnits { of: Distance { channel: 0, threshold, limit }, unit }))
         }),
     );
+}
+
+/// The filter of `image.morphology`.
+fn change(job: &Job<'_>) -> Result<Box<dyn Filter>, Failure> {
+    let operation = match Change::named(job.settings.text("operation")) {
+        Change::Dilate => Operation::Dilate,
+        Change::Erode => Operation::Erode,
+        Change::Open => Operation::Open,
+        Change::Close => Operation::Close,
+    };
+    let shape = match job.settings.text("shape") {
+        "square" => Shape::Square,
+        _ => Shape::Disc,
+    };
+    let radius = pixels(job, job.number(0)).max(0.0) as i32;
+    Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
 }
 
 /// Makes the filter of a node.
