@@ -131,9 +131,10 @@ fn write_text(text: &str, out: &mut String) {
 /// The comments of a tree with their ranks, in the order of the document.
 fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
     let mut found = Vec::new();
-    let mut group: Option<(&Word<'_>, u32)> = None;
+    // The groups around the statement: name, position, and number of nodes so far.
+    let mut open: Vec<(&Word<'_>, u32, u32)> = Vec::new();
     let (mut n_uses, mut n_locks, mut n_inputs, mut n_outputs, mut n_groups) = (0, 0, 0, 0, 0);
-    let (mut n_nodes, mut n_inside) = (0_u32, 0_u32);
+    let mut n_nodes = 0_u32;
     let count = |n: &mut u32| {
         *n += 1;
         *n - 1
@@ -142,9 +143,9 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
         return found;
     }
     for item in &tree.items {
-        let mut rank = (GROUPS, group.map_or(0, |(_, at)| at), 0, 0);
+        let mut outer = open.last().map(|(name, at, _)| (*name, *at));
+        let mut rank = (GROUPS, outer.map_or(0, |(_, at)| at), 0, 0);
         // The last key or two, after those of the group.
-        let mut outer = group;
         let keys: [&str; 2] = match &item.what {
             What::Input(input) => {
                 rank = (INPUTS, count(&mut n_inputs), 0, 0);
@@ -154,10 +155,14 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
                 rank = (OUTPUTS, count(&mut n_outputs), 0, 0);
                 ["outputs", &tree.outputs[*output as usize].name]
             }
-            What::Node { name, .. } => {
-                match group {
-                    Some(_) => (rank.2, rank.3) = (1, count(&mut n_inside)),
+            What::Node { name, .. } | What::Block { name, .. } => {
+                match open.last_mut() {
+                    Some((_, _, n_inside)) => (rank.2, rank.3) = (1, count(n_inside)),
                     None => rank = (NODES, count(&mut n_nodes), 0, 0),
+                }
+                if let What::Block { group, .. } = item.what {
+                    let name = &tree.groups[group as usize].name;
+                    open.push((name, count(&mut n_groups), 0));
                 }
                 ["nodes", name]
             }
@@ -171,14 +176,14 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
             }
             What::Group(line) => {
                 let name = &tree.groups[*line as usize].name;
-                group = Some((name, count(&mut n_groups)));
-                n_inside = 0;
+                open.push((name, count(&mut n_groups), 0));
+                outer = None;
                 rank = (GROUPS, n_groups - 1, 0, 0);
                 ["groups", name]
             }
             What::Close => {
                 rank.2 = 2;
-                group = None;
+                open.pop();
                 ["", ""]
             }
             What::View(_) => {
@@ -197,18 +202,21 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
             }
         };
         if !item.before.is_empty() || item.has_beside {
-            let outer = outer.map(|(name, _)| ["groups", &**name]);
-            let last = match keys {
-                ["", _] => 0,
-                [_, ""] if matches!(item.what, What::View(_)) || rank.0 == 0 => 1,
-                _ => 2,
-            };
-            let keys = outer.iter().flatten().chain(&keys[..last]).map(ToString::to_string);
-            add(tree, item, rank, keys.collect(), &mut found);
+            let outer = outer.map(|(name, _)| &**name);
+            add(tree, item, rank, keys_of(item, outer, keys), &mut found);
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
     found
+}
+
+/// The keys that lead to a part, with those of the group around it.
+fn keys_of(item: &Item<'_>, group: Option<&str>, [kind, name]: [&str; 2]) -> Vec<String> {
+    let outer = group.map(|group| ["groups", group]);
+    let inner = [kind, name].into_iter().filter(|_| !kind.is_empty());
+    let has_name = !matches!(item.what, What::View(_)) && !HEAD.contains(&kind);
+    let inner = inner.take(if has_name { 2 } else { 1 });
+    outer.iter().flatten().copied().chain(inner).map(str::to_owned).collect()
 }
 
 /// The position of a statement's key.
@@ -229,19 +237,21 @@ fn add<'t>(
     keys: Vec<String>,
     found: &mut Vec<(Rank, Comment)>,
 ) {
-    let lines: Vec<String> = tree.before(item).iter().map(ToString::to_string).collect();
+    let mut lines: Vec<String> = tree.before(item).iter().map(ToString::to_string).collect();
+    let mut beside = tree.beside(item).map(ToString::to_string);
     let kind = match item.what {
         What::Close | What::End => CommentKind::End,
         _ => CommentKind::Before,
     };
+    if kind == CommentKind::End {
+        lines.extend(beside.take());
+    }
     if !lines.is_empty() {
         let comment = Comment { kind, at: keys.clone(), lines };
         found.push(((section, index, part, inner, BEFORE), comment));
     }
-    if let Some(beside) = tree.beside(item) {
-        // An empty comment is kept before the statement.
-        let (kind, text) = (CommentKind::Beside, beside.to_string());
-        let comment = Comment { kind, at: keys, lines: vec![text] };
+    if let Some(beside) = beside {
+        let comment = Comment { kind: CommentKind::Beside, at: keys, lines: vec![beside] };
         found.push(((section, index, part, inner, BESIDE), comment));
     }
 }

@@ -96,6 +96,18 @@ pub enum TextError {
         /// What was found.
         what: &'static str,
     },
+    /// A name of the statements around a block.
+    #[error("`{name}` is outside of this block, which sees only its own inputs and nodes")]
+    #[diagnostic(
+        code(text::outside_of_block),
+        help(
+            "give it to the block: `{name}: f32 = {name}` in its first line, with the type it has"
+        )
+    )]
+    OutsideOfBlock {
+        /// The name.
+        name: String,
+    },
     /// Comments in a text whose view data leaves no room for them.
     #[error("the view data is no object, so it has no room for the comments")]
     #[diagnostic(code(text::no_room), help("write it as `view {{ \"editor\": ... }}`"))]

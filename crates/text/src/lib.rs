@@ -75,7 +75,8 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
         Ok(text) => text,
         Err(problem) => return nothing(problem.into()),
     };
-    let Parsed { tree, problems, n_more } = parse(text);
+    let Parsed { mut tree, problems, n_more } = parse(text);
+    lower::name_blocks(&mut tree);
     let mut names = room_in_huge_pages(tree.exprs.len());
     names.resize(tree.exprs.len(), NO_NAME);
     let mut found = Found {

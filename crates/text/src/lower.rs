@@ -1,6 +1,8 @@
 //! From a syntax tree to a document: names become links, nested calls become nodes of their own.
 
+mod blocks;
 pub(crate) mod body;
+mod call;
 pub(crate) mod formula;
 pub(crate) mod words;
 
@@ -16,7 +18,8 @@ use crate::comments;
 use crate::error::{Problem, TextError, shortened};
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
 use crate::scope::NameId;
-use crate::tree::{GroupLine, InputLine, Item, LockLine, Tree, UseLine, What, at};
+use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at};
+pub(crate) use blocks::name_blocks;
 use body::Maker;
 
 /// What all bodies of a document share.
@@ -50,6 +53,44 @@ impl Found<'_> {
     }
 }
 
+/// The statements of the document, or of a group.
+#[derive(Default)]
+pub(crate) struct Body<'a> {
+    /// The group; empty for the document.
+    pub(crate) group: &'a str,
+    pub(crate) inputs: Vec<&'a InputLine<'a>>,
+    pub(crate) items: Vec<&'a Item<'a>>,
+    /// The outputs of a group.
+    pub(crate) outputs: &'a [OutputLine<'a>],
+    /// The first line of a group.
+    pub(crate) opener: Option<&'a Item<'a>>,
+    about: Option<&'a str>,
+    span: Span,
+    /// The body around a block.
+    pub(crate) around: Option<usize>,
+}
+
+impl<'a> Body<'a> {
+    fn of_group(
+        tree: &'a Tree<'a>,
+        group: u32,
+        opener: &'a Item<'a>,
+        around: Option<usize>,
+    ) -> Self {
+        let line = &tree.groups[group as usize];
+        Self {
+            group: &line.name,
+            inputs: tree.inputs[at(&line.inputs)].iter().collect(),
+            items: Vec::new(),
+            outputs: &tree.outputs[at(&line.outputs)],
+            opener: Some(opener),
+            about: line.about.as_deref(),
+            span: opener.span,
+            around,
+        }
+    }
+}
+
 /// The document of a tree.
 pub(crate) fn lower<'a>(
     tree: &'a Tree<'a>,
@@ -63,61 +104,37 @@ pub(crate) fn lower<'a>(
     document.format = FORMAT;
     document.form = Form::Text;
     let mut view = None;
-    let mut root = Vec::new();
-    let mut items = tree.items.iter();
+    let (mut bodies, mut open) = (vec![Body::default()], vec![0]);
     let mut seen = HashSet::new();
-    while let Some(item) = items.next() {
+    for item in &tree.items {
         head(item, &mut document, &mut seen, found);
+        let inside = open.last().copied().unwrap_or_default();
+        bodies[inside].span.end = bodies[inside].span.end.max(item.span.end);
         match &item.what {
             What::Input(input) => {
-                add_input(
-                    &mut document.inputs,
-                    &tree.inputs[*input as usize],
-                    item.is_broken,
-                    "",
-                    found,
-                );
+                let line = &tree.inputs[*input as usize];
+                add_input(&mut document.inputs, line, item.is_broken, "", found);
+                bodies[0].inputs.push(line);
             }
             What::View(text) => view = Some(&**text),
-            What::Node { .. } | What::Output(_) => root.push(item),
+            What::Node { .. } | What::Output(_) => bodies[inside].items.push(item),
             What::Group(group) => {
-                let mut inside = vec![item];
-                let mut span = item.span;
-                for item in items.by_ref() {
-                    span.end = span.end.max(item.span.end);
-                    if matches!(item.what, What::Close) {
-                        break;
-                    }
-                    inside.push(item);
-                }
-                let line = &tree.groups[*group as usize];
-                let mut def = make_group(&shared, line, &inside, found);
-                if let Some(about) = &line.about {
-                    def.about = Some(Arc::from(&**about));
-                }
-                let spot = Spot::new(span);
-                def.spot = if item.is_broken { spot.unreadable() } else { spot };
-                check_name(
-                    "a group",
-                    "group",
-                    &line.name,
-                    item.span,
-                    document.groups.contains_key(&line.name),
-                    "",
-                    found,
-                );
-                if !document.groups.contains_key(&line.name) {
-                    document.groups.insert(Arc::from(&*line.name), def);
-                }
+                open.push(bodies.len());
+                bodies.push(Body::of_group(tree, *group, item, None));
             }
+            What::Block { group, .. } => {
+                bodies[inside].items.push(item);
+                open.push(bodies.len());
+                bodies.push(Body::of_group(tree, *group, item, Some(inside)));
+            }
+            What::Close if open.len() > 1 => drop(open.pop()),
             _ => {}
         }
     }
-    let inputs = tree.items.iter().filter_map(|item| match item.what {
-        What::Input(input) => Some(&tree.inputs[input as usize]),
-        _ => None,
-    });
-    (document.nodes, document.outputs) = Maker::made(&shared, "", inputs, &root, &[], found);
+    for at in 1..bodies.len() {
+        make_group(&shared, &bodies, at, &mut document, found);
+    }
+    (document.nodes, document.outputs) = Maker::made(&shared, &bodies, 0, found);
     match comments::view_with(tree, view) {
         Ok(view) => document.view = view,
         Err(error) => {
@@ -211,7 +228,8 @@ fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
     for line in &tree.groups {
         let inputs = tree.inputs[at(&line.inputs)].iter().map(|input| Arc::from(&*input.name));
         let outputs = tree.outputs[at(&line.outputs)].iter().map(|output| Arc::from(&*output.name));
-        let sockets = Sockets { inputs: inputs.collect(), outputs: outputs.collect() };
+        let (inputs, outputs) = (inputs.collect(), outputs.collect());
+        let sockets = Sockets { inputs, outputs, is_block: line.is_block };
         groups.own.entry(&line.name).or_insert(sockets);
     }
     for item in &tree.items {
@@ -224,20 +242,26 @@ fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
 
 fn make_group<'a>(
     shared: &Shared<'a>,
-    line: &'a GroupLine<'a>,
-    items: &[&'a Item<'a>],
+    bodies: &[Body<'a>],
+    at: usize,
+    document: &mut Document,
     found: &mut Found<'_>,
-) -> GroupDef {
-    let tree = shared.tree;
-    let mut def = GroupDef::default();
-    let inputs = &tree.inputs[at(&line.inputs)];
+) {
+    let Body { group: name, inputs, opener, about, span, .. } = &bodies[at];
+    let mut def = GroupDef { about: about.map(Arc::from), ..GroupDef::default() };
     for input in inputs {
-        add_input(&mut def.inputs, input, false, &line.name, found);
+        add_input(&mut def.inputs, input, false, name, found);
     }
-    let outputs = &tree.outputs[at(&line.outputs)];
-    (def.nodes, def.outputs) =
-        Maker::made(shared, &line.name, inputs.iter(), items, outputs, found);
-    def
+    (def.nodes, def.outputs) = Maker::made(shared, bodies, at, found);
+    let spot = Spot::new(*span);
+    let is_broken = opener.is_some_and(|item| item.is_broken);
+    def.spot = if is_broken { spot.unreadable() } else { spot };
+    let head = opener.map_or(*span, |item| item.span);
+    let is_known = document.groups.contains_key(name);
+    check_name("a group", "group", name, head, is_known, "", found);
+    if !is_known {
+        document.groups.insert(Arc::from(*name), def);
+    }
 }
 
 fn add_input(

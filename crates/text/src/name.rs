@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use millstream_node::Zone;
+
 use crate::error::Problem;
 use crate::json::next_char;
 
@@ -37,6 +39,30 @@ pub(crate) fn plain_end(text: &str, start: usize) -> usize {
     end
 }
 
+/// The end of the type whose first word ends at a position, such as `list<f32>` or
+/// `closure<p: vec3 -> f32>`; `None` if a `<` is not closed.
+pub(crate) fn type_end(text: &str, word_end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut end, mut depth) = (word_end, 0_usize);
+    while let Some(byte) = bytes.get(end) {
+        match byte {
+            b'<' => depth += 1,
+            // Of an arrow.
+            b'>' if depth > 0 && bytes[end - 1] == b'-' => {}
+            b'>' if depth > 0 => depth -= 1,
+            byte if depth > 0 && (byte.is_ascii_alphanumeric() || b"_ ,:-".contains(byte)) => {}
+            _ => break,
+        }
+        end += 1;
+    }
+    (depth == 0).then_some(end)
+}
+
+/// Whether a word says what the name after it means, as in `input x`.
+pub(crate) fn leads(word: &str) -> bool {
+    matches!(word, "input" | "node" | "group" | "muted" | CLOSURE) || Zone::named(word).is_some()
+}
+
 /// Whether a byte is an ASCII character that continues a plain name.
 const IN_NAMES: [bool; 256] = {
     let mut all = [false; 256];
@@ -70,6 +96,38 @@ pub(crate) fn write_quoted(name: &str, out: &mut String) {
         }
     }
     out.push('`');
+}
+
+/// Calls the block of a zone after the node, and the group around it.
+pub(crate) fn write_block_name(group: Option<&str>, node: &str, out: &mut String) {
+    match group {
+        Some(group) => write_made_name(group, node, out),
+        None => {
+            out.clear();
+            out.push_str(node);
+        }
+    }
+}
+
+/// Names that are made do not get longer than this; they are cut at their front.
+const MAX_MADE: usize = 100;
+
+/// Writes the name of the node of a call inside the statement of another node.
+pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
+    out.clear();
+    for part in [node, "_", input] {
+        // Names of nodes hold neither.
+        if part.contains(['.', '/']) {
+            out.push_str(&part.replace(['.', '/'], "_"));
+        } else {
+            out.push_str(part);
+        }
+    }
+    if out.len() > MAX_MADE
+        && let Some((cut, c)) = out.char_indices().rev().nth(MAX_MADE)
+    {
+        out.drain(..cut + c.len_utf8());
+    }
 }
 
 /// Reads the name in back quotes that starts at a place; also returns where it ends.
@@ -113,25 +171,6 @@ pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usi
     let line = text[start..].find('\n').map_or(text.len(), |n| start + n);
     Err(Problem::syntax(start, line.max(inside), "this name is not closed")
         .hint("add a back quote"))
-}
-
-/// The end of the brackets of a type's name that start at a byte, and how many are not closed there:
-/// `<f32>` of a list, `<p: vec3 -> f32>` of a closure.
-pub(crate) fn type_end(text: &str, start: usize) -> (usize, usize) {
-    let bytes = text.as_bytes();
-    let (mut end, mut depth) = (start, 0_usize);
-    while let Some(byte) = bytes.get(end) {
-        match byte {
-            b'<' => depth += 1,
-            // Of an arrow.
-            b'>' if depth > 0 && bytes[end - 1] == b'-' => {}
-            b'>' if depth > 0 => depth -= 1,
-            byte if depth > 0 && (byte.is_ascii_alphanumeric() || b"_ ,:-".contains(byte)) => {}
-            _ => break,
-        }
-        end += 1;
-    }
-    (end, depth)
 }
 
 #[cfg(test)]

@@ -48,9 +48,12 @@ pub(crate) struct Known {
 }
 
 /// The names of inputs and outputs, in order.
+#[derive(Default)]
 pub(crate) struct Sockets {
     pub(crate) inputs: Vec<Arc<str>>,
     pub(crate) outputs: Vec<Arc<str>>,
+    /// Whether they are those of a block, which calls of one word do not mean.
+    pub(crate) is_block: bool,
 }
 
 impl<'r> Vocabulary<'r> {
@@ -135,6 +138,7 @@ impl<'r> Vocabulary<'r> {
         Some(Sockets {
             inputs: signature.inputs.iter().map(|socket| socket.name.as_ref().into()).collect(),
             outputs: signature.outputs.iter().map(|socket| socket.name.as_ref().into()).collect(),
+            is_block: false,
         })
     }
 
@@ -212,7 +216,8 @@ impl Groups<'_> {
             CallWord::Node => return Callee::Type(vocabulary.known(name)),
             CallWord::None => {}
         }
-        if name.contains('/') || self.own.contains_key(name) || self.aliases.contains(name) {
+        let is_own = self.own.get(name).is_some_and(|sockets| !sockets.is_block);
+        if name.contains('/') || is_own || self.aliases.contains(name) {
             return Callee::Group(name);
         }
         if name.contains('.') || name == CALL {

@@ -3,8 +3,10 @@
 //! A statement with an error is reported, kept by name where its name is known, and reading goes on
 //! with the next one. The parser recurses only where expressions nest, up to a limit.
 
+mod block;
 mod expression;
 mod face;
+mod recovery;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,7 +19,7 @@ use crate::error::{Problem, TextError};
 use crate::json::{shown, value_end};
 use crate::name;
 use crate::token::{Kind, Lexer, Symbol, Token};
-use crate::tree::{Arg, ExprKind, Item, Piece, Tree, What, Word};
+use crate::tree::{Arg, Item, Piece, Tree, What, Word};
 
 /// More problems than anybody reads; the rest is only counted.
 const MAX_PROBLEMS: usize = 1000;
@@ -80,8 +82,10 @@ struct Parser<'t> {
     last_end: usize,
     /// The brackets around the next token, inside which lines do not end statements.
     opened: Vec<Opened>,
-    /// The group around the statement.
-    block: Option<Opened>,
+    /// The groups around the statement.
+    blocks: Vec<Opened>,
+    /// The zone at the start of the statement.
+    header: Option<block::Header>,
     /// The names of used documents so far.
     aliases: HashSet<Cow<'t, str>>,
     tree: Tree<'t>,
@@ -103,7 +107,8 @@ impl<'t> Parser<'t> {
             token: Token { kind: Kind::Line, start, end: start },
             last_end: start,
             opened: Vec::new(),
-            block: None,
+            blocks: Vec::new(),
+            header: None,
             aliases: HashSet::new(),
             tree: Tree::default(),
             problems: Vec::new(),
@@ -283,7 +288,7 @@ impl<'t> Parser<'t> {
             after_blank = false;
             (lines, n_comments) = (0, 0);
         }
-        if let Some(block) = self.block.take() {
+        while let Some(block) = self.blocks.pop() {
             self.report(not_closed(block));
             self.item(What::Close, self.token.start, false, false);
         }
@@ -324,11 +329,12 @@ impl<'t> Parser<'t> {
     /// Reads one statement.
     fn statement(&mut self, after_blank: bool) {
         let start = self.token.start;
+        self.header = None;
         let mut head = What::End;
         let read = self.statement_in(&mut head).and_then(|what| {
             let ends = matches!(self.token.kind, Kind::Line | Kind::End)
-                || (self.is(Symbol::CloseBlock) && self.block.is_some())
-                || matches!(what, What::Group(_));
+                || (self.is(Symbol::CloseBlock) && !self.blocks.is_empty())
+                || matches!(what, What::Group(_) | What::Block { .. });
             if ends { Ok(what) } else { Err(self.too_much()) }
         });
         match read {
@@ -361,7 +367,7 @@ impl<'t> Parser<'t> {
     /// Reads a statement; sets what is known of it when it has an error.
     fn statement_in(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         if self.is(Symbol::CloseBlock) {
-            if self.block.take().is_none() {
+            if self.blocks.pop().is_none() {
                 let problem =
                     Problem::syntax(self.token.start, self.token.end, "this `}` closes nothing");
                 return Err(problem.hint("remove it, or add the first line of the group"));
@@ -394,11 +400,15 @@ impl<'t> Parser<'t> {
         if self.is(Symbol::Assign) {
             *head = What::Node { name: name.clone(), value: 0 };
             self.advance()?;
+            self.find_header();
             let value = self.expr()?;
+            if self.is(Symbol::OpenBlock) {
+                return self.block(name, value);
+            }
             let value = self.bound(value)?;
             return Ok(What::Node { name, value });
         }
-        if self.block.is_some() && !matches!(keyword, Some("group")) {
+        if !self.blocks.is_empty() && !matches!(keyword, Some("group")) {
             return Err(self.not_in_group(start, &name));
         }
         match keyword {
@@ -468,97 +478,9 @@ impl<'t> Parser<'t> {
             _ => problem.hint("a node is written `name = ...`"),
         }
     }
-
-    /// Reports a problem, keeps what is known of the statement, and goes on with the next one.
-    fn recover(&mut self, start: usize, problem: Problem, head: What<'t>) {
-        let indent = indentation(self.text, start);
-        let mut resume = line_end(self.text, problem.start.max(start));
-        let line = line_start(self.text, problem.start.min(self.text.len()));
-        let mut problem = problem;
-        if let Some(opened) = self.opened.last().copied()
-            && line > start
-            && indentation(self.text, problem.start) <= indent
-            && !matches!(self.text.as_bytes().get(problem.start), Some(b')' | b']'))
-        {
-            // The next statement starts before the bracket is closed.
-            problem = not_closed(opened);
-            resume = line;
-        }
-        self.report(problem);
-        self.opened.clear();
-        self.depth = 0;
-        self.is_in_list = false;
-        self.args.clear();
-        self.pieces.clear();
-        self.sources.clear();
-        let is_group = matches!(head, What::Group(_));
-        // Lines that are indented more belong to the statement, if it starts its line.
-        if self.text[line_start(self.text, start)..start].trim().is_empty() {
-            resume = self.skipped(start, resume, is_group);
-        }
-        if is_group {
-            let close = Symbol::CloseBlock.text();
-            self.block = Some(Opened { at: start, open: Symbol::OpenBlock.text(), close });
-        }
-        self.lexer.at = resume.min(self.text.len());
-        self.last_end = self.lexer.at.max(start);
-        self.token = Token { kind: Kind::Line, start: self.lexer.at, end: self.lexer.at };
-        match head {
-            What::End => self.tree.n_lost += 1,
-            What::Node { name, .. } => {
-                let span = Span::new(start, start);
-                let value = self.tree.add(ExprKind::Literal(Cow::Borrowed("null")), span);
-                self.item(What::Node { name, value }, start, false, true);
-            }
-            head => self.item(head, start, false, true),
-        }
-    }
-}
-
-impl Parser<'_> {
-    /// The place after the lines that continue a statement with an error.
-    fn skipped(&self, start: usize, from: usize, is_group: bool) -> usize {
-        let indent = indentation(self.text, start);
-        let mut resume = from.min(self.text.len());
-        loop {
-            let rest = &self.text[resume..];
-            let ends_with_block = self.text[start..resume].trim_end().ends_with('{');
-            if rest.is_empty() || (is_group && ends_with_block) {
-                return resume;
-            }
-            let next = &rest[..rest.find('\n').unwrap_or(rest.len())];
-            let is_more = next.trim().is_empty() || indentation(self.text, resume) > indent;
-            let closes = next.trim_start().starts_with([')', ']']);
-            if !is_more && !closes {
-                return resume;
-            }
-            resume = line_end(self.text, resume);
-        }
-    }
 }
 
 fn not_closed(opened: Opened) -> Problem {
     let Opened { at, open, close } = opened;
     Problem::new(at, at + 1, TextError::NotClosed { open, close })
-}
-
-/// The start of the line that holds a place.
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
-}
-
-/// The start of the line after a place.
-fn line_end(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    text.as_bytes()[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |n| at + n + 1)
-}
-
-/// The blank bytes at the start of the line that holds a place.
-fn indentation(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    let line = &text[line_start(text, at)..];
-    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }

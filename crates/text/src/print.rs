@@ -14,7 +14,9 @@ use serde_json::Value as Json;
 
 use crate::json::write_value;
 use crate::name;
-use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at};
+use crate::tree::{
+    Arg, ArgTo, ExprId, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at,
+};
 
 /// The intended width of lines.
 const WIDTH: usize = 100;
@@ -24,26 +26,27 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
     let room = tree.items.len() * 48;
     let mut printer =
         Printer { tree, out: String::with_capacity(room), line: 0, aliases: HashSet::new() };
-    let mut is_in_group = false;
+    // For each group around the statement whether it is a block.
+    let mut open: Vec<bool> = Vec::new();
     let mut last: Option<&What<'_>> = None;
+    let mut after_group = false;
     for item in &tree.items {
         let closes = matches!(item.what, What::Close);
-        let opens = matches!(item.what, What::Group(_));
         let after = match last {
-            None | Some(What::Group(_)) => false,
-            Some(What::Close) => true,
-            Some(_) => item.after_blank || opens,
+            None | Some(What::Group(_) | What::Block { .. }) => false,
+            Some(_) => after_group || item.after_blank || matches!(item.what, What::Group(_)),
         };
         let is_nothing = matches!(item.what, What::End) && item.before.is_empty();
         if after && !is_nothing && !(closes && item.before.is_empty()) {
             printer.out.push('\n');
         }
-        is_in_group &= !(closes && item.before.is_empty());
-        printer.comments(item, if is_in_group { 2 } else { 0 });
-        is_in_group &= !closes;
+        printer.comments(item, 2 * open.len());
+        let closed = if closes { open.pop() } else { None };
+        after_group = closed == Some(false);
+        let indent = 2 * open.len();
         printer.line = printer.out.len();
-        printer.out.push_str(if is_in_group { "  " } else { "" });
-        printer.statement(&item.what, if is_in_group { 2 } else { 0 });
+        printer.spaces(indent);
+        printer.statement(&item.what, indent);
         if let Some(beside) = tree.beside(item) {
             printer.out.push_str("  #");
             printer.comment(beside);
@@ -51,7 +54,11 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
         if !matches!(item.what, What::End) {
             printer.out.push('\n');
         }
-        is_in_group |= opens;
+        match item.what {
+            What::Group(_) => open.push(false),
+            What::Block { .. } => open.push(true),
+            _ => {}
+        }
         last = Some(&item.what);
     }
     printer.out
@@ -119,14 +126,19 @@ impl<'a, 't> Printer<'a, 't> {
             }
             What::Output(output) => {
                 self.out.push_str("output ");
-                self.output(&self.tree.outputs[*output as usize], indent);
+                self.output(&self.tree.outputs[*output as usize], indent, true);
             }
             What::Node { name, value } => {
                 name::write(name, &mut self.out);
                 self.out.push_str(" = ");
                 self.fitted(*value, indent);
             }
-            What::Group(group) => self.group(*group as usize),
+            What::Group(group) => self.group(*group as usize, None, indent),
+            What::Block { name, value, group } => {
+                name::write(name, &mut self.out);
+                self.out.push_str(" = ");
+                self.group(*group as usize, Some(*value), indent);
+            }
             What::Close => self.out.push('}'),
             What::View(view) => view::write(view, &mut self.out),
             What::End => {}
@@ -146,6 +158,11 @@ impl<'a, 't> Printer<'a, 't> {
             self.out.push_str(" = ");
             write_value(default, &mut self.out);
         }
+        self.input_notes(line);
+    }
+
+    /// What follows the type and the value of an input.
+    fn input_notes(&mut self, line: &InputLine<'_>) {
         for (word, bound) in [("from", line.min), ("to", line.max), ("step", line.step)] {
             if let Some(bound) = bound {
                 self.out.push_str(&format!(" {word} {}", number(bound)));
@@ -154,13 +171,13 @@ impl<'a, 't> Printer<'a, 't> {
         self.notes(line.about.as_deref(), line.unit.as_deref());
     }
 
-    fn output(&mut self, line: &OutputLine<'_>, indent: usize) {
+    fn output(&mut self, line: &OutputLine<'_>, indent: usize, may_break: bool) {
         name::write(&line.name, &mut self.out);
         self.out.push_str(": ");
         self.ty(&line.ty);
         if let Some(value) = line.value {
             self.out.push_str(" = ");
-            self.fitted(value, indent);
+            self.value(value, indent, may_break);
         }
         self.notes(line.about.as_deref(), line.unit.as_deref());
     }
@@ -184,68 +201,130 @@ impl<'a, 't> Printer<'a, 't> {
         }
     }
 
-    fn group(&mut self, group: usize) {
-        let start = self.out.len();
-        self.face(group, false);
+    /// The first line of a group, and what it is for; that of a block starts with the call of its
+    /// zone.
+    fn group(&mut self, group: usize, zone: Option<ExprId>, indent: usize) {
+        let (start, line) = (self.out.len(), self.line);
+        self.face(group, zone, indent, false);
         if self.is_wide() {
             self.out.truncate(start);
-            self.face(group, true);
+            self.line = line;
+            self.face(group, zone, indent, true);
         }
         if let Some(about) = &self.tree.groups[group].about {
-            self.text_after("\n  ", about);
+            self.out.push('\n');
+            self.spaces(indent + 2);
+            self.text_after("", about);
         }
     }
 
-    /// The first line of a group, or a line for each input, and for each output of several.
-    fn face(&mut self, group: usize, is_broken: bool) {
+    /// The first line of a group, or a line for each input, and for each output if they are long.
+    fn face(&mut self, group: usize, zone: Option<ExprId>, indent: usize, is_broken: bool) {
         let tree = self.tree;
         let group = &tree.groups[group];
-        self.out.push_str("group ");
-        name::write(&group.name, &mut self.out);
-        self.out.push('(');
-        let inputs = &tree.inputs[at(&group.inputs)];
-        for (i, input) in inputs.iter().enumerate() {
-            self.before_item(i, is_broken);
-            self.input(input);
+        match zone.and_then(|zone| tree.call(zone)) {
+            Some(call) => {
+                self.opening(call);
+                self.out.push('(');
+                let args = tree.args_of(&call.args);
+                for (i, arg) in args.iter().enumerate() {
+                    self.before_item(i, indent, is_broken);
+                    self.arg(arg, indent + 2, is_broken);
+                }
+                self.after_items(args.len(), indent, is_broken);
+            }
+            None => {
+                self.out.push_str("group ");
+                name::write(&group.name, &mut self.out);
+                self.out.push('(');
+                let inputs = &tree.inputs[at(&group.inputs)];
+                for (i, input) in inputs.iter().enumerate() {
+                    self.before_item(i, indent, is_broken);
+                    self.input(input);
+                }
+                self.after_items(inputs.len(), indent, is_broken);
+            }
         }
-        self.after_items(inputs.len(), is_broken);
         self.out.push(')');
         let outputs = &tree.outputs[at(&group.outputs)];
+        let (start, line) = (self.out.len(), self.line);
+        self.outputs(outputs, indent, false);
+        if is_broken && self.is_wide() {
+            self.out.truncate(start);
+            self.line = line;
+            self.outputs(outputs, indent, true);
+        }
+    }
+
+    /// The first line of a group from its outputs on.
+    fn outputs(&mut self, outputs: &[OutputLine<'_>], indent: usize, is_broken: bool) {
         match outputs {
             [] => {}
             [output] => {
                 self.out.push_str(" -> ");
-                self.output(output, 0);
+                self.output(output, indent, is_broken);
             }
             outputs => {
                 self.out.push_str(" -> (");
                 for (i, output) in outputs.iter().enumerate() {
-                    self.before_item(i, is_broken);
-                    self.output(output, 2);
+                    self.before_item(i, indent, is_broken);
+                    self.output(output, indent + 2, is_broken);
                 }
-                self.after_items(outputs.len(), is_broken);
+                self.after_items(outputs.len(), indent, is_broken);
                 self.out.push(')');
             }
         }
         self.out.push_str(" {");
     }
 
-    fn before_item(&mut self, position: usize, is_broken: bool) {
-        match (position, is_broken) {
-            (0, true) => self.out.push_str("\n  "),
-            (0, false) => {}
-            (_, true) => self.out.push_str(",\n  "),
-            (_, false) => self.out.push_str(", "),
+    /// An argument of a call that opens a block.
+    fn arg(&mut self, arg: &Arg<'_>, indent: usize, is_broken: bool) {
+        let tree = self.tree;
+        let line = match arg.to {
+            ArgTo::Socket(at) | ArgTo::Item(at) => Some(&tree.inputs[at as usize]),
+            _ => None,
+        };
+        match line {
+            Some(line) => {
+                name::write(&line.name, &mut self.out);
+                self.out.push_str(": ");
+                match arg.to {
+                    ArgTo::Item(_) if name::leads(&line.ty) => {
+                        name::write_quoted(&line.ty, &mut self.out);
+                    }
+                    _ => self.ty(&line.ty),
+                }
+                self.out.push_str(if matches!(arg.to, ArgTo::Item(_)) { " of " } else { " = " });
+            }
+            None => self.arg_name(arg),
         }
-        if is_broken {
-            self.line = self.out.len() - 2;
+        self.value(arg.value, indent, is_broken);
+        if let Some(line) = line {
+            self.input_notes(line);
         }
     }
 
-    fn after_items(&mut self, n: usize, is_broken: bool) {
+    fn value(&mut self, value: ExprId, indent: usize, may_break: bool) {
+        if may_break {
+            self.fitted(value, indent);
+        } else {
+            self.flat(value);
+        }
+    }
+
+    fn before_item(&mut self, position: usize, indent: usize, is_broken: bool) {
+        if position > 0 {
+            self.out.push_str(if is_broken { "," } else { ", " });
+        }
+        if is_broken {
+            self.new_line(indent + 2);
+        }
+    }
+
+    fn after_items(&mut self, n: usize, indent: usize, is_broken: bool) {
         if is_broken && n > 0 {
-            self.out.push_str(",\n");
-            self.line = self.out.len();
+            self.out.push(',');
+            self.new_line(indent);
         }
     }
 }
@@ -263,5 +342,5 @@ fn is_plain_type(ty: &str) -> bool {
     if !name::is_plain(outer) {
         return false;
     }
-    name::type_end(inner, 0) == (inner.len(), 0)
+    name::type_end(inner, 0) == Some(inner.len())
 }

@@ -4,9 +4,11 @@
 //! so on, which is the opposite of the order in which `lower` makes nodes. A node that stands where
 //! `lower` would make it, under the name that `lower` would give it, is written as a nested call.
 
+mod block;
 mod node;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Span;
@@ -20,8 +22,10 @@ use crate::lower::formula::Context;
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
 use crate::scope::{NodeOf, Scope};
 use crate::tree::{
-    ExprId, ExprKind, GroupLine, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, Word,
+    ArgTo, ExprId, ExprKind, GroupLine, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What,
+    Word,
 };
+use block::Blocks;
 use node::BodyWriter;
 
 /// Hands the tree of a document to `then`.
@@ -33,10 +37,12 @@ pub(crate) fn raise<T>(
     let rank = |comment: &Comment| rank_of(document, comment);
     let placed = Placed::of(&document.view, rank);
     let value: Arc<str> = Arc::from(VALUE);
+    let blocks = Blocks::of(document, &placed);
     let mut raiser = Raiser {
         document,
         vocabulary,
-        groups: groups(document),
+        groups: groups(document, &blocks),
+        blocks: &blocks,
         placed,
         tree: Tree::default(),
         value: &value,
@@ -49,17 +55,18 @@ struct Raiser<'d, 'v> {
     document: &'d Document,
     vocabulary: &'v Vocabulary<'v>,
     groups: Groups<'d>,
+    blocks: &'v Blocks<'d>,
     placed: Placed,
     tree: Tree<'d>,
     value: &'v Arc<str>,
 }
 
 /// The groups of a document that are written, and the names of the documents that it uses.
-fn groups(document: &Document) -> Groups<'_> {
+fn groups<'d>(document: &'d Document, blocks: &Blocks<'d>) -> Groups<'d> {
     let own = own_groups(document).map(|(name, group)| {
         let inputs = group.inputs.keys().cloned().collect();
         let outputs = group.outputs.keys().cloned().collect();
-        (&**name, Sockets { inputs, outputs })
+        (&**name, Sockets { inputs, outputs, is_block: blocks.contains(name) })
     });
     Groups { own: own.collect(), aliases: document.uses.keys().map(|name| &**name).collect() }
 }
@@ -109,7 +116,9 @@ impl<'d> Raiser<'d, '_> {
         }
         self.root();
         for (name, group) in own_groups(document) {
-            self.group(name, group);
+            if !self.blocks.contains(name) {
+                self.group(name, group);
+            }
         }
         let has_comment = self.placed.has(&["view"]);
         let view = self.placed.rest.take().or_else(|| has_comment.then(|| "{}".to_owned()));
@@ -157,10 +166,11 @@ impl<'d> Raiser<'d, '_> {
                     if link.node == *name && *link.output == *VALUE);
                 is_own && *output == name && self.placed_nowhere(name)
             });
-            let is_value = matches!(
-                self.tree.kind(value),
-                ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
-            );
+            let is_value = self.block_of(&document.nodes, name).is_none()
+                && matches!(
+                    self.tree.kind(value),
+                    ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
+                );
             if output.is_some()
                 && is_value
                 && !is_bound(&self.tree, value)
@@ -169,7 +179,7 @@ impl<'d> Raiser<'d, '_> {
                 let at = self.output(output, def, Some(value));
                 self.item(What::Output(at), &["outputs", output], is_first);
             } else {
-                self.item(What::Node { name: word(name), value }, &["nodes", name], is_first);
+                self.node(name, value, None, is_first);
             }
             is_first = false;
         }
@@ -187,26 +197,74 @@ impl<'d> Raiser<'d, '_> {
         !self.placed.has(&["nodes", name])
     }
 
-    fn group(&mut self, name: &'d Arc<str>, group: &'d GroupDef) {
-        let scope = Self::scope(&group.inputs, &group.nodes);
+    /// The group that is written as the block of a node.
+    fn block_of(&self, nodes: &'d Named<Node>, name: &str) -> Option<&'d Arc<str>> {
+        Some(self.blocks.of_node(nodes.get(name)?)?.1)
+    }
+
+    /// The statement of a node, and its block if it has one.
+    fn node(&mut self, name: &'d Arc<str>, value: ExprId, inside: Option<&str>, after_blank: bool) {
+        let document = self.document;
+        let nodes = match inside {
+            Some(group) => &document.groups[group].nodes,
+            None => &document.nodes,
+        };
+        let of_group = inside.map(|group| ["groups", group]);
+        let keys: Vec<&str> = of_group.iter().flatten().copied().chain(["nodes", name]).collect();
+        let Some(block) = self.block_of(nodes, name) else {
+            self.item(What::Node { name: word(name), value }, &keys, after_blank);
+            return;
+        };
+        let def = &document.groups[block];
+        let call = self.tree.call(value).cloned().expect("zones are calls");
+        let sockets = self.tree.args_of(&call.args).iter().filter_map(|arg| match arg.to {
+            ArgTo::Socket(at) | ArgTo::Item(at) => Some(at),
+            _ => None,
+        });
+        let first = sockets.min().unwrap_or_default();
+        let inputs = first..first + def.inputs.len() as u32;
+        let scope = Self::scope(&def.inputs, &def.nodes);
+        let group = self.group_line(call.name, def, (inputs, true), &scope);
+        self.item(What::Block { name: word(name), value, group }, &keys, after_blank);
+        self.inside(block, def, &scope);
+    }
+
+    fn group(&mut self, name: &'d Arc<str>, def: &'d GroupDef) {
+        let scope = Self::scope(&def.inputs, &def.nodes);
         let first = self.tree.inputs.len() as u32;
-        for (name, def) in &group.inputs {
-            self.input(name, def);
-        }
+        let inputs = def.inputs.iter().map(|(name, def)| input_line(name, def));
+        self.tree.inputs.extend(inputs);
         let inputs = first..self.tree.inputs.len() as u32;
+        let at = self.group_line(word(name), def, (inputs, false), &scope);
+        self.item(What::Group(at), &["groups", name], true);
+        self.inside(name, def, &scope);
+    }
+
+    /// The first line of a group.
+    fn group_line(
+        &mut self,
+        name: Word<'d>,
+        def: &'d GroupDef,
+        (inputs, is_block): (Range<u32>, bool),
+        scope: &Scope<'d>,
+    ) -> u32 {
+        // Their expressions add no outputs.
         let first = self.tree.outputs.len() as u32;
-        for (name, def) in &group.outputs {
-            let value = self.output_value(name, def, &scope);
+        for (name, def) in &def.outputs {
+            let value = self.output_value(name, def, scope);
             self.output(name, def, value);
         }
         let outputs = first..self.tree.outputs.len() as u32;
-        let about = group.about.as_deref().map(Cow::Borrowed);
-        self.tree.groups.push(GroupLine { name: word(name), inputs, outputs, about, end: 0 });
-        let at = self.tree.groups.len() as u32 - 1;
-        self.item(What::Group(at), &["groups", name], true);
-        for (node, value) in self.body(&scope, &group.nodes, &group.outputs, name) {
-            let what = What::Node { name: word(node), value };
-            self.item(what, &["groups", name, "nodes", node], false);
+        let about = def.about.as_deref().map(Cow::Borrowed);
+        let line = GroupLine { name, is_block, inputs, outputs, about, end: 0 };
+        self.tree.groups.push(line);
+        self.tree.groups.len() as u32 - 1
+    }
+
+    /// The statements inside a group, and its end.
+    fn inside(&mut self, name: &'d Arc<str>, def: &'d GroupDef, scope: &Scope<'d>) {
+        for (node, value) in self.body(scope, &def.nodes, &def.outputs, name) {
+            self.node(node, value, Some(name), false);
         }
         self.item(What::Close, &["groups", name], false);
     }
@@ -226,6 +284,7 @@ impl<'d> Raiser<'d, '_> {
         let has_comment = nodes.keys().map(|name| keys(name)).collect();
         let mut writer = BodyWriter::new(
             &mut self.tree,
+            (self.document, self.blocks, group),
             Context {
                 vocabulary: self.vocabulary,
                 groups: &self.groups,
@@ -252,17 +311,7 @@ impl<'d> Raiser<'d, '_> {
     }
 
     fn input(&mut self, name: &'d Arc<str>, def: &'d InputDef) -> u32 {
-        self.tree.inputs.push(InputLine {
-            name: word(name),
-            ty: word(&def.ty),
-            default: def.default.as_ref().map(|json| Cow::Owned(json.to_string())),
-            min: def.min,
-            max: def.max,
-            step: def.step,
-            about: def.about.as_deref().map(Cow::Borrowed),
-            unit: def.unit.as_deref().map(Cow::Borrowed),
-            span: Span::default(),
-        });
+        self.tree.inputs.push(input_line(name, def));
         self.tree.inputs.len() as u32 - 1
     }
 
@@ -303,6 +352,20 @@ impl<'d> Raiser<'d, '_> {
             OutputFrom::Input(input) => node::input(cx, input),
         };
         Some(self.tree.add(kind, Span::default()))
+    }
+}
+
+fn input_line<'d>(name: &'d Arc<str>, def: &'d InputDef) -> InputLine<'d> {
+    InputLine {
+        name: word(name),
+        ty: word(&def.ty),
+        default: def.default.as_ref().map(|json| Cow::Owned(json.to_string())),
+        min: def.min,
+        max: def.max,
+        step: def.step,
+        about: def.about.as_deref().map(Cow::Borrowed),
+        unit: def.unit.as_deref().map(Cow::Borrowed),
+        span: Span::default(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use millstream_base::Span;
+use millstream_base::ahead::read_ahead;
 use millstream_base::pages::reserve_in_huge_pages;
 use millstream_document::model::NameHasher;
 use millstream_document::name_problem;
@@ -23,6 +24,15 @@ pub(crate) type NameId = u32;
 /// No name of the body.
 pub(crate) const NO_NAME: NameId = NameId::MAX;
 
+/// A name that means the node of this name, if there is one: it is no input, and no constant.
+pub(crate) const NODE: NameId = NameId::MAX - 1;
+
+/// Bodies with more names do not stay in the cache, so names are looked up only where it matters.
+pub(crate) const MANY: usize = 1 << 15;
+
+/// The number of names that were met last, which are found at once.
+const N_RECENT: usize = 1 << 13;
+
 /// The number of names that are looked up together.
 pub(crate) const TOGETHER: usize = 64;
 
@@ -33,6 +43,10 @@ pub(crate) struct Scope<'a> {
     /// Hashes and positions of names.
     table: HashTable<(u32, NameId)>,
     names: Vec<Name<'a>>,
+    /// A bit of the hash of each input, so that most names are seen to be none.
+    inputs: u64,
+    /// In a body with many names, those that were met last.
+    recent: Vec<NameId>,
 }
 
 /// A name of a body.
@@ -76,6 +90,14 @@ pub(crate) enum MemberOf {
     Component(Target),
 }
 
+fn recent_slot(hash: u32) -> usize {
+    (spread(hash) >> 40) as usize % N_RECENT
+}
+
+fn bit(hash: u32) -> u64 {
+    1 << (spread(hash) >> 58)
+}
+
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -103,9 +125,55 @@ impl<'a> Scope<'a> {
         self.table.find(spread(hash), is_it).map_or(NO_NAME, |(_, id)| *id)
     }
 
+    /// The positions of up to [`TOGETHER`] names; [`NODE`] for some that can mean nothing but a
+    /// node.
+    pub(crate) fn find_all(
+        &mut self,
+        names: &[&str],
+        vocabulary: &Vocabulary<'_>,
+        ids: &mut [NameId; TOGETHER],
+    ) {
+        if self.names.len() <= MANY {
+            return self.find_each(names, ids);
+        }
+        for (id, name) in ids.iter_mut().zip(names) {
+            let hash = self.hasher.hash(name);
+            let recent =
+                self.recent.get(recent_slot(hash)).and_then(|id| Some((*id, self.name(*id)?)));
+            *id = match recent {
+                Some((id, known)) if *known.shared == **name => id,
+                _ if self.inputs & bit(hash) == 0 && !vocabulary.is_reserved(name) => NODE,
+                _ => self.find_with(hash, name),
+            };
+        }
+    }
+
+    /// Notes names that will probably be referred to soon.
+    pub(crate) fn met(&mut self, ids: &[NameId]) {
+        if self.names.len() <= MANY {
+            return;
+        }
+        if self.recent.is_empty() {
+            self.recent.resize(N_RECENT, NO_NAME);
+        }
+        for id in ids {
+            if let Some(name) = self.names.get(*id as usize) {
+                self.recent[recent_slot(name.hash)] = *id;
+            }
+        }
+    }
+
+    /// Reads the places of names ahead of adding them.
+    pub(crate) fn read_ahead<'n>(&self, names: impl Iterator<Item = &'n str>) {
+        read_ahead(names.map(|name| {
+            let hash = self.hasher.hash(name);
+            self.table.find(spread(hash), |(known, _)| *known == hash).is_some()
+        }));
+    }
+
     /// The positions of up to [`TOGETHER`] names. Each step is done for all of them in turn, in a
     /// short loop, so that their reads from memory overlap.
-    pub(crate) fn find_all(&self, names: &[&str], ids: &mut [NameId; TOGETHER]) {
+    fn find_each(&self, names: &[&str], ids: &mut [NameId; TOGETHER]) {
         let mut hashes = [0; TOGETHER];
         for (hash, name) in hashes.iter_mut().zip(names) {
             *hash = self.hasher.hash(name);
@@ -140,7 +208,9 @@ impl<'a> Scope<'a> {
 
     pub(crate) fn add_input(&mut self, name: &str) {
         let id = self.add(name);
-        self.names[id as usize].is_input = true;
+        let name = &mut self.names[id as usize];
+        name.is_input = true;
+        self.inputs |= bit(name.hash);
     }
 
     /// Adds a node, and returns the position of its name; `None` if there is one of its name.
@@ -177,6 +247,9 @@ impl<'a> Scope<'a> {
         value: &Arc<str>,
         vocabulary: &Vocabulary<'_>,
     ) -> Target {
+        if id == NODE {
+            return Target::Link(name.into(), Arc::clone(value));
+        }
         let known = self.name(id);
         if let Some(known) = known.filter(|known| known.is_input) {
             return Target::Input(Arc::clone(&known.shared));
@@ -219,6 +292,7 @@ impl<'a> Scope<'a> {
         value: &Arc<str>,
         (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> MemberOf {
+        let id = if id == NODE { self.find(name) } else { id };
         let output = || if member == VALUE { Arc::clone(value) } else { member.into() };
         let Some(known) = self.name(id).filter(|known| known.is_linked()) else {
             return match self.resolve(id, (name, is_quoted), value, vocabulary) {
@@ -268,6 +342,8 @@ impl Name<'_> {
 
 #[cfg(test)]
 mod tests {
+    use millstream_node::Registry;
+
     use super::*;
 
     #[test]
@@ -280,11 +356,33 @@ mod tests {
         let names: Vec<String> = (0..TOGETHER).map(|i| format!("n{}", 31 * i)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut ids = [NO_NAME; TOGETHER];
-        scope.find_all(&names, &mut ids);
+        scope.find_each(&names, &mut ids);
         for (name, id) in names.iter().zip(ids) {
             assert_eq!(id, scope.find(name));
             let is_known = scope.name(id).is_some_and(|known| *known.shared == **name);
             assert_eq!(is_known, name[1..].parse::<u32>().expect("a number") < 1000);
         }
+    }
+
+    #[test]
+    fn names_of_a_large_body_mean_the_same() {
+        let registry = Registry::new();
+        let vocabulary = Vocabulary::new(&registry);
+        let mut scope = Scope::default();
+        scope.add_input("input");
+        for i in 0..=MANY as u32 {
+            scope.add_node(&format!("n{i}"), NodeOf::Statement, Face::Value);
+        }
+        scope.add_node("input", NodeOf::Statement, Face::Value);
+        scope.met(&[9]);
+        let names = ["n7", "n8", "n9", "input", "nothing"];
+        let mut ids = [NO_NAME; TOGETHER];
+        scope.find_all(&names, &vocabulary, &mut ids);
+        let value = Arc::from(VALUE);
+        for (name, id) in names.iter().zip(ids) {
+            let meaning = |id| scope.resolve(id, (name, false), &value, &vocabulary);
+            assert_eq!(meaning(id), meaning(scope.find(name)), "{name}");
+        }
+        assert_eq!(ids[..3], [NODE, 9, NODE]);
     }
 }

@@ -68,7 +68,13 @@ pub(crate) enum What<'t> {
     },
     /// The start of the group at this position.
     Group(u32),
-    /// The end of the last group.
+    /// A node of a zone, and the start of its group.
+    Block {
+        name: Word<'t>,
+        value: ExprId,
+        group: u32,
+    },
+    /// The end of the last group that is open.
     Close,
     View(Word<'t>),
     /// The end of the text.
@@ -117,7 +123,10 @@ pub(crate) struct OutputLine<'t> {
 
 /// The first line of a group.
 pub(crate) struct GroupLine<'t> {
+    /// Empty for the block of a zone that names no group, until it is called after its node.
     pub(crate) name: Word<'t>,
+    /// Whether it is the block of a zone.
+    pub(crate) is_block: bool,
     /// Positions of inputs.
     pub(crate) inputs: Range<u32>,
     /// Positions of outputs.
@@ -201,6 +210,10 @@ pub(crate) enum ArgTo<'t> {
     Input(Word<'t>),
     /// A setting.
     Setting(Word<'t>),
+    /// The input at this position, which a block has.
+    Socket(u32),
+    /// The same, where it receives the items of a list.
+    Item(u32),
 }
 
 /// A part of a formula.
@@ -217,6 +230,9 @@ pub(crate) enum Piece {
 pub(crate) fn at(range: &Range<u32>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
+
+/// Blocks nest at most so deeply.
+pub(crate) const MAX_BLOCKS: usize = 40;
 
 impl<'t> Tree<'t> {
     pub(crate) fn kind(&self, expr: ExprId) -> &ExprKind<'t> {

@@ -24,73 +24,104 @@ use super::viewed::{Job, Viewed, Views};
 use crate::shape::choices;
 
 pub(super) fn register(registry: &mut Registry, views: &Views) {
-    let mut add = |def: NodeDef, make: fn(&Job<'_>) -> Result<Box<dyn Filter>, Failure>| {
-        let viewed = Viewed {
-            how: |settings| (Between::Linear, edge_of(settings)),
-            ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
-            work: Arc::new(move |job, image, crew| {
-                let filtered = make(job)?.apply(image, job.wanted.crop, crew);
-                filtered.map_err(cancelled)
-            }),
-        };
-        views.register(registry, with_edge(def, "extend"), viewed);
+    let mut add = |def: NodeDef, of: Viewed| {
+        views.register(registry, with_edge(def, "extend"), of);
     };
-    add(blur(), |job| {
-        let radius = [pixels(job, job.number(0)); 2];
-        Ok(match job.settings.text("kind") {
-            "box" => Box::new(BoxBlur { radius, edge: edge_of(job.settings) }),
-            _ => Box::new(Gaussian::of_radius(radius, edge_of(job.settings))),
-        })
-    });
-    add(blur_directional(), |job| {
-        let (length, angle_rad) = (pixels(job, job.number(0)), job.number(1));
-        Ok(Box::new(Directional { length, angle_rad, edge: edge_of(job.settings) }))
-    });
-    add(sharpen(), |job| {
-        // The radius of a Gaussian is three standard deviations.
-        let sigma = [pixels(job, job.number(0)) / 3.0; 2];
-        let (amount, threshold) = (job.number(1), job.number(2));
-        Ok(Box::new(Sharpen { sigma, amount, threshold, edge: edge_of(job.settings) }))
-    });
-    add(convolve(), |job| {
+    add(
+        blur(),
+        viewed(|job| {
+            let radius = [pixels(job, job.number(0)); 2];
+            Ok(match job.settings.text("kind") {
+                "box" => Box::new(BoxBlur { radius, edge: edge_of(job.settings) }),
+                _ => Box::new(Gaussian::of_radius(radius, edge_of(job.settings))),
+            })
+        }),
+    );
+    add(
+        blur_directional(),
+        viewed(|job| {
+            let (length, angle_rad) = (pixels(job, job.number(0)), job.number(1));
+            Ok(Box::new(Directional { length, angle_rad, edge: edge_of(job.settings) }))
+        }),
+    );
+    add(
+        sharpen(),
+        viewed(|job| {
+            // The radius of a Gaussian is three standard deviations.
+            let sigma = [pixels(job, job.number(0)) / 3.0; 2];
+            let (amount, threshold) = (job.number(1), job.number(2));
+            Ok(Box::new(Sharpen { sigma, amount, threshold, edge: edge_of(job.settings) }))
+        }),
+    );
+    let refuse = |settings: &Settings| weights(settings).map(drop);
+    let convolved = viewed(|job| {
         let weights = weights(job.settings).map_err(|error| Failure::whole(error.to_string()))?;
         Ok(Box::new(Convolve { weights, edge: edge_of(job.settings) }))
     });
-    add(edges(), |job| {
-        let measure = match job.settings.text("measure") {
-            "x" => Measure::X,
-            "y" => Measure::Y,
-            _ => Measure::Magnitude,
-        };
-        Ok(Box::new(Sobel { measure, edge: edge_of(job.settings) }))
-    });
-    add(normal_map(), |job| {
-        let strength = job.number::<f32>(0) / pixel_size(job.wanted);
-        let encoding = match job.settings.text("encoding") {
-            "signed" => Encoding::Signed,
-            _ => Encoding::Unit,
-        };
-        Ok(Box::new(Normals { strength, encoding, edge: edge_of(job.settings) }))
-    });
-    add(morphology(), |job| {
-        let operation = match Change::named(job.settings.text("operation")) {
-            Change::Dilate => Operation::Dilate,
-            Change::Erode => Operation::Erode,
-            Change::Open => Operation::Open,
-            Change::Close => Operation::Close,
-        };
-        let shape = match job.settings.text("shape") {
-            "square" => Shape::Square,
-            _ => Shape::Disc,
-        };
-        let radius = pixels(job, job.number(0)).max(0.0) as i32;
-        Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
-    });
-    add(distance(), |job| {
-        let (threshold, limit) = (job.number(0), pixels(job, job.number(1)));
-        let unit = pixel_size(job.wanted);
-        Ok(Box::new(InUnits { of: Distance { channel: 0, threshold, limit }, unit }))
-    });
+    add(convolve(), Viewed { refuse, ..convolved });
+    add(
+        edges(),
+        viewed(|job| {
+            let measure = match job.settings.text("measure") {
+                "x" => Measure::X,
+                "y" => Measure::Y,
+                _ => Measure::Magnitude,
+            };
+            Ok(Box::new(Sobel { measure, edge: edge_of(job.settings) }))
+        }),
+    );
+    add(
+        normal_map(),
+        viewed(|job| {
+            let strength = job.number::<f32>(0) / pixel_size(job.wanted);
+            let encoding = match job.settings.text("encoding") {
+                "signed" => Encoding::Signed,
+                _ => Encoding::Unit,
+            };
+            Ok(Box::new(Normals { strength, encoding, edge: edge_of(job.settings) }))
+        }),
+    );
+    add(morphology(), viewed(change));
+    add(
+        distance(),
+        viewed(|job| {
+            let (threshold, limit) = (job.number(0), pixels(job, job.number(1)));
+            let unit = pixel_size(job.wanted);
+            Ok(Box::new(InUnits { of: Distance { channel: 0, threshold, limit }, unit }))
+        }),
+    );
+}
+
+/// The filter of `image.morphology`.
+fn change(job: &Job<'_>) -> Result<Box<dyn Filter>, Failure> {
+    let operation = match Change::named(job.settings.text("operation")) {
+        Change::Dilate => Operation::Dilate,
+        Change::Erode => Operation::Erode,
+        Change::Open => Operation::Open,
+        Change::Close => Operation::Close,
+    };
+    let shape = match job.settings.text("shape") {
+        "square" => Shape::Square,
+        _ => Shape::Disc,
+    };
+    let radius = pixels(job, job.number(0)).max(0.0) as i32;
+    Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
+}
+
+/// Makes the filter of a node.
+type Make = fn(&Job<'_>) -> Result<Box<dyn Filter>, Failure>;
+
+/// The work of a node type that is a filter.
+fn viewed(make: Make) -> Viewed {
+    Viewed {
+        refuse: |_| Ok(()),
+        how: |settings| (Between::Linear, edge_of(settings)),
+        ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
+        work: Arc::new(move |job, image, crew| {
+            let filtered = make(job)?.apply(image, job.wanted.crop, crew);
+            filtered.map_err(cancelled)
+        }),
+    }
 }
 
 /// A filter of the crate `raster`.
@@ -202,12 +233,18 @@ fn convolve() -> NodeDef {
 fn weights(settings: &Settings) -> Result<Weights, SettingError> {
     let numbers: Vec<f32> = settings.numbers("weights").iter().map(|x| *x as f32).collect();
     let width = settings.integer("width") as usize;
-    let refused = |text: &str| SettingError::refused("weights", text);
-    if numbers.is_empty() {
-        return Err(refused("there are no weights"));
+    let n = numbers.len();
+    let refused = |message: String| Err(SettingError::refused("weights", message));
+    if n == 0 {
+        return refused("there are no weights; give `width` for each row".into());
     }
-    let weights = Weights::of_rectangle(width, numbers.len() / width, &numbers)
-        .ok_or_else(|| refused("the number of weights is no multiple of the width"))?;
+    let Some(weights) = Weights::of_rectangle(width, n / width, &numbers) else {
+        let (less, more) = (n / width * width, n.next_multiple_of(width));
+        let fitting = if less == 0 { format!("{more}") } else { format!("{less} or {more}") };
+        return refused(format!(
+            "{n} weights are no rows of {width}; give {fitting}, or set `width`"
+        ));
+    };
     Ok(if settings.flag("normalize") { weights.normalized() } else { weights })
 }
 

@@ -12,6 +12,7 @@ use super::viewed::{Job, Viewed, Views};
 
 pub(super) fn register(registry: &mut Registry, views: &Views) {
     let viewed = Viewed {
+        refuse: |_| Ok(()),
         how: |settings| (filter_of(settings), edge_of(settings)),
         ask: Arc::new(|job| Ok(source_view(job))),
         work: Arc::new(|job, image, _| {

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex};
 
 use millstream_base::{Footprint, Image, Limits, Type, Value};
-use millstream_node::settings::Settings;
+use millstream_node::settings::{SettingError, Settings};
 use millstream_node::signature::SocketType;
 use millstream_node::{Call, Failure, NodeDef, PartSource, RegionUse, Registry};
 use millstream_raster::crew::Crew;
@@ -54,6 +54,8 @@ pub(super) struct Views {
 
 /// The work of a node type.
 pub(super) struct Viewed {
+    /// Refuses settings that do not fit each other.
+    pub(super) refuse: fn(&Settings) -> Result<(), SettingError>,
     /// How an image that does not depend on the view is placed.
     pub(super) how: fn(&Settings) -> (Filter, Edge),
     pub(super) ask: Arc<Ask>,
@@ -72,7 +74,7 @@ impl Views {
     /// Registers a node type with fixed sockets, whose first input is an image and whose output is
     /// an image.
     pub(super) fn register(&self, registry: &mut Registry, def: NodeDef, of: Viewed) {
-        let Viewed { how, ask, work } = of;
+        let Viewed { refuse, how, ask, work } = of;
         let sockets = def.fixed_signature().expect("the sockets are fixed").inputs.clone();
         let part = |suffix: &str, about: &str| {
             let mut part = NodeDef::new(format!("{}_{suffix}", def.name), about.to_owned());
@@ -137,6 +139,7 @@ impl Views {
         let n = sockets.len();
         let views = self.clone();
         registry.register(def.network(move |parts| {
+            refuse(&parts.settings)?;
             let mut weave = Weave::default();
             let view = weave.part("view", &views.footprint, &[], &[]).into();
             let numbers: Vec<PartSource> = (1..n).map(input).chain([view]).collect();

@@ -14,23 +14,28 @@ use millstream_document::model::{
 use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
+use super::blocks::{From, links_outside, node_name};
 use super::formula::{self, Context, Formula, Letter};
-use super::words::{Seen, json, write_made_name};
-use super::{Found, Shared, check_name};
+use super::words::json;
+use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
-use crate::names::{Callee, EXPRESSION, Face, Sockets, SocketsOf};
-use crate::scope::{MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
-use crate::tree::{ArgTo, Call, ExprId, ExprKind, InputLine, Item, OutputLine, What, at};
+use crate::name::write_made_name;
+use crate::names::{EXPRESSION, Face};
+use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
+use crate::tree::{ExprId, ExprKind, Item, OutputLine, What, at};
 
 /// The number of statements whose names are looked up before they are made.
 const AHEAD: usize = 32;
 
 /// Makes the nodes of one body.
 pub(super) struct Maker<'a, 's, 'f> {
-    shared: &'s Shared<'a>,
+    pub(super) shared: &'s Shared<'a>,
     found: &'s mut Found<'f>,
     /// The group; empty for the document.
     group: &'a str,
+    bodies: &'s [Body<'a>],
+    /// The position of this body.
+    at: usize,
     scope: Scope<'a>,
     nodes: Named<Node>,
     outputs: Named<OutputDef>,
@@ -40,25 +45,26 @@ pub(super) struct Maker<'a, 's, 'f> {
     wanted: String,
 }
 
-type Made<T> = Result<T, Problem>;
+pub(super) type Made<T> = Result<T, Problem>;
 
 impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     /// Makes the nodes and outputs of all statements, and of the outputs of a group after them.
     pub(super) fn made(
         shared: &'s Shared<'a>,
-        group: &'a str,
-        inputs: impl Iterator<Item = &'a InputLine<'a>>,
-        items: &[&'a Item<'a>],
-        outputs: &'a [OutputLine<'a>],
+        bodies: &'s [Body<'a>],
+        at: usize,
         found: &'s mut Found<'f>,
     ) -> (Named<Node>, Named<OutputDef>) {
         let scope = Scope::default();
         let (nodes, by_name) =
             (Named::with_hasher(scope.hasher.clone()), Named::with_hasher(scope.hasher.clone()));
+        let body = &bodies[at];
         let mut maker = Self {
             shared,
             found,
-            group,
+            group: body.group,
+            bodies,
+            at,
             scope,
             nodes,
             outputs: by_name,
@@ -66,13 +72,16 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             formula: Formula::default(),
             wanted: String::new(),
         };
-        let names = maker.names(inputs, items, outputs);
-        maker.nodes.reserve(items.len());
-        for (items, names) in items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
+        let names = maker.names(body);
+        maker.nodes.reserve(body.items.len());
+        for (items, names) in body.items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
+            maker.scope.met(names);
             maker.find_names(items);
             for (item, name) in items.iter().zip(names) {
                 match &item.what {
-                    What::Node { value, .. } => maker.statement(*name, *value, item),
+                    What::Node { value, .. } | What::Block { value, .. } => {
+                        maker.statement(*name, *value, item);
+                    }
                     What::Output(output) => {
                         let line = &shared.tree.outputs[*output as usize];
                         maker.output(line, item.is_broken);
@@ -81,26 +90,57 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
                 }
             }
         }
-        for line in outputs {
+        maker.find_names(body.opener.as_slice());
+        for line in body.outputs {
             maker.output(line, false);
         }
+        maker.check_links();
         (maker.nodes, maker.outputs)
     }
 
+    /// Reports links of a block to nodes and inputs around it.
+    fn check_links(&mut self) {
+        let body = (self.bodies, self.at);
+        let has_node = |name: &str| self.scope.has_node(name);
+        let outside = links_outside(body, (&self.nodes, &self.outputs), has_node);
+        let mut parts = Vec::with_capacity(outside.len());
+        for (part, span, name) in outside {
+            let error = TextError::OutsideOfBlock { name: shortened(name) };
+            let problem = Problem::new(span.start as usize, span.end as usize, error);
+            self.found.report(self.group, &problem);
+            parts.push(match part {
+                From::Node(name) => (true, Arc::from(name)),
+                From::Output(name) => (false, Arc::from(name)),
+            });
+        }
+        // Checking does not report them again.
+        for (is_node, name) in parts {
+            let name: Arc<str> = name;
+            let spot = if is_node {
+                self.nodes.get_mut(&name).map(|node| &mut node.spot)
+            } else {
+                self.outputs.get_mut(&name).map(|output| &mut output.spot)
+            };
+            if let Some(spot) = spot {
+                *spot = spot.unreadable();
+            }
+        }
+    }
+
     /// Adds the names of the body to its scope; returns that of each node with a new name.
-    fn names(
-        &mut self,
-        inputs: impl Iterator<Item = &'a InputLine<'a>>,
-        items: &[&'a Item<'a>],
-        outputs: &'a [OutputLine<'a>],
-    ) -> Vec<NameId> {
-        for line in inputs {
+    fn names(&mut self, body: &Body<'a>) -> Vec<NameId> {
+        for line in &body.inputs {
             self.scope.add_input(&line.name);
         }
+        let items = &body.items;
         self.scope.reserve(items.len());
         let mut names = Vec::with_capacity(items.len());
-        for item in items {
-            let What::Node { name, value } = &item.what else {
+        for (i, item) in items.iter().enumerate() {
+            if i % AHEAD == 0 && items.len() > MANY {
+                let ahead = items[i..].iter().take(AHEAD);
+                self.scope.read_ahead(ahead.filter_map(|item| node_name(&item.what)));
+            }
+            let (What::Node { name, value } | What::Block { name, value, .. }) = &item.what else {
                 names.push(NO_NAME);
                 continue;
             };
@@ -115,7 +155,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             What::Output(output) => Some(&tree.outputs[output as usize]),
             _ => None,
         });
-        for line in lines.chain(outputs) {
+        for line in lines.chain(body.outputs) {
             if let Some(value) = line.value
                 && self.makes_node(value)
             {
@@ -145,7 +185,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     fn find_together(&mut self, names: &[&str], exprs: &[ExprId]) {
         let mut ids = [NO_NAME; TOGETHER];
-        self.scope.find_all(names, &mut ids);
+        self.scope.find_all(names, self.shared.vocabulary, &mut ids);
         for (expr, id) in exprs.iter().zip(ids) {
             self.found.names[*expr as usize] = id;
         }
@@ -420,111 +460,13 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Ok(node)
     }
 
-    fn call(&mut self, name: &Arc<str>, call: &'a Call<'a>, callee: &Callee<'a>) -> Made<Node> {
-        let shared = self.shared;
-        let tree = shared.tree;
-        let args = tree.args_of(&call.args);
-        let mut set = Vec::new();
-        let mut seen = Seen::default();
-        for arg in args {
-            let ArgTo::Setting(setting) = &arg.to else { continue };
-            let ExprKind::Literal(text) = tree.kind(arg.value) else { continue };
-            let span = Span { start: arg.start, end: tree.span(arg.value).end };
-            let json = json(text).map_err(|message| {
-                Problem::syntax(span.start as usize, span.end as usize, message)
-            })?;
-            let spot = Spot::new(span);
-            let name: Arc<str> = Arc::from(&**setting);
-            if !seen.insert(&name, &set) {
-                return Err(duplicate("setting", setting, span));
-            }
-            set.push((name, Setting { spot, ..Setting::from(json) }));
-        }
-        let set = Fields::from_distinct(set.into_iter());
-        let sockets = self.sockets(callee, &set);
-        let sockets = sockets.as_deref();
-        let kind = kind(call, callee);
-        let mut inputs = Vec::with_capacity(args.len());
-        let mut seen = Seen::default();
-        for (position, arg) in args.iter().enumerate() {
-            let span = Span { start: arg.start, end: tree.span(arg.value).end };
-            let socket = match &arg.to {
-                ArgTo::Setting(_) => continue,
-                ArgTo::Input(socket) => {
-                    let mut known = sockets.iter().flat_map(|sockets| &sockets.inputs);
-                    let known = known.find(|known| ***known == **socket);
-                    let socket = known.map_or_else(|| Arc::from(&**socket), Arc::clone);
-                    if !seen.insert(&socket, &inputs) {
-                        return Err(duplicate("input", &socket, span));
-                    }
-                    socket
-                }
-                // These come first, so none of them has a name that was given before.
-                ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
-            };
-            let value = self.source(name, &socket, arg.value)?;
-            inputs.push((socket, Input { value, spot: Spot::new(span) }));
-        }
-        let mut node = Node::new(kind);
-        (node.set, node.inputs) = (set, Fields::from_distinct(inputs.into_iter()));
-        (node.muted, node.version) = (call.is_muted, call.version);
-        Ok(node)
-    }
-
-    /// The sockets of a call's node, if they are known.
-    fn sockets<'k>(&self, callee: &'k Callee<'_>, set: &Fields<Setting>) -> Option<SocketsOf<'k>>
-    where
-        's: 'k,
-    {
-        match callee {
-            Callee::Group(name) | Callee::Zone(_, name) | Callee::Closure(name) => {
-                self.shared.groups.own.get(name).map(SocketsOf::Known)
-            }
-            Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
-            Callee::Function => None,
-        }
-    }
-
-    /// The socket at a position.
-    fn positional(
-        &self,
-        call: &Call<'_>,
-        kind: &NodeKind,
-        sockets: Option<&Sockets>,
-        position: usize,
-        span: Span,
-    ) -> Made<Arc<str>> {
-        let known = sockets.and_then(|sockets| sockets.inputs.get(position));
-        if let Some(socket) = known {
-            return Ok(Arc::clone(socket));
-        }
-        let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
-        let name = shortened(&call.name);
-        let Some(sockets) = sockets else {
-            let NodeKind::Type(ty) = kind else { return refuse(TextError::NeedsNames { name }) };
-            let registry = self.shared.vocabulary.registry;
-            if registry.get(ty).is_some() {
-                return refuse(TextError::WrongSettings { name });
-            }
-            let near = (ty.len() <= 256).then(|| registry.nearest(ty)).flatten();
-            let hint = near.map_or_else(
-                || "`millstream nodes` lists all node types; of others, name each input".into(),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return refuse(TextError::UnknownNodeType { name: shortened(ty), hint });
-        };
-        let n = sockets.inputs.len();
-        let names: Vec<String> =
-            sockets.inputs.iter().take(12).map(|name| format!("`{name}`")).collect();
-        let hint = match names.len() {
-            0 => "remove it".to_owned(),
-            _ => format!("they are {}", names.join(", ")),
-        };
-        refuse(TextError::TooManyInputs { name, n, hint })
-    }
-
     /// The source of an input.
-    fn source(&mut self, name: &Arc<str>, socket: &str, expr: ExprId) -> Made<InputValue> {
+    pub(super) fn source(
+        &mut self,
+        name: &Arc<str>,
+        socket: &str,
+        expr: ExprId,
+    ) -> Made<InputValue> {
         let tree = self.shared.tree;
         match tree.kind(expr) {
             ExprKind::Literal(text) => match json(text) {
@@ -560,27 +502,11 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     }
 }
 
-/// The kind of a call's node.
-fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
-    match callee {
-        Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
-        Callee::Zone(zone, name) => NodeKind::Zone(*zone, Arc::from(*name)),
-        Callee::Closure(name) => NodeKind::Closure(Arc::from(*name)),
-        Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
-        Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
-    }
-}
-
 /// A node of which only the place is known.
 fn unreadable(spot: Spot) -> Node {
     let mut node = Node::new(NodeKind::Type(Arc::from("")));
     node.spot = spot.unreadable();
     node
-}
-
-fn duplicate(what: &'static str, name: &str, span: Span) -> Problem {
-    let error = TextError::Duplicate { what, name: shortened(name) };
-    Problem::new(span.start as usize, span.end as usize, error)
 }
 
 fn value_of(target: Target) -> InputValue {

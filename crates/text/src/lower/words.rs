@@ -1,12 +1,9 @@
-//! Names of nodes and inputs that lowering makes and compares, and values.
+//! Names of inputs that lowering compares, and values.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-
-/// Names that are made do not get longer than this; they are cut at their front.
-const MAX_MADE: usize = 100;
 
 /// The names of the inputs or settings of a node so far.
 #[derive(Default)]
@@ -23,24 +20,6 @@ impl Seen {
             self.0.extend(fields.iter().map(|(known, _)| Arc::clone(known)));
         }
         self.0.insert(Arc::clone(name))
-    }
-}
-
-/// Writes the name of the node of a call inside the statement of another node.
-pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
-    out.clear();
-    for part in [node, "_", input] {
-        // Names of nodes hold neither.
-        if part.contains(['.', '/']) {
-            out.push_str(&part.replace(['.', '/'], "_"));
-        } else {
-            out.push_str(part);
-        }
-    }
-    if out.len() > MAX_MADE
-        && let Some((cut, c)) = out.char_indices().rev().nth(MAX_MADE)
-    {
-        out.drain(..cut + c.len_utf8());
     }
 }
 

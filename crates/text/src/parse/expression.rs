@@ -360,10 +360,14 @@ impl<'t> Parser<'t> {
         }
         self.open(Symbol::Open, Symbol::Close)?;
         let was_in_list = std::mem::take(&mut self.is_in_list);
+        let zone = self.header_at(start, word, &name);
         let first = self.args.len();
         let mut has_names = false;
         while !self.is(Symbol::Close) {
-            let arg = self.arg()?;
+            let arg = match zone {
+                Some(zone) => self.header_arg(zone)?,
+                None => self.arg()?,
+            };
             let is_position = matches!(arg.to, ArgTo::Position);
             if is_position && has_names {
                 let span = self.tree.span(arg.value);
@@ -377,16 +381,22 @@ impl<'t> Parser<'t> {
                 break;
             }
         }
+        if zone.is_none() && !self.is(Symbol::Close) {
+            self.check_no_block(word, &name)?;
+        }
         self.close(Symbol::Close)?;
         self.is_in_list = was_in_list;
         let from = self.tree.args.len() as u32;
         self.tree.args.extend(self.args.drain(first..));
         let args = from..self.tree.args.len() as u32;
-        let call = Call { word, is_muted: false, name, version, args };
+        let mut call = Call { word, is_muted: false, name, version, args };
+        if let Some(zone) = zone.filter(|_| self.opens_block()) {
+            self.block_face(zone, &mut call)?;
+        }
         Ok(self.tree.add_call(call, Span::new(start, self.last_end)))
     }
 
-    fn arg(&mut self) -> Result<Arg<'t>, Problem> {
+    pub(super) fn arg(&mut self) -> Result<Arg<'t>, Problem> {
         let start = self.token.start as u32;
         if self.is_name() {
             let bytes = self.text.as_bytes();

@@ -52,6 +52,13 @@ impl<'t> Parser<'t> {
     /// An input, from its name on; it is added before its clauses are read.
     fn input(&mut self, added: impl FnOnce(&Self)) -> Result<(), Problem> {
         let start = self.token.start;
+        let at = self.input_head(added)?;
+        self.input_notes(at, start, false)
+    }
+
+    /// The name and the type of an input; returns its position.
+    pub(super) fn input_head(&mut self, added: impl FnOnce(&Self)) -> Result<usize, Problem> {
+        let start = self.token.start;
         let name = self.name("the name of the input")?;
         let span = Span::new(start, self.last_end);
         let at = self.tree.inputs.len();
@@ -69,11 +76,21 @@ impl<'t> Parser<'t> {
         added(self);
         self.expect(Symbol::Colon, "write the type of its value: `name: f32`")?;
         self.tree.inputs[at].ty = self.ty()?;
+        Ok(at)
+    }
+
+    /// What follows the type of an input, in any order; one with a source has no default.
+    pub(super) fn input_notes(
+        &mut self,
+        at: usize,
+        start: usize,
+        has_source: bool,
+    ) -> Result<(), Problem> {
         loop {
             let line = &self.tree.inputs[at];
             let word = self.word();
             let is_given = match (self.token.kind, word) {
-                (Kind::Symbol(Symbol::Assign), _) => line.default.is_some(),
+                (Kind::Symbol(Symbol::Assign), _) => has_source || line.default.is_some(),
                 (Kind::Name, "from") => line.min.is_some(),
                 (Kind::Name, "to") => line.max.is_some(),
                 (Kind::Name, "step") => line.step.is_some(),
@@ -161,11 +178,11 @@ impl<'t> Parser<'t> {
         }
         let start = self.token.start;
         if self.token.kind == Kind::Name {
-            let (end, depth) = name::type_end(self.text, self.token.end);
-            if depth > 0 {
+            let Some(end) = name::type_end(self.text, self.token.end) else {
+                let end = self.token.end + 1;
                 let problem = Problem::syntax(start, end, "the `<` of this type is not closed");
                 return Err(problem.hint("a list is written `list<f32>`"));
-            }
+            };
             self.lexer.at = end;
             self.token = Token { kind: Kind::Line, start, end };
             self.advance()?;
@@ -176,7 +193,7 @@ impl<'t> Parser<'t> {
 
     /// The first line of a group, up to its `{`.
     pub(super) fn group_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
-        if let Some(block) = self.block.take() {
+        while let Some(block) = self.blocks.pop() {
             // It cannot stand in another one, which is not closed.
             self.report(super::not_closed(block));
             self.item(What::Close, self.token.start, false, true);
@@ -187,6 +204,7 @@ impl<'t> Parser<'t> {
             (self.tree.inputs.len() as u32, self.tree.outputs.len() as u32);
         self.tree.groups.push(GroupLine {
             name,
+            is_block: false,
             inputs: first_input..first_input,
             outputs: first_output..first_output,
             about: None,
@@ -217,14 +235,14 @@ impl<'t> Parser<'t> {
             return Err(self.missing("`->` or `{`").hint(hint));
         }
         let (open, close) = (Symbol::OpenBlock.text(), Symbol::CloseBlock.text());
-        self.block = Some(Opened { at: opened, open, close });
         self.advance()?;
         self.tree.groups[at as usize].end = self.last_end as u32;
         self.purpose(at as usize)?;
+        self.blocks.push(Opened { at: opened, open, close });
         Ok(What::Group(at))
     }
 
-    fn group_outputs(&mut self, at: usize) -> Result<(), Problem> {
+    pub(super) fn group_outputs(&mut self, at: usize) -> Result<(), Problem> {
         if !self.is(Symbol::Open) {
             self.output(|_| {})?;
             self.tree.groups[at].outputs.end = self.tree.outputs.len() as u32;
@@ -242,7 +260,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The purpose of a group, a text on the first line inside it.
-    fn purpose(&mut self, at: usize) -> Result<(), Problem> {
+    pub(super) fn purpose(&mut self, at: usize) -> Result<(), Problem> {
         let (lexer_at, token) = (self.lexer.at, self.token);
         let (n_comments, last_end) = (self.lexer.comments.len(), self.last_end);
         while self.token.kind == Kind::Line {

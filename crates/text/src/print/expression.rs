@@ -75,13 +75,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn new_line(&mut self, indent: usize) {
+    pub(super) fn new_line(&mut self, indent: usize) {
         self.out.push('\n');
         self.line = self.out.len();
         self.spaces(indent);
     }
 
-    fn flat(&mut self, expr: ExprId) {
+    pub(super) fn flat(&mut self, expr: ExprId) {
         let tree = self.tree;
         match tree.kind(expr) {
             ExprKind::Literal(value) => write_value(value, &mut self.out),
@@ -161,7 +161,7 @@ impl Printer<'_, '_> {
         self.out.push('[');
     }
 
-    fn arg_name(&mut self, arg: &Arg<'_>) {
+    pub(super) fn arg_name(&mut self, arg: &Arg<'_>) {
         match &arg.to {
             ArgTo::Position => {}
             ArgTo::Input(name) => {
@@ -172,6 +172,7 @@ impl Printer<'_, '_> {
                 name::write(name, &mut self.out);
                 self.out.push_str(" = ");
             }
+            ArgTo::Socket(_) | ArgTo::Item(_) => {}
         }
     }
 
@@ -208,6 +209,23 @@ impl Printer<'_, '_> {
                 self.type_name(&call.name);
             }
         }
+        self.version(call);
+    }
+
+    /// The zone of a block, whose group need not have a name.
+    pub(super) fn opening(&mut self, call: &Call<'_>) {
+        let CallWord::Zone(zone) = call.word else { return };
+        if !call.name.is_empty() {
+            return self.callee(call);
+        }
+        if call.is_muted {
+            self.out.push_str("muted ");
+        }
+        self.out.push_str(zone.name());
+        self.version(call);
+    }
+
+    fn version(&mut self, call: &Call<'_>) {
         if call.version != 1 {
             self.out.push_str(&format!("@{}", call.version));
         }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use millstream_base::Span;
 use millstream_document::model::{
-    Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom,
+    Document, Input, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom,
 };
+use millstream_node::Zone;
 use millstream_node::interface::CALL;
 use serde_json::Value as Json;
 
+use super::block::{self, Blocks};
 use crate::error::{Problem, TextError};
 use crate::lower::formula::{self, Context, Formula, Letter};
-use crate::lower::words::write_made_name;
+use crate::name::{write_block_name, write_made_name};
 use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;
@@ -81,6 +83,10 @@ pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> 
 /// Writes the nodes of a body.
 pub(super) struct BodyWriter<'x, 'd> {
     tree: &'x mut Tree<'d>,
+    document: &'d Document,
+    blocks: &'x Blocks<'d>,
+    /// The group; empty for the document.
+    group: &'x str,
     cx: Context<'x>,
     nodes: Vec<(&'d Arc<str>, &'d Node)>,
     /// How often each node is read.
@@ -96,6 +102,7 @@ pub(super) struct BodyWriter<'x, 'd> {
 impl<'x, 'd> BodyWriter<'x, 'd> {
     pub(super) fn new(
         tree: &'x mut Tree<'d>,
+        (document, blocks, group): (&'d Document, &'x Blocks<'d>, &'x str),
         cx: Context<'x>,
         (nodes, outputs): (&'d Named<Node>, &'d Named<OutputDef>),
         has_comment: Vec<bool>,
@@ -120,7 +127,20 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
         let nodes: Vec<_> = nodes.iter().collect();
         let n_left = nodes.len();
-        Self { tree, cx, nodes, n_uses, has_comment, n_left, depth: 0, wanted: String::new() }
+        let (depth, wanted) = (0, String::new());
+        Self {
+            tree,
+            document,
+            blocks,
+            group,
+            cx,
+            nodes,
+            n_uses,
+            has_comment,
+            n_left,
+            depth,
+            wanted,
+        }
     }
 
     /// The names and expressions of statements, in order.
@@ -339,6 +359,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         let fits = link.node == *name
             && self.n_uses[at] == 1
             && !self.has_comment[at]
+            && self.blocks.of_node(source).is_none()
             && self.depth < MAX_NESTED;
         if !fits {
             return None;
@@ -364,14 +385,67 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
     }
 
-    fn call(&mut self, name: &'d str, node: &'d Node) -> ExprId {
-        let (word, callee) = self.callee(node);
-        let n_positions = self.n_positions(node);
+    /// The call of a zone that opens a block.
+    fn block(&mut self, name: &'d str, node: &'d Node, zone: Zone, group: &'d str) -> ExprId {
+        let def = &self.document.groups[group];
+        let items = block::items(zone, node);
+        let first = self.tree.inputs.len() as u32;
+        self.tree.inputs.extend(def.inputs.iter().map(|(name, def)| super::input_line(name, def)));
+        let mut at = first + def.inputs.len() as u32;
+        let n_given = usize::from(items.is_some());
+        let mut args = self.settings(node, n_given);
+        for (socket, input) in node.inputs.iter().rev() {
+            let value = self.source(name, socket, input);
+            let to = if def.inputs.contains_key(socket) {
+                at -= 1;
+                match &items {
+                    Some(items) if items.contains(&**socket) => ArgTo::Item(at),
+                    _ => ArgTo::Socket(at),
+                }
+            } else {
+                ArgTo::Input(Cow::Borrowed(&**socket))
+            };
+            args.push(Arg { to, value, start: 0 });
+        }
+        write_block_name((!self.group.is_empty()).then_some(self.group), name, &mut self.wanted);
+        let is_made = *self.wanted == *group;
+        let callee = if is_made { Cow::Borrowed("") } else { Cow::Borrowed(group) };
+        self.add_call(node, CallWord::Zone(zone), callee, args)
+    }
+
+    /// The settings of a call from the last one to the first, without so many at the front.
+    fn settings(&mut self, node: &'d Node, n_given: usize) -> Vec<Arg<'d>> {
         let mut args = Vec::with_capacity(node.inputs.len() + node.set.len());
-        for (setting, value) in node.set.iter().rev() {
+        let n = node.set.len() - n_given;
+        for (setting, value) in node.set.iter().rev().take(n) {
             let value = self.add(ExprKind::Literal(Cow::Owned(value.json.to_string())));
             args.push(Arg { to: ArgTo::Setting(Cow::Borrowed(setting)), value, start: 0 });
         }
+        args
+    }
+
+    /// A call with these arguments, from the last one to the first.
+    fn add_call(
+        &mut self,
+        node: &Node,
+        word: CallWord,
+        name: Cow<'d, str>,
+        args: Vec<Arg<'d>>,
+    ) -> ExprId {
+        let first = self.tree.args.len() as u32;
+        self.tree.args.extend(args.into_iter().rev());
+        let args = first..self.tree.args.len() as u32;
+        let call = Call { word, is_muted: node.muted, name, version: node.version, args };
+        self.tree.add_call(call, Span::default())
+    }
+
+    fn call(&mut self, name: &'d str, node: &'d Node) -> ExprId {
+        if let Some((zone, group)) = self.blocks.of_node(node) {
+            return self.block(name, node, zone, group);
+        }
+        let (word, callee) = self.callee(node);
+        let n_positions = self.n_positions(node);
+        let mut args = self.settings(node, 0);
         for (i, (socket, input)) in node.inputs.iter().enumerate().rev() {
             let value = self.source(name, socket, input);
             let to = if i < n_positions {
@@ -381,12 +455,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             };
             args.push(Arg { to, value, start: 0 });
         }
-        let first = self.tree.args.len() as u32;
-        self.tree.args.extend(args.into_iter().rev());
-        let args = first..self.tree.args.len() as u32;
-        let (is_muted, version) = (node.muted, node.version);
-        let call = Call { word, is_muted, name: callee, version, args };
-        self.tree.add_call(call, Span::default())
+        self.add_call(node, word, callee, args)
     }
 
     /// Number of inputs that go by their position: the first one, and those with one letter.

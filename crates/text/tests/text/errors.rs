@@ -11,7 +11,7 @@ use millstream_text::{load_text, with_lock};
 use crate::{REGISTRY, document, formatted, limits};
 
 /// The problems of loading and checking, each with line, column and the text it marks.
-fn problems(text: &str) -> String {
+pub(crate) fn problems(text: &str) -> String {
     let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
     let (_, problems) = open_loaded(loaded, &REGISTRY, None, &[], &limits());
     let mut out = String::new();
@@ -147,6 +147,22 @@ fn checking_points_into_the_text() {
                 a power is written `x ^ 2` or `x ** 2`
             10:8 `r: f32`  check::unknown_node: `r.value`: there is no node called `r`
                 add the node or change the link
+        "#]],
+    );
+}
+
+#[test]
+fn settings_that_do_not_fit_each_other_are_refused() {
+    reports(
+        "input i: image\n\
+         a = image.convolve(i, weights = [1, 2, 3, 4])\n\
+         b = image.convolve(i, weights = [1, 2, 3], width = 5)\n\
+         c = image.convolve(i, weights = [])\n\
+         d = image.convolve(i, weights = [1, 2, 3, 4, 5, 6], width = 3)\n",
+        expect![[r#"
+            2:23 `weights = [1, 2, 3, 4]` a settings::refused: setting `weights`: 4 weights are no rows of 3; give 3 or 6, or set `width`
+            3:23 `weights = [1, 2, 3]` b settings::refused: setting `weights`: 3 weights are no rows of 5; give 5, or set `width`
+            4:23 `weights = []` c settings::refused: setting `weights`: there are no weights; give `width` for each row
         "#]],
     );
 }

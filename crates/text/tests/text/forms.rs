@@ -275,7 +275,10 @@ fn everything_that_json_holds_has_a_place() {
             n = muted add@3(b: 2, a: w.height)
             w = water/ring(age: { "a": [1] })
             g = group gone()
-            r = repeat `a group`(3, while = "go")
+            r = repeat `a group`(count: i32 = 3, while = "go") -> (go: bool = p, count: i32 = count) {
+              "what it does"
+              p = compare.less(count, 2)
+            }
             `a b` = list.first([x, 2, n])
             v = list.first(several [2])
             e1 = (x + y) / 2 where x: n, y: 3
@@ -289,11 +292,6 @@ fn everything_that_json_holds_has_a_place() {
             output y: f32 = node n.other "o" in "%"
             output x: list<f32> = x
             output z: f32 = missing
-
-            group `a group`(count: i32) -> (go: bool = p, count: i32 = count) {
-              "what it does"
-              p = compare.less(count, 2)
-            }
 
             group empty() {
             }

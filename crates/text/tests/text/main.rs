@@ -1,5 +1,6 @@
 //! The text form as its users meet it: what it means, how it is laid out, and what is reported.
 
+mod blocks;
 mod errors;
 mod forms;
 mod highlighting;

@@ -212,9 +212,39 @@ fn any_document() -> impl Strategy<Value = Document> {
     )
 }
 
+/// Gives each group to a zone in one of the bodies before it, so that most are blocks.
+fn use_in_zones(document: &mut Document, zones: &[(prop::sample::Index, Zone, u8)]) {
+    let names: Vec<Arc<str>> = document.groups.keys().cloned().collect();
+    for (i, (name, (body, zone, odd))) in names.iter().zip(zones).enumerate() {
+        let group = document.groups.get_mut(name).expect("it is there");
+        let mut node = Node::new(NodeKind::Zone(*zone, Arc::clone(name)));
+        for (j, (input, def)) in group.inputs.iter_mut().enumerate() {
+            def.default = if *odd == 1 && j == 0 { Some(Json::from(1)) } else { None };
+            let value = match j % 3 {
+                0 => InputValue::Literal(Json::from(j).into()),
+                1 => InputValue::Input(Arc::clone(input)),
+                _ => InputValue::Link(Link::new("a_x", "value")),
+            };
+            node.inputs.insert(Arc::clone(input), Input::from(value));
+        }
+        if *odd > 1 {
+            let items: Vec<&str> = group.inputs.keys().step_by(2).map(|name| &**name).collect();
+            node.set.insert("items", Json::from(items).into());
+            let count = InputValue::Literal(Json::from(3).into());
+            node.inputs.insert("count", Input::from(count));
+        }
+        let at = body.index(i + 1);
+        let nodes = match at.checked_sub(1).map(|at| &*names[at]) {
+            Some(around) => &mut document.groups.get_mut(around).expect("it is there").nodes,
+            None => &mut document.nodes,
+        };
+        nodes.insert(Arc::from(format!("zone{i}")), node);
+    }
+}
+
 /// Pieces of texts, of which most combinations are wrong.
 fn any_text() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 54] = [
+    const PIECES: [&str; 60] = [
         "x",
         "y",
         "a.b",
@@ -262,6 +292,12 @@ fn any_text() -> impl Strategy<Value = String> {
         "repeat ",
         "for_each ",
         "simulate ",
+        "repeat(",
+        "for_each(",
+        "simulate(",
+        "x: f32 = ",
+        "x: f32 of ",
+        ") -> y: f32 {\n",
         "node ",
         "several [",
         "from 0",
@@ -313,6 +349,17 @@ proptest! {
     #[test]
     fn documents_become_text_and_back(document in any_document()) {
         converted(&document);
+    }
+
+    #[test]
+    fn documents_with_zones_become_text_and_back(
+        mut document in any_document(),
+        zones in vec((any::<prop::sample::Index>(), prop::sample::select(&Zone::ALL[..]), 0..4_u8), 6),
+        edits in vec((any::<prop::sample::Index>(), 0..6_usize, any_text()), 0..2),
+    ) {
+        use_in_zones(&mut document, &zones);
+        let text = converted(&document);
+        is_read_or_refused(&edited(&text, &edits))?;
     }
 
     #[test]

@@ -1,0 +1,162 @@
+//! The nodes of calls: their kinds, settings and inputs.
+
+use std::sync::Arc;
+
+use millstream_base::Span;
+use millstream_document::model::{Input, Node, NodeKind, Setting};
+use millstream_document::{Fields, Spot};
+use serde_json::Value as Json;
+
+use super::body::{Made, Maker};
+use super::words::{Seen, json};
+use crate::error::{Problem, TextError, shortened};
+use crate::names::{Callee, Sockets, SocketsOf};
+use crate::tree::{Arg, ArgTo, Call, ExprKind, Tree};
+
+impl<'a, 's> Maker<'a, 's, '_> {
+    pub(super) fn call(
+        &mut self,
+        name: &Arc<str>,
+        call: &'a Call<'a>,
+        callee: &Callee<'a>,
+    ) -> Made<Node> {
+        let shared = self.shared;
+        let tree = shared.tree;
+        let args = tree.args_of(&call.args);
+        let mut set = Vec::new();
+        let mut seen = Seen::default();
+        if let Some((setting, json)) = items(tree, args) {
+            seen.insert(&setting, &set);
+            set.push((setting, json));
+        }
+        for arg in args {
+            let ArgTo::Setting(setting) = &arg.to else { continue };
+            let ExprKind::Literal(text) = tree.kind(arg.value) else { continue };
+            let span = Span { start: arg.start, end: tree.span(arg.value).end };
+            let json = json(text).map_err(|message| {
+                Problem::syntax(span.start as usize, span.end as usize, message)
+            })?;
+            let spot = Spot::new(span);
+            let name: Arc<str> = Arc::from(&**setting);
+            if !seen.insert(&name, &set) {
+                return Err(duplicate("setting", setting, span));
+            }
+            set.push((name, Setting { spot, ..Setting::from(json) }));
+        }
+        let set = Fields::from_distinct(set.into_iter());
+        let sockets = self.sockets(callee, &set);
+        let sockets = sockets.as_deref();
+        let kind = kind(call, callee);
+        let mut inputs = Vec::with_capacity(args.len());
+        let mut seen = Seen::default();
+        for (position, arg) in args.iter().enumerate() {
+            let span = Span { start: arg.start, end: tree.span(arg.value).end };
+            let socket = match &arg.to {
+                ArgTo::Setting(_) => continue,
+                ArgTo::Input(_) | ArgTo::Socket(_) | ArgTo::Item(_) => {
+                    let socket = match &arg.to {
+                        ArgTo::Socket(at) | ArgTo::Item(at) => &tree.inputs[*at as usize].name,
+                        ArgTo::Input(socket) => socket,
+                        ArgTo::Setting(_) | ArgTo::Position => continue,
+                    };
+                    let mut known = sockets.iter().flat_map(|sockets| &sockets.inputs);
+                    let known = known.find(|known| ***known == **socket);
+                    let socket = known.map_or_else(|| Arc::from(&**socket), Arc::clone);
+                    if !seen.insert(&socket, &inputs) {
+                        return Err(duplicate("input", &socket, span));
+                    }
+                    socket
+                }
+                // These come first, so none of them has a name that was given before.
+                ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
+            };
+            let value = self.source(name, &socket, arg.value)?;
+            inputs.push((socket, Input { value, spot: Spot::new(span) }));
+        }
+        let mut node = Node::new(kind);
+        (node.set, node.inputs) = (set, Fields::from_distinct(inputs.into_iter()));
+        (node.muted, node.version) = (call.is_muted, call.version);
+        Ok(node)
+    }
+
+    /// The sockets of a call's node, if they are known.
+    fn sockets<'k>(&self, callee: &'k Callee<'_>, set: &Fields<Setting>) -> Option<SocketsOf<'k>>
+    where
+        's: 'k,
+    {
+        match callee {
+            Callee::Group(name) | Callee::Zone(_, name) | Callee::Closure(name) => {
+                self.shared.groups.own.get(name).map(SocketsOf::Known)
+            }
+            Callee::Type(known) => self.shared.vocabulary.sockets_with(known, set),
+            Callee::Function => None,
+        }
+    }
+
+    /// The socket at a position.
+    fn positional(
+        &self,
+        call: &Call<'_>,
+        kind: &NodeKind,
+        sockets: Option<&Sockets>,
+        position: usize,
+        span: Span,
+    ) -> Made<Arc<str>> {
+        let known = sockets.and_then(|sockets| sockets.inputs.get(position));
+        if let Some(socket) = known {
+            return Ok(Arc::clone(socket));
+        }
+        let refuse = |error| Err(Problem::new(span.start as usize, span.end as usize, error));
+        let name = shortened(&call.name);
+        let Some(sockets) = sockets else {
+            let NodeKind::Type(ty) = kind else { return refuse(TextError::NeedsNames { name }) };
+            let registry = self.shared.vocabulary.registry;
+            if registry.get(ty).is_some() {
+                return refuse(TextError::WrongSettings { name });
+            }
+            let near = (ty.len() <= 256).then(|| registry.nearest(ty)).flatten();
+            let hint = near.map_or_else(
+                || "`millstream nodes` lists all node types; of others, name each input".into(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return refuse(TextError::UnknownNodeType { name: shortened(ty), hint });
+        };
+        let n = sockets.inputs.len();
+        let names: Vec<String> =
+            sockets.inputs.iter().take(12).map(|name| format!("`{name}`")).collect();
+        let hint = match names.len() {
+            0 => "remove it".to_owned(),
+            _ => format!("they are {}", names.join(", ")),
+        };
+        refuse(TextError::TooManyInputs { name, n, hint })
+    }
+}
+
+/// The setting that names the inputs of a block that receive items, if there are any.
+fn items(tree: &Tree<'_>, args: &[Arg<'_>]) -> Option<(Arc<str>, Setting)> {
+    let items = args.iter().filter_map(|arg| match &arg.to {
+        ArgTo::Item(at) => Some((&*tree.inputs[*at as usize].name, arg)),
+        _ => None,
+    });
+    let (names, args): (Vec<&str>, Vec<&Arg<'_>>) = items.unzip();
+    let (first, last) = (args.first()?, args.last()?);
+    let span = Span { start: first.start, end: tree.span(last.value).end };
+    let setting = Setting { spot: Spot::new(span), ..Setting::from(Json::from(names)) };
+    Some((Arc::from("items"), setting))
+}
+
+/// The kind of a call's node.
+fn kind(call: &Call<'_>, callee: &Callee<'_>) -> NodeKind {
+    match callee {
+        Callee::Group(name) => NodeKind::Group(Arc::from(*name)),
+        Callee::Zone(zone, name) => NodeKind::Zone(*zone, Arc::from(*name)),
+        Callee::Closure(name) => NodeKind::Closure(Arc::from(*name)),
+        Callee::Type(known) => NodeKind::Type(Arc::clone(&known.name)),
+        Callee::Function => NodeKind::Type(Arc::from(&*call.name)),
+    }
+}
+
+fn duplicate(what: &'static str, name: &str, span: Span) -> Problem {
+    let error = TextError::Duplicate { what, name: shortened(name) };
+    Problem::new(span.start as usize, span.end as usize, error)
+}

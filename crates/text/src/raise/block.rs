@@ -1,0 +1,171 @@
+//! Which groups are written as the blocks of their zones.
+//!
+//! A group is one if a zone alone uses it, gives all its inputs in their order, and stands where
+//! reading would put the group among the groups of the document.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use millstream_document::model::{
+    Document, GroupDef, Input, InputDef, InputValue, Named, Node, NodeKind, OutputFrom,
+};
+use millstream_node::Zone;
+use serde_json::Value as Json;
+
+use super::own_groups;
+use crate::comments::Placed;
+use crate::tree::MAX_BLOCKS;
+
+/// The groups that are written as blocks.
+#[derive(Default)]
+pub(super) struct Blocks<'d>(HashSet<&'d str>);
+
+impl<'d> Blocks<'d> {
+    pub(super) fn of(document: &'d Document, placed: &Placed) -> Self {
+        let groups: HashMap<&str, (usize, &GroupDef)> = own_groups(document)
+            .enumerate()
+            .map(|(at, (name, group))| (&**name, (at, group)))
+            .collect();
+        if groups.is_empty() {
+            return Self::default();
+        }
+        let bodies = || {
+            let of_groups = groups.values().map(|(_, group)| &group.nodes);
+            std::iter::once(&document.nodes).chain(of_groups)
+        };
+        let mut n_uses: HashMap<&str, u32> = HashMap::new();
+        let mut has_zone = false;
+        for node in bodies().flat_map(|nodes| nodes.values()) {
+            if let NodeKind::Group(name) | NodeKind::Zone(_, name) = &node.kind {
+                *n_uses.entry(name).or_default() += 1;
+                has_zone |= matches!(node.kind, NodeKind::Zone(..));
+            }
+        }
+        let mut plan = Plan {
+            groups,
+            n_uses,
+            placed,
+            n_written: 0,
+            around: Vec::new(),
+            blocks: Self::default(),
+        };
+        if has_zone {
+            plan.body(&document.inputs, &document.nodes);
+            for (at, (_, group)) in own_groups(document).enumerate() {
+                if at == plan.n_written {
+                    plan.n_written += 1;
+                    plan.body(&group.inputs, &group.nodes);
+                }
+            }
+        }
+        plan.blocks
+    }
+
+    pub(super) fn contains(&self, group: &str) -> bool {
+        self.0.contains(group)
+    }
+
+    /// The group of a node that is written as its block.
+    pub(super) fn of_node(&self, node: &'d Node) -> Option<(Zone, &'d Arc<str>)> {
+        match &node.kind {
+            NodeKind::Zone(zone, group) if self.contains(group) => Some((*zone, group)),
+            _ => None,
+        }
+    }
+}
+
+struct Plan<'d, 'p> {
+    groups: HashMap<&'d str, (usize, &'d GroupDef)>,
+    n_uses: HashMap<&'d str, u32>,
+    placed: &'p Placed,
+    /// The number of groups that were written before.
+    n_written: usize,
+    /// The bodies around the one that is looked at.
+    around: Vec<(&'d Named<InputDef>, &'d Named<Node>)>,
+    blocks: Blocks<'d>,
+}
+
+impl<'d> Plan<'d, '_> {
+    /// Finds the blocks in a body; each holds others.
+    fn body(&mut self, inputs: &'d Named<InputDef>, nodes: &'d Named<Node>) {
+        if self.around.len() == MAX_BLOCKS {
+            return;
+        }
+        self.around.push((inputs, nodes));
+        for node in nodes.values() {
+            let NodeKind::Zone(zone, name) = &node.kind else { continue };
+            let Some((at, group)) = self.groups.get(&**name).copied() else { continue };
+            let fits = at == self.n_written
+                && self.n_uses.get(&**name) == Some(&1)
+                && node.version == 1
+                && !name.is_empty()
+                && gives_all(*zone, node, group)
+                && !self.placed.has(&["groups", name])
+                && !self.links_around(group);
+            if fits {
+                self.n_written += 1;
+                self.blocks.0.insert(name);
+                self.body(&group.inputs, &group.nodes);
+            }
+        }
+        self.around.pop();
+    }
+
+    /// Whether a group has links that name nothing inside, but something around it: a block has
+    /// none.
+    fn links_around(&self, group: &GroupDef) -> bool {
+        let of_nodes = group.nodes.values().flat_map(|node| node.inputs.iter());
+        let sources = of_nodes.flat_map(|(_, input)| input.sources());
+        let of_nodes = sources.filter_map(|source| match &source.value {
+            InputValue::Link(link) => Some(link),
+            _ => None,
+        });
+        let of_outputs = group.outputs.values().filter_map(|output| match &output.from {
+            OutputFrom::Link(link) => Some(link),
+            OutputFrom::Input(_) => None,
+        });
+        let mut links = of_nodes.chain(of_outputs);
+        links.any(|link| {
+            let name = &*link.node;
+            !group.nodes.contains_key(name)
+                && self
+                    .around
+                    .iter()
+                    .any(|(inputs, nodes)| inputs.contains_key(name) || nodes.contains_key(name))
+        })
+    }
+}
+
+/// Whether a node gives all inputs of its group in their order, and else only those of the zone.
+fn gives_all(zone: Zone, node: &Node, group: &GroupDef) -> bool {
+    let is_own = |name: &str| zone.own_inputs().iter().any(|own| own.name == name);
+    let mut wanted = group.inputs.iter();
+    let in_order = node.inputs.iter().all(|(name, _)| {
+        if group.inputs.contains_key(name) {
+            wanted.next().is_some_and(|(next, def)| *next == *name && def.default.is_none())
+        } else {
+            is_own(name)
+        }
+    });
+    in_order && wanted.next().is_none()
+}
+
+/// The inputs of a zone that the first of its settings names as those with items, if they are in
+/// the order of the inputs.
+pub(super) fn items<'d>(zone: Zone, node: &'d Node) -> Option<HashSet<&'d str>> {
+    let (name, setting) = node.set.iter().next().filter(|_| zone == Zone::ForEach)?;
+    let Json::Array(items) = &setting.json else { return None };
+    if **name != *"items" || items.is_empty() {
+        return None;
+    }
+    let mut inputs = node.inputs.iter();
+    let found: Option<HashSet<&'d str>> = items
+        .iter()
+        .map(|item| {
+            let found: Option<(&'d Arc<str>, &'d Input)> =
+                inputs.find(|(name, _)| item.as_str() == Some(&***name));
+            found.map(|(name, _)| &**name)
+        })
+        .collect();
+    found
+}
