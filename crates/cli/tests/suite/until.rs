@@ -1,4 +1,4 @@
-//! Files that are slow to come or never end: reading them stops with the deadline and Ctrl-C.
+//! Files that arrive slowly or never end: reading them stops at the deadline and on Ctrl-C.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn pipe(name: &str) -> PathBuf {
     path
 }
 
-/// A pipe that gives rows as long as somebody reads them.
+/// A pipe that delivers rows as long as somebody reads them.
 fn endless(name: &str) -> String {
     let path = pipe(name);
     let shown = path.display().to_string();
@@ -53,7 +53,7 @@ fn a_file_is_read_until_the_deadline() {
 }
 
 #[test]
-fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
+fn silent_standard_input_is_abandoned_at_the_deadline() {
     // As data, and as the document.
     for source in [&[&*sum(), "--in", "x=@csv:-"][..], &["-"]] {
         let started = Instant::now();
@@ -72,7 +72,7 @@ fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_is_left_at_the_deadline() {
+fn a_silent_pipe_is_abandoned_at_the_deadline() {
     let idle = pipe("idle.csv").display().to_string();
     let (graph, given) = (sum(), format!("x=@{idle}"));
     for args in [&[&*graph, "--in", &given][..], &[&idle]] {
@@ -85,7 +85,7 @@ fn a_pipe_that_nobody_writes_to_is_left_at_the_deadline() {
 }
 
 #[test]
-fn a_pipe_is_read_once_whatever_its_column_is_tried_as() {
+fn a_pipe_is_read_once_for_all_interpretations_of_its_column() {
     let path = pipe("once.csv");
     let (graph, given) = (sum(), format!("x=@{}", path.display()));
     let writer = std::thread::spawn(move || std::fs::write(path, "x\n1.5\n2.25\n"));
@@ -97,7 +97,7 @@ fn a_pipe_is_read_once_whatever_its_column_is_tried_as() {
 }
 
 #[test]
-fn ctrl_c_ends_reading_as_it_ends_evaluating() {
+fn ctrl_c_stops_reading_like_evaluating() {
     let graph = sum();
     for verb in
         [&["run", &*graph][..], &["explain", "--run", &graph], &["check", "--twice", &graph]]

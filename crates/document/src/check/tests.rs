@@ -25,7 +25,7 @@ fn good(content: &str) -> Checked {
     checked.expect("no errors").1
 }
 
-/// One line per node, in order: name, what it does, sources.
+/// One line per node, in order: name, kind, sources.
 fn printed(checked: &Checked) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -150,7 +150,7 @@ fn muted_nodes_pass_the_first_input_of_the_type() {
 }
 
 #[test]
-fn names_that_mean_nothing_are_told_with_what_was_meant() {
+fn unknown_names_are_reported_with_a_suggestion() {
     check_problems(
         r#""inputs": { "size": { "type": "float" }, "width": { "type": "f32" }, "t": { "type": "f3" } },
         "outputs": { "o": { "type": "f32", "from": "rot.value" }, "p": { "type": "f32", "input": "wdith" } },
@@ -209,7 +209,7 @@ fn names_that_mean_nothing_are_told_with_what_was_meant() {
 }
 
 #[test]
-fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
+fn type_mismatches_are_reported_without_follow_up_errors() {
     check_problems(
         r#""inputs": { "s": { "type": "string" } },
         "outputs": { "o": { "type": "vec3", "from": "len.value" }, "p": { "type": "f32", "from": "d.point" } },
@@ -269,7 +269,7 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
 }
 
 #[test]
-fn circles_are_told_all_the_way_round() {
+fn cycles_are_reported_with_all_their_nodes() {
     check_problems(
         r#""outputs": { "o": { "type": "string", "from": "after.value" } },
         "nodes": {
@@ -293,7 +293,7 @@ fn circles_are_told_all_the_way_round() {
 }
 
 #[test]
-fn groups_that_contain_themselves_are_told() {
+fn recursive_groups_are_reported() {
     check_problems(
         r#""nodes": { "n": { "type": "group", "group": "a" } },
         "groups": {
@@ -349,7 +349,7 @@ fn probable_mistakes_are_warnings() {
 }
 
 #[test]
-fn problems_of_loading_and_checking_come_together_and_once() {
+fn problems_of_loading_and_checking_are_reported_together_and_once() {
     check_problems(
         r#""inputs": { "x": { "tpye": "f32" } },
         "outputs": { "o": { "type": "f32", "from": "b.value" } },
@@ -370,7 +370,7 @@ fn problems_of_loading_and_checking_come_together_and_once() {
 }
 
 #[test]
-fn an_entry_too_many_hides_no_other_problem() {
+fn an_unknown_entry_hides_no_other_problem() {
     check_problems(
         r#""remark": 1,
         "inputs": { "x": { "type": "f32", "colour": 1, "default": "blue" } },
@@ -400,7 +400,7 @@ fn an_entry_too_many_hides_no_other_problem() {
 }
 
 #[test]
-fn an_entry_too_many_does_not_pass_when_loaded_apart() {
+fn an_unknown_entry_does_not_pass_when_loaded_separately() {
     let limits = Limits::default();
     let (document, problems) = load(br#"{"millstream": 2, "remark": 1}"#, &limits);
     assert!(document.is_none() && problems.has_errors());
@@ -423,7 +423,7 @@ fn a_part_that_could_not_be_read_does_not_pass() {
 }
 
 #[test]
-fn limits_are_hit_at_once() {
+fn limits_are_enforced_before_expansion() {
     let chain = |depth: usize, uses: usize| {
         let group = |i: usize| {
             let nodes: Vec<String> = (0..uses)
@@ -468,7 +468,7 @@ fn limits_are_hit_at_once() {
 }
 
 #[test]
-fn a_node_has_no_more_sources_than_can_be_counted() {
+fn the_number_of_sources_of_a_node_is_limited() {
     let sources = "{\"value\": 1},".repeat(65_536);
     let content = format!(
         "\"nodes\": {{\"n\": {{\"type\": \"math.sum\", \"in\": {{\"values\": [{}]}}}}, \
@@ -494,7 +494,7 @@ fn names_built_in_code_are_checked() {
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_nodes_passes_backwards_too() {
+fn a_chain_of_a_hundred_thousand_nodes_is_checked_in_reverse_order_too() {
     let n = 100_000;
     for backwards in [false, true] {
         let node = |i: usize| match i {
@@ -515,7 +515,7 @@ fn a_chain_of_a_hundred_thousand_nodes_passes_backwards_too() {
 }
 
 #[test]
-fn a_large_document_full_of_mistakes_is_refused_in_time() {
+fn a_large_document_full_of_mistakes_is_refused_quickly() {
     let nodes: Vec<String> = (0..20_000)
         .map(|i| {
             format!(

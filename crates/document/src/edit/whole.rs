@@ -202,7 +202,7 @@ impl Editor {
             let known = self.document.groups.keys().map(|name| &**name);
             return Err(Refusal::at(self.path(body, name), unknown("group", group, known)));
         };
-        // From the body outwards: its users, their users, and so on.
+        // Outwards from the body: its users, their users, and so on.
         let mut seen = vec![body];
         let mut at = 0;
         while let Some(outer) = seen.get(at).copied() {

@@ -16,7 +16,7 @@ fn check(text: &str, expected: &Expect) {
 }
 
 #[test]
-fn a_laid_out_document_saves_to_its_own_text() {
+fn a_formatted_document_saves_to_its_own_text() {
     let (document, problems) = load(HERON.as_bytes(), &Limits::default());
     assert!(problems.is_empty(), "{problems}");
     assert_eq!(save(&document.expect("no problems")), HERON);
@@ -278,7 +278,7 @@ fn versions_are_distinguished() {
 }
 
 #[test]
-fn all_problems_come_at_once() {
+fn all_problems_are_reported_at_once() {
     let text = r#"{
       "millstream": 2,
       "nmae": "x",
@@ -383,7 +383,7 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
 }
 
 #[test]
-fn limits_hold() {
+fn limits_are_enforced() {
     let limits = Limits { nodes: 2, document_bytes: 1000, ..Limits::default() };
     let three = r#"{"millstream": 2, "nodes": {"a": {"type": "t"}, "b": {"type": "t"}},
         "groups": {"g": {"nodes": {"c": {"type": "t"}, "d": {"type": "t"}}}}}"#;
