@@ -97,7 +97,7 @@ fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
     let (positions, colors) = (settings.numbers("positions"), settings.numbers("colors"));
     let n = positions.len();
     if !(1..=MOST_STOPS).contains(&n) {
-        let message = format!("there are {n} stops, but there must be 1 to {MOST_STOPS}");
+        let message = format!("there are {n} stops, but 1 to {MOST_STOPS} are required");
         return Err(SettingError::refused("positions", message));
     }
     if colors.len() != 4 * n {

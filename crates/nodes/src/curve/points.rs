@@ -89,7 +89,7 @@ fn read(
         return Err(SettingError::refused(name, "the last point has an x but no y"));
     }
     if !(1..=MOST_POINTS).contains(&n) {
-        let message = format!("there are {n} points, but there must be 1 to {MOST_POINTS}");
+        let message = format!("there are {n} points, but 1 to {MOST_POINTS} are required");
         return Err(SettingError::refused(name, message));
     }
     let kinds: Vec<Handle> = kinds.iter().map(|kind| handle(kind)).collect::<Result<_, _>>()?;

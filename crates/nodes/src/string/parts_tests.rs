@@ -1,4 +1,4 @@
-//! Parts of texts, patterns, distances and orders.
+//! Parts of strings, patterns, distances and orders.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn on(name: &str, texts: &[&str]) -> String {
     with(name, &json!({}), texts)
 }
 
-/// The text, as values are printed.
+/// The string, as values are printed.
 fn shown(text: &str) -> String {
     Value::from(text).to_string()
 }

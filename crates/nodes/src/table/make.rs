@@ -51,11 +51,14 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     let names = settings.texts("names");
     let n = names.len();
     if n > GENERICS.len() {
-        let message = format!("{n} columns are too many, the limit is {}", GENERICS.len());
+        let message = format!("{n} columns are too many; the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
     if let Some(name) = (0..n).find(|i| names[..*i].contains(&names[*i])).map(|i| &names[i]) {
-        return Err(SettingError::refused("names", format!("two columns are called `{name}`")));
+        return Err(SettingError::refused(
+            "names",
+            format!("the column name `{name}` is used twice"),
+        ));
     }
     let def =
         GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, Among::Any));

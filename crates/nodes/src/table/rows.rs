@@ -76,7 +76,7 @@ fn pick() -> NodeDef {
 fn sort() -> NodeDef {
     on_table("table.sort", "Sorts a table by one or more columns")
         .details(
-            "False comes before true, texts are ordered by the code points of their characters, \
+            "False comes before true, strings are ordered by the code points of their characters, \
              and NaN comes last in either direction. Rows that are equal in the column `by` are \
              ordered by the first column of `also`, then by the next, and so on. Rows that are \
              equal in all of them keep their order.",

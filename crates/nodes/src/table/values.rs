@@ -20,11 +20,11 @@ pub(super) fn register(registry: &mut Registry) {
 fn fill() -> NodeDef {
     on_table("table.fill", "Fills in the missing values of a column")
         .details(
-            "A float that is NaN (each component of vectors and colors separately) and a text that \
-             is empty count as missing; integers and booleans are never missing. A missing value \
-             without a neighbor on the requested side stays missing. A mean is summed from the \
-             first row to the last. Texts can be filled with a value, or from the previous or the \
-             next row.",
+            "A float that is NaN (each component of vectors and colors separately) and a string \
+             that is empty count as missing; integers and booleans are never missing. A missing \
+             value without a neighbor on the requested side stays missing. A mean is summed from \
+             the first row to the last. Strings can be filled with a value, or from the previous \
+             or the next row.",
         )
         .choice("how", Filling::ALL, "value", "how missing values are replaced")
         .generic("T", Among::These(&[Type::F64, Type::STRING]))
@@ -60,7 +60,7 @@ fn filled_in(table: &Table, name: &str, how: Filling, value: &Given) -> Result<T
 fn drop_missing() -> NodeDef {
     on_table("table.drop_missing", "Removes rows with missing values from a table")
         .details(
-            "Missing values are NaN, vectors with a component that is NaN, and empty texts. \
+            "Missing values are NaN, vectors with a component that is NaN, and empty strings. \
              Integers, booleans and lists are never missing.",
         )
         .setting(
@@ -91,7 +91,7 @@ fn drop_missing() -> NodeDef {
 
 const OTHERWISE: &[(&str, &str)] = &[
     ("error", "the node fails"),
-    ("missing", "it becomes NaN or the empty text, or 0 or false for other types"),
+    ("missing", "it becomes NaN or the empty string, or 0 or false for other types"),
 ];
 
 /// Types to which a column can be converted.
@@ -102,10 +102,10 @@ fn cast() -> NodeDef {
         .converts()
         .details(
             "Floats become integers by truncation, as in `convert.to_i64`, and other floats by \
-             rounding. True is 1, and a number is true unless it is 0. Texts are read as in CSV \
+             rounding. True is 1, and a number is true unless it is 0. Strings are read as in CSV \
              files: decimal numbers, `nan`, `inf`, `-inf`, and `true` and `false` in any case, \
              with white space around them ignored. Numbers are written as by `string.from_number`. \
-             `otherwise` applies to values that cannot be represented in the type: other texts, \
+             `otherwise` applies to values that cannot be represented in the type: other strings, \
              numbers out of range, and NaN as an integer or boolean.",
         )
         .setting(

@@ -61,7 +61,7 @@ fn missing_numbers_are_filled() {
     assert_eq!(filled(&json!([true]), "value", "a"), json!([true]));
     assert_eq!(
         filled(&x, "value", "a"),
-        "the column `x` contains f64, which cannot be filled with a text"
+        "the column `x` contains f64, which cannot be filled with a string"
     );
 }
 
@@ -233,7 +233,8 @@ fn several_columns_are_one_key() {
         given("table.join", &json!({"also": ["year"]}), &[], vec![t(), wrong, "city".into()]);
     assert_eq!(
         wrong,
-        "the column `year` contains i64 in the left table and string in the right; convert one of them with `table.cast`"
+        "the column `year` contains i64 in the left table and string in the right; convert one of \
+         them with `table.cast`"
     );
 }
 

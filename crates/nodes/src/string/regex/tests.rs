@@ -152,17 +152,17 @@ fn texts_that_are_too_long_fail() {
     let all = json!({"pattern": "."});
     assert_eq!(
         limited("find_all", &all, &["01234567890"], &few),
-        "a text of 11 bytes is searched, this expression takes up to 10"
+        "a string of 11 bytes is searched, this expression takes up to 10"
     );
     let set = json!({"pattern": "a"});
     let found = limited("replace", &set, &["aaaaa", "$0$0$0"], &few);
     assert!(
-        found.starts_with("11 bytes in one text") || found.contains("bytes in one text"),
+        found.starts_with("11 bytes in one string") || found.contains("bytes in one string"),
         "{found}"
     );
     let found = limited("split", &json!({}), &["0123456789", ""], &few);
     assert!(found.contains("items in one list"), "{found}");
-    // An expression that takes more memory is limited to shorter texts.
+    // An expression that takes more memory is limited to shorter strings.
     let set = json!({"pattern": r"\w{20}"});
     let large = instance("string.regex_test", &set, &[], &[]);
     let parts = KernelSpec {
@@ -178,7 +178,7 @@ fn texts_that_are_too_long_fail() {
     assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MOST / large.n_bytes);
 }
 
-/// The column of texts.
+/// The column of strings.
 fn many(texts: &[&str]) -> Data {
     let texts: Vec<Arc<str>> = texts.iter().map(|text| Arc::from(*text)).collect();
     Data::Many(Column::from_vec(texts))
@@ -250,7 +250,7 @@ proptest! {
     ) {
         let set = json!({});
         let list = |name: &str| -> Vec<String> {
-            serde_json::from_str(&on(name, &set, &[&text, pattern])).expect("a list of texts")
+            serde_json::from_str(&on(name, &set, &[&text, pattern])).expect("a list of strings")
         };
         let (parts, found) = (list("split"), list("find_all"));
         prop_assert_eq!(parts.len(), found.len() + 1);
@@ -262,7 +262,7 @@ proptest! {
         }
         prop_assert_eq!(&joined, &text);
         let same: String =
-            serde_json::from_str(&on("replace", &set, &[&text, "$0", pattern])).expect("a text");
+            serde_json::from_str(&on("replace", &set, &[&text, "$0", pattern])).expect("a string");
         prop_assert_eq!(same, text);
     }
 }
