@@ -89,8 +89,8 @@ impl Kind {
         }
     }
 
-    /// The value where a node gives none for an element. It differs from [`zero`](Self::zero): the
-    /// color is transparent, the matrix has zeros only.
+    /// The value for elements for which the node has none. It differs from [`zero`](Self::zero):
+    /// the color is transparent, and the matrix consists of zeros.
     pub(super) fn nothing(self) -> Json {
         match self {
             Self::Color => json!([0, 0, 0, 0]),
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// As [`nothing`](Self::nothing), if the node gives none for any element.
+    /// Like [`nothing`](Self::nothing), if the node has no value for any element.
     pub(super) fn missing(self) -> Json {
         if self == Self::Matrix { self.zero() } else { self.nothing() }
     }
@@ -127,7 +127,7 @@ impl Kind {
         })
     }
 
-    /// A value of the file as a literal.
+    /// A value in the file as a literal.
     pub(super) fn converted(self, json: &Json) -> Option<Json> {
         if json.is_null() {
             return Some(self.zero());
@@ -165,7 +165,7 @@ impl Kind {
                         .collect::<Option<Vec<_>>>()
                         .map(|r| r.concat())
                 } else {
-                    // Sixteen numbers stand as in Blender's memory: column by column.
+                    // Sixteen numbers in the memory layout of Blender: column by column.
                     let v = numbers(json, 16)?;
                     Some((0..16).map(|i| v[4 * (i % 4) + i / 4].clone()).collect())
                 };
@@ -180,7 +180,7 @@ impl Kind {
     }
 }
 
-/// A value in messages, at most a line long.
+/// A value for messages, at most a line long.
 pub(super) fn shown(json: &Json) -> String {
     const MOST: usize = 80;
     let text = json.to_string();
@@ -212,9 +212,9 @@ fn numbers(json: &Json, at_least: usize) -> Option<Vec<Json>> {
     items.iter().map(number).collect()
 }
 
-/// The quaternion of turns about x, then y, then z.
+/// The quaternion of rotations about x, then y, then z.
 fn from_euler(angles: &[Json]) -> Option<Json> {
-    // Rounded to single precision as in Blender, because hashes depend on every bit.
+    // Rounded to single precision like in Blender, because hashes depend on every bit.
     let part = |i: usize| {
         let half = f64::from(angles[i].as_f64()? as f32 * 0.5);
         Some((half.sin() as f32, half.cos() as f32))
