@@ -1,4 +1,4 @@
-//! Meshes that are written read back, as text and binary.
+//! Written meshes read back, as text and binary.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn without_faces_vertices_are_points() {
 }
 
 #[test]
-fn what_the_format_does_not_hold_is_refused() {
+fn unsupported_columns_are_refused() {
     let refused = |name: &str, column: Column| -> String {
         let mut table = Table::new("t");
         table.insert("position", Column::from_vec(vec![Vec3([0.0; 3])])).expect("first");

@@ -1,4 +1,4 @@
-//! Properties joined to attributes, both encodings, and headers that promise too much.
+//! Properties combined to attributes, both encodings, and headers that claim too much.
 
 use millstream_base::Type;
 
@@ -18,7 +18,7 @@ fn message(text: &str) -> String {
 }
 
 #[test]
-fn properties_are_joined_to_attributes() {
+fn properties_are_combined_to_attributes() {
     let text = format!("{HEADER}0 .5 nan 255 0 0 7\n\n1 2 3 0 51 0 8\n3 0 1 1\n");
     let table = read_text(&text, &ReadOptions::default()).expect("reads");
     let columns: Vec<String> = table.iter().map(|(name, c)| format!("{name} {c:?}")).collect();
@@ -38,7 +38,7 @@ fn properties_are_joined_to_attributes() {
 }
 
 #[test]
-fn a_wanted_type_converts() {
+fn a_requested_type_converts() {
     let text = format!("{HEADER}0 0 0 255 0 0 7\n1 2 3 0 51 0 8\n3 0 1 1\n");
     let options = ReadOptions::default()
         .with_column("id", Type::F64)
@@ -96,7 +96,7 @@ fn bad_files_have_named_errors() {
 }
 
 #[test]
-fn a_header_that_promises_too_much_allocates_nothing() {
+fn a_header_that_claims_too_much_allocates_nothing() {
     let many = HEADER.replace("vertex 2", "vertex 9000000000");
     assert!(message(&many).contains("more than 268435456 rows"));
     let some =
