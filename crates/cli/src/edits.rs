@@ -124,7 +124,8 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
         print(&edits.row("the edits alone"))?;
         print(&match ratio {
             Some(ratio) => format!(
-                "the 99th percentile of frames with an edit is {ratio:.2} times that of frames without"
+                "the 99th percentile of frames with an edit is {ratio:.2} times that of frames \
+                 without"
             ),
             None => "no edit was applicable to the document, so there is no comparison".into(),
         })?;

@@ -258,7 +258,8 @@ impl PictureTarget {
             let text =
                 format!("a picture of {width} by {height} pixels; the limit is {most} pixels");
             let help = format!(
-                "raise it with --limit image_pixels=N; a picture in strips may have {IN_STRIPS} N pixels"
+                "raise it with --limit image_pixels=N; a picture in strips may have {IN_STRIPS} N \
+                 pixels"
             );
             return Err(Stop::new(Exit::Failed, text, Some(help)));
         }

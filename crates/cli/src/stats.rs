@@ -114,8 +114,8 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
     .expect("writing to a string does not fail");
     if timing == Timing::Share {
         out.push_str(
-            "~ marks a share of the time of nodes that ran fused, in proportion to the time of each alone on a \
-             sample of the elements\n",
+            "~ marks a share of the time of nodes that ran fused, in proportion to the time of \
+             each alone on a sample of the elements\n",
         );
     }
     out

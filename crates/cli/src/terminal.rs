@@ -56,7 +56,8 @@ pub(crate) fn of_stderr() -> Style {
 
 /// Writes a line to standard output.
 ///
-/// # Errors If the line cannot be written. If the reader of a pipe has gone, the error has no message.
+/// # Errors
+/// If the line cannot be written. If the reader of a pipe has gone, the error has no message.
 pub(crate) fn print(line: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{line}")
 }

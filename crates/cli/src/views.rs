@@ -30,8 +30,8 @@ pub(crate) fn named(text: &str) -> Result<NamedView, String> {
 /// Parses a view: its width and height in pixels, optionally the scene coordinates of its lower
 /// left corner (default 0), and the size of a pixel in the scene (default 1): `640x480+100-50*0.5`.
 pub(crate) fn view(text: &str) -> Result<Footprint, String> {
-    let wrong = "write the width and the height in pixels, such as 640x480; a position and the size \
-                 of a pixel may follow, 640x480+100-50*0.5";
+    let wrong = "write the width and the height in pixels, such as 640x480; a position and the \
+                 size of a pixel may follow, 640x480+100-50*0.5";
     let (rest, scale) = match text.split_once('*') {
         Some((rest, scale)) => (rest, number(scale)?),
         None => (text, 1.0),

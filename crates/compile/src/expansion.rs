@@ -51,8 +51,8 @@ pub enum ExpansionError {
     #[diagnostic(
         code(lower::expanded_links),
         help(
-            "use the group less often, or raise `expanded_nodes` in the limits if this is intended: \
-             {LINKS_PER_NODE} links are allowed per node"
+            "use the group less often, or raise `expanded_nodes` in the limits if this is \
+             intended: {LINKS_PER_NODE} links are allowed per node"
         )
     )]
     Links {
@@ -84,7 +84,9 @@ pub struct Expansion {
 
 /// The bodies that the root uses, with their sizes.
 ///
-/// # Errors If the root exceeds the limits. The error is reported at the innermost group that exceeds them by itself.
+/// # Errors
+/// If the root exceeds the limits. The error is reported at the innermost group that exceeds them
+/// by itself.
 pub fn expansion(checked: &Checked, limits: &Limits) -> Result<Expansion, Diagnostics> {
     let expansion = all_sizes(checked)?;
     match excess(expansion.sizes[checked.root], limits) {

@@ -38,7 +38,9 @@ use crate::state_scopes;
 
 /// The flat graph of a document.
 ///
-/// # Errors If expanding its groups exceeds the limits, in which case nothing was expanded. If stateful nodes use too many features and levels.
+/// # Errors
+/// If expanding its groups exceeds the limits, in which case nothing was expanded. If stateful
+/// nodes use too many features and levels.
 pub fn lower(
     checked: &Checked,
     registry: &Registry,
@@ -53,7 +55,8 @@ pub fn lower(
 /// written as a document. Each stateful node is a root, through an output `path.node`. The source
 /// of a delayed socket is the output `path.delayed`; the node itself reads a default there.
 ///
-/// # Errors See [`lower`].
+/// # Errors
+/// See [`lower`].
 pub fn lower_whole(
     checked: &Checked,
     registry: &Registry,

@@ -65,7 +65,8 @@ impl<'a> PassContext<'a> {
 
     /// Fails if the compilation was cancelled.
     ///
-    /// # Errors If the compilation was cancelled.
+    /// # Errors
+    /// If the compilation was cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), Diagnostics> {
         match self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {

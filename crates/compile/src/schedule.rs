@@ -89,7 +89,8 @@ fn in_order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
 
 /// The step that each node of a graph becomes in its plan, if it is reachable.
 ///
-/// # Errors If the graph has a cycle.
+/// # Errors
+/// If the graph has a cycle.
 pub fn steps_of(graph: &Graph) -> Result<SideTable<NodeId, Option<StepId>>, Diagnostics> {
     let mut steps = SideTable::new(graph.n_ids(), None);
     for (step, id) in in_order(graph)?.into_iter().enumerate() {

@@ -39,7 +39,8 @@ pub(crate) struct StateNode {
 
 /// Gives nodes that scopes evaluate in several contexts a state for each element.
 ///
-/// # Errors If the graph uses too many features and levels.
+/// # Errors
+/// If the graph uses too many features and levels.
 pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diagnostics> {
     let changes = |rule: &ScopeRule| !matches!(rule, ScopeRule::Along { .. });
     let has_scopes = graph

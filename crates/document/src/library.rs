@@ -20,13 +20,15 @@ pub trait Library: Send + Sync {
     /// The name of the document that another one, found earlier, calls `path`; `None` is the top
     /// document. A document has one name, however it is found, which messages show.
     ///
-    /// # Errors If there is no such document, or the caller did not allow it.
+    /// # Errors
+    /// If there is no such document, or the caller did not allow it.
     fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError>;
 
     /// The text of a document that was found. A text longer than `most_bytes` may be cut after that
     /// number of bytes.
     ///
-    /// # Errors If it cannot be read.
+    /// # Errors
+    /// If it cannot be read.
     fn read(&self, name: &str, most_bytes: usize) -> Result<Vec<u8>, LibraryError>;
 
     /// Loads the text of a document, which is JSON unless the library knows other forms.

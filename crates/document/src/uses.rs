@@ -47,7 +47,8 @@ pub fn read_used(
 
 /// The current locks of the documents that a document uses.
 ///
-/// # Errors The problems that prevent one of them from being read.
+/// # Errors
+/// The problems that prevent one of them from being read.
 pub fn locks(
     document: &Document,
     library: Option<&dyn Library>,

@@ -22,7 +22,8 @@ pub(super) struct Texts {
 /// The positions of the texts that match every word, best first; ties keep their order. If none
 /// matches every word, those that match most.
 ///
-/// # Errors If no text matches any word, with the nearest word in the texts.
+/// # Errors
+/// If no text matches any word, with the nearest word in the texts.
 pub(super) fn search(words: &[String], texts: &[Texts]) -> Result<Vec<usize>, Stop> {
     let wanted: Vec<String> =
         words.iter().flat_map(|text| words_of(text)).map(|word| stem(&word).to_owned()).collect();

@@ -63,7 +63,8 @@ pub struct Zones(FxHashMap<CheckedZone, Option<Made>>);
 impl Zones {
     /// Compiles a zone that runs the root of this document.
     ///
-    /// # Errors See [`compile_zone`]; also if groups exceed the limits.
+    /// # Errors
+    /// See [`compile_zone`]; also if groups exceed the limits.
     pub fn of_root(
         checked: &Checked,
         zone: &CheckedZone,
@@ -78,7 +79,8 @@ impl Zones {
 
     /// Compiles the zones of all bodies.
     ///
-    /// # Errors See [`compile_zone`].
+    /// # Errors
+    /// See [`compile_zone`].
     pub(crate) fn compile(
         checked: &Checked,
         registry: &Registry,
@@ -127,7 +129,8 @@ impl Zones {
 
     /// A zone that the document uses; `None` if its group has an error.
     ///
-    /// # Panics If the document does not use it.
+    /// # Panics
+    /// If the document does not use it.
     pub fn of(&self, zone: &CheckedZone) -> Option<&Made> {
         let known = self.0.get(zone);
         known.expect("the zones of a document are compiled before it is lowered").as_ref()
@@ -161,7 +164,8 @@ fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
 
 /// The zone with this name for a lowered graph.
 ///
-/// # Errors If the graph reads along an axis outside, or uses too many features and levels.
+/// # Errors
+/// If the graph reads along an axis outside, or uses too many features and levels.
 pub fn compile_zone(
     group: &Arc<str>,
     mut graph: Graph,
@@ -174,7 +178,8 @@ pub fn compile_zone(
 
 /// The graph that a text describes, with the bodies of its zones; the inverse of [`text::print`].
 ///
-/// # Errors See [`text::parse_with`].
+/// # Errors
+/// See [`text::parse_with`].
 pub fn read_text(text: &str, cx: &PassContext<'_>) -> Result<Graph, Diagnostics> {
     text::parse_with(text, cx.registry, &mut |zone| {
         // It had been through the passes when it was printed.

@@ -60,7 +60,8 @@ pub trait StatefulParts {
 
     /// The first output of a call.
     ///
-    /// # Errors If it cannot be created.
+    /// # Errors
+    /// If it cannot be created.
     fn call(
         &mut self,
         instance: &Arc<Instance>,
@@ -72,7 +73,8 @@ pub trait StatefulParts {
 
     /// Sets the next state at this position; `None` stands for the delayed input.
     ///
-    /// # Errors If that cannot be converted.
+    /// # Errors
+    /// If that cannot be converted.
     fn keep(&mut self, at: usize, next: Option<Self::Value>) -> Result<(), Self::Error>;
 }
 
@@ -107,9 +109,11 @@ impl StatefulType {
 
     /// Creates the parts of a node and returns its first output. A delayed input may be missing.
     ///
-    /// # Errors If a part cannot be created.
+    /// # Errors
+    /// If a part cannot be created.
     ///
-    /// # Panics If another input is missing.
+    /// # Panics
+    /// If another input is missing.
     pub fn take_apart<P: StatefulParts>(
         &self,
         inputs: &[Option<P::Value>],

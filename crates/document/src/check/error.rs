@@ -187,7 +187,9 @@ pub enum CheckError {
         to: Type,
     },
     /// A feature is used with two types.
-    #[error("the feature `{name}` is {} here and {} in `{first}`", ty.with_article(), first_ty.with_article())]
+    #[error(
+        "the feature `{name}` is {} here and {} in `{first}`"
+, ty.with_article(), first_ty.with_article())]
     #[diagnostic(
         code(check::feature_type),
         help("a feature has one type: use the same type in both places, or choose another name")
@@ -350,7 +352,8 @@ pub enum CheckError {
     },
     /// A value is carried to an input of another type.
     #[error(
-        "output `{name}` of group `{group}` is {found}, but the input that it is carried to is {wanted}"
+        "output `{name}` of group `{group}` is {found}, but the input that it is carried to is \
+         {wanted}"
     )]
     #[diagnostic(code(check::carried_type), help("give both the same type"))]
     CarriedType {

@@ -200,8 +200,8 @@ fn not_carried(form: Form, zone: Zone, output: &str, group: &str) -> CheckError 
             format!("`while = \"{output}\"`"),
         );
         format!(
-            "add an input called `{output}` to the group, or, if it says whether to continue, name it \
-             with {named}"
+            "add an input called `{output}` to the group, or, if it says whether to continue, name \
+             it with {named}"
         )
     } else {
         format!("add an input called `{output}` to the group; this input receives the state")

@@ -134,7 +134,8 @@ impl Editor {
     /// An editor for a copy of another editor's document, with the same [ids](Self::ids), so that
     /// edits and their inverses have the same meaning for both. Linear in the document.
     ///
-    /// # Panics If the ids belong to another document.
+    /// # Panics
+    /// If the ids belong to another document.
     pub fn with_ids(document: Document, registry: Arc<Registry>, ids: &Ids) -> Self {
         let mut editor = Self::without_ids(document, registry);
         for (body, slot) in editor.places() {
@@ -253,7 +254,8 @@ impl Editor {
 
     /// Applies an edit.
     ///
-    /// # Errors If the edit is invalid; the document is then unchanged.
+    /// # Errors
+    /// If the edit is invalid; the document is then unchanged.
     pub fn apply(&mut self, edit: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(edit, false)
     }
@@ -261,7 +263,8 @@ impl Editor {
     /// Undoes or redoes an edit by applying the inverse of the last edit that was applied and not
     /// undone. This needs no checks.
     ///
-    /// # Errors If it is another inverse, which cannot be applied; the document is then unchanged.
+    /// # Errors
+    /// If it is another inverse, which cannot be applied; the document is then unchanged.
     pub fn revert(&mut self, inverse: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(inverse, true)
     }

@@ -55,7 +55,8 @@ pub enum EditError {
     #[diagnostic(
         code(edit::cycle),
         help(
-            "link something else, or insert a `state.feedback` node, which gives the value of the previous tick"
+            "link something else, or insert a `state.feedback` node, which gives the value of the \
+             previous tick"
         )
     )]
     Cycle {

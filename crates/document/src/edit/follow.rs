@@ -61,7 +61,8 @@ pub enum Change {
 impl Editor {
     /// The inputs of a body.
     ///
-    /// # Panics If there is no such body; the same holds for the other queries.
+    /// # Panics
+    /// If there is no such body; the same holds for the other queries.
     pub fn inputs_of_body(&self, body: BodyKey) -> &Named<InputDef> {
         self.view(body).inputs
     }

@@ -131,7 +131,8 @@ struct Part {
 impl Grain<'_> {
     /// The cases of nodes that depend on each other.
     ///
-    /// # Errors A cycle that switches do not break.
+    /// # Errors
+    /// A cycle that switches do not break.
     pub(super) fn cases(
         &mut self,
         nodes: &Named<Node>,

@@ -19,7 +19,8 @@ impl View {
     /// undo. Missing objects are created. A new entry is inserted before the one called `before`,
     /// or last.
     ///
-    /// # Errors If there cannot be such an entry.
+    /// # Errors
+    /// If there cannot be such an entry.
     pub(crate) fn with_entry(
         &self,
         keys: &[impl AsRef<str>],
