@@ -26,7 +26,7 @@ const TAG: &str = "millstream-cache";
 const TAG_TEXT: &str = "Millstream cache, format ";
 
 /// The maximum size of a pack, unless it contains a single larger entry.
-const MOST_PACK: u64 = 256 << 20;
+const MAX_PACK: u64 = 256 << 20;
 
 /// The limit of a cache spans at least this many packs, so that removing one removes only a part.
 const PACKS: u64 = 16;
@@ -203,7 +203,7 @@ impl Cache {
         let pack = self.packs[place.pack as usize].as_mut()?;
         let bytes = pack.read(place.at, place.length);
         match bytes {
-            Ok(bytes) if pack::is_whole(&bytes) => {
+            Ok(bytes) if pack::is_intact(&bytes) => {
                 pack.touch();
                 Some(bytes[pack::CHECK..].to_vec())
             }
@@ -223,7 +223,7 @@ impl Cache {
             return true;
         }
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return false };
-        let most = (self.limit / PACKS).clamp(1 << 16, MOST_PACK);
+        let most = (self.limit / PACKS).clamp(1 << 16, MAX_PACK);
         if bytes.len() as u64 > self.limit / 2 {
             return false;
         }

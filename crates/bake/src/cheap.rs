@@ -24,7 +24,7 @@ const SHORT: Duration = Duration::from_micros(100);
 
 /// The maximum number of instructions of all cheap steps together; beyond it, computing them takes
 /// longer than reading a result.
-const MOST_WORK: usize = 1 << 14;
+const MAX_WORK: usize = 1 << 14;
 
 /// The work of a cheap function, in instructions.
 const FUNCTION: usize = 64;
@@ -64,7 +64,7 @@ impl Cheap {
             found.is_cheap[id] = is_cheap;
             work = work.saturating_add(if is_cheap { own } else { 0 });
         }
-        if work > MOST_WORK && !only_reads { Self::new(plan, request, true) } else { found }
+        if work > MAX_WORK && !only_reads { Self::new(plan, request, true) } else { found }
     }
 
     fn has_elements(&self, plan: &Plan, request: &Request, step: &Step) -> bool {

@@ -16,7 +16,7 @@ use crate::contexts::contexts;
 use crate::trace::Arms;
 
 /// The maximum number of results to look up per frame.
-const MOST: usize = 128;
+const MAX_CUTS: usize = 128;
 
 /// The time to store a result and read it back.
 const FIXED: Duration = Duration::from_micros(100);
@@ -72,9 +72,9 @@ impl Cuts {
             }
         }
         sources.sort_unstable_by_key(|source| (source.step.index(), source.output));
-        if sources.len() > MOST {
+        if sources.len() > MAX_CUTS {
             let n = sources.len();
-            sources = (0..MOST).map(|i| sources[(i + 1) * n / MOST - 1]).collect();
+            sources = (0..MAX_CUTS).map(|i| sources[(i + 1) * n / MAX_CUTS - 1]).collect();
         }
         let by_source = sources.iter().enumerate().map(|(i, source)| (*source, i)).collect();
         Self { sources, by_source }

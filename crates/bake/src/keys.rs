@@ -21,7 +21,7 @@ const BLOCK: usize = 1 << 16;
 
 /// If choices take more different combinations of arms, selectors are treated like any other
 /// result.
-const MOST_COMBINATIONS: usize = 64;
+const MAX_COMBINATIONS: usize = 64;
 
 /// The first character of the names of results that are not outputs, which names of authors cannot
 /// contain.
@@ -174,11 +174,11 @@ impl<'a> Keys<'a> {
                 next
             });
             self.combination.push(number);
-            if known.len() > MOST_COMBINATIONS {
+            if known.len() > MAX_COMBINATIONS {
                 break;
             }
         }
-        if known.len() > MOST_COMBINATIONS || plan.has_states() {
+        if known.len() > MAX_COMBINATIONS || plan.has_states() {
             // State depends on all previous frames, so distinguishing combinations would hardly
             // help.
             self.combinations = vec![Arms::default()];
@@ -298,18 +298,18 @@ impl<'a> Keys<'a> {
             return Arc::clone(chain);
         }
         let mut before = self.base;
-        let whole = if reads_tables { Some(self.whole_plan()) } else { None };
+        let plan_key = if reads_tables { Some(self.plan_key()) } else { None };
         let chain = (0..self.frames.len()).map(|position| {
             let mut hash = KeyHasher::new("tick");
             hash.add(before);
-            if let Some(whole) = whole {
-                hash.add(whole);
+            if let Some(plan_key) = plan_key {
+                hash.add(plan_key);
                 hash.number(self.frames[position] as u64);
                 for number in 0..self.boundary.len() {
                     self.add_hole(Hole::Boundary(number as u32), position, &mut hash);
                 }
             }
-            for trace in traces.iter().filter(|_| whole.is_none()) {
+            for trace in traces.iter().filter(|_| plan_key.is_none()) {
                 self.add_trace(trace, position, &mut hash);
                 for name in &trace.states {
                     let at = names.iter().position(|known| known == name);
@@ -325,7 +325,7 @@ impl<'a> Keys<'a> {
     }
 
     /// A key of everything in the plan and the request except frames.
-    fn whole_plan(&self) -> Key {
+    fn plan_key(&self) -> Key {
         let plan = self.plan;
         let mut hash = KeyHasher::new("plan");
         for (id, step) in plan.steps.iter() {

@@ -375,7 +375,7 @@ impl Taking<'_> {
         let has_failed = !part.answer.failures.is_empty()
             || part.answer.outputs.iter().any(|output| output.value.is_none());
         let (fate, files) = if has_failed {
-            self.tell_failure(&part.answer, frames);
+            self.report_failure(&part.answer, frames);
             self.saves.skip()?;
             self.tally.failed += n;
             ("failed", Vec::new())
@@ -408,7 +408,7 @@ impl Taking<'_> {
         interrupt::go_on(&interrupt::until(None))
     }
 
-    fn tell_failure(&mut self, answer: &Answer, frames: &[i64]) {
+    fn report_failure(&mut self, answer: &Answer, frames: &[i64]) {
         if self.tally.failed >= MAX_REPORTED {
             return;
         }

@@ -225,11 +225,11 @@ fn interface(out: &mut String, program: &Program) {
         line(out, format_args!("{}", visible(&text)));
     }
     // Several state variables of a node may have the same reason.
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     for requirement in program.requirements() {
         let (asker, way) = (requirement.asker(), requirement.way_text());
         let text = format!("  needs {} for {asker}: {way}", requirement.need);
-        if told.insert(text.clone()) {
+        if shown.insert(text.clone()) {
             line(out, format_args!("{}", visible(&text)));
         }
     }

@@ -101,7 +101,10 @@ pub(crate) fn shown(text: &Text, error: Error) -> Stop {
             serious.for_each(|problem| problems.push(problem));
             eprint(&rendered(text, &problems));
             let lines = Lines::of(&text.bytes);
-            Stop::told(Exit::Wrong, problems.iter().map(|p| problems::json(&lines, p)).collect())
+            Stop::reported(
+                Exit::Wrong,
+                problems.iter().map(|p| problems::json(&lines, p)).collect(),
+            )
         }
         Error::Eval(error) => Stop::all(Exit::Failed, vec![Message::of(&error)]),
     }

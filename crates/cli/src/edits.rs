@@ -104,7 +104,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     // Without an edit there is nothing to compare.
     let ratio = (n_made > 0).then_some(edited.p99 / quiet.p99);
     if as_json {
-        let told = json!({
+        let report = json!({
             "hz": RATE,
             "nodes": session.document().n_nodes(),
             "frames_without_edits": quiet.json(),
@@ -115,7 +115,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             "p99_ratio": ratio,
             "optimised_after_s": settled,
         });
-        print(&told.to_string())?;
+        print(&report.to_string())?;
     } else {
         print(&format!("{} nodes, {RATE} frames a second", session.document().n_nodes()))?;
         print("                      number       p50 ms       p90 ms       p99 ms       max ms")?;

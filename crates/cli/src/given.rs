@@ -47,7 +47,7 @@ pub(crate) fn given(
     };
     let read = || {
         if ty == Type::of::<Table>() {
-            whole_table(place, limits, until)
+            read_table(place, limits, until)
         } else if ty == Type::of::<Image>() {
             picture::read(picture::file_of(place), limits, until)
                 .map(|image| Given::One(image.into()))
@@ -134,7 +134,7 @@ fn font(path: &Path) -> Result<Font, Stop> {
 }
 
 /// Reads all columns of a file.
-fn whole_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
+fn read_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
     let place = Place::of_table(place);
     let options =
         ReadOptions { limits: limits.clone(), budget: until.clone(), ..ReadOptions::default() };

@@ -54,7 +54,7 @@ pub(crate) struct Stop {
     exit: Exit,
     messages: Vec<Message>,
     /// The problems that were already shown to people, for JSON output.
-    told: Vec<Json>,
+    reported: Vec<Json>,
 }
 
 impl Stop {
@@ -65,13 +65,13 @@ impl Stop {
 
     /// Stops with all of these messages.
     pub(crate) fn all(exit: Exit, messages: Vec<Message>) -> Self {
-        Self { exit, messages, told: Vec::new() }
+        Self { exit, messages, reported: Vec::new() }
     }
 
-    /// Stops with this exit code after the reasons were shown to people; `told` repeats them for
-    /// programs.
-    pub(crate) fn told(exit: Exit, told: Vec<Json>) -> Self {
-        Self { exit, messages: Vec::new(), told }
+    /// Stops with this exit code after the reasons were shown to people; `reported` repeats them
+    /// for programs.
+    pub(crate) fn reported(exit: Exit, reported: Vec<Json>) -> Self {
+        Self { exit, messages: Vec::new(), reported }
     }
 
     /// Stops with this exit code and no message, because nobody reads the output any more.
@@ -120,7 +120,7 @@ impl Stop {
                 "span": null,
             })
         });
-        self.told.iter().cloned().chain(messages).collect()
+        self.reported.iter().cloned().chain(messages).collect()
     }
 }
 

@@ -160,7 +160,7 @@ impl PictureTarget {
             return Ok(false);
         };
         match &series.data {
-            Data::One(image) => self.write_whole(&self.path, &image_of(image))?,
+            Data::One(image) => self.write_and_report(&self.path, &image_of(image))?,
             Data::Many(images) => self.write_sequence(images, (answer, &series.axes), at)?,
         }
         Ok(true)
@@ -195,13 +195,13 @@ impl PictureTarget {
             let number = if count == 1 { at.number(other) } else { other as i64 };
             let name =
                 at.views.get(view).map_or_else(|| text.clone(), |view| text.replace(VIEW, view));
-            self.write_whole(Path::new(&numbered(&name, number)), &image_of(&image))?;
+            self.write_and_report(Path::new(&numbered(&name, number)), &image_of(&image))?;
         }
         Ok(())
     }
 
-    fn write_whole(&self, path: &Path, image: &Image) -> Result<(), Stop> {
-        tell_written(path, &self.write_image(path, image)?);
+    fn write_and_report(&self, path: &Path, image: &Image) -> Result<(), Stop> {
+        report_written(path, &self.write_image(path, image)?);
         Ok(())
     }
 
@@ -285,7 +285,7 @@ impl PictureTarget {
         let mut image = strip(first.clone())?;
         if image.width() != width || image.height() != n_rows || !view.contains(image.view()) {
             // The image keeps its own size, whatever the view is.
-            self.write_whole(&self.path, &image)?;
+            self.write_and_report(&self.path, &image)?;
             return Ok(Some(Exit::Done));
         }
         let n = image.n_channels();
@@ -300,7 +300,7 @@ impl PictureTarget {
             }
             Ok(rows)
         };
-        tell_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
+        report_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
         Ok(Some(Exit::Done))
     }
 
@@ -319,7 +319,7 @@ impl PictureTarget {
     }
 }
 
-fn tell_written(path: &Path, spec: &PictureSpec) {
+fn report_written(path: &Path, spec: &PictureSpec) {
     let (width, height) = (spec.width, spec.height);
     eprint(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
 }

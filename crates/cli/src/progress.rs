@@ -60,11 +60,11 @@ impl Progress {
     /// A progress callback for a request that moves this bar.
     pub(crate) fn follow(&self) -> millstream::Progress {
         let bar = self.bar.clone();
-        let told = move |done: &Done| {
+        let on_step = move |done: &Done| {
             show(&bar, done);
             ControlFlow::Continue(())
         };
-        millstream::Progress::new(told).every(TICK)
+        millstream::Progress::new(on_step).every(TICK)
     }
 
     /// Sets the number of finished rows.

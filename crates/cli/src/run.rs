@@ -149,19 +149,19 @@ pub(crate) fn once(
     if let Some(target) = picture_target(args) {
         let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
         let outputs = [output];
-        let request = asked(args, &program, &outputs, limits, started, Files::Now)?;
+        let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
         return save_picture(args, evaluator, (&program, request), (&target, &outputs[0]), phases);
     }
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
-        let given = asked(args, &program, &args.outputs, limits, started, Files::Later)?;
+        let given = request_of(args, &program, &args.outputs, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
         return stream.run(evaluator, target);
     }
-    let mut request = asked(args, &program, &args.outputs, limits, started, Files::Now)?;
+    let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
@@ -292,7 +292,7 @@ fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
 }
 
 /// The request of the flags for these outputs.
-fn asked(
+fn request_of(
     args: &Args,
     program: &Program,
     outputs: &[String],

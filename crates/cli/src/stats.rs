@@ -101,14 +101,14 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
         out.push('\n');
     }
     let parts = phases.parts(&answer.log);
-    let told = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
-    let told: Vec<String> =
-        told.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
+    let shown = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
+    let shown: Vec<String> =
+        shown.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
     let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();
     writeln!(
         out,
         "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements\n{} = {} in all",
-        told.join(" + "),
+        shown.join(" + "),
         short(all)
     )
     .expect("writing to a string does not fail");

@@ -217,7 +217,7 @@ impl<'a> Lowering<'a> {
                 CheckedKind::Call(instance) if instance.def.state.is_some() => {
                     let made = match self.state {
                         State::TakenApart => self.take_apart(frame, node, instance),
-                        State::Whole => self.leave_whole(frame, node, instance),
+                        State::Whole => self.keep_stateful(frame, node, instance),
                     };
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
@@ -395,7 +395,7 @@ impl<'a> Lowering<'a> {
         if made.instance.def.state.is_some() {
             return match self.state {
                 State::TakenApart => self.take_zone_apart(frame, (path, &made.instance), &sources),
-                State::Whole => self.add_whole(path, &made.instance, &sources),
+                State::Whole => self.add_stateful(path, &made.instance, &sources),
             };
         }
         let id = self.graph.intern_instance(&made.instance);

@@ -22,7 +22,7 @@ use crate::order::{Conditional, Cycle, Order, components, sorted};
 use crate::references::{Reference, reference_of, references};
 use cases::is_switch;
 use in_cases::InCases;
-pub(crate) use in_cases::MOST_NESTED;
+pub(crate) use in_cases::MAX_NESTED;
 
 /// An order of the nodes of a body in which a node with parts may occur several times.
 #[derive(Debug)]

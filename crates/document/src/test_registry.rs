@@ -132,7 +132,7 @@ pub(crate) fn opened(text: &str) -> (Option<(Document, Checked)>, Diagnostics) {
 }
 
 /// The problems, one per line: severity, the bytes that they mark, path, message, hint.
-pub(crate) fn told(text: &str, problems: &Diagnostics) -> String {
+pub(crate) fn rendered(text: &str, problems: &Diagnostics) -> String {
     use std::fmt::Write;
     let mut lines = String::new();
     for problem in problems {

@@ -38,28 +38,28 @@ impl Scalar {
     /// The number as the bits of a lane, in the encoding of `Value::lane`.
     pub(crate) fn to_bits(self, lane: Lane) -> Result<u64, Misfit> {
         match lane {
-            Lane::Bool => match self.whole()? {
+            Lane::Bool => match self.integer()? {
                 0 => Ok(0),
                 1 => Ok(1),
                 _ => Err(Misfit::Shape),
             },
             Lane::I32 => {
-                let x = i32::try_from(self.whole()?).map_err(|_| Misfit::Range)?;
+                let x = i32::try_from(self.integer()?).map_err(|_| Misfit::Range)?;
                 Ok(u64::from(x as u32))
             }
-            Lane::I64 => self.whole().map(|x| x as u64),
+            Lane::I64 => self.integer().map(|x| x as u64),
             Lane::F32 => self.single().map(|x| u64::from(x.to_bits())),
             Lane::F64 => Ok(self.double().to_bits()),
         }
     }
 
-    fn whole(self) -> Result<i64, Misfit> {
+    fn integer(self) -> Result<i64, Misfit> {
         match self {
             Self::Bool(x) => Ok(i64::from(x)),
             Self::Int(x) => Ok(x),
             Self::Big(_) => Err(Misfit::Range),
-            Self::F32(x) => whole(f64::from(x)),
-            Self::F64(x) => whole(x),
+            Self::F32(x) => integer(f64::from(x)),
+            Self::F64(x) => integer(x),
         }
     }
 
@@ -117,7 +117,7 @@ pub(crate) fn missing_lane(lane: Lane) -> Option<u64> {
     }
 }
 
-fn whole(x: f64) -> Result<i64, Misfit> {
+fn integer(x: f64) -> Result<i64, Misfit> {
     if !x.is_finite() || x.fract() != 0.0 {
         return Err(Misfit::Shape);
     }

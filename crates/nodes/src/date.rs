@@ -224,9 +224,9 @@ fn start_of() -> NodeDef {
                 "quarter" => days_of(year, (month - 1) / 3 * 3 + 1, 1) * DAY,
                 "month" => days_of(year, month, 1) * DAY,
                 "week" => (days_of(year, month, day) - moment.weekday() + 1) * DAY,
-                "hour" => moment.whole() - moment.whole().rem_euclid(3600),
-                "minute" => moment.whole() - moment.whole().rem_euclid(60),
-                "second" => moment.whole(),
+                "hour" => moment.unix_seconds() - moment.unix_seconds().rem_euclid(3600),
+                "minute" => moment.unix_seconds() - moment.unix_seconds().rem_euclid(60),
+                "second" => moment.unix_seconds(),
                 _ => days_of(year, month, day) * DAY,
             };
             start as f64

@@ -21,13 +21,13 @@ use crate::stored;
 use millstream_base::id::Id;
 
 /// The maximum number of frames in a segment.
-const MOST_FRAMES: usize = 4096;
+const MAX_FRAMES: usize = 4096;
 
 /// The target time of one evaluation of several frames.
-const AT_ONCE: Duration = Duration::from_millis(50);
+const BATCH_TIME: Duration = Duration::from_millis(50);
 
 /// The maximum size of outputs computed together.
-const BYTES_AT_ONCE: usize = 64 << 20;
+const BATCH_BYTES: usize = 64 << 20;
 
 /// The interval at which entries of other processes are looked for.
 const REFRESH: Duration = Duration::from_millis(500);
@@ -121,7 +121,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let n = self.look_up.bake.frames.len();
         let mut end = first + 1;
         // The first computed frame is measured.
-        let most = if self.is_stored.is_none() { first + 1 } else { n.min(first + MOST_FRAMES) };
+        let most = if self.is_stored.is_none() { first + 1 } else { n.min(first + MAX_FRAMES) };
         while end < most {
             let key = self.look_up.frame_key(end);
             if !is_wanted(end, key)
@@ -189,7 +189,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 let part = self.finish(position, segment, computed);
                 let part = match part {
                     Some(part) => part,
-                    None => self.whole(position, evaluator)?,
+                    None => self.computed_whole(position, evaluator)?,
                 };
                 each(part).map_err(BakeError::Caller)?;
                 position += 1;
@@ -360,8 +360,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         self.is_stored = Some(is_stored);
         let bytes = answer.outputs.iter().filter_map(|it| it.value.as_ref());
         let bytes: usize = bytes.map(|series| series.data.bytes()).sum();
-        let by_time = (AT_ONCE.as_nanos() / took.as_nanos().max(1)) as usize;
-        self.n_at_once = by_time.min(BYTES_AT_ONCE / bytes.max(1)).clamp(1, MOST_FRAMES);
+        let by_time = (BATCH_TIME.as_nanos() / took.as_nanos().max(1)) as usize;
+        self.n_at_once = by_time.min(BATCH_BYTES / bytes.max(1)).clamp(1, MAX_FRAMES);
     }
 
     /// Computes outputs of a frame without using stored results.
@@ -383,7 +383,11 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
     }
 
     /// Computes all outputs of a frame because some stored ones cannot be read.
-    fn whole(&mut self, position: usize, evaluator: &mut dyn Evaluator) -> Result<Part, EvalError> {
+    fn computed_whole(
+        &mut self,
+        position: usize,
+        evaluator: &mut dyn Evaluator,
+    ) -> Result<Part, EvalError> {
         let all: Vec<usize> = (0..self.look_up.outputs().len()).collect();
         let computed = self.apart(position, &all, evaluator)?;
         let part = self.look_up.part(position, computed);

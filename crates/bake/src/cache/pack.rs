@@ -73,7 +73,7 @@ fn check_of(bytes: &[u8]) -> [u8; CHECK] {
 }
 
 /// Whether bytes match the checksum before them.
-pub(super) fn is_whole(bytes: &[u8]) -> bool {
+pub(super) fn is_intact(bytes: &[u8]) -> bool {
     bytes.len() >= CHECK && check_of(&bytes[CHECK..]) == bytes[..CHECK]
 }
 

@@ -136,7 +136,7 @@ impl Kind {
             Self::Value => number(json),
             Self::Int => match json {
                 Json::Bool(b) => Some(json!(i32::from(*b))),
-                _ => json.as_i64().or_else(|| whole(json.as_f64()?)).map(|x| json!(x)),
+                _ => json.as_i64().or_else(|| integer(json.as_f64()?)).map(|x| json!(x)),
             },
             Self::Boolean => match json {
                 Json::Bool(b) => Some(json!(b)),
@@ -182,15 +182,15 @@ impl Kind {
 
 /// A value for messages, at most a line long.
 pub(super) fn shown(json: &Json) -> String {
-    const MOST: usize = 80;
+    const MAX_CHARS: usize = 80;
     let text = json.to_string();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,
     }
 }
 
-fn whole(x: f64) -> Option<i64> {
+fn integer(x: f64) -> Option<i64> {
     (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64)
 }
 

@@ -20,7 +20,7 @@ const N_STEPS: usize = 32;
 /// Intervals of the table.
 const N_INTERVALS: usize = 256;
 /// The maximum number of points of a curve.
-const MOST_POINTS: usize = 1024;
+const MAX_POINTS: usize = 1024;
 
 fn float_curve() -> NodeDef {
     NodeDef::new(
@@ -183,9 +183,9 @@ impl Table {
 fn knots(settings: &Settings) -> Result<Vec<Knot>, SettingError> {
     let numbers = settings.numbers("points");
     let n = numbers.len() / 2;
-    if !numbers.len().is_multiple_of(2) || !(2..=MOST_POINTS).contains(&n) {
+    if !numbers.len().is_multiple_of(2) || !(2..=MAX_POINTS).contains(&n) {
         let message =
-            format!("{} numbers do not give x and y of 2 to {MOST_POINTS} points", numbers.len());
+            format!("{} numbers do not give x and y of 2 to {MAX_POINTS} points", numbers.len());
         return Err(SettingError::refused("points", message));
     }
     let handles = settings.texts("handles").iter().map(handle).collect::<Result<Vec<_>, _>>()?;

@@ -37,13 +37,13 @@ fn shown(bytes: u64) -> String {
 /// Reports the problems of a cache since the last call; the bake continues.
 pub(super) fn report_problems(cache: &mut Cache) -> Vec<String> {
     let style = terminal::of_stderr();
-    let tell_one = |problem: &CacheProblem| {
+    let message = |problem: &CacheProblem| {
         let text = problem.to_string();
         eprint(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
         eprint(&format!("  {} {}\n", style.help("help:"), problem.help()));
         text
     };
-    cache.take_problems().iter().map(tell_one).collect()
+    cache.take_problems().iter().map(message).collect()
 }
 
 fn stop(problem: &CacheProblem) -> Stop {

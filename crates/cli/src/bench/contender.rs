@@ -48,7 +48,7 @@ impl Contender {
 }
 
 /// The answer, or an error if a node failed.
-pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
+pub(super) fn complete(answer: Answer) -> Result<Answer, Stop> {
     match answer.failures.first() {
         Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), failure.help.clone())),
         None => Ok(answer),
@@ -74,7 +74,7 @@ impl Field {
                 let mut contender = Contender::new(*name, threads);
                 match program.run_with(&mut *contender.evaluator, request) {
                     Ok(answer) => {
-                        contender.evaluator.give_back(whole(answer)?);
+                        contender.evaluator.give_back(complete(answer)?);
                         field.contenders.push(contender);
                     }
                     Err(EvalError::Unfit { why, .. }) if !is_named => {
@@ -90,12 +90,12 @@ impl Field {
     /// Reports which evaluators are left out, and why.
     pub(super) fn report_left_out(&self) {
         let style = terminal::of_stderr();
-        let mut told = 0;
-        while let Some((_, why)) = self.left_out.get(told) {
-            let rest = &self.left_out[told..];
+        let mut n_reported = 0;
+        while let Some((_, why)) = self.left_out.get(n_reported) {
+            let rest = &self.left_out[n_reported..];
             let alike = rest.iter().take_while(|(_, other)| other == why);
             let names: Vec<&str> = alike.map(|(name, _)| *name).collect();
-            told += names.len();
+            n_reported += names.len();
             let verb = if names.len() == 1 { "takes" } else { "take" };
             let note = style.strong("note:");
             let names = names.join(", ");

@@ -13,7 +13,7 @@ use millstream::{Answer, LogDetail, Program, Request};
 use serde_json::{Value as Json, json};
 
 use super::changes::Changes;
-use super::contender::{Contender, Field, whole};
+use super::contender::{Contender, Field, complete};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
@@ -60,7 +60,7 @@ pub(super) fn play(
                 let start = Instant::now();
                 let answer = answer(contender, program, requests)?;
                 contender.seconds.push(start.elapsed().as_secs_f64() / per_read as f64);
-                contender.evaluator.give_back(whole(answer)?);
+                contender.evaluator.give_back(complete(answer)?);
             }
         }
         turn += 1;
@@ -134,7 +134,7 @@ fn count(
     let mut first: Option<(&'static str, Answer)> = None;
     let mut n_cells = 0;
     for (contender, runs) in contenders.iter_mut().zip(runs) {
-        let answer = whole(answer(contender, program, &counted)?)?;
+        let answer = complete(answer(contender, program, &counted)?)?;
         n_cells = answer.n_cells();
         let n_runs = answer.log.total_runs();
         runs.all += n_runs;

@@ -12,7 +12,7 @@ use millstream::evaluate::{Answer, Data, LogDetail, Request};
 use millstream::{Column, Program};
 use serde_json::{Value as Json, json};
 
-use super::contender::{Contender, Field, whole};
+use super::contender::{Contender, Field, complete};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::terminal::print;
@@ -65,7 +65,7 @@ pub(super) fn time(
             let start = Instant::now();
             let answer = contender.answer(program, request)?;
             contender.seconds.push(start.elapsed().as_secs_f64());
-            let answer = whole(answer)?;
+            let answer = complete(answer)?;
             (elements, bytes) = (answer.n_cells(), bytes_in + bytes_out(&answer));
             contender.evaluator.give_back(answer);
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Larger numbers are not drawn: differences between them would overflow.
-const MOST: f64 = 1e300;
+const MAX_MAGNITUDE: f64 = 1e300;
 
 /// An axis: the name and unit of its quantity, and its scale.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Axis {
 
 /// Whether a number can be drawn.
 pub(super) fn is_shown(x: f64) -> bool {
-    x.abs() <= MOST
+    x.abs() <= MAX_MAGNITUDE
 }
 
 /// The minimum and maximum of the numbers that can be drawn.
@@ -122,17 +122,17 @@ mod tests {
 
     #[test]
     fn labels_are_short_and_steps_stay_distinct() {
-        let told = |range: Range<f64>, x: f64| labels(&range)(x);
-        assert_eq!(told(0.0..0.5, 0.1 + 0.2), "0.3");
-        assert_eq!(told(0.0..0.06, 0.05), "0.05");
-        assert_eq!(told(-20.0..20.0, 20.0), "20");
-        assert_eq!(told(0.0..6e4, 5e4), "50k");
-        assert_eq!(told(-2e3..3e4, -1.5e3), "-1.5k");
-        assert_eq!(told(0.0..4e6, 3e6), "3M");
-        assert_eq!(told(0.0..4e-6, 2e-6), "2e-6");
-        assert_eq!(told(0.0..4e12, 2e12), "2e12");
-        assert_eq!(told(1000.0..1000.1, 1000.02), "1000.02");
-        assert_eq!(told(-1.0..1.0, 1e-17), "0");
+        let label = |range: Range<f64>, x: f64| labels(&range)(x);
+        assert_eq!(label(0.0..0.5, 0.1 + 0.2), "0.3");
+        assert_eq!(label(0.0..0.06, 0.05), "0.05");
+        assert_eq!(label(-20.0..20.0, 20.0), "20");
+        assert_eq!(label(0.0..6e4, 5e4), "50k");
+        assert_eq!(label(-2e3..3e4, -1.5e3), "-1.5k");
+        assert_eq!(label(0.0..4e6, 3e6), "3M");
+        assert_eq!(label(0.0..4e-6, 2e-6), "2e-6");
+        assert_eq!(label(0.0..4e12, 2e12), "2e12");
+        assert_eq!(label(1000.0..1000.1, 1000.02), "1000.02");
+        assert_eq!(label(-1.0..1.0, 1e-17), "0");
     }
 
     #[test]

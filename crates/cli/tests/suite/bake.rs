@@ -226,7 +226,7 @@ fn an_unusable_cache_is_reported_and_the_bake_continues() {
     std::fs::create_dir_all(&cache).expect("it can be made");
     let tag = cache.join("millstream-cache");
     std::fs::write(tag, "Millstream cache, format 0\n").expect("it can be written");
-    warned(&folder("bake-cache-3"), &cache, "has format 0, this program has format");
+    warned(&folder("bake-cache-3"), &cache, "has format 0, but this program uses format");
     // Corrupted bytes: the results they held are computed again.
     let cache = folder("bake-damaged");
     let out = folder("bake-cache-4");

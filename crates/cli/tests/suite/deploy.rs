@@ -74,7 +74,7 @@ fn a_document_without_inputs_is_one_value() {
     let text = std::fs::read_to_string(&out).expect("it was written");
     assert!(!text.contains("vector.distance"), "{text}");
     let said = String::from_utf8_lossy(&seen.stderr).into_owned();
-    assert!(said.contains("inputs that stay: 0"), "{said}");
+    assert!(said.contains("inputs kept: 0"), "{said}");
 }
 
 #[test]

@@ -408,7 +408,7 @@ fn cells_of_older_releases_are_refused() {
     let network = json!({ "group": "V", "nodes": [node] });
     let content = json!({ "blender": "4.5.15 LTS", "networks": [network] }).to_string();
     let text = seen(&["import", &file("cells.json", &content), "--verify"]);
-    let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported, as it changed in 5.0";
+    let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported because it changed in 5.0";
     assert!(text.contains(message), "{text}");
 }
 

@@ -106,7 +106,7 @@ fn polygons_have_sizes() {
     assert_eq!(told, "saved 5 rows and 1 face to FILE\n");
     assert!(text(obj).ends_with("f 1 2 3 4 5\n"));
     for (sizes, problem) in [
-        ("start: 4, count: 1", "4 corners, and 5 are given"),
+        ("start: 4, count: 1", "4 corners, but 5 are given"),
         ("start: 3, step: -1, count: 2", "has 2 corners"),
     ] {
         let (told, obj) = saved("wrong.obj", &[&graph(sizes)]);

@@ -66,7 +66,7 @@ fn large_views_that_a_node_needs_whole_are_refused_beyond_the_limit() {
     let args = ["run", &*graph, "--size", "2048x1100", "--save", &path];
     let told = seen(&[&args[..], &["--limit", "image_pixels=1000000"]].concat());
     assert!(
-        told.contains("`all` looks at the whole picture of 2048 by 1100 pixels")
+        told.contains("`all` needs the whole picture of 2048 by 1100 pixels")
             && told.contains("raise it with --limit image_pixels=N"),
         "{told}"
     );

@@ -233,11 +233,11 @@ fn data_flows_from_standard_input_to_standard_output() {
         ),
         (
             &["run", "-", "--in", "x=@csv:-"],
-            "error: the standard input is the document, so it cannot be data as well\n  help: read one of them from a file\n",
+            "error: standard input holds the document, so it cannot hold data as well\n  help: read one of them from a file\n",
         ),
         (
             &["run", &double, "--save", "csv:-", "--format", "json"],
-            "error: --save and --format json would both write to the standard output\n  help: leave out one of them\n",
+            "error: --save and --format json would both write to standard output\n  help: leave out one of them\n",
         ),
         (
             &["run", &double, "--in", "x=1", "--save", "npy:-"],

@@ -49,7 +49,7 @@ fn a_file_is_read_until_the_deadline() {
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.starts_with("error: reading `"), "{text}");
     assert!(text.contains("endless_late.csv` took longer than it may\n"), "{text}");
-    assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+    assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn silent_standard_input_is_abandoned_at_the_deadline() {
         let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert_eq!(output.status.code(), Some(3), "{text}");
         assert!(text.contains("`standard input` took longer than it may\n"), "{text}");
-        assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+        assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
         drop(idle);
     }
 }

@@ -240,12 +240,12 @@ fn sockets(graph: &Graph, course: &Course) -> (Sockets, Sockets) {
     let outer = graph.outputs.iter().enumerate().map(|(k, output)| {
         (Arc::clone(&output.name), course.outer_output(k, output.ty).expect(known))
     });
-    let told = told(graph, zone).into_iter().map(|told| (told.name().into(), told.ty()));
+    let told = outputs_after(graph, zone).into_iter().map(|told| (told.name().into(), told.ty()));
     (all_inputs, outer.chain(told).collect())
 }
 
 /// The values of outputs that follow those of the graph.
-fn told(graph: &Graph, zone: Zone) -> Vec<Told> {
+fn outputs_after(graph: &Graph, zone: Zone) -> Vec<Told> {
     let has = |name: &str| graph.outputs.iter().any(|output| *output.name == *name);
     zone.outputs_after(has).collect()
 }
@@ -284,7 +284,7 @@ fn running(
         n_inputs: names.len(),
         n_outer,
         course,
-        told: told(&authored, zone),
+        told: outputs_after(&authored, zone),
     });
     let function = Arc::new(RunZone::new(Arc::clone(&body)));
     Ok(Made { instance: Arc::new(repeat::instance(spec, function)), body })

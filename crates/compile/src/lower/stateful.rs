@@ -309,7 +309,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds a stateful node unchanged.
-    pub(super) fn leave_whole(
+    pub(super) fn keep_stateful(
         &mut self,
         frame: &mut Frame<'a>,
         node: &CheckedNode,
@@ -337,11 +337,11 @@ impl<'a> Lowering<'a> {
             self.next_states.push(GraphOutput { name, ty, source: default });
             sources.push(default);
         }
-        self.add_whole(path, instance, &sources)
+        self.add_stateful(path, instance, &sources)
     }
 
     /// Adds a stateful node with its sources as a root.
-    pub(super) fn add_whole(
+    pub(super) fn add_stateful(
         &mut self,
         path: PathId,
         instance: &Arc<Instance>,

@@ -28,7 +28,7 @@ use super::{Changed, PassContext};
 use crate::analyses::NeedFlow;
 
 /// The maximum number of copies, unless the graph has more nodes than this.
-const MOST_COPIES: usize = 1 << 12;
+const MAX_COPIES: usize = 1 << 12;
 
 /// The maximum number of visits per node of the graph, and per possible copy.
 const LOOKS_PER_NODE: usize = 8;
@@ -51,8 +51,8 @@ pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed
         registry: cx.registry,
         flow: NeedFlow::default(),
         needs: vec![FeatureSet::NONE; graph.n_ids()],
-        copies_left: n_nodes.max(MOST_COPIES).min(n_free),
-        looks_left: LOOKS_PER_NODE * (n_nodes + MOST_COPIES),
+        copies_left: n_nodes.max(MAX_COPIES).min(n_free),
+        looks_left: LOOKS_PER_NODE * (n_nodes + MAX_COPIES),
         modifiers: Vec::new(),
         replaced: Replaced::new(),
     };

@@ -73,7 +73,7 @@ fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
 }
 
 /// The maximum number of nodes visited to find out whether a selector may be dropped.
-const MOST_LOOKED_AT: usize = 64;
+const MAX_EXAMINED: usize = 64;
 
 /// Whether a source cannot fail, as far as a short search can tell. Such a source may be dropped,
 /// whereas a demanded node that fails must be seen to fail.
@@ -93,7 +93,7 @@ fn cannot_fail(graph: &Graph, source: Source) -> bool {
                 seen.push(input.node);
             }
         }
-        if seen.len() > MOST_LOOKED_AT {
+        if seen.len() > MAX_EXAMINED {
             return false;
         }
     }

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::checked::{
     BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
 };
-use crate::grain::MOST_NESTED;
+use crate::grain::MAX_NESTED;
 use crate::order::{Choice, Conditional, sorted};
 
 /// A body in the case in which an input selects an arm: the body, the input and the arm.
@@ -276,7 +276,7 @@ fn in_case(
     }
     // A group that contains itself is wrong and is not searched again.
     known.insert(case, id);
-    if depth >= MOST_NESTED {
+    if depth >= MAX_NESTED {
         return id;
     }
     let mut body = checked.bodies[id].clone();

@@ -16,7 +16,7 @@ use crate::problems::Problems;
 
 /// Types become wider at most a few times. With node types whose types depend on each other in a
 /// cycle, they may never settle.
-const MOST_ROUNDS: usize = 32;
+const MAX_ROUNDS: usize = 32;
 
 /// The sources that decide the types of switches.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Typing<'_, '_> {
         let n_conversions = self.conversions.len();
         self.settling = Some(Settling::ByLinks);
         let mut before = self.entries_of(cycle);
-        for round in 0..MOST_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             for node in cycle.cases.iter().flat_map(|case| &case.order) {
                 self.visit_node(*node, pattern);
             }
@@ -44,7 +44,7 @@ impl Typing<'_, '_> {
                 break;
             }
             // Each node then has a type in the order of a case, unless there is an error.
-            if is_settled || round == MOST_ROUNDS / 2 {
+            if is_settled || round == MAX_ROUNDS / 2 {
                 self.settling = Some(Settling::ByLiterals);
             }
             before = now;

@@ -26,7 +26,7 @@ use crate::spot::Spot;
 use crate::wrong::WrongPart;
 
 /// The number of shapes and instances at which the cache is cleared.
-const MOST_KEPT: usize = 1024;
+const MAX_CACHED: usize = 1024;
 
 /// A node that was checked by itself. `P` is the caller's type for sources outside.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl NodeChecker {
         if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
             return None;
         }
-        if self.shapes.len().max(self.instances.len()) > MOST_KEPT {
+        if self.shapes.len().max(self.instances.len()) > MAX_CACHED {
             *self = Self::default();
         }
         let mut shapes = Shapes::new(document, registry, std::mem::take(&mut self.shapes));

@@ -6,7 +6,7 @@ use millstream_base::{Limits, Type};
 use super::*;
 use crate::checked::{CheckedKind, Passes, Source};
 use crate::load;
-use crate::test_registry::{opened, registry, told};
+use crate::test_registry::{opened, registry, rendered};
 
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 
@@ -15,7 +15,7 @@ pub(super) fn check_problems(content: &str, expected: &Expect) {
     let text = format!("{{\"millstream\": 2, {content}}}");
     let (checked, problems) = opened(&text);
     assert_eq!(checked.is_some(), !problems.has_errors());
-    expected.assert_eq(&told(&text, &problems));
+    expected.assert_eq(&rendered(&text, &problems));
 }
 
 fn good(content: &str) -> Checked {
@@ -418,7 +418,7 @@ fn a_part_that_could_not_be_read_does_not_pass() {
     let document = document.expect("the rest was read");
     let (checked, problems) = check(&document, &registry(), &Limits::default());
     assert!(checked.is_none());
-    let expected = "n: the node could not be read (mend the problems that loading reported)";
+    let expected = "n: the node could not be read (fix the problems that loading reported)";
     assert_eq!(problems.to_string(), expected);
 }
 
@@ -478,7 +478,7 @@ fn the_number_of_sources_of_a_node_is_limited() {
     let text = format!("{{\"millstream\": 2, {content}}}");
     let (_, problems) = opened(&text);
     let expected =
-        "n: the node has 65536 sources, the limit is 65535 (split the node into several)";
+        "n: the node has 65536 sources, but the limit is 65535 (split the node into several)";
     assert_eq!(problems.to_string(), expected);
 }
 

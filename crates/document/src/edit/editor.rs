@@ -278,7 +278,7 @@ impl Editor {
         let mut result = self.run(edit, &mut done, 0);
         if !trusted {
             result = result.and_then(|()| self.drop_idle(&mut done));
-            result = result.and_then(|()| self.check_whole(&done));
+            result = result.and_then(|()| self.check_touched(&done));
         }
         let result = result.and_then(|()| self.check_cycles(&done));
         let applied = match result {
@@ -519,7 +519,7 @@ pub(super) fn unknown<'a>(
 }
 
 /// The maximum number of names compared for a suggestion, so that an edit is refused quickly.
-const MOST_COMPARED: usize = 20_000;
+const MAX_COMPARED: usize = 20_000;
 
 /// `did you mean X?`, or all names.
 pub(super) fn nearest<'a>(
@@ -527,7 +527,7 @@ pub(super) fn nearest<'a>(
     known: impl Iterator<Item = &'a str> + Clone,
     what: &str,
 ) -> String {
-    let compared = known.clone().take(MOST_COMPARED);
+    let compared = known.clone().take(MAX_COMPARED);
     Problems::default().suggest(name, compared, || match listed(known) {
         names if names.is_empty() => format!("there is no {what}"),
         names => format!("there is {names}"),

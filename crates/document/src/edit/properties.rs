@@ -244,10 +244,10 @@ fn assert_sound(editor: &Editor) {
 }
 
 /// The problems without positions in the text, which an edited document no longer has.
-fn told(problems: &Diagnostics) -> Vec<String> {
-    let mut told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    told.sort();
-    told
+fn messages(problems: &Diagnostics) -> Vec<String> {
+    let mut messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    messages.sort();
+    messages
 }
 
 /// The contents of the slots of a document, which must not change without a reported change.
@@ -328,7 +328,7 @@ fn play(start: Document, script: &[Sketch]) {
     let (again, loaded) = load(text.as_bytes(), &Limits::default());
     if loaded.is_empty() {
         let (_, fresh) = check(&again.expect("it was read"), &registry(), &Limits::default());
-        assert_eq!(told(&problems), told(&fresh));
+        assert_eq!(messages(&problems), messages(&fresh));
     }
     while let Some(inverse) = inverses.pop() {
         editor.revert(&inverse).expect("inverses apply");

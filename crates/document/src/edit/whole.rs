@@ -34,7 +34,7 @@ pub(super) enum Touched {
 
 impl Editor {
     /// Checks all parts that the edit touched; parts that were removed again are skipped.
-    pub(super) fn check_whole(&self, done: &Done) -> Result<(), Refusal> {
+    pub(super) fn check_touched(&self, done: &Done) -> Result<(), Refusal> {
         done.touched.iter().try_for_each(|touched| match touched {
             Touched::Node(body, name) => self.check_node(*body, name),
             Touched::Input(body, name) => self.check_input(*body, name),

@@ -19,17 +19,17 @@ use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
 
 /// The maximum number of cases of one cycle, and of nodes in all of its cases.
-const MOST_CASES: usize = 64;
-const MOST_COPIES: usize = 1 << 20;
+const MAX_CASES: usize = 64;
+const MAX_COPIES: usize = 1 << 20;
 
 /// The maximum number of selectors to look for at a time.
-const MOST_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 64;
 
 /// The maximum number of selectors that are compared before one is chosen.
-const MOST_TRIED: usize = 16;
+const MAX_TRIED: usize = 16;
 
 /// The maximum number of nodes to visit while comparing selectors.
-const MOST_LOOKED_AT: usize = 1 << 24;
+const MAX_EXAMINED: usize = 1 << 24;
 
 /// Whether a node passes on one of its later inputs, selected by the first.
 pub(super) fn is_switch(registry: &Registry, node: &Node) -> bool {
@@ -177,7 +177,7 @@ impl Search<'_, '_> {
         if selectors.is_empty() {
             return Err(self.cycle(&part, why(&part)));
         }
-        let most = MOST_CASES.min(MOST_COPIES / part.nodes.len()).max(2);
+        let most = MAX_CASES.min(MAX_COPIES / part.nodes.len()).max(2);
         selectors.retain(|selector| self.cases.len() + selector.n_arms <= most);
         if selectors.is_empty() {
             let why = format!("{} that switches break only in more than {most} cases", why(&part));
@@ -206,7 +206,7 @@ impl Search<'_, '_> {
             match found.iter().position(|known| known.source == selector.source) {
                 Some(at) if found[at].n_arms >= selector.n_arms => {}
                 Some(at) => found[at] = selector,
-                None if found.len() == MOST_KNOWN => {}
+                None if found.len() == MAX_KNOWN => {}
                 None => found.push(selector),
             }
         };
@@ -238,9 +238,9 @@ impl Search<'_, '_> {
     /// The selector that leaves the fewest cycles.
     fn best(&mut self, part: &Part, selectors: Vec<Selector>) -> Selector {
         let mut best: Option<(usize, Selector)> = None;
-        for selector in selectors.into_iter().take(MOST_TRIED) {
+        for selector in selectors.into_iter().take(MAX_TRIED) {
             let effort = part.nodes.len() * selector.n_arms;
-            if best.is_some() && self.n_looked_at + effort > MOST_LOOKED_AT {
+            if best.is_some() && self.n_looked_at + effort > MAX_EXAMINED {
                 break;
             }
             self.n_looked_at += effort;

@@ -13,7 +13,7 @@ use super::cases::{arms_of, only_arm, switch};
 use crate::model::{GroupDef, InputValue, Node, NodeKind};
 
 /// Groups nested more deeply are left unchanged.
-pub(crate) const MOST_NESTED: usize = 64;
+pub(crate) const MAX_NESTED: usize = 64;
 
 /// A group and one of its inputs, by name.
 type Read = (Arc<str>, Arc<str>);
@@ -64,7 +64,7 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.arms.insert(key.clone(), None);
-        let def = self.group_named(group).filter(|_| depth < MOST_NESTED)?;
+        let def = self.group_named(group).filter(|_| depth < MAX_NESTED)?;
         let mut most: Option<Arms> = None;
         let mut inner: Vec<Read> = Vec::new();
         for node in def.nodes.values() {
@@ -108,7 +108,7 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.known.insert(key.clone(), None);
-        let mut def = self.group_named(group).filter(|_| depth < MOST_NESTED)?.clone();
+        let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
         let mut differs = false;
         for node in def.nodes.values_mut() {
             let selector = InputValue::Input(Arc::clone(input));

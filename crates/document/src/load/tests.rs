@@ -5,14 +5,14 @@ use millstream_base::Limits;
 
 use super::*;
 use crate::save;
-use crate::test_registry::told;
+use crate::test_registry::rendered;
 
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 const FORMAT_0: &str = include_str!("../../tests/fixtures/format_0.mill.json");
 
 fn check(text: &str, expected: &Expect) {
     let (_, problems) = load(text.as_bytes(), &Limits::default());
-    expected.assert_eq(&told(text, &problems));
+    expected.assert_eq(&rendered(text, &problems));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn all_problems_are_reported_at_once() {
             error load::unknown_key at "form"
                 n.b: the source has no entry called `form` (did you mean `from`?)
             error load::duplicate_key at "n"
-                `nodes` has `n` twice (the first counts; remove or rename the other)
+                `nodes` has `n` twice (the first one counts; remove or rename the other)
             error load::missing_key at { "type": "group" }
                 m: the node has no `group` (write the group's name: "group": "name")
             error load::unknown_key at "g"
@@ -390,11 +390,11 @@ fn limits_are_enforced() {
     let (document, problems) = load(three.as_bytes(), &limits);
     assert!(document.is_none());
     let expected =
-        "g/c: the document has more than 2 nodes (raise `nodes` in the limits if this is meant)";
+        "g/c: the document has more than 2 nodes (raise `nodes` in the limits if this is intended)";
     assert_eq!(problems.to_string(), expected);
     let (document, problems) = load(&[b' '; 1001], &limits);
     assert!(document.is_none());
-    let expected = "the document has more than 1000 bytes (raise `document_bytes` in the limits if this is meant)";
+    let expected = "the document has more than 1000 bytes (raise `document_bytes` in the limits if this is intended)";
     assert_eq!(problems.to_string(), expected);
 }
 
@@ -417,7 +417,7 @@ fn repeated_keys_among_many_are_found() {
     let (_, problems) = load(text.as_bytes(), &Limits::default());
     assert_eq!(
         problems.to_string(),
-        "n: `in` has `s0` twice (the first counts; remove or rename the other)"
+        "n: `in` has `s0` twice (the first one counts; remove or rename the other)"
     );
 }
 

@@ -169,8 +169,8 @@ impl<'a> Mesh<'a> {
         OBJ.syntax(Spot::line(self.file, line), reason)
     }
 
-    /// The bits of the numbers on a line; up to one more than `MOST` are read.
-    fn numbers<'t, const MOST: usize>(
+    /// The bits of the numbers on a line; up to one more than `MAX_NUMBERS` are read.
+    fn numbers<'t, const MAX_NUMBERS: usize>(
         &self,
         words: impl Iterator<Item = &'t str>,
         line: u64,
@@ -178,7 +178,7 @@ impl<'a> Mesh<'a> {
     ) -> Result<smallvec::SmallVec<[u64; 8]>, IoError> {
         let spot = || Spot::line(self.file, line).column(column);
         let number = |word: &str| read_lane(word, Lane::F32, spot);
-        words.take(MOST + 1).map(number).collect()
+        words.take(MAX_NUMBERS + 1).map(number).collect()
     }
 
     fn face<'t>(

@@ -29,7 +29,7 @@ use crate::format::Stream;
 use crate::guard::CONTRADICTION;
 
 /// The bytes of blocks decompressed at once, unless one block is larger.
-const AT_ONCE: usize = 32 << 20;
+const BATCH_BYTES: usize = 32 << 20;
 
 pub(super) fn read(
     stream: Box<dyn Stream + '_>,
@@ -52,7 +52,7 @@ pub(super) fn read(
     let largest = largest.0.min(width).saturating_mul(largest.1.min(height));
     let largest = largest.saturating_mul(header.channels.bytes_per_pixel);
     reading.meter.check_bytes(largest, || crate::error::Spot::file(reading.file))?;
-    let n_at_once = (AT_ONCE / largest.max(1)).clamp(1, 1024);
+    let n_at_once = (BATCH_BYTES / largest.max(1)).clamp(1, 1024);
 
     let mut chunks = file
         .filter_chunks(false, |_, _, block| block.layer == layer && block.level == Vec2(0, 0))

@@ -11,7 +11,7 @@ use super::canvas::{Decoded, Reading};
 use super::color::linear_profile;
 use super::pixels::{encoded, without_alpha};
 use super::rows::{Rows, Stop};
-use super::webp::{failed, failure, room, whole};
+use super::webp::{decode, failed, failure, room};
 use super::{PictureSpec, Transfer};
 use crate::error::IoError;
 use crate::format::Stream;
@@ -31,7 +31,7 @@ pub(super) fn read(
         notes.push("CMYK was converted without regard to its inks".into());
     }
     let decoder = JpegDecoder::new(std::io::Cursor::new(bytes));
-    whole(decoder.map_err(|error| failure(error, reading))?, reading, notes)
+    decode(decoder.map_err(|error| failure(error, reading))?, reading, notes)
 }
 
 /// The size of a picture, from its header.

@@ -18,14 +18,14 @@ use crate::format::Stream;
 
 /// The bytes that the decoder may take for anything besides a few rows, such as profiles and
 /// strings.
-const MOST_BESIDES: usize = 64 << 20;
+const MAX_METADATA: usize = 64 << 20;
 
 pub(super) fn read(
     stream: Box<dyn Stream + '_>,
     reading: &Reading<'_>,
 ) -> Result<Decoded, IoError> {
     let broken = |error| failure(error, reading);
-    let mut decoder = Decoder::new_with_limits(stream, Limits { bytes: MOST_BESIDES });
+    let mut decoder = Decoder::new_with_limits(stream, Limits { bytes: MAX_METADATA });
     // Palettes become colors, transparency keys become alpha, and fewer than 8 bits become 8.
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
@@ -33,7 +33,7 @@ pub(super) fn read(
     let (width, height) = (info.width as usize, info.height as usize);
     // Later chunks may add channels.
     reading.canvas(width, height, info.color_type.samples())?;
-    decoder.set_limits(Limits { bytes: MOST_BESIDES + 64 * width });
+    decoder.set_limits(Limits { bytes: MAX_METADATA + 64 * width });
     let mut png = decoder.read_info().map_err(broken)?;
     let (color, bits) = png.output_color_type();
     let n_channels = color.samples();

@@ -31,21 +31,22 @@ pub(super) fn table(top: u16, curve: impl Fn(f64) -> f64) -> Vec<f32> {
 const SHIFT: u32 = 16;
 
 /// The least value with a range of its own, for both numbers of bits; below it, the code is 0.
-const LEAST: f32 = 1.0 / (1 << 21) as f32;
+const SMALLEST: f32 = 1.0 / (1 << 21) as f32;
 
 /// The ranges by the bits of their ends, except the one that starts with 1.
 fn ranges() -> impl Iterator<Item = [f32; 2]> {
     let of = |high: u32| f32::from_bits(high << SHIFT);
-    (LEAST.to_bits() >> SHIFT..1_f32.to_bits() >> SHIFT).map(move |high| [of(high), of(high + 1)])
+    (SMALLEST.to_bits() >> SHIFT..1_f32.to_bits() >> SHIFT)
+        .map(move |high| [of(high), of(high + 1)])
 }
 
-/// The index of the range of a value clamped to `LEAST` to 1, and the clamped value.
+/// The index of the range of a value clamped to `SMALLEST` to 1, and the clamped value.
 #[inline(always)]
 fn range(x: f32) -> (usize, f32) {
     // The comparisons are false for NaN.
-    let x = if x > LEAST { x } else { LEAST };
+    let x = if x > SMALLEST { x } else { SMALLEST };
     let x = if x < 1.0 { x } else { 1.0 };
-    (((x.to_bits() - LEAST.to_bits()) >> SHIFT) as usize, x)
+    (((x.to_bits() - SMALLEST.to_bits()) >> SHIFT) as usize, x)
 }
 
 /// The least value of each code from 1 to `top`.

@@ -22,11 +22,11 @@ pub(super) fn read(
     if decoder.has_animation() {
         notes.push("it is an animation, of which this is the first picture".into());
     }
-    whole(decoder, reading, notes)
+    decode(decoder, reading, notes)
 }
 
 /// Reads a picture of 8 bits that `image` decodes.
-pub(super) fn whole(
+pub(super) fn decode(
     mut decoder: impl ImageDecoder,
     reading: &Reading<'_>,
     mut notes: Vec<String>,

@@ -78,7 +78,7 @@ fn color_statements_of_a_png_are_honored() {
     near(&orange(|_| {}), srgb);
     let power = orange(|info| info.source_gamma = Some(ScaledFloat::from_scaled(55_556)));
     near(&power, ORANGE.map(|code| (f32::from(code) / 255.0).powf(1.8)));
-    assert_eq!(power.color_space, "gamma 0.55556 with primaries of its own");
+    assert_eq!(power.color_space, "gamma 0.55556 with custom primaries");
     // Many programs write this instead of sRGB.
     let usual = orange(|info| info.source_gamma = Some(ScaledFloat::from_scaled(45_455)));
     assert_eq!(usual.color_space, "sRGB");
@@ -123,7 +123,7 @@ fn code_points_take_precedence_and_unknown_ones_are_reported() {
     let unknown = with(9, 16);
     assert_eq!(
         unknown.notes,
-        ["the color space with the code points 9 and 16 is not known; colors were taken as sRGB"]
+        ["the color space with the code points 9 and 16 is unknown; colors were read as sRGB"]
     );
 }
 
@@ -139,11 +139,11 @@ fn unapplied_profiles_are_named() {
     let [note] = &picture.notes[..] else { panic!("{:?}", picture.notes) };
     assert!(note.starts_with("the color profile `"), "{note}");
     assert!(
-        note.ends_with("which is for gray, was not applied; colors were taken as sRGB"),
+        note.ends_with("which is for gray, was not applied; colors were read as sRGB"),
         "{note}"
     );
     let picture = orange(|info| info.icc_profile = Some(vec![1; 200].into()));
-    let note = "a color profile that cannot be read, was not applied; colors were taken as sRGB";
+    let note = "a color profile that cannot be read, was not applied; colors were read as sRGB";
     assert_eq!(picture.notes, [note]);
     near(&picture, ORANGE.map(decoded));
 }
@@ -301,7 +301,7 @@ fn layers_and_channels_of_exr() {
     let depth = layer("depth", Encoding::UNCOMPRESSED, vec![channel("Y", 3.0)]);
     let picture = read(&bytes(vec![layer("main", Encoding::UNCOMPRESSED, many), depth], |_| {}));
     assert_eq!(&picture.image.channels()[..4], [1.0, 0.5, 0.25, 0.5]);
-    assert_eq!(picture.notes, ["left out were the channels Z, glow.R, depth.Y"]);
+    assert_eq!(picture.notes, ["the channels Z, glow.R, depth.Y were left out"]);
     // Many layers take no longer than many channels.
     let mut many: Vec<_> = (0..3000).map(|i| channel(&format!("light{i}.X"), 0.0)).collect();
     many.extend(

@@ -208,17 +208,17 @@ fn unsupported_pictures_are_refused() {
             assert_eq!(error, format!("`file` cannot be written: {size} pixels are no picture"));
         }
         let error = refused(format, 1, 1, 5, usual);
-        assert_eq!(error, "`file` cannot be written: 5 channels are no picture");
+        assert_eq!(error, "`file` cannot be written with 5 channels");
     }
     let error = refused(PictureFormat::Jpeg, 70_000, 1, 1, usual);
-    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels a side, and this is \
+    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels per side, but this is \
                     70000x1";
     assert_eq!(error, expected);
     assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels a side"));
     let error = refused(PictureFormat::Jpeg, 1, 1, 1, depth(Depth::Sixteen));
-    assert_eq!(error, "`file` cannot be written: jpeg does not hold 16 bits");
+    assert_eq!(error, "`file` cannot be written: jpeg does not support 16 bits");
     let error = refused(PictureFormat::Png, 1, 1, 1, depth(Depth::Float));
-    assert_eq!(error, "`file` cannot be written: png does not hold floats of 32 bits");
+    assert_eq!(error, "`file` cannot be written: png does not support floats of 32 bits");
 }
 
 #[test]
@@ -237,8 +237,7 @@ fn jpeg_takes_opaque_pixels_only() {
     let error = error.expect_err("alpha");
     assert_eq!(
         error.to_string(),
-        "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha \
-         0.5, and jpeg holds no alpha"
+        "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha 0.5, but jpeg has no alpha"
     );
     let help = error.help().expect("there is one").to_string();
     assert_eq!(help, "lay the image over a background, or write png, webp, tiff or exr");

@@ -178,7 +178,7 @@ fn integers_may_be_linear() {
     let error = image_bytes(PictureFormat::Exr, options, &image).expect_err("exr is linear");
     assert_eq!(
         error.to_string(),
-        "`exr in memory` cannot be written: floats of exr are linear light"
+        "`exr in memory` cannot be written: floats in exr are linear light"
     );
 }
 

@@ -10,7 +10,7 @@ use millstream_node::{Instance, NodeDef, Registry, Settings};
 use rustc_hash::FxHashMap;
 
 /// The maximum number of cached instances.
-const MOST_KEPT: usize = 1 << 12;
+const MAX_CACHED: usize = 1 << 12;
 
 /// The node types of a library.
 pub(super) struct Library {
@@ -98,7 +98,7 @@ impl Library {
         let n_sockets = def.signature(&settings).ok()?.inputs.len();
         let made = def.instantiate(settings, generics.to_vec(), &vec![1; n_sockets]).ok()?;
         let made = Arc::new(made);
-        if known.len() >= MOST_KEPT {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(key, Arc::clone(&made));

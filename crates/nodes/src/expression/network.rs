@@ -173,7 +173,7 @@ impl Writer<'_> {
             _ => None,
         };
         match whole {
-            Some(whole) if is_integer => self.whole_power(ty, x, whole),
+            Some(whole) if is_integer => self.integer_power(ty, x, whole),
             Some(whole @ 2..=4) => {
                 let x = self.read(x, ty);
                 let square = self.product(ty, x, x);
@@ -189,7 +189,7 @@ impl Writer<'_> {
     }
 
     /// An integer to a known nonnegative power, by squaring; wraps around.
-    fn whole_power(&mut self, ty: Type, x: TermId, mut exponent: i64) -> Became {
+    fn integer_power(&mut self, ty: Type, x: TermId, mut exponent: i64) -> Became {
         let mut square = self.read(x, ty);
         let mut result = None;
         while exponent > 0 {

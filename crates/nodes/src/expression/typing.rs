@@ -395,7 +395,7 @@ impl Typer<'_> {
     }
 
     /// Whether a term is a literal that this integer type can hold.
-    fn is_whole(&self, at: TermId, ty: Type) -> bool {
+    fn is_integer_literal(&self, at: TermId, ty: Type) -> bool {
         let whole = match &self.expression.terms[at.0 as usize] {
             Term::Number(number) => number.whole,
             Term::Unary(Unary::Negate, of) => match &self.expression.terms[of.0 as usize] {
@@ -457,7 +457,7 @@ impl Typer<'_> {
                     let of = format!("`{}` of `{}`", socket.name, def.name);
                     return Err(self.error(arg, format!("{of} takes a vector, not {from}")));
                 }
-                Some(k) if !fits(linked[k], to) && !self.is_whole(args[k].1, to) => {
+                Some(k) if !fits(linked[k], to) && !self.is_integer_literal(args[k].1, to) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let message = format!(
                         "`{}` of `{}` takes {}, not {from}",

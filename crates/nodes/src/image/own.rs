@@ -70,7 +70,7 @@ fn resize() -> NodeDef {
                     let text = format!("the requested size is {width} by {height} pixels");
                     return Err(Failure::at(i, text).with_help("both must be at least 1"));
                 }
-                let image = whole(images.get(i));
+                let image = whole_view(images.get(i));
                 let crop = [0, 0, size[0], size[1]];
                 let view = image.view().with_crop(crop);
                 n_pixels(&view, call.limits()).map_err(|failure| at(failure, i))?;
@@ -84,7 +84,7 @@ fn resize() -> NodeDef {
 }
 
 /// The image as a whole view of its size, at the same place.
-fn whole(image: Image) -> Image {
+fn whole_view(image: Image) -> Image {
     let [x, y, ..] = image.view().crop.map(|at| at as f32);
     let [width, height] = image.view().size().map(|n| n as i32);
     let mut view = image.view().with_crop([0, 0, width, height]);

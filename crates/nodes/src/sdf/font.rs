@@ -64,7 +64,7 @@ const TOLERANCE: f32 = 1.0 / 8192.0;
 const TAB: f32 = 4.0;
 
 /// The maximum number of line segments that replace a curve.
-const MOST_PIECES: f32 = 64.0;
+const MAX_PIECES: f32 = 64.0;
 
 /// The closed outlines of a string of size 1 that starts at the origin.
 ///
@@ -143,7 +143,7 @@ impl Drawn {
     /// Replaces a curve, whose second differences have this length, by line segments.
     fn curve(&mut self, bend: f32, at: impl Fn(f32) -> [f32; 2]) {
         // The middle of one of n segments is off by the bend over 4 n^2.
-        let n = (bend / (4.0 * TOLERANCE)).sqrt().ceil().clamp(1.0, MOST_PIECES);
+        let n = (bend / (4.0 * TOLERANCE)).sqrt().ceil().clamp(1.0, MAX_PIECES);
         self.corners.extend((1..=n as u16).map(|i| at(f32::from(i) / n)));
     }
 }

@@ -26,7 +26,7 @@ const PER_POSITION: usize = 32;
 const PER_PIECE: usize = 32;
 
 /// The maximum number of letters; each has about a hundred segments.
-const MOST_LETTERS: usize = 1 << 16;
+const MAX_LETTERS: usize = 1 << 16;
 
 fn text() -> NodeDef {
     NodeDef::new("sdf.text", "The distance from the letters of a string")
@@ -163,9 +163,8 @@ impl Block {
 
 fn outlines(text: &str, align: Align, line_spacing: f32, font: &Font) -> Result<Outlines, Failure> {
     let n = text.chars().count();
-    if n > MOST_LETTERS {
-        let text =
-            format!("the string has {n} letters, but the limit for shapes is {MOST_LETTERS}");
+    if n > MAX_LETTERS {
+        let text = format!("the string has {n} letters, but the limit for shapes is {MAX_LETTERS}");
         return Err(Failure::whole(text).with_help("draw only a part of the string"));
     }
     let contours = contours(font, text, align, line_spacing).map_err(|letter| {

@@ -153,7 +153,7 @@ struct Layout {
     kind: Option<char>,
 }
 
-const MOST_WIDTH: usize = 1000;
+const MAX_WIDTH: usize = 1000;
 
 impl Layout {
     fn read(text: &str) -> Result<Self, String> {
@@ -185,7 +185,7 @@ impl Layout {
             match digits {
                 "" => Ok(None),
                 digits => {
-                    digits.parse().ok().filter(|n| *n <= MOST_WIDTH).ok_or_else(wrong).map(Some)
+                    digits.parse().ok().filter(|n| *n <= MAX_WIDTH).ok_or_else(wrong).map(Some)
                 }
             }
         };
@@ -203,8 +203,8 @@ impl Layout {
         let refused =
             |what: &str| format!("{what} cannot be written as `{}`", self.kind.unwrap_or(' '));
         let (sign, digits, is_number) = match value {
-            Value::I32(x) => self.whole(i64::from(*x)).ok_or_else(|| refused("an integer"))?,
-            Value::I64(x) => self.whole(*x).ok_or_else(|| refused("an integer"))?,
+            Value::I32(x) => self.integer(i64::from(*x)).ok_or_else(|| refused("an integer"))?,
+            Value::I64(x) => self.integer(*x).ok_or_else(|| refused("an integer"))?,
             Value::F32(x) => {
                 self.float(f64::from(*x), &x.to_string()).ok_or_else(|| refused("a float"))?
             }
@@ -253,7 +253,7 @@ impl Layout {
     }
 
     /// Sign and digits of an integer.
-    fn whole(&self, x: i64) -> Option<(&'static str, String, bool)> {
+    fn integer(&self, x: i64) -> Option<(&'static str, String, bool)> {
         if self.precision.is_some() {
             return None;
         }

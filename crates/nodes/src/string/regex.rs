@@ -144,10 +144,10 @@ fn count() -> NodeDef {
 trait Found {
     type In<'t>;
     fn all<'t>(regex: &'t Regex, text: &'t str) -> impl Iterator<Item = Self::In<'t>>;
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t>;
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t>;
 }
 
-/// The whole match.
+/// The full match.
 struct Whole;
 
 impl Found for Whole {
@@ -157,7 +157,7 @@ impl Found for Whole {
         regex.find_iter(text)
     }
 
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t> {
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t> {
         *found
     }
 }
@@ -172,7 +172,7 @@ impl Found for Grouped {
         regex.captures_iter(text)
     }
 
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t> {
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t> {
         found.get_match()
     }
 }
@@ -193,9 +193,9 @@ fn each_found<F: Found>(
         let mut pace = call.pace();
         let mut end = 0;
         for found in F::all(&expression.regex, text).take(most) {
-            let whole = F::whole(&found);
-            pace.work(MATCH + whole.end() - end)?;
-            end = whole.end();
+            let full_match = F::full_match(&found);
+            pace.work(MATCH + full_match.end() - end)?;
+            end = full_match.end();
             f(text, &found)?;
         }
         Ok(())
@@ -319,16 +319,16 @@ fn replaced(
         let n_groups = with.matches('$').count();
         let n_matches = if first_only { 1 } else { usize::MAX };
         each_found::<Grouped>(call, expression, i, n_matches, |text, found| {
-            let whole = found.get_match();
-            let longest = n_groups.saturating_mul(whole.len()).saturating_add(with.len());
-            let n = out.len().saturating_add(whole.start() - end).saturating_add(longest);
+            let full_match = found.get_match();
+            let longest = n_groups.saturating_mul(full_match.len()).saturating_add(with.len());
+            let n = out.len().saturating_add(full_match.start() - end).saturating_add(longest);
             if n > most {
                 let failure = Failure::limit("bytes in one string", n, most, "list_length");
                 return Err(Failure { element: Some(i), ..failure });
             }
-            out.push_str(&text[end..whole.start()]);
+            out.push_str(&text[end..full_match.start()]);
             found.expand(with, &mut out);
-            end = whole.end();
+            end = full_match.end();
             Ok(())
         })
     })?;

@@ -62,7 +62,7 @@ fn texts_are_reversed_padded_and_counted() {
 }
 
 #[test]
-fn whole_numbers_are_written_in_any_base() {
+fn integers_are_written_in_any_base() {
     let written = |number: i32, base: i32, digits: i32| {
         let args = vec![Value::I32(number), Value::I32(base), Value::I32(digits)];
         text("string.from_integer", &json!({}), args)

@@ -165,7 +165,7 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
         return None;
     }
     let number = |i: usize| super::rows::number(column, i);
-    let whole = |i: usize| super::rows::whole(column, i);
+    let integer = |i: usize| super::rows::integer(column, i);
     let n = column.len();
     Some(if ty == Type::F64 {
         (0..n).map(number).collect()
@@ -174,7 +174,7 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
     } else if ty == Type::I64 {
         (0..n).map(whole).collect()
     } else {
-        (0..n).map(|i| whole(i) as i32).collect()
+        (0..n).map(|i| integer(i) as i32).collect()
     })
 }
 

@@ -30,14 +30,14 @@ pub(super) trait Strategy {
 /// The reason why a strategy has no output.
 #[derive(Debug)]
 pub(super) enum NoRead {
-    /// More nodes ran than [`MOST_RUNS`], so it would take too long.
+    /// More nodes ran than [`MAX_RUNS`], so it would take too long.
     TooManyRuns,
     /// The engine refused the request.
     Refused(String),
 }
 
 /// The maximum number of node runs between two reads.
-pub(super) const MOST_RUNS: u64 = 30_000_000;
+pub(super) const MAX_RUNS: u64 = 30_000_000;
 
 /// The values of a graph, with a count of node runs.
 pub(super) struct Values {
@@ -52,7 +52,7 @@ impl Values {
     /// The values of sources before any node has run.
     pub(super) fn of(graph: &Graph) -> Self {
         let all = graph.initial().to_vec();
-        Self { graph: graph.clone(), all, runs: 0, end: MOST_RUNS }
+        Self { graph: graph.clone(), all, runs: 0, end: MAX_RUNS }
     }
 
     /// The values after every node has run once.
@@ -65,7 +65,7 @@ impl Values {
     }
 
     pub(super) fn start_reading(&mut self) {
-        self.end = self.runs + MOST_RUNS;
+        self.end = self.runs + MAX_RUNS;
     }
 
     pub(super) fn output(&self) -> f64 {

@@ -331,10 +331,10 @@ fn a_column_of_another_type_has_a_hint() {
     let texts = || Arc::new(StringArray::from(vec!["1", "a"])) as ArrayRef;
     assert_eq!(
         hint(texts(), Type::F64),
-        "it holds text from row 1 on: read it as string, or write a number there"
+        "it holds strings from row 1 on: read it as string, or write a number there"
     );
     let bytes = Arc::new(arrow_array::BinaryArray::from(vec![&b"\xff"[..]]));
-    assert_eq!(hint(bytes, Type::STRING), "bytes are not read: write numbers or text");
+    assert_eq!(hint(bytes, Type::STRING), "bytes cannot be read: write numbers or strings");
     let numbers = Arc::new(Float64Array::from(vec![1.0]));
     assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as text");
 }

@@ -89,7 +89,7 @@ fn a_wrong_cell_is_named_by_line_and_column() {
         "`t.csv` line 2 column `a` is empty where i32 is needed"
     );
     assert_eq!(message("a,b\n1,2\n3\n", &want("a", Type::I32)), {
-        "`t.csv` line 3 has 1 cell where the first line has 2"
+        "`t.csv` line 3 has 1 cell, but the first line has 2"
     });
 }
 
@@ -114,10 +114,10 @@ fn another_separator_is_reported() {
     };
     assert_eq!(
         help("x;k\n1;2\n", Type::F64),
-        "f64 is written as a number; csv files have commas between cells, this one seems to have \
+        "f64 is written as a number; csv files have commas between cells, but this one seems to have \
          semicolons"
     );
-    assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; give the file as tsv"));
+    assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; read the file as tsv"));
     assert_eq!(help("x\n1;2\n", Type::F64), "f64 is written as a number");
 }
 
@@ -126,7 +126,7 @@ fn an_unclosed_quote_is_refused() {
     let any = ReadOptions::default();
     let refused = |line: u32| {
         format!(
-            "`t.csv` line {line} is not valid csv: a cell that begins with a quote does not end with one"
+            "`t.csv` line {line} is not valid csv: a cell starts with a quote but does not end with one"
         )
     };
     for (text, line) in [
@@ -201,10 +201,10 @@ fn tsv_files_have_tabs_between_cells() {
     );
     assert_eq!(
         read("a\tb\n1\t\"2\n").expect_err("not closed").to_string(),
-        "`t.tsv` line 2 is not valid tsv: a cell that begins with a quote does not end with one"
+        "`t.tsv` line 2 is not valid tsv: a cell starts with a quote but does not end with one"
     );
     assert_eq!(
         read("a\tb\n1,2\n").expect_err("one cell").to_string(),
-        "`t.tsv` line 2 has 1 cell where the first line has 2"
+        "`t.tsv` line 2 has 1 cell, but the first line has 2"
     );
 }

@@ -120,7 +120,7 @@ fn wrong_cells_are_named_by_row_and_column() {
     );
     assert_eq!(
         message(r#"[1, "a"]"#, &ReadOptions::default()),
-        "`t.json` row 2 column `value` holds a value of another kind than the rows before, which \
+        "`t.json` row 2 column `value` holds a value of a different kind than in the rows before, which \
          cannot be read"
     );
 }
@@ -129,7 +129,7 @@ fn wrong_cells_are_named_by_row_and_column() {
 fn objects_in_columns_are_reported_as_such() {
     assert_eq!(
         message(r#"[{"a": {"x": 1}}]"#, &ReadOptions::default()),
-        "`t.json` row 1 column `a` holds a value of a kind that no column has, which cannot be read"
+        "`t.json` row 1 column `a` holds a value of a kind that columns cannot hold, which cannot be read"
     );
 }
 

@@ -77,7 +77,7 @@ fn pages_must_hold_the_announced_values() {
     let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
     assert_eq!(
         error,
-        "`t.parquet` column `t` is not valid parquet: its pages hold 256 values, 300 were promised"
+        "`t.parquet` column `t` is not valid parquet: its pages hold 256 values instead of 300"
     );
 }
 

@@ -77,9 +77,11 @@ fn bad_files_have_named_errors() {
     let elements = HEADER.replace("end_header", "element vertex 1\nend_header");
     assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` is there twice");
     let more = format!("{HEADER}0 0 0 0 0 0 0\n0 0 0 0 0 0 0\n3 0 1 1\n\n9\n");
-    assert_eq!(message(&more), "`t.ply` should hold the counted rows of data and holds more");
+    assert_eq!(message(&more), "`t.ply` should hold the counted rows of data, but holds more");
     let cut = format!("{HEADER}0 0 0 0 0 0 0\n");
-    assert_eq!(message(&cut), { "`t.ply` column `vertex` should hold 2 rows of data and holds 1" });
+    assert_eq!(message(&cut), {
+        "`t.ply` column `vertex` should hold 2 rows of data, but holds 1"
+    });
     let wrong = format!("{HEADER}0 0 0 0 0 0 0\n0 a 0 0 0 0 0\n");
     assert_eq!(message(&wrong), "`t.ply` line 16 column `y`: `a` is no f32");
     let long = format!("{HEADER}0 0 0 0 0 0 0 9\n");

@@ -20,7 +20,7 @@ pub(super) const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 2
 
 /// The largest product of the bytes of a string and the bytes of a compiled expression that is
 /// searched.
-pub(super) const MOST: usize = 1 << 38;
+pub(super) const MAX_WORK: usize = 1 << 38;
 
 /// Bytes of the expressions of inputs that a node caches, including the caches of searches.
 const KEPT: usize = 1 << 28;
@@ -42,7 +42,7 @@ pub(super) struct Expression {
 impl Expression {
     /// Fails if searching the string would take too long.
     pub(super) fn check(&self, text: &str, i: usize, limits: &Limits) -> Result<(), Failure> {
-        let most = (MOST / self.n_bytes).min(limits.list_length);
+        let most = (MAX_WORK / self.n_bytes).min(limits.list_length);
         if text.len() <= most {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use millstream_node::{Argument, Data};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::expression::{LONGEST, MOST, SIZES};
+use super::expression::{LONGEST, MAX_WORK, SIZES};
 use super::*;
 use crate::cells::testing::{call, instance, one, try_instance};
 
@@ -139,7 +139,8 @@ fn wrong_and_hostile_expressions_are_refused() {
     assert!(refused("test", &json!({ "pattern": deep })).contains("nest"));
     let long = "a".repeat(LONGEST + 1);
     assert!(
-        refused("test", &json!({ "pattern": long })).contains("10001 bytes, the limit is 10000")
+        refused("test", &json!({ "pattern": long }))
+            .contains("10001 bytes, but the limit is 10000")
     );
     let set = json!({"pattern": "(a)(?<b>c)", "group": "3"});
     assert!(refused("find_all", &set).contains("the expression has no group `3`"));
@@ -152,7 +153,7 @@ fn texts_that_are_too_long_fail() {
     let all = json!({"pattern": "."});
     assert_eq!(
         limited("find_all", &all, &["01234567890"], &few),
-        "a string of 11 bytes is searched, this expression takes up to 10"
+        "the string has 11 bytes, but this expression can only search up to 10"
     );
     let set = json!({"pattern": "a"});
     let found = limited("replace", &set, &["aaaaa", "$0$0$0"], &few);
@@ -173,9 +174,9 @@ fn texts_that_are_too_long_fail() {
     };
     let large = Expressions::of(&parts).expect("it is valid").fixed.expect("it is a setting");
     assert!(large.n_bytes > SIZES[0], "{}", large.n_bytes);
-    let text = "a".repeat(MOST / SIZES[4] + 1);
+    let text = "a".repeat(MAX_WORK / SIZES[4] + 1);
     let most = Limits::default();
-    assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MOST / large.n_bytes);
+    assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MAX_WORK / large.n_bytes);
 }
 
 /// The column of strings.
