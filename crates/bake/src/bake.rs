@@ -72,7 +72,7 @@ pub struct Part {
 /// Why a bake stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError<E> {
-    /// An evaluation was refused or canceled.
+    /// An evaluation was refused or cancelled.
     #[error(transparent)]
     Eval(#[from] EvalError),
     /// The caller could not accept a part.
@@ -152,7 +152,7 @@ impl<'p> Bake<'p> {
     /// parts in the order of their frames.
     ///
     /// # Errors
-    /// If an evaluation is refused or canceled, and errors of `each`.
+    /// If an evaluation is refused or cancelled, and errors of `each`.
     ///
     /// # Panics
     /// If the outputs are not cheap.
@@ -184,7 +184,7 @@ impl<'p> Bake<'p> {
     /// of its frame.
     ///
     /// # Errors
-    /// If an evaluation is refused or canceled, and errors of `each`.
+    /// If an evaluation is refused or cancelled, and errors of `each`.
     pub fn run<E>(
         &self,
         cache: &mut Cache,

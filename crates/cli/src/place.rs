@@ -153,7 +153,7 @@ impl Target {
                 let out = Box::new(BufWriter::with_capacity(1 << 16, io::stdout()));
                 TableWriter::to_stream(STDOUT, out, format, options, columns)
             }
-            (None, None) => unreachable!("the format of the standard output is named"),
+            (None, None) => unreachable!("the format of standard output is named"),
         };
         writer.map_err(|error| stop(&error))
     }

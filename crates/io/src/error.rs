@@ -75,7 +75,7 @@ impl fmt::Display for Spot {
 #[non_exhaustive]
 pub enum IoError {
     /// The extension of the file does not name a format.
-    #[error("`{file}` has no extension from which to tell the format")]
+    #[error("`{file}` has no extension that names a format")]
     #[diagnostic(code(io::unknown_format), help("name the format or use one of: {known}"))]
     UnknownFormat {
         /// The file.
@@ -131,7 +131,7 @@ pub enum IoError {
         /// The limit.
         limit: &'static Limit,
     },
-    /// Reading was canceled, or the deadline has passed.
+    /// Reading was cancelled, or the deadline has passed.
     #[error("reading {spot} {why}")]
     #[diagnostic(code(io::ended), help("{}", match why {
         Ended::Cancelled => "read it again",

@@ -113,7 +113,7 @@ mod tests {
         let faces = Faces::triangles(vec![0, 1, 2, 0, 1, -1]).expect("two triangles");
         assert_eq!(
             faces.check(3),
-            Err("face 1 has a corner at vertex -1, and there are 3, from 0".into())
+            Err("face 1 has a corner at vertex -1, but there are 3 vertices, counted from 0".into())
         );
         assert!(faces.check(2).is_err_and(|text| text.starts_with("face 0")));
     }

@@ -133,9 +133,12 @@ mod tests {
             Table::new(columns.iter().map(|(name, n)| ((*name).into(), column(*n))).collect())
         };
         let error = of(&[("a", 2), ("b", 3)]).expect_err("longer");
-        assert_eq!(error.to_string(), "the column `a` has 2 rows and `b` has 3");
+        assert_eq!(
+            error.to_string(),
+            "the columns `a` and `b` have different lengths: 2 and 3 rows"
+        );
         let error = of(&[("a", 2), ("a", 2)]).expect_err("repeated");
-        assert_eq!(error.to_string(), "two columns are called `a`");
+        assert_eq!(error.to_string(), "two columns are named `a`");
         assert_eq!(of(&[]).expect("nothing").n_rows(), 0);
     }
 }

@@ -111,8 +111,8 @@ fn a_change_rebakes_only_what_depends_on_it() {
     let args = |graph: &'static str| ["--frames", "0..9", "--save", "y.####.json", graph];
     let write = |speed: &str| {
         let text = format!(
-            "t = context.time() * 24\nx = t < 5 ? 1.0 : {speed}\n\
-             all = list.sort(list.range(start: 3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
+            "t = context.time() * 24\nx = t < 5 ? 1.0 : {speed}\nall = list.sort(list.range(start: \
+             3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
         );
         file("bake-change.mill", &text)
     };
@@ -156,7 +156,7 @@ fn a_failed_frame_is_reported_and_the_others_are_baked() {
     let output = millstream(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
     assert_eq!(output.status.code(), Some(3));
     let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    assert!(told.contains("frame 2 is not written:\nerror: "), "{told}");
+    assert!(told.contains("frame 2 was not written:\nerror: "), "{told}");
     assert!(told.contains("2 failed"), "{told}");
     let csv = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
     assert_eq!(csv.lines().count(), 3, "{csv}");

@@ -392,7 +392,7 @@ fn an_input_file_is_not_overwritten() {
     for target in [&graph, &data] {
         let args = ["run", &graph, "--in", &column, "--save", target];
         assert_eq!(code(&args), Some(2), "{target}");
-        assert!(seen(&args).contains("is read here and is not overwritten"));
+        assert!(seen(&args).contains("is an input of this run and is not overwritten"));
     }
     let link = new_file("link.json");
     #[cfg(unix)]

@@ -104,7 +104,7 @@ fn a_filter_gives_a_picture_of_the_size_of_the_photo() {
     assert_eq!(told, "saved 20x10 pixels to FILE, 8 bits, sRGB\n");
     assert_eq!(found.map(|(width, height, _)| (width, height)), Some((20, 10)));
     let over = ["run", &*graph, "--in", &given, "--save", &photo];
-    assert!(seen(&over).contains("is read here and is not overwritten"));
+    assert!(seen(&over).contains("is an input of this run and is not overwritten"));
 }
 
 #[test]

@@ -111,11 +111,11 @@ fn outputs_that_cannot_be_drawn_are_reported() {
         told
     };
     let words = of(&["--out", "word", "--count", "3"]);
-    assert!(words.starts_with("error: there is nothing to draw: no output holds num"), "{words}");
+    assert!(words.starts_with("error: there is nothing to plot: no output holds num"), "{words}");
     let none = of(&["--out", "root", "--count", "3"]);
     assert!(none.contains("no output holds a finite number\n"), "{none}");
     let empty = of(&["--out", "s", "--count", "0"]);
-    assert!(empty.contains("nothing to draw"), "{empty}");
+    assert!(empty.contains("nothing to plot"), "{empty}");
     let run =
         |more: &[&str]| seen(&[&["run", &*graph, "--out", "s", "--count", "3"][..], more].concat());
     assert!(run(&["--plot", "x.pdf"]).starts_with("exit code 2\n"));
@@ -124,5 +124,5 @@ fn outputs_that_cannot_be_drawn_are_reported() {
     assert!(nowhere.contains("cannot write `/nowhere/x.svg`"), "{nowhere}");
     let own = file("own.svg", "i = context.index()\noutput y: f32 = sin(i)\n");
     let refused = seen(&["run", &own, "--count", "3", "--plot", &own]);
-    assert!(refused.contains("is read here and is not overwritten"), "{refused}");
+    assert!(refused.contains("is an input of this run and is not overwritten"), "{refused}");
 }

@@ -104,7 +104,7 @@ fn an_element_that_fails_is_counted_from_the_start_and_nothing_is_written() {
     let of = |how: &[&str]| seen(&[&["run", &graph, "--in", &x, "--save", &name], how].concat());
     let text = of(&["--block", "2"]);
     assert!(text.contains("(at index 3)"), "{text}");
-    assert!(text.starts_with("exit code 3") && text.contains("is not written"), "{text}");
+    assert!(text.starts_with("exit code 3") && text.contains("was not written"), "{text}");
     assert!(!path.exists());
     assert!(of(&[]).contains("(at index 3)"), "the same at once");
 }
@@ -225,19 +225,23 @@ fn data_flows_from_standard_input_to_standard_output() {
     for (args, expected) in [
         (
             ["run", &double, "--in", "x=@-"].as_slice(),
-            "error: the standard input has no extension that names a format\n  help: name it before a colon: @csv:-\n",
+            "error: standard input has no extension that names a format\n  help: name it before a \
+             colon: @csv:-\n",
         ),
         (
             &["run", &double, "--save", "-"],
-            "error: the standard output has no extension that names a format\n  help: name it before a colon: csv:-\n",
+            "error: standard output has no extension that names a format\n  help: name it before a \
+             colon: csv:-\n",
         ),
         (
             &["run", "-", "--in", "x=@csv:-"],
-            "error: standard input holds the document, so it cannot hold data as well\n  help: read one of them from a file\n",
+            "error: standard input holds the document, so it cannot hold data as well\n  help: \
+             read one of them from a file\n",
         ),
         (
             &["run", &double, "--save", "csv:-", "--format", "json"],
-            "error: --save and --format json would both write to standard output\n  help: leave out one of them\n",
+            "error: --save and --format json would both write to standard output\n  help: leave \
+             out one of them\n",
         ),
         (
             &["run", &double, "--in", "x=1", "--save", "npy:-"],

@@ -48,7 +48,7 @@ fn a_file_is_read_until_the_deadline() {
     let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.starts_with("error: reading `"), "{text}");
-    assert!(text.contains("endless_late.csv` took longer than it may\n"), "{text}");
+    assert!(text.contains("endless_late.csv` exceeded its deadline\n"), "{text}");
     assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
 }
 
@@ -65,7 +65,7 @@ fn silent_standard_input_is_abandoned_at_the_deadline() {
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert_eq!(output.status.code(), Some(3), "{text}");
-        assert!(text.contains("`standard input` took longer than it may\n"), "{text}");
+        assert!(text.contains("`standard input` exceeded its deadline\n"), "{text}");
         assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
         drop(idle);
     }
@@ -80,7 +80,7 @@ fn a_silent_pipe_is_abandoned_at_the_deadline() {
         let output = run.expect("the binary was built");
         let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert_eq!(output.status.code(), Some(3), "{text}");
-        assert!(text.contains("idle.csv` took longer than it may\n"), "{text}");
+        assert!(text.contains("idle.csv` exceeded its deadline\n"), "{text}");
     }
 }
 

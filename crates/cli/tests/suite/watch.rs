@@ -180,5 +180,5 @@ fn streams_and_other_evaluators_are_refused() {
     let told = seen(&["run", graph, "--watch", "--evaluator", "lazy"]);
     assert!(told.starts_with("exit code 2\n"), "{told}");
     let told = seen(&["run", graph, "--watch", "--plot", "x.gif"]);
-    assert!(told.contains("is not the name of a picture"), "{told}");
+    assert!(told.contains("is not a picture file"), "{told}");
 }

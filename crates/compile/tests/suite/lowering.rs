@@ -91,7 +91,7 @@ fn forty_nested_groups_each_used_twice_are_refused_immediately() {
     let start = Instant::now();
     let problems = compile(&checked, &registry(), &Options::default()).expect_err("2^40 nodes");
     assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
-    expect!["one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one: expanding the groups takes 25165822 nodes, but the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)"].assert_eq(&problems.to_string());
+    expect!["one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one: expanding the groups takes 25165822 nodes, but the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is intended)"].assert_eq(&problems.to_string());
 }
 
 #[test]

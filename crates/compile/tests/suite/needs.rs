@@ -31,7 +31,7 @@ fn needs_that_nobody_provides_are_reported_with_the_path_to_their_reader() {
     };
     expect![[r"
         row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (give `index` with the request, or link through `context.with_index`, `list.generate`)
-        now: output `a` needs `time`, which is not available: output <- `sum` <- `group/narrow` <- `now` (give `time` with the request, or link through `context.with_time`)
+        now: output `a` needs `time`, which is not available: output <- `sum` <- `group/narrow` <- `now` (set `time` in the request, or link through `context.with_time`)
         wind: output `c` needs `wind`, which is not available: output <- `wind` (give `wind` with the request, or link through `context.with_feature`)
     "]].assert_eq(&shown(&[]));
     expect![[r"
@@ -67,7 +67,7 @@ fn compiling_refuses_unavailable_features() {
     assert!(compile(&checked, &registry(), &with(None)).is_ok());
     assert!(compile(&checked, &registry(), &with(Some(vec![Feature::Time]))).is_ok());
     let problems = compile(&checked, &registry(), &with(Some(vec![]))).expect_err("no time");
-    expect!["t: output `y` needs `time`, which is not available: output <- `t` (give `time` with the request, or link through `context.with_time`)"].assert_eq(&problems.to_string());
+    expect!["t: output `y` needs `time`, which is not available: output <- `t` (set `time` in the request, or link through `context.with_time`)"].assert_eq(&problems.to_string());
 }
 
 /// A ladder in which every level reads the one below twice, once in another context.

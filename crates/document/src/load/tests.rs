@@ -364,13 +364,15 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
         load(text.replace(": 1", ": 0").as_bytes(), &Limits::default());
     }
     let text = format!(
-        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": {brackets}}}}}}}}}"
+        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": \
+         {brackets}}}}}}}}}"
     );
     let (document, problems) = load(text.as_bytes(), &Limits::default());
     assert!(document.is_some());
     assert_eq!(
         problems.to_string(),
-        "n.a: the literal: it nests deeper than 127 levels (no type needs values nested so deeply; see the type)"
+        "n.a: the literal: it nests deeper than 127 levels (no type needs values nested so deeply; \
+         see the type)"
     );
     let mut state = 1_u32;
     let noise: Vec<u8> = (0..20_000)

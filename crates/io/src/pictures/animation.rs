@@ -420,7 +420,7 @@ mod tests {
         writer.push(&images()[0]).expect("it is written");
         let other = Image::from_channels(Footprint::of_size(1, 1), 1, vec![0.5]);
         let error = writer.push(&other.expect("it fits")).expect_err("it has another size");
-        assert!(error.to_string().contains("4x3 pixels, and now one of 1x1"), "{error}");
+        assert!(error.to_string().contains("4x3 pixels, but the next one is 1x1"), "{error}");
         drop(writer);
         assert!(!path.exists());
     }

@@ -107,8 +107,7 @@ fn content_of_another_format_is_named() {
         let error = read(b"", format).expect_err("nothing");
         assert_eq!(error.to_string(), "`file` is empty");
         let error = read(b"once upon a time there was a text", format).expect_err("a text");
-        let expected =
-            format!("`file` is not valid {format}: it does not begin as such a file does");
+        let expected = format!("`file` is not valid {format}: it does not start like such a file");
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -205,14 +204,14 @@ fn unsupported_pictures_are_refused() {
         for [width, height] in [[0, 1], [1, 0]] {
             let error = refused(format, width, height, 1, usual);
             let size = format!("{width}x{height}");
-            assert_eq!(error, format!("`file` cannot be written: {size} pixels are no picture"));
+            assert_eq!(error, format!("`file` cannot be written with {size} pixels"));
         }
         let error = refused(format, 1, 1, 5, usual);
         assert_eq!(error, "`file` cannot be written with 5 channels");
     }
     let error = refused(PictureFormat::Jpeg, 70_000, 1, 1, usual);
-    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels per side, but this is \
-                    70000x1";
+    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels per side, but this \
+                    is 70000x1";
     assert_eq!(error, expected);
     assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels a side"));
     let error = refused(PictureFormat::Jpeg, 1, 1, 1, depth(Depth::Sixteen));
@@ -237,8 +236,9 @@ fn jpeg_takes_opaque_pixels_only() {
     let error = error.expect_err("alpha");
     assert_eq!(
         error.to_string(),
-        "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha 0.5, but jpeg has no alpha"
+        "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha \
+         0.5, but jpeg has no alpha"
     );
     let help = error.help().expect("there is one").to_string();
-    assert_eq!(help, "lay the image over a background, or write png, webp, tiff or exr");
+    assert_eq!(help, "composite the image over a background, or write png, webp, tiff or exr");
 }

@@ -191,7 +191,7 @@ fn lists_that_would_be_too_long_are_not_made() {
         assert_eq!(failure.element, Some(0), "{name}");
         assert_eq!(
             failure.help.as_deref(),
-            Some("raise `list_length` in the limits if this is intended")
+            Some("raise `list_length` in the limits if this is meant")
         );
         failure.message
     };

@@ -113,7 +113,7 @@ fn values_are_written_into_texts() {
         ("{}{}{}{}", "there are only 3 values"),
         ("a { b", "`{` is not closed"),
         ("a } b", "`}` has no matching `{`"),
-        ("{n:.2}", "a whole number cannot be written as ` `"),
+        ("{n:.2}", "an integer cannot be written as ` `"),
         ("{x:d}", "a float cannot be written as `d`"),
         ("{t:+}", "a string cannot be written as ` `"),
         ("{n:9999}", "`:9999` is not a valid format"),

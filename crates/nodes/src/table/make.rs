@@ -172,7 +172,7 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
     } else if ty == Type::F32 {
         (0..n).map(|i| number(i) as f32).collect()
     } else if ty == Type::I64 {
-        (0..n).map(whole).collect()
+        (0..n).map(integer).collect()
     } else {
         (0..n).map(|i| integer(i) as i32).collect()
     })

@@ -336,5 +336,5 @@ fn a_column_of_another_type_has_a_hint() {
     let bytes = Arc::new(arrow_array::BinaryArray::from(vec![&b"\xff"[..]]));
     assert_eq!(hint(bytes, Type::STRING), "bytes cannot be read: write numbers or strings");
     let numbers = Arc::new(Float64Array::from(vec![1.0]));
-    assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as text");
+    assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as strings");
 }

@@ -114,8 +114,8 @@ fn another_separator_is_reported() {
     };
     assert_eq!(
         help("x;k\n1;2\n", Type::F64),
-        "f64 is written as a number; csv files have commas between cells, but this one seems to have \
-         semicolons"
+        "f64 is written as a number; csv files have commas between cells, but this one seems to \
+         have semicolons"
     );
     assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; read the file as tsv"));
     assert_eq!(help("x\n1;2\n", Type::F64), "f64 is written as a number");
@@ -126,7 +126,8 @@ fn an_unclosed_quote_is_refused() {
     let any = ReadOptions::default();
     let refused = |line: u32| {
         format!(
-            "`t.csv` line {line} is not valid csv: a cell starts with a quote but does not end with one"
+            "`t.csv` line {line} is not valid csv: a cell starts with a quote but does not end \
+             with one"
         )
     };
     for (text, line) in [

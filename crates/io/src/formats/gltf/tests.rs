@@ -172,7 +172,8 @@ fn elements_without_bytes_are_counted_before_they_are_built() {
         let text = error.expect_err("is refused").to_string();
         assert_eq!(
             text,
-            "`t.gltf` column `position` holds 100000000 elements without bytes, which is more than the bytes of the file, which cannot be read"
+            "`t.gltf` column `position` holds 100000000 elements without bytes, which is more than \
+             the bytes of the file, which cannot be read"
         );
     }
     let limits = Limits { bytes: 1000, ..Limits::default() };

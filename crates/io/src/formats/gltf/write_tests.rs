@@ -91,7 +91,10 @@ fn unsupported_columns_are_refused() {
         let error = write_bytes(format, options.clone(), &table).expect_err("no vertex 4");
         let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
         let told = help.expect("a hint");
-        assert_eq!(told, "face 0 has a corner at vertex 4, and there are 4, from 0");
+        assert_eq!(
+            told,
+            "face 0 has a corner at vertex 4, but there are 4 vertices, counted from 0"
+        );
     }
     let error = write_bytes(Format::CSV, options, &square()).expect_err("no faces");
     assert!(error.to_string().contains("csv"), "{error}");

@@ -116,12 +116,12 @@ fn wrong_cells_are_named_by_row_and_column() {
     );
     assert_eq!(
         message(r#"{"a": [1, 2], "b": [1]}"#, &ReadOptions::default()),
-        "in `t.json` the column `a` has 2 rows and `b` has 1"
+        "in `t.json` the columns `a` and `b` have different lengths: 2 and 1 rows"
     );
     assert_eq!(
         message(r#"[1, "a"]"#, &ReadOptions::default()),
-        "`t.json` row 2 column `value` holds a value of a different kind than in the rows before, which \
-         cannot be read"
+        "`t.json` row 2 column `value` holds a value of a different kind than in the rows before, \
+         which cannot be read"
     );
 }
 
@@ -129,7 +129,8 @@ fn wrong_cells_are_named_by_row_and_column() {
 fn objects_in_columns_are_reported_as_such() {
     assert_eq!(
         message(r#"[{"a": {"x": 1}}]"#, &ReadOptions::default()),
-        "`t.json` row 1 column `a` holds a value of a kind that columns cannot hold, which cannot be read"
+        "`t.json` row 1 column `a` holds a value of a kind that columns cannot hold, which cannot \
+         be read"
     );
 }
 

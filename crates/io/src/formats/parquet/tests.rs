@@ -132,5 +132,5 @@ fn a_dictionary_that_claims_more_values_than_bytes_is_refused() {
     assert_eq!(bytes[4..15], head);
     bytes[4 + 8] = 0x7e;
     let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
-    assert!(error.contains("a dictionary promises 63 values in 8 bytes"), "{error}");
+    assert!(error.contains("a dictionary claims 63 values in 8 bytes"), "{error}");
 }

@@ -73,11 +73,11 @@ fn bad_files_have_named_errors() {
         "`t.ply` is not valid ply: it ends inside the header; the line `end_header` is missing"
     );
     let twice = HEADER.replace("float y", "float x");
-    assert_eq!(message(&twice), "`t.ply` line 6 column `x` is there twice");
+    assert_eq!(message(&twice), "`t.ply` line 6 column `x` occurs twice");
     let elements = HEADER.replace("end_header", "element vertex 1\nend_header");
-    assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` is there twice");
+    assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` occurs twice");
     let more = format!("{HEADER}0 0 0 0 0 0 0\n0 0 0 0 0 0 0\n3 0 1 1\n\n9\n");
-    assert_eq!(message(&more), "`t.ply` should hold the counted rows of data, but holds more");
+    assert_eq!(message(&more), "`t.ply` should hold the announced rows of data, but holds more");
     let cut = format!("{HEADER}0 0 0 0 0 0 0\n");
     assert_eq!(message(&cut), {
         "`t.ply` column `vertex` should hold 2 rows of data, but holds 1"
