@@ -1,4 +1,4 @@
-//! Bakes: many cheap frames, a bake that finds everything, and one after a change at the end.
+//! Bakes: many cheap frames, a bake with everything cached, and one after a change at the end.
 
 use std::convert::Infallible;
 use std::path::PathBuf;

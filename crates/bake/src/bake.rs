@@ -22,7 +22,7 @@ mod ticked;
 
 use frames::Frames;
 
-/// Frames that are computed at once if all outputs are cheap.
+/// Frames that are computed together if all outputs are cheap.
 const BLOCK: usize = 1 << 16;
 
 /// A bake: a request for frames of a plan.
@@ -33,11 +33,11 @@ pub struct Bake<'p> {
     outputs: Vec<Wanted>,
     count: Option<usize>,
     cheap: Cheap,
-    /// How many times longer than storing it computing a result must take.
+    /// How many times longer than storing it a result must take to compute.
     gain: u32,
 }
 
-/// An output that is asked for.
+/// A requested output.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) name: std::sync::Arc<str>,
@@ -45,7 +45,7 @@ pub(crate) struct Wanted {
     pub(crate) source: StepSource,
 }
 
-/// Where the values of a part come from.
+/// The origin of a part's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Something had to be computed.
@@ -54,41 +54,41 @@ pub enum Fate {
     Reused,
 }
 
-/// The answer for one frame, or for several that were computed at once.
+/// The answer for one frame, or for several that were computed together.
 #[derive(Debug)]
 pub struct Part {
-    /// The positions among the frames.
+    /// The positions of the frames.
     pub positions: Range<usize>,
     /// The values; several frames are its time axis.
     pub answer: Answer,
-    /// The key of all values; `None` if they may be other ones next time.
+    /// The key of all values; `None` if they may differ next time.
     pub key: Option<Key>,
-    /// Where the values come from.
+    /// The origin of the values.
     pub fate: Fate,
-    /// The time that it took.
+    /// The computing time.
     pub took: Duration,
 }
 
 /// Why a bake stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError<E> {
-    /// An evaluation did not take place or was ended.
+    /// An evaluation was refused or cancelled.
     #[error(transparent)]
     Eval(#[from] EvalError),
-    /// The caller could not take a part.
+    /// The caller could not accept a part.
     #[error("{0}")]
     Caller(E),
 }
 
-/// Takes the parts in order of their frames.
+/// Receives the parts in the order of their frames.
 pub(crate) type Each<'e, E> = &'e mut dyn FnMut(Part) -> Result<(), E>;
 
-/// Tells whether a frame is wanted, given its position and the key of its values.
+/// Returns whether a frame is wanted, given its position and the key of its values.
 pub(crate) type IsWanted<'w> = &'w mut dyn FnMut(usize, Option<Key>) -> bool;
 
 impl<'p> Bake<'p> {
-    /// A bake of the outputs of a request in these frames, which ascend. The request names no
-    /// moments.
+    /// A bake of the outputs of a request in these frames, which must ascend. The request must not
+    /// name moments.
     ///
     /// # Errors
     /// If the request does not fit the plan.
@@ -98,19 +98,19 @@ impl<'p> Bake<'p> {
             EvalError::Request(vec![error])
         };
         if frames.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err(refused("the frames of the bake do not ascend", "sort them"));
+            return Err(refused("the frames of the bake are not in ascending order", "sort them"));
         }
         if request.varies_in_time() || request.has_own_times() {
-            let what = "the bake is given values per moment";
-            return Err(refused(what, "give values that are the same in all frames"));
+            let what = "the request of the bake has values per moment";
+            return Err(refused(what, "use values that are the same in all frames"));
         }
         let Some(first) = frames.first() else {
-            return Err(refused("the bake has no frames", "ask for at least one"));
+            return Err(refused("the bake has no frames", "request at least one"));
         };
         let one = request.clone().frame(*first);
         let bound = one.bind(plan).map_err(EvalError::Request)?;
         if bound.views.is_some() {
-            return Err(refused("the bake has several views", "bake one view after the other"));
+            return Err(refused("the bake has several views", "bake one view after another"));
         }
         if plan.has_states() {
             one.with_states(plan).bind(plan).map_err(EvalError::Request)?;
@@ -141,18 +141,18 @@ impl<'p> Bake<'p> {
         &self.request
     }
 
-    /// Whether computing the outputs takes less time than looking them up, so that
-    /// [`run_blocks`](Self::run_blocks) can do it.
+    /// Whether computing the outputs is faster than looking them up, so that
+    /// [`run_blocks`](Self::run_blocks) applies.
     pub fn is_cheap(&self) -> bool {
         let is_cheap = |output: &Wanted| self.cheap.is_cheap[output.source.step];
         !self.plan.has_states() && self.outputs.iter().all(is_cheap)
     }
 
-    /// Computes all frames of cheap outputs, many at a time; nothing is stored. `each` gets the parts
-    /// in order of their frames.
+    /// Computes all frames of cheap outputs, many at a time; nothing is stored. `each` receives the
+    /// parts in the order of their frames.
     ///
     /// # Errors
-    /// If an evaluation does not take place or is ended, and as `each`.
+    /// If an evaluation is refused or cancelled, and errors of `each`.
     ///
     /// # Panics
     /// If the outputs are not cheap.
@@ -177,13 +177,14 @@ impl<'p> Bake<'p> {
         Ok(())
     }
 
-    /// Computes the wanted frames, as far as the cache does not have them, and stores what took long.
-    /// `is_wanted` is told the position of a frame and the key of its values: a caller that has these
-    /// values already does not want them. It may be asked more than once. `each` gets the parts in
-    /// order of their frames; a node that fails is reported in the answer of its frame.
+    /// Computes the wanted frames that are not in the cache, and stores results that took long.
+    /// `is_wanted` receives the position of a frame and the key of its values; a caller that
+    /// already has these values returns false. It may be called more than once per frame. `each`
+    /// receives the parts in the order of their frames; a node that fails is reported in the answer
+    /// of its frame.
     ///
     /// # Errors
-    /// If an evaluation does not take place or is ended, and as `each`.
+    /// If an evaluation is refused or cancelled, and errors of `each`.
     pub fn run<E>(
         &self,
         cache: &mut Cache,
@@ -238,9 +239,9 @@ pub(crate) struct LookUp<'r, 'p> {
     pub(crate) bake: &'r Bake<'p>,
     pub(crate) keys: Keys<'r>,
     pub(crate) cache: &'r mut Cache,
-    /// The last value of each output, for outputs that stay the same for some frames.
+    /// The last value of each output, for outputs that stay the same over several frames.
     last: Vec<Option<(Key, Series)>>,
-    /// The first of all ticks, if there is state.
+    /// The first tick, if there is state.
     first: i64,
 }
 
@@ -253,7 +254,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         &self.bake.outputs
     }
 
-    /// The position of a frame among those that have keys.
+    /// The position of a frame among those with keys.
     pub(crate) fn keyed(&self, position: usize) -> usize {
         if self.bake.plan.has_states() {
             self.bake.frames[position].abs_diff(self.first) as usize
@@ -326,8 +327,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         }
     }
 
-    /// The part of a frame, given the values of the outputs that were computed; `None` if one of the
-    /// others cannot be read.
+    /// The part of a frame, given the computed outputs; `None` if one of the others cannot be read.
     pub(crate) fn part(&mut self, position: usize, computed: Computed) -> Option<Part> {
         let started = Instant::now();
         let Computed { values, mut answer, took, is_new } = computed;
@@ -375,7 +375,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         )
     }
 
-    /// A stored output besides those that were computed; `None` if it cannot be read.
+    /// A stored output in addition to the computed ones; `None` if it cannot be read.
     pub(crate) fn besides(
         &mut self,
         position: usize,
@@ -390,18 +390,19 @@ impl<'r, 'p> LookUp<'r, 'p> {
     }
 }
 
-/// What an evaluation gave for a frame.
+/// The result of evaluating a frame.
 pub(crate) struct Computed {
-    /// The values of outputs by position; no value if a node failed.
+    /// The values of outputs by position; `None` if a node failed.
     pub(crate) values: Vec<(usize, Option<Series>)>,
     /// The answer that receives them.
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
-    /// Whether anything was computed for this frame, and not for another one with the same key.
+    /// Whether something was computed for this frame itself, rather than for another one with the
+    /// same key.
     pub(crate) is_new: bool,
 }
 
-/// The values of a frame in the answer for several.
+/// The values of one frame in the answer for several.
 pub(crate) fn of_frame(series: &Series, frame: usize, count: Option<usize>) -> Series {
     let axes: Vec<RequestAxis> =
         series.axes.iter().copied().filter(|axis| *axis != RequestAxis::Time).collect();

@@ -1,10 +1,11 @@
 //! The cache: results by key, in a directory.
 //!
-//! Results lie in *packs*, files to which one process appends entries: a header with key, length and
-//! checksum, then the bytes. Nothing is changed in place, so a process that is killed leaves at most
-//! an unfinished entry at the end of a pack, which nobody reads. A process writes to packs of its own,
-//! on which it holds a lock, and reads those of all; so any number of them may use a cache at once.
-//! The packs that were used longest ago are removed where the cache exceeds its limit.
+//! Results are stored in *packs*, files to which one process appends entries: a header with key,
+//! length and checksum, then the bytes. Nothing is changed in place, so a killed process leaves at
+//! most one unfinished entry at the end of a pack, which is ignored. A process writes to its own
+//! packs, on which it holds a lock, and reads those of all processes; so any number of processes
+//! may use a cache at once. If the cache exceeds its limit, the least recently used packs are
+//! removed.
 
 mod pack;
 
@@ -18,22 +19,22 @@ use rustc_hash::FxHashMap;
 use crate::key::{FORMAT, Key};
 use pack::{Found, OpenPack, Pack};
 
-/// The file that makes a directory a cache, and says which version wrote it.
+/// The file that marks a directory as a cache, and names the version that wrote it.
 const TAG: &str = "millstream-cache";
 
-/// The start of the tag's only line; the version follows.
+/// The start of the tag's only line, before the version.
 const TAG_TEXT: &str = "Millstream cache, format ";
 
-/// The largest pack, unless it has one large entry.
-const MOST_PACK: u64 = 256 << 20;
+/// The maximum size of a pack, unless it contains a single larger entry.
+const MAX_PACK: u64 = 256 << 20;
 
-/// A cache keeps at least so many packs' worth of its limit, so that removing one removes a part.
+/// The limit of a cache spans at least this many packs, so that removing one removes only a part.
 const PACKS: u64 = 16;
 
-/// What is wrong with a cache. A bake goes on without what it cannot read or write.
+/// A problem with a cache. A bake continues without the parts that it cannot read or write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheProblem {
-    /// The directory holds something else.
+    /// The directory contains something else.
     Foreign(PathBuf),
     /// Another version wrote the cache.
     Version(PathBuf, String),
@@ -43,9 +44,9 @@ pub enum CacheProblem {
     Unwritable(PathBuf, String),
     /// The file system is full.
     Full(PathBuf),
-    /// A pack has bytes that are no entries.
+    /// A pack contains bytes that are not entries.
     Damaged(PathBuf, u64),
-    /// The bytes of an entry are not those that were written.
+    /// The bytes of an entry have changed.
     Wrong(PathBuf, Key),
 }
 
@@ -53,12 +54,16 @@ impl fmt::Display for CacheProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign(path) => {
-                write!(f, "`{}` holds files and is no cache; nothing is stored", path.display())
+                write!(
+                    f,
+                    "`{}` contains files and is not a cache; nothing is stored",
+                    path.display()
+                )
             }
             Self::Version(path, version) => write!(
                 f,
-                "the cache `{}` has format {version}, this program has format {FORMAT}; it is not \
-                 used",
+                "the cache `{}` has format {version}, but this program uses format {FORMAT}; it is \
+                 not used",
                 path.display()
             ),
             Self::Unreadable(path, why) => {
@@ -74,12 +79,12 @@ impl fmt::Display for CacheProblem {
             ),
             Self::Damaged(path, at) => write!(
                 f,
-                "`{}` is damaged at byte {at}; what follows is computed again",
+                "`{}` is damaged at byte {at}; the results after it are computed again",
                 path.display()
             ),
             Self::Wrong(path, key) => write!(
                 f,
-                "`{}`: the bytes of entry {key} have changed; it is computed again",
+                "`{}`: the bytes of entry {key} have changed; the result is computed again",
                 path.display()
             ),
         }
@@ -90,15 +95,17 @@ impl CacheProblem {
     /// The next step for the user.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Foreign(_) => "give a directory that is empty or does not exist with --cache DIR",
-            Self::Version(..) => "empty it with `bake --clean`, or give another with --cache DIR",
-            Self::Unreadable(..) => "look at its permissions, or give another with --cache DIR",
-            Self::Unwritable(..) => {
-                "frames that are finished stay; give a directory that can be written with --cache DIR"
+            Self::Foreign(_) => "name an empty or new directory with --cache DIR",
+            Self::Version(..) => {
+                "empty it with `bake --clean`, or name another one with --cache DIR"
             }
-            Self::Full(_) => "frames that are finished stay; make room, or lower --cache-size",
+            Self::Unreadable(..) => "check its permissions, or name another one with --cache DIR",
+            Self::Unwritable(..) => {
+                "finished frames are kept; name a writable directory with --cache DIR"
+            }
+            Self::Full(_) => "finished frames are kept; free some space, or lower --cache-size",
             Self::Damaged(..) | Self::Wrong(..) => {
-                "if this happens again, look at the disk; `bake --clean` empties the cache"
+                "if this happens again, check the disk; `bake --clean` empties the cache"
             }
         }
     }
@@ -117,7 +124,7 @@ pub struct CacheStatus {
     pub in_use: usize,
 }
 
-/// The place of an entry.
+/// The location of an entry.
 #[derive(Clone, Copy)]
 struct Place {
     pack: u32,
@@ -129,7 +136,7 @@ struct Place {
 pub struct Cache {
     /// The directory; `None` if it cannot be used.
     folder: Option<PathBuf>,
-    /// The packs that were found, `None` where one was removed.
+    /// The known packs; `None` for removed ones.
     packs: Vec<Option<Pack>>,
     index: FxHashMap<Key, Place>,
     /// The pack that this process writes.
@@ -140,7 +147,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// No cache: nothing is found, and nothing stored.
+    /// No cache: nothing is found, and nothing is stored.
     pub fn none() -> Self {
         Self {
             folder: None,
@@ -153,8 +160,8 @@ impl Cache {
         }
     }
 
-    /// The cache in a directory, which is made if there is none; it keeps at most `limit` bytes.
-    /// Problems do not fail it: they are told by [`take_problems`](Self::take_problems).
+    /// The cache in a directory, which is created if it does not exist, with a size of at most
+    /// `limit` bytes. Problems are not errors; [`take_problems`](Self::take_problems) returns them.
     pub fn open(folder: &Path, limit: u64) -> Self {
         let mut cache = Self { limit, ..Self::none() };
         match prepare(folder) {
@@ -170,12 +177,12 @@ impl Cache {
         cache
     }
 
-    /// The problems that were met since the last call.
+    /// The problems since the last call.
     pub fn take_problems(&mut self) -> Vec<CacheProblem> {
         std::mem::take(&mut self.problems)
     }
 
-    /// The most bytes that the cache keeps; 0 if nothing can be stored.
+    /// The maximum size of the cache in bytes; 0 if nothing can be stored.
     pub fn limit(&self) -> u64 {
         if self.may_write { self.limit } else { 0 }
     }
@@ -185,7 +192,7 @@ impl Cache {
         self.index.is_empty()
     }
 
-    /// Whether a result is there.
+    /// Whether a result is stored.
     pub fn contains(&self, key: Key) -> bool {
         self.index.contains_key(&key)
     }
@@ -196,7 +203,7 @@ impl Cache {
         let pack = self.packs[place.pack as usize].as_mut()?;
         let bytes = pack.read(place.at, place.length);
         match bytes {
-            Ok(bytes) if pack::is_whole(&bytes) => {
+            Ok(bytes) if pack::is_intact(&bytes) => {
                 pack.touch();
                 Some(bytes[pack::CHECK..].to_vec())
             }
@@ -209,13 +216,14 @@ impl Cache {
         }
     }
 
-    /// Stores a result, unless it is there or nothing can be stored. Tells whether it is there now.
+    /// Stores a result, unless it is already stored or nothing can be stored. Returns whether it is
+    /// stored now.
     pub fn put(&mut self, key: Key, bytes: &[u8]) -> bool {
         if self.contains(key) {
             return true;
         }
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return false };
-        let most = (self.limit / PACKS).clamp(1 << 16, MOST_PACK);
+        let most = (self.limit / PACKS).clamp(1 << 16, MAX_PACK);
         if bytes.len() as u64 > self.limit / 2 {
             return false;
         }
@@ -246,10 +254,10 @@ impl Cache {
             self.packs.push(Some(Pack::of(&open)?));
             self.open = Some(open);
         }
-        let open = self.open.as_mut().expect("it was made");
+        let open = self.open.as_mut().expect("the pack was opened above");
         let at = open.append(key, bytes)?;
         let pack = self.packs.len() - 1;
-        // Packs that others made meanwhile stand before the one that is written.
+        // Packs of other processes come before the one being written.
         let own = self.packs.iter().rposition(|it| it.as_ref().is_some_and(|it| it.is(open)));
         let place = Place { pack: own.unwrap_or(pack) as u32, at, length: bytes.len() as u64 };
         if let Some(Some(pack)) = self.packs.get_mut(place.pack as usize) {
@@ -259,7 +267,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Looks for entries that other processes stored.
+    /// Looks for entries stored by other processes.
     pub fn refresh(&mut self) {
         let Some(folder) = &self.folder else { return };
         let paths = match pack::paths(folder) {
@@ -272,7 +280,7 @@ impl Cache {
         for path in paths {
             let is_known = |pack: &Option<Pack>| pack.as_ref().is_some_and(|it| it.path() == path);
             if !self.packs.iter().any(is_known) {
-                // A pack that was removed meanwhile is not missed.
+                // A pack that was removed meanwhile does not matter.
                 self.packs.extend(Pack::open(path).map(Some));
             }
         }
@@ -293,10 +301,10 @@ impl Cache {
         }
     }
 
-    /// Removes the packs that were used longest ago while the cache exceeds its limit.
+    /// Removes the least recently used packs while the cache exceeds its limit.
     fn shrink(&mut self) {
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return };
-        // Nothing depends on packs that cannot be listed.
+        // Packs that cannot be listed do no harm.
         let Ok(paths) = pack::paths(&folder) else { return };
         let sized = paths.into_iter().filter_map(|path| {
             let data = path.metadata().ok()?;
@@ -325,7 +333,7 @@ impl Cache {
     /// The contents of the cache in a directory.
     ///
     /// # Errors
-    /// If it is no cache, of another version or unreadable.
+    /// If it is not a cache, belongs to another version or is unreadable.
     pub fn status(folder: &Path) -> Result<CacheStatus, CacheProblem> {
         let unreadable =
             |error: io::Error| CacheProblem::Unreadable(folder.to_owned(), error.to_string());
@@ -346,10 +354,10 @@ impl Cache {
     }
 
     /// Empties the cache in a directory, whatever its version, except for packs that a process is
-    /// writing. Tells how many bytes were removed, and how many packs stay.
+    /// writing. Returns how many bytes were removed, and how many packs remain.
     ///
     /// # Errors
-    /// If it is no cache, or cannot be listed.
+    /// If it is not a cache, or cannot be listed.
     pub fn clean(folder: &Path) -> Result<(u64, usize), CacheProblem> {
         match check_tag(folder) {
             Ok(()) | Err(CacheProblem::Version(..)) => {}
@@ -370,14 +378,14 @@ impl Cache {
             let removed = std::fs::remove_file(folder.join(TAG));
             removed
                 .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))?;
-            // Something else may lie there.
+            // It may contain other files.
             let _ = std::fs::remove_dir(folder);
         }
         Ok((bytes, stay))
     }
 }
 
-/// Makes a directory a cache; tells what speaks against writing to it.
+/// Turns a directory into a cache; returns the reason why it cannot be written, if there is one.
 fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
     let unwritable =
         |error: &io::Error| Some(CacheProblem::Unwritable(folder.to_owned(), error.to_string()));
@@ -393,7 +401,7 @@ fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
         .read_dir()
         .map_err(|error| CacheProblem::Unreadable(folder.to_owned(), error.to_string()))?;
     if entries.next().is_some() {
-        // Another process may just have made it one.
+        // Another process may just have created it.
         return check_tag(folder).map(|()| None);
     }
     let text = format!("{TAG_TEXT}{FORMAT}{}\n", endian());
@@ -403,7 +411,7 @@ fn prepare(folder: &Path) -> Result<Option<CacheProblem>, CacheProblem> {
     }
 }
 
-/// The order of bytes, which is part of the version.
+/// The byte order, which is part of the version.
 const fn endian() -> &'static str {
     if cfg!(target_endian = "little") { "" } else { " (big-endian)" }
 }
@@ -423,13 +431,14 @@ fn check_tag(folder: &Path) -> Result<(), CacheProblem> {
     match version {
         Some(version) if version == format!("{FORMAT}{}", endian()) => Ok(()),
         Some(version) => Err(CacheProblem::Version(folder.to_owned(), version.to_owned())),
-        // The process that makes it is about to write it, or was killed: an empty tag is this one's.
+        // Its creator is about to write the tag, or was killed: this process takes over an empty
+        // tag.
         None if text.is_empty() => {
             let text = format!("{TAG_TEXT}{FORMAT}{}\n", endian());
             std::fs::write(folder.join(TAG), text)
                 .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))
         }
-        None => Err(CacheProblem::Version(folder.to_owned(), "that is not known".into())),
+        None => Err(CacheProblem::Version(folder.to_owned(), "that is unknown".into())),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Steps that cost less than looking up their results: numbers that a frame has once, such as the
+//! Steps that cost less than looking up their results: single numbers per frame, such as the
 //! position of a camera.
 //!
-//! Their values are computed for all frames at once. What reads them is keyed by the values, not by
-//! how they came about: an edit of an animation matters in the frames whose values it changes.
+//! Their values are computed for all frames at once. Results that read them are keyed by the
+//! values, not by how they were computed: an edit to an animation affects only the frames whose
+//! values it changes.
 
 use std::time::Duration;
 
@@ -18,12 +19,12 @@ use millstream_node::{Class, Kernel};
 /// The largest constant that a cheap step reads, in bytes.
 const SMALL: usize = 1 << 16;
 
-/// A function whose node type says that it takes longer is not cheap.
+/// A function whose node type declares a longer time is not cheap.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// The most instructions of all cheap steps together: beyond, computing them takes longer than
-/// reading a result.
-const MOST_WORK: usize = 1 << 14;
+/// The maximum number of instructions of all cheap steps together; beyond it, computing them takes
+/// longer than reading a result.
+const MAX_WORK: usize = 1 << 14;
 
 /// The work of a cheap function, in instructions.
 const FUNCTION: usize = 64;
@@ -31,14 +32,14 @@ const FUNCTION: usize = 64;
 /// The steps that are cheap, in the context of the request.
 pub(crate) struct Cheap {
     pub(crate) is_cheap: SideTable<StepId, bool>,
-    /// The needs that differ from element to element.
+    /// The needs that vary from element to element.
     pub(crate) wide: FeatureSet,
     /// The steps that have a value per element.
     pub(crate) is_wide: SideTable<StepId, bool>,
 }
 
 impl Cheap {
-    /// Finds cheap steps; only those that read the context if `only_reads`.
+    /// Finds cheap steps, or only those that read the context if `only_reads` is set.
     pub(crate) fn new(plan: &Plan, request: &Request, only_reads: bool) -> Self {
         let mut provided = FeatureSet::NONE;
         for (bit, need) in plan.needs.iter().enumerate() {
@@ -58,12 +59,12 @@ impl Cheap {
         for (id, step) in plan.steps.iter() {
             found.is_wide[id] = found.has_elements(plan, request, step);
             let (is_cheap, own) = found.cost(plan, request, step, only_reads);
-            // What scopes provide is not there in the context of the request.
+            // Features that only scopes provide are missing in the context of the request.
             let is_cheap = is_cheap && !found.is_wide[id] && provided.contains(plan.needs_of(step));
             found.is_cheap[id] = is_cheap;
             work = work.saturating_add(if is_cheap { own } else { 0 });
         }
-        if work > MOST_WORK && !only_reads { Self::new(plan, request, true) } else { found }
+        if work > MAX_WORK && !only_reads { Self::new(plan, request, true) } else { found }
     }
 
     fn has_elements(&self, plan: &Plan, request: &Request, step: &Step) -> bool {
@@ -81,7 +82,7 @@ impl Cheap {
         }
     }
 
-    /// Whether a step is cheap, and its instructions.
+    /// Whether a step is cheap, and its number of instructions.
     fn cost(&self, plan: &Plan, request: &Request, step: &Step, only_reads: bool) -> (bool, usize) {
         let call = match step.op {
             StepOp::Const(constant) => return (plan.constants[constant].bytes() <= SMALL, 0),

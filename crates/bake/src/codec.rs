@@ -1,7 +1,7 @@
-//! Values as bytes: a type by name, a number of entries, and their bits as they lie in memory.
+//! Values as bytes: the type by name, the number of entries, and their bits in memory layout.
 //!
-//! Types of the embedding program other than footprints, images and tables have no encoding; results
-//! of such types are not stored. The bytes are those of this machine, which made the cache.
+//! Apart from footprints, images and tables, types of the embedding program have no encoding;
+//! results of such types are not stored. The bytes are those of the machine that created the cache.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn number(n: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&n.to_le_bytes());
 }
 
-/// Appends bytes with their number.
+/// Appends bytes, preceded by their number.
 pub(crate) fn bytes(bytes: &[u8], out: &mut Vec<u8>) {
     number(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
@@ -102,7 +102,7 @@ fn footprint(view: &Footprint, out: &mut Vec<u8>) {
     out.extend_from_slice(bytemuck::cast_slice(&view.crop));
 }
 
-/// Reads what the functions above wrote. Every answer is `None` where the bytes say something else.
+/// Reads the output of the functions above. Every method returns `None` for malformed bytes.
 pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -147,13 +147,13 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Entries that lie in the bytes as they do in memory.
+    /// Entries stored in memory layout.
     fn plain<T: Pod + ValueType>(&mut self, n: usize) -> Option<Column> {
         let bytes = self.take(n.checked_mul(size_of::<T>())?)?;
         Some(Column::from_vec(pod_collect_to_vec::<u8, T>(bytes)))
     }
 
-    /// `n` things, each of which takes at least a byte.
+    /// `n` things, each of which takes at least one byte.
     fn many<T>(&mut self, n: usize, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         if n > self.0.len() {
             return None;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_come_back_with_their_bits() {
+    fn columns_are_restored_bit_for_bit() {
         for column in all() {
             let mut bytes = Vec::new();
             assert!(super::column(&column, &mut bytes), "{}", column.ty());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_cut_off_or_wrong_give_nothing() {
+    fn truncated_or_wrong_bytes_give_none() {
         for column in all() {
             let mut bytes = Vec::new();
             assert!(super::column(&column, &mut bytes));
@@ -276,7 +276,7 @@ mod tests {
             for at in 0..bytes.len().min(64) {
                 let mut wrong = bytes.clone();
                 wrong[at] ^= 0xff;
-                // It need not be refused, but must not panic or take much memory.
+                // It need not be refused, but must neither panic nor take much memory.
                 let _ = Reader(&wrong).column();
             }
         }

@@ -13,13 +13,13 @@ pub(crate) fn contexts(plan: &Plan) -> (SideTable<StepId, bool>, SideTable<StepI
     for output in &plan.outputs {
         is_read[output.source.step] = true;
     }
-    // State of elements advances in the contexts of the elements.
+    // The state of elements advances in the contexts of the elements.
     for value in plan.state_writers.iter().flat_map(|writer| &writer.values) {
         let step = value.source.step;
         is_read[step] = true;
         affected[step] = plan.needs_of(&plan.steps[step]);
     }
-    // A step stands behind all that it reads.
+    // A step comes after everything it reads.
     for (id, step) in plan.steps.iter().rev() {
         let StepOp::Call(call) = step.op else { continue };
         if !is_read[id] {

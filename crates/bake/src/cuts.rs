@@ -1,8 +1,8 @@
-//! Cuts: results between inputs and outputs that are stored too, so that a change further down
-//! computes only what comes after them.
+//! Cuts: intermediate results that are stored too, so that after a change only the results below it
+//! are computed.
 //!
-//! Which results are worth it is measured: storing one costs time for each of its bytes, and saves
-//! the time that it took to compute it, as far as that is not saved by a result above it.
+//! Whether a result is worth storing is measured: storing it costs time per byte, and saves the
+//! time of computing it, unless a result above it already saves that.
 
 use std::time::Duration;
 
@@ -15,30 +15,31 @@ use crate::cheap::Cheap;
 use crate::contexts::contexts;
 use crate::trace::Arms;
 
-/// The most results that are looked up for each frame.
-const MOST: usize = 128;
+/// The maximum number of results to look up per frame.
+const MAX_CUTS: usize = 128;
 
-/// Time that it takes to store a result and to read it back.
+/// The time to store a result and read it back.
 const FIXED: Duration = Duration::from_micros(100);
 
-/// The same for each byte: memory, checksums and the file system at about a gigabyte a second, twice.
+/// The additional time per byte: memory, checksums and the file system at about a gigabyte a
+/// second, twice.
 const NANOSECONDS_A_BYTE: f64 = 3.0;
 
-/// A result is stored if computing it takes so many times longer.
+/// A result is stored if computing it takes this many times longer.
 pub(crate) const GAIN: u32 = 2;
 
-/// The results of a plan that might be stored, in order of its steps.
+/// The results of a plan that may be stored, in the order of its steps.
 pub(crate) struct Cuts {
     pub(crate) sources: Vec<StepSource>,
     by_source: FxHashMap<StepSource, usize>,
 }
 
-/// What a frame has to compute.
+/// The work for a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// The stored results that it reads.
+    /// The stored results to read.
     pub(crate) given: Vec<usize>,
-    /// The results that it computes.
+    /// The results to compute.
     pub(crate) computed: Vec<usize>,
 }
 
@@ -48,7 +49,7 @@ impl Cuts {
         Self { sources: Vec::new(), by_source: FxHashMap::default() }
     }
 
-    /// The candidates: results that are expensive, and read in the context of the request alone.
+    /// The candidates: expensive results that are read only in the context of the request.
     pub(crate) fn new(plan: &Plan, cheap: &Cheap) -> Self {
         let (is_read, is_affected) = contexts(plan);
         let mut sources = Vec::new();
@@ -71,16 +72,15 @@ impl Cuts {
             }
         }
         sources.sort_unstable_by_key(|source| (source.step.index(), source.output));
-        if sources.len() > MOST {
+        if sources.len() > MAX_CUTS {
             let n = sources.len();
-            sources = (0..MOST).map(|i| sources[(i + 1) * n / MOST - 1]).collect();
+            sources = (0..MAX_CUTS).map(|i| sources[(i + 1) * n / MAX_CUTS - 1]).collect();
         }
         let by_source = sources.iter().enumerate().map(|(i, source)| (*source, i)).collect();
         Self { sources, by_source }
     }
 
-    /// What has to be computed for some results, if choices take these arms and these candidates are
-    /// known.
+    /// The work for some results, given the arms that choices take and the stored candidates.
     pub(crate) fn way(
         &self,
         plan: &Plan,
@@ -116,9 +116,9 @@ impl Cuts {
         way
     }
 
-    /// The candidates that are worth storing, given the time of each step and the size of each
-    /// candidate in a frame: those that take `gain` times longer than storing them, together at most
-    /// `most_bytes`.
+    /// The candidates worth storing, given the time of each step and the size of each candidate in
+    /// a frame: those that take `gain` times longer to compute than to store, with a total of at
+    /// most `most_bytes`.
     pub(crate) fn worth(
         &self,
         plan: &Plan,
@@ -149,7 +149,7 @@ impl Cuts {
         }
     }
 
-    /// The time of the steps above a result that are not above a stored one.
+    /// The time of the steps above a result, except those above a stored one.
     fn time_above(
         &self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! What tells the work of one instance from that of another, in all runs of the program.
+//! Identifies the work of an instance across all runs of the program.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,9 @@ use millstream_node::{Instance, Kernel};
 
 use crate::key::{Key, KeyHasher};
 
-/// The key of an instance: node type with version, settings, types, and changes of the context. Of
-/// forms and of repeats the work itself counts, of other functions the version of the node type.
+/// The key of an instance: node type with version, settings, types, and changes of the context. For
+/// forms and repeats, the work itself is part of the key; for other functions, the version of the
+/// node type is.
 pub(crate) fn identity(instance: &Instance) -> Key {
     let mut hash = KeyHasher::new("instance");
     hash.text(instance.name());
@@ -54,6 +55,6 @@ fn setting(value: &SettingValue, hash: &mut KeyHasher) {
         | SettingValue::Type(_)
         | SettingValue::Texts(_) => write!(text, "{value:?}"),
     };
-    written.expect("a text takes what is written");
+    written.expect("writing to a string does not fail");
     hash.text(&text);
 }

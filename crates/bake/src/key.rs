@@ -1,4 +1,4 @@
-//! Keys: hashes that stand for the content from which a result follows.
+//! Keys: hashes of the content that determines a result.
 
 use std::fmt;
 
@@ -29,8 +29,8 @@ impl fmt::Display for Key {
     }
 }
 
-/// Collects what a key is made of. Each part says its length, so that no two lists of parts look
-/// the same.
+/// Collects the content of a key. Each part includes its length, so that different lists of parts
+/// never look the same.
 #[derive(Clone)]
 pub(crate) struct KeyHasher(blake3::Hasher);
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_not_run_into_each_other() {
+    fn parts_are_delimited() {
         let key = |parts: &[&str]| {
             let mut hash = KeyHasher::new("test");
             for part in parts {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn values_count_by_their_bits() {
+    fn values_are_hashed_by_their_bits() {
         let key = |value: Value| {
             let mut hash = KeyHasher::new("test");
             assert!(hash.value(&value));

@@ -16,13 +16,15 @@ use crate::identity::identity;
 use crate::key::{FORMAT, Key, KeyHasher};
 use crate::trace::{Arms, Hole, Trace, Tracer};
 
-/// Frames whose cheap results are computed at once.
+/// Frames whose cheap results are computed together.
 const BLOCK: usize = 1 << 16;
 
-/// If choices take more different combinations of arms, selectors count like any other result.
-const MOST_COMBINATIONS: usize = 64;
+/// If choices take more different combinations of arms, selectors are treated like any other
+/// result.
+const MAX_COMBINATIONS: usize = 64;
 
-/// The first character of the names of results that are no outputs, which no name of an author has.
+/// The first character of the names of results that are not outputs, which names of authors cannot
+/// contain.
 pub(crate) const MARK: char = '\u{1}';
 
 /// Computes keys of results of one plan.
@@ -30,13 +32,13 @@ pub(crate) struct Keys<'a> {
     plan: &'a Plan,
     request: &'a Request,
     tracer: Tracer<'a>,
-    /// The frames that have keys; if there is state, all from the first tick on.
+    /// The frames that have keys; with state, all frames from the first tick on.
     frames: Vec<i64>,
     /// A key that is part of all others: format, version, number of elements.
     base: Key,
     /// The results in the boundary, along the frames.
     boundary: Vec<Data>,
-    /// The arms that choices take: combinations, and which of them each frame has.
+    /// The arms that choices take: the combinations, and the combination of each frame.
     combinations: Vec<Arms>,
     combination: Vec<u32>,
     traces: FxHashMap<(StepSource, u32), Arc<Trace>>,
@@ -44,7 +46,7 @@ pub(crate) struct Keys<'a> {
     chains: FxHashMap<Vec<Arc<str>>, Arc<Vec<Key>>>,
 }
 
-/// The values of cheap results at some frames; `None` if one of them has none.
+/// The values of cheap results at some frames; `None` if one of them fails.
 fn values_of(
     evaluator: &mut dyn Evaluator,
     plan: &Plan,
@@ -58,7 +60,7 @@ fn values_of(
     let name = |number: u32| format!("{MARK}{number}");
     let published = sources.iter().map(|(source, number)| (*source, name(*number).into()));
     let mut plan = plan.spliced(&[], &published.collect::<Vec<(StepSource, Arc<str>)>>());
-    // Cheap steps read no state.
+    // Cheap steps do not read state.
     plan.outputs.retain(|output| output.name.starts_with(MARK));
     plan.state_writers.clear();
     if sources.is_empty() {
@@ -93,8 +95,8 @@ fn values_of(
 }
 
 impl<'a> Keys<'a> {
-    /// Keys for results of a plan in these frames; `None` if a cheap result fails, so that others
-    /// have to be taken for cheap.
+    /// Keys for results of a plan in these frames; `None` if a cheap result fails, so that other
+    /// steps have to be treated as cheap.
     pub(crate) fn new(
         evaluator: &mut dyn Evaluator,
         plan: &'a Plan,
@@ -131,7 +133,7 @@ impl<'a> Keys<'a> {
         self.frames[position]
     }
 
-    /// The cheap result at a frame, if it is one.
+    /// The value of a result at a frame, if it is cheap.
     pub(crate) fn cheap_value(&self, source: StepSource, position: usize) -> Option<Value> {
         match &self.boundary[*self.tracer.boundary.get(&source)? as usize] {
             Data::One(value) => Some(value.clone()),
@@ -139,7 +141,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Finds for each frame the arms that choices with a cheap selector take.
+    /// Finds the arms that choices with a cheap selector take in each frame.
     fn find_combinations(&mut self, cheap: &Cheap) {
         let plan = self.plan;
         let choices = plan.steps.iter().filter_map(|(id, step)| {
@@ -172,12 +174,13 @@ impl<'a> Keys<'a> {
                 next
             });
             self.combination.push(number);
-            if known.len() > MOST_COMBINATIONS {
+            if known.len() > MAX_COMBINATIONS {
                 break;
             }
         }
-        if known.len() > MOST_COMBINATIONS || plan.has_states() {
-            // State follows from all frames before, so that hardly anything could be told apart.
+        if known.len() > MAX_COMBINATIONS || plan.has_states() {
+            // State depends on all previous frames, so distinguishing combinations would hardly
+            // help.
             self.combinations = vec![Arms::default()];
             self.combination = vec![0; self.frames.len()];
         }
@@ -276,7 +279,7 @@ impl<'a> Keys<'a> {
         let mut at = 0;
         while at < names.len() && !reads_tables {
             let output = self.plan.output_named(&names[at]);
-            let output = output.expect("state goes out under the name under which it comes in");
+            let output = output.expect("state leaves under the name under which it enters");
             let trace = self.trace(self.plan.outputs[output].source, 0);
             reads_tables |= trace.reads_tables || !trace.has_key;
             for name in &trace.states {
@@ -288,29 +291,29 @@ impl<'a> Keys<'a> {
             at += 1;
         }
         if reads_tables {
-            // Which contexts the nodes are called in is not known here: all that there is counts.
+            // The contexts in which the nodes are called are unknown here, so all state counts.
             names = vec!["".into()];
         }
         if let Some(chain) = self.chains.get(&names) {
             return Arc::clone(chain);
         }
         let mut before = self.base;
-        let whole = if reads_tables { Some(self.whole_plan()) } else { None };
+        let plan_key = if reads_tables { Some(self.plan_key()) } else { None };
         let chain = (0..self.frames.len()).map(|position| {
             let mut hash = KeyHasher::new("tick");
             hash.add(before);
-            if let Some(whole) = whole {
-                hash.add(whole);
+            if let Some(plan_key) = plan_key {
+                hash.add(plan_key);
                 hash.number(self.frames[position] as u64);
                 for number in 0..self.boundary.len() {
                     self.add_hole(Hole::Boundary(number as u32), position, &mut hash);
                 }
             }
-            for trace in traces.iter().filter(|_| whole.is_none()) {
+            for trace in traces.iter().filter(|_| plan_key.is_none()) {
                 self.add_trace(trace, position, &mut hash);
                 for name in &trace.states {
                     let at = names.iter().position(|known| known == name);
-                    hash.number(at.expect("it was added") as u64);
+                    hash.number(at.expect("the name was added") as u64);
                 }
             }
             before = hash.key();
@@ -321,8 +324,8 @@ impl<'a> Keys<'a> {
         chain
     }
 
-    /// A key of all that the plan and the request consist of, apart from frames.
-    fn whole_plan(&self) -> Key {
+    /// A key of everything in the plan and the request except frames.
+    fn plan_key(&self) -> Key {
         let plan = self.plan;
         let mut hash = KeyHasher::new("plan");
         for (id, step) in plan.steps.iter() {

@@ -1,10 +1,10 @@
 //! Bakes: many frames of a document, each computed once, and stored.
 //!
-//! A [`Bake`] answers a request for frames part by part. A result that the [`Cache`] has is not
-//! computed again; what is computed is stored, so a bake that was killed goes on where it was. A
-//! result is found by its key, which follows from the graph above it, the inputs, and the context
-//! restricted to what the result needs. So a changed node is computed again with what depends on it,
-//! and only in the frames where it matters.
+//! A [`Bake`] answers a request for frames part by part. A result in the [`Cache`] is not computed
+//! again, and computed results are stored, so a bake that was killed resumes where it stopped. A
+//! result is found by its key, which is determined by the graph above it, the inputs, and the
+//! context restricted to what the result needs. So a changed node is recomputed together with its
+//! dependents, and only in the frames that it affects.
 //!
 //! ```
 //! use std::convert::Infallible;

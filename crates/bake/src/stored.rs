@@ -17,7 +17,7 @@ pub(crate) fn read(cache: &mut Cache, key: Key) -> Option<Series> {
     reader.series().filter(|_| reader.0.is_empty())
 }
 
-/// Stores a result, unless it is there or its type has no encoding.
+/// Stores a result, unless it is already stored or its type has no encoding.
 pub(crate) fn write(cache: &mut Cache, key: Key, series: &Series) {
     if cache.contains(key) || cache.limit() == 0 {
         return;

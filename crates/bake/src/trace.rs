@@ -1,12 +1,13 @@
 //! Traces: what the result of a step depends on.
 //!
-//! A trace is the structure of all steps above a result, as one key, and its *holes*: what differs
-//! from frame to frame. A hole is the result of a cheap step, or a feature of the request. Structure
-//! and the values in the holes together are the key of the result in a frame.
+//! A trace consists of the structure of all steps above a result, as one key, and its *holes*,
+//! which differ from frame to frame. A hole is the result of a cheap step, or a feature of the
+//! request. The structure and the values in the holes together are the key of the result in a
+//! frame.
 //!
-//! Below a scope a step is evaluated in a changed context. There the needs that are *affected* count
-//! as part of the structure; a step whose needs are not affected has the value that it has in the
-//! context of the request, and is treated so.
+//! Below a scope, a step is evaluated in a changed context. There, the *affected* needs are part of
+//! the structure. A step without affected needs has the same value as in the context of the
+//! request, and is treated as if it were read there.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
@@ -24,16 +25,16 @@ use crate::contexts::contexts;
 use crate::identity::identity;
 use crate::key::{Key, KeyHasher};
 
-/// What differs from frame to frame.
+/// A value that differs from frame to frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Hole {
-    /// The result of a cheap step, by its number among the boundary.
+    /// The result of a cheap step, by its number in the boundary.
     Boundary(u32),
     /// A feature that the request provides, by its bit among the needs of the plan.
     Feature(u32),
 }
 
-/// What a result depends on.
+/// The dependencies of a result.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     /// The key of the steps above, with numbered holes.
@@ -41,13 +42,13 @@ pub(crate) struct Trace {
     pub(crate) holes: Vec<Hole>,
     /// The names of the inputs that are state.
     pub(crate) states: Vec<std::sync::Arc<str>>,
-    /// It reads the state of elements.
+    /// Whether it reads the state of elements.
     pub(crate) reads_tables: bool,
-    /// It may be stored: nothing above it is volatile or has no encoding.
+    /// Whether it may be stored: nothing above it is volatile or lacks an encoding.
     pub(crate) has_key: bool,
 }
 
-/// The arms that choices take, by step; `None` where the selector is not known.
+/// The arms that choices take, by step; `None` if the selector is unknown.
 pub(crate) type Arms = FxHashMap<StepId, usize>;
 
 /// Traces results of one plan and request.
@@ -57,7 +58,7 @@ pub(crate) struct Tracer<'a> {
     /// The number of each cheap result that something else reads.
     pub(crate) boundary: FxHashMap<StepSource, u32>,
     identities: SideTable<InstanceId, Key>,
-    /// The content of constants and inputs; `None` where it has no encoding.
+    /// The content of constants and inputs; `None` if it has no encoding.
     leaves: FxHashMap<StepId, Option<Key>>,
     /// The content of features with a value per element.
     columns: FxHashMap<u32, Option<Key>>,
@@ -82,7 +83,7 @@ struct Tracing<'t> {
 }
 
 impl<'a> Tracer<'a> {
-    /// A tracer. Large constants and inputs are read once, here.
+    /// A tracer. Large constants and inputs are read only once, here.
     pub(crate) fn new(plan: &'a Plan, request: &Request, cheap: &'a Cheap) -> Self {
         let mut leaves = FxHashMap::default();
         for (id, step) in plan.steps.iter() {
@@ -119,7 +120,7 @@ impl<'a> Tracer<'a> {
         Self { plan, cheap, boundary, identities, leaves, columns }
     }
 
-    /// What a result depends on, in the context of the request, if choices take these arms.
+    /// The dependencies of a result in the context of the request, if choices take these arms.
     pub(crate) fn trace(&self, source: StepSource, arms: &Arms) -> Trace {
         let trace = Trace {
             structure: Key([0; 16]),
@@ -142,7 +143,7 @@ impl<'a> Tracer<'a> {
         Trace { structure: root, ..tracing.trace }
     }
 
-    /// Hashes a step after all that it reads, without recursion.
+    /// Hashes a step after everything it reads, without recursion.
     fn of_steps(&self, root: At, tracing: &mut Tracing<'_>) -> Hashed {
         let mut ahead = vec![(root, false)];
         while let Some((at, is_ready)) = ahead.pop() {
@@ -162,7 +163,7 @@ impl<'a> Tracer<'a> {
         tracing.known[&root]
     }
 
-    /// What a step reads, each with the needs that are affected there.
+    /// The links of a step, each with the needs that are affected there.
     fn links(&self, (id, affected): At, arms: &Arms) -> Vec<Link<'a>> {
         let (plan, affected) = (self.plan, FeatureSet(affected));
         let step = &plan.steps[id];
@@ -216,10 +217,10 @@ impl<'a> Tracer<'a> {
                 hash.key()
             }
             (StepOp::Const(_) | StepOp::Call(_), None) => {
-                // A clock gives another value next time.
+                // A clock has another value next time.
                 tracing.trace.has_key &= plan.steps[source.step].class != Class::Volatile;
                 let number = self.boundary.get(&source);
-                let number = number.expect("a cheap step that something reads is in the boundary");
+                let number = number.expect("cheap steps with readers are in the boundary");
                 let mut hash = KeyHasher::new("value");
                 hash.add(tracing.hole(Hole::Boundary(*number)));
                 hash.text(plan.type_of(source).name());
@@ -235,11 +236,11 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The hash of a call, whose inputs are known.
+    /// The hash of a call whose inputs are hashed.
     fn of_call(&self, (id, affected): At, links: &[Link<'a>], tracing: &mut Tracing<'_>) -> Hashed {
         let (plan, affected) = (self.plan, FeatureSet(affected));
         let step = &plan.steps[id];
-        let StepOp::Call(call) = step.op else { unreachable!("leaves are no calls") };
+        let StepOp::Call(call) = step.op else { unreachable!("leaves are not calls") };
         let instance = &plan.instances[call];
         let mut hash = KeyHasher::new("call");
         let mut open = FeatureSet::NONE;
@@ -304,7 +305,7 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// A link, with the needs of its source that are affected, and how needs cross it.
+/// A link, with the affected needs of its source and the map of needs across it.
 struct Link<'a> {
     source: StepSource,
     affected: FeatureSet,
@@ -312,7 +313,7 @@ struct Link<'a> {
 }
 
 impl Tracing<'_> {
-    /// The key of a hole, which is its number in the order in which the trace meets holes.
+    /// The key of a hole: its number in the order in which the trace reaches holes.
     fn hole(&mut self, hole: Hole) -> Key {
         let next = self.numbers.len() as u64;
         let number = *self.numbers.entry(hole).or_insert_with(|| {
@@ -325,7 +326,7 @@ impl Tracing<'_> {
     }
 }
 
-/// The cheap results that outputs read, or steps that are not cheap, or cheap ones in a changed
+/// The cheap results read by outputs, by steps that are not cheap, or by cheap steps in a changed
 /// context.
 fn boundary(plan: &Plan, cheap: &Cheap) -> FxHashMap<StepSource, u32> {
     let mut boundary = FxHashMap::default();

@@ -12,7 +12,7 @@ use std::thread;
 
 use millstream_base::num;
 
-/// Whether this function was named on the command line, or no function was.
+/// Whether this function was named on the command line, or none was.
 fn is_wanted(name: &str) -> bool {
     std::env::args().len() == 1 || std::env::args().any(|arg| arg == name)
 }
@@ -24,7 +24,7 @@ const BLOCK: usize = 256;
 const N_TRIED: usize = 20_000_000;
 const N_DUMPED: usize = 40_000;
 
-/// The functions that results are compared with.
+/// The reference functions.
 mod reference {
     pub(crate) use libm::{
         acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot,
@@ -52,7 +52,7 @@ macro_rules! for_all {
     };
 }
 
-/// The distance of a result from the exact value, in units in the last place of `f32` there.
+/// The distance of a result from the exact value, in ULP of `f32`.
 fn ulps(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if found.is_nan() || nearest.is_nan() {
@@ -72,7 +72,7 @@ fn ulps(found: f32, exact: f64) -> f64 {
     (f64::from(found) - exact).abs() * 2.0_f64.powi(23 - exponent)
 }
 
-/// A small random number generator: multiplicative congruential, of which the upper bits are used.
+/// A small random number generator: multiplicative congruential, using the upper bits.
 struct Dice(u64);
 
 impl Dice {
@@ -82,7 +82,7 @@ impl Dice {
         self.0 ^ self.0 >> 29
     }
 
-    /// Random bits, or a number of magnitude below 1000 or 8, or near 1.
+    /// Random bits, a number of magnitude below 1000 or below 8, or a number near 1.
     fn float(&mut self) -> f64 {
         let unit = (self.bits() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0;
         match self.bits() >> 40 & 7 {
@@ -95,7 +95,7 @@ impl Dice {
     }
 }
 
-/// The largest error over the blocks of arguments whose number modulo `parts` is `part`.
+/// The largest error over the blocks of arguments whose index modulo `parts` is `part`.
 fn worst_of_part(
     function: impl Fn(f32) -> f32,
     exact: impl Fn(f64) -> f64,
@@ -113,7 +113,7 @@ fn worst_of_part(
             *wanted = exact(f64::from(x(i)));
         }
         for (i, (&found, &wanted)) in found.iter().zip(&wanted).enumerate() {
-            // The nearest value is at most half an ULP away.
+            // The nearest `f32` is at most half an ULP away.
             if found.to_bits() == (wanted as f32).to_bits() {
                 continue;
             }

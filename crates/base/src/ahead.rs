@@ -1,12 +1,12 @@
-//! Reading memory ahead of its use.
+//! Prefetching memory before its use.
 
 use std::hint::black_box;
 
-/// The number of things whose memory is read ahead together.
+/// Number of items whose memory is prefetched together.
 pub const AHEAD: usize = 64;
 
-/// Reads memory that is used soon. In one short loop such reads overlap; among other work, each
-/// would be waited for.
+/// Reads memory that is about to be used. In one short loop such reads overlap; interleaved with
+/// other work, each would stall.
 #[inline]
 pub fn read_ahead<T>(reads: impl Iterator<Item = T>) {
     reads.for_each(|read| {

@@ -1,7 +1,8 @@
 //! Whether work is still wanted: one type for cancellation and deadlines.
 //!
-//! A [`Budget`] goes with a task to all its parts, on any thread. Work in many small steps asks
-//! through a [`Poll`], which counts the steps, so that flag and clock are read only now and then.
+//! A [`Budget`] is passed to all parts of a task, on any thread. Work in many small steps checks it
+//! through a [`Poll`], which counts the steps, so the flag and the clock are read only now and
+//! then.
 
 use std::cell::Cell;
 use std::fmt;
@@ -9,16 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// The ends of a task from outside. The default is none.
+/// What may stop a task from outside. The default is nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// The flag that cancels the task once it is true.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// The time at which the task ends at the latest.
+    /// The time after which the task stops.
     pub deadline: Option<Instant>,
 }
 
-/// Why a task ended before it was done.
+/// Why a task stopped before it finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The flag was set.
@@ -28,7 +29,7 @@ pub enum Ended {
 }
 
 impl Budget {
-    /// A budget that ends when the flag is set.
+    /// A budget that ends once the flag is set.
     pub fn until(cancel: &Arc<AtomicBool>) -> Self {
         Self { cancel: Some(Arc::clone(cancel)), deadline: None }
     }
@@ -38,7 +39,7 @@ impl Budget {
         Self { cancel: None, deadline }
     }
 
-    /// Why the task has ended, if it has. Reads the flag and, if there is a deadline, the clock.
+    /// Why the task must stop, if it must. Reads the flag and, if there is a deadline, the clock.
     pub fn ended(&self) -> Option<Ended> {
         if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Some(Ended::Cancelled);
@@ -47,15 +48,15 @@ impl Budget {
         is_late.then_some(Ended::Deadline)
     }
 
-    /// Checks that the task has not ended.
+    /// Checks that the task may go on.
     ///
     /// # Errors
-    /// If it has.
+    /// If it was cancelled or is past its deadline.
     pub fn check(&self) -> Result<(), Ended> {
         self.ended().map_or(Ok(()), Err)
     }
 
-    /// A counter for one part of the task.
+    /// A work counter for one part of the task.
     pub fn poll(&self) -> Poll {
         Poll { budget: self.clone(), left: Cell::new(Poll::UNITS) }
     }
@@ -65,14 +66,14 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cancelled => "was cancelled",
-            Self::Deadline => "took longer than it may",
+            Self::Deadline => "exceeded its deadline",
         })
     }
 }
 
-/// A [`Budget`] that is asked rarely: once for some thousand units of work.
+/// A [`Budget`] that is checked rarely: once per few thousand units of work.
 ///
-/// Each thread has its own, as the count is not shared.
+/// Each thread has its own, since the counter is not shared.
 #[derive(Clone, Debug)]
 pub struct Poll {
     budget: Budget,
@@ -80,11 +81,11 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// Units of work, of some nanoseconds each, between two looks at the budget.
+    /// Units of work, of a few nanoseconds each, between two checks of the budget.
     pub const UNITS: usize = 1 << 13;
 
-    /// Counts work that was done or is about to be: items moved, bytes read. Says whether it is
-    /// time for [`look`](Self::look).
+    /// Counts work that was done or is about to be: items moved, bytes read. Returns whether it is
+    /// time to call [`look`](Self::look).
     #[inline]
     pub fn is_due(&self, units: usize) -> bool {
         match self.left.get().checked_sub(units) {
@@ -99,19 +100,19 @@ impl Poll {
         }
     }
 
-    /// Counts work and looks at the budget if it is time.
+    /// Counts work, and checks the budget when enough has accumulated.
     ///
     /// # Errors
-    /// If the task has ended.
+    /// If the task must stop.
     #[inline]
     pub fn work(&self, units: usize) -> Result<(), Ended> {
         if self.is_due(units) { self.look() } else { Ok(()) }
     }
 
-    /// Looks at the budget.
+    /// Checks the budget now.
     ///
     /// # Errors
-    /// If the task has ended.
+    /// If the task must stop.
     #[cold]
     pub fn look(&self) -> Result<(), Ended> {
         self.budget.check()

@@ -1,7 +1,8 @@
 //! Diagnostics: what is wrong, where, and what to do about it.
 //!
 //! Each phase has its own error enum, built with `thiserror` and `miette::Diagnostic`, and returns
-//! a [`Diagnostics`] list whose entries carry the place and the texts of the errors.
+//! a [`Diagnostics`] list whose entries combine a place with the message, code and help of an
+//! error.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::path::Place;
 /// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The document is valid and means exactly this, but its author may not expect it.
+    /// The document is valid, but its author may not expect what it does.
     Note,
     /// The document works, but something in it is probably not intended.
     Warning,
@@ -19,16 +20,16 @@ pub enum Severity {
     Error,
 }
 
-/// One problem with its place and hint.
+/// One problem, with its location and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The severity.
     pub severity: Severity,
-    /// Stable code, `phase::what`.
+    /// The stable code, `phase::name`.
     pub code: String,
-    /// The place in the document.
+    /// Where in the document.
     pub place: Place,
-    /// The problem, in lower case, without a final stop.
+    /// The problem, in lower case, without a final period.
     pub message: String,
     /// The next step for the author, if there is one.
     pub help: Option<String>,
@@ -84,12 +85,12 @@ impl Diagnostics {
         Self::default()
     }
 
-    /// Adds the problem `error` at `place`.
+    /// Appends the problem `error` at `place`.
     pub fn report(&mut self, place: Place, error: &(impl miette::Diagnostic + ?Sized)) {
         self.0.push(Diagnostic::new(place, error));
     }
 
-    /// Adds a problem.
+    /// Appends a problem.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
@@ -104,7 +105,7 @@ impl Diagnostics {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// Whether nothing was found.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -119,7 +120,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Sorts by place in the text, keeping the order of those without one; the document comes before
+    /// Sorts by byte position, keeping the order of problems without one; the document comes before
     /// the files that it uses.
     pub fn sort_by_place(&mut self) {
         let start = |d: &Diagnostic| d.place.span.map_or(u32::MAX, |span| span.start);
@@ -165,7 +166,7 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 /// The candidate that `name` was probably meant to be: the one at the smallest edit distance, if
-/// that is small.
+/// that distance is small.
 pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -185,7 +186,7 @@ pub fn did_you_mean<'a>(
         })
         .map(|candidate| (edit_distance(name, candidate), candidate))
         .filter(|(distance, candidate)| {
-            // Names without a common letter are as far apart as the longer one is long.
+            // Names without a common letter are as far apart as the longer one has letters.
             let n_longer = n_chars.max(candidate.chars().count());
             *distance <= most && (*distance == 0 || *distance < n_longer)
         })
@@ -194,7 +195,7 @@ pub fn did_you_mean<'a>(
 }
 
 /// How often each letter occurs, with some letters counted together; `None` for names that are not
-/// ASCII. A cheap test: names whose counts differ much are not near.
+/// ASCII. A cheap filter: names whose counts differ a lot are not close.
 fn letters_of(name: &str) -> Option<[u8; 32]> {
     let mut letters = [0_u8; 32];
     for byte in name.bytes() {
@@ -207,8 +208,8 @@ fn letters_of(name: &str) -> Option<[u8; 32]> {
     Some(letters)
 }
 
-/// Number of single-character insertions, deletions, replacements and swaps of neighbors between
-/// two names; names longer than 64 characters count as far.
+/// The number of single-character insertions, deletions, replacements and swaps of neighbors
+/// between two names. Names longer than 64 characters count as far apart.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     if a.chars().count() > 64 || b.chars().count() > 64 {

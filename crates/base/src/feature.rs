@@ -1,9 +1,8 @@
 //! Context features, the needs of nodes for them, and sets of needs as 64 bits.
 //!
-//! A *need* is `(feature, level, aspect)`. Level 0 is the nearest injector on the way from the
-//! output, level 1 the next one outside it. The aspect is the feature's value, or the extent of the
-//! axis that its injector opened. A graph uses at most 64 different needs, so a set of needs is a
-//! `u64`.
+//! A *need* is `(feature, level, aspect)`. Level 0 is the nearest injector seen from the output,
+//! level 1 the next one outside it. The aspect is the feature's value, or the extent of the axis
+//! that its injector opened. A graph uses at most 64 different needs, so a set of needs is a `u64`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,31 +10,31 @@ use std::sync::Arc;
 use crate::footprint::Footprint;
 use crate::value::types::Type;
 
-/// An ambient quantity that a node can depend on.
+/// A quantity of the context that a node can depend on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
-    /// Time of the scene in seconds, `f64`.
+    /// Scene time in seconds, `f64`.
     Time,
-    /// Time of the clock in seconds, `f64`; sampled once per request.
+    /// Wall-clock time in seconds, `f64`; sampled once per request.
     RealTime,
-    /// Number of the frame, `i64`.
+    /// Frame number, `i64`.
     Tick,
     /// The requested view, a [`Footprint`].
     Footprint,
-    /// Number of the element, `i32` from 0.
+    /// Index of the element, `i32` from 0.
     Index,
     /// Position of the element, `vec3`.
     Position,
-    /// Round of a repeat, `i32` from 0.
+    /// Index of a repeat's iteration, `i32` from 0.
     Iteration,
-    /// An argument of a closure, by name, with the type that the document declares.
+    /// An argument of a closure, by name, with the type declared in the document.
     Vararg(Arc<str>, Type),
-    /// A feature that the document or the embedding program defines.
+    /// A feature defined by the document or the embedding program.
     Custom(Arc<str>, Type),
 }
 
 impl Feature {
-    /// The features that exist without being declared.
+    /// The features that need no declaration.
     pub const BUILT_IN: [Self; 7] = [
         Self::Time,
         Self::RealTime,
@@ -84,7 +83,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// The aspect of a feature that is needed.
+/// Which aspect of a feature is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Aspect {
     /// The value.
@@ -115,7 +114,7 @@ impl Need {
         Self { feature, level, aspect: Aspect::Extent }
     }
 
-    /// The type of the value that is needed.
+    /// The type of the needed value.
     pub fn ty(&self) -> Type {
         match self.aspect {
             Aspect::Value => self.feature.ty(),
@@ -124,7 +123,7 @@ impl Need {
     }
 }
 
-/// The value of a feature at level 0.
+/// The value of the feature at level 0.
 impl From<Feature> for Need {
     fn from(feature: Feature) -> Self {
         Self::at(feature, 0)
@@ -194,23 +193,23 @@ impl FeatureSet {
     }
 }
 
-/// The error of a graph with more than 64 different needs.
+/// The error for a graph with more than 64 different needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("the graph uses more than 64 different pairs of feature and level")]
 #[diagnostic(
     code(features::too_many),
-    help("use fewer custom features, or fewer injectors inside each other")
+    help("use fewer custom features, or nest injectors less deeply")
 )]
 pub struct TooManyNeeds;
 
-/// The needs that occur in a graph, each with its bit.
+/// The needs that occur in a graph, with their bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NeedTable {
     needs: Vec<Need>,
 }
 
 impl NeedTable {
-    /// The bit of a need; a new need takes the next free bit.
+    /// The bit of a need; a new need gets the next free bit.
     ///
     /// # Errors
     /// If all 64 bits are taken.

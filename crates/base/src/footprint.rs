@@ -6,25 +6,25 @@ use crate::same::Same;
 use crate::value_type;
 use crate::vector::Mat4;
 
-/// A view: its place in the scene, its number of pixels, and the pixels that are requested.
+/// A view: its transform to the scene, its size in pixels, and the requested pixels.
 ///
 /// The requested pixels may lie outside the view: a blur requests more of its input than is
-/// requested of it.
+/// requested of the blur.
 #[derive(Clone, Debug)]
 pub struct Footprint {
-    /// Maps points of the view, in pixels from its lower left corner, to points of the scene.
+    /// Maps points of the view, in pixels from its lower left corner, to the scene.
     pub transform: Mat4,
     /// Width and height of the view in pixels.
     pub resolution: [i32; 2],
-    /// The requested pixels, counted from the lower left corner of the view: least x and y, then
-    /// greatest x and y, which are excluded.
+    /// The requested pixels relative to the lower left corner of the view: minimum x and y
+    /// (inclusive), then maximum x and y (exclusive).
     pub crop: [i32; 4],
 }
 
 value_type!(Footprint, "footprint", eq);
 
 impl Footprint {
-    /// The whole of a view of `width` by `height` pixels, each the size of one unit of the scene.
+    /// A whole view of `width` by `height` pixels, each one scene unit in size.
     pub fn of_size(width: i32, height: i32) -> Self {
         let (width, height) = (width.max(0), height.max(0));
         Self {
@@ -56,13 +56,13 @@ impl Footprint {
         [end_x - x, end_y - y].map(|length| length.max(0) as usize)
     }
 
-    /// Number of the requested pixels; `None` if it does not fit into a `usize`.
+    /// Number of requested pixels; `None` if it does not fit into a `usize`.
     pub fn n_pixels(&self) -> Option<usize> {
         let [width, height] = self.size();
         width.checked_mul(height)
     }
 
-    /// The square root of the area of the scene that a pixel covers, seen along z.
+    /// The square root of the scene area that a pixel covers, seen along z.
     pub fn pixel_size(&self) -> f32 {
         let m = &self.transform.0;
         let [a, b, d, e] = [m[0], m[1], m[4], m[5]].map(f64::from);
@@ -74,15 +74,15 @@ impl Footprint {
         Self { crop, ..self.clone() }
     }
 
-    /// The region requested with more pixels on each side; it shrinks down to nothing, in its
-    /// middle, if `by` is negative.
+    /// The view with its requested region grown by `by` pixels on each side. A negative `by`
+    /// shrinks it, at most to an empty region in its middle.
     pub fn grown(&self, by: [i32; 2]) -> Self {
         let [x, y, end_x, end_y] = self.crop;
         let ((x, end_x), (y, end_y)) = (grown(x, end_x, by[0]), grown(y, end_y, by[1]));
         self.with_crop([x, y, end_x, end_y])
     }
 
-    /// Whether the region of the other view lies within the region of this one, on the same grid.
+    /// Whether this region contains the region of the other view, on the same grid.
     pub fn contains(&self, other: &Self) -> bool {
         let ([x, y, end_x, end_y], other_crop) = (self.crop, other.crop);
         self.transform.same(&other.transform)
@@ -93,7 +93,7 @@ impl Footprint {
     }
 }
 
-/// The range extended by `by` on both sides; an empty range in the middle if it shrinks to nothing.
+/// The range extended by `by` on both sides; an empty range in the middle if nothing remains.
 fn grown(start: i32, end: i32, by: i32) -> (i32, i32) {
     let (from, to) = (start.saturating_sub(by), end.saturating_add(by));
     if from <= to {

@@ -1,7 +1,7 @@
 //! Typed indices and the arenas they point into.
 //!
-//! Parts of a graph refer to each other by index, never by reference. An index prints with a
-//! prefix (`n7`), so that logs and fixtures can be read.
+//! Parts of a graph refer to each other by index, never by reference. An index prints with a prefix
+//! (`n7`) to keep logs and fixtures readable.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ pub trait Id: Copy + Eq + Ord + std::hash::Hash + fmt::Debug + fmt::Display + 's
     /// The id at position `index`.
     ///
     /// # Panics
-    /// If `index` does not fit 32 bits; the limits of documents keep ids far below.
+    /// If `index` does not fit into 32 bits; the limits keep ids far below that.
     fn from_index(index: usize) -> Self;
     /// Position in the arena.
     fn index(self) -> usize;
@@ -29,7 +29,7 @@ macro_rules! define_id {
         impl $crate::id::Id for $name {
             #[inline]
             fn from_index(index: usize) -> Self {
-                Self(u32::try_from(index).expect("limits keep ids within 32 bits"))
+                Self(u32::try_from(index).expect("the limits keep ids within 32 bits"))
             }
             #[inline]
             fn index(self) -> usize {
@@ -57,7 +57,7 @@ pub struct Arena<I, T> {
 }
 
 impl<I: Id, T> Arena<I, T> {
-    /// An arena without items.
+    /// An empty arena.
     pub fn new() -> Self {
         Self { items: Vec::new(), ids: PhantomData }
     }
@@ -90,7 +90,7 @@ impl<I: Id, T> Arena<I, T> {
         self.items.is_empty()
     }
 
-    /// The item, or `None` for an id beyond the end.
+    /// The item, or `None` for an id past the end.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
@@ -110,7 +110,7 @@ impl<I: Id, T> Arena<I, T> {
         &self.items
     }
 
-    /// Reserves room for exactly `n` more items.
+    /// Reserves capacity for exactly `n` more items.
     pub fn reserve(&mut self, n: usize) {
         self.items.reserve_exact(n);
     }
@@ -162,7 +162,7 @@ pub struct SideTable<I, T> {
 }
 
 impl<I: Id, T: Clone> SideTable<I, T> {
-    /// A table with `n` copies of `fill`.
+    /// A table of `n` copies of `fill`.
     pub fn new(n: usize, fill: T) -> Self {
         Self { items: vec![fill; n], ids: PhantomData }
     }
@@ -174,7 +174,7 @@ impl<I: Id, T: Clone> SideTable<I, T> {
 }
 
 impl<I: Id, T> SideTable<I, T> {
-    /// A table of these entries, one per item in order of ids.
+    /// A table with these entries, one per item in id order.
     pub fn from_vec(items: Vec<T>) -> Self {
         Self { items, ids: PhantomData }
     }

@@ -1,4 +1,4 @@
-//! The data that flows along links: run-time types, values, columns and masks; and what the other
+//! The data that flows along links (run-time types, values, columns and masks), and what the other
 //! crates share: typed ids, context features, paths, diagnostics, limits and elementary functions.
 //!
 //! This crate knows nothing of nodes, graphs or documents.

@@ -1,28 +1,29 @@
-//! What an untrusted document may use before the engine refuses it: a table of limits.
+//! How much an untrusted document may use: a table of limits.
 //!
-//! A limit is one row of the table below. The fields of [`Limits`], the default, the parsing of
-//! `--limit NAME=VALUE`, the advice in messages and the table in `docs/data.md` follow from it.
+//! A limit is one row of the table below. The fields of [`Limits`], their defaults, the parsing of
+//! `--limit NAME=VALUE`, the advice in messages and the table in `docs/data.md` are derived from
+//! it.
 
 /// One limit: its row in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// The name of the field and on the command line.
+    /// Its name, as a field and on the command line.
     pub name: &'static str,
-    /// The value unless it is changed.
+    /// The default value.
     pub default: usize,
     /// The unit that is counted.
     pub unit: &'static str,
     /// What is counted.
     pub help: &'static str,
-    /// What to do instead of raising it.
+    /// What to do instead of raising the limit.
     pub instead: &'static str,
     get: fn(&mut Limits) -> &mut usize,
 }
 
 macro_rules! limits {
     ($($constant:ident $name:ident: $default:expr, $unit:literal, $help:literal, $instead:literal;)+) => {
-        /// The limits of loading, compiling and running. The embedding program changes the fields,
-        /// the command line has `--limit NAME=VALUE`.
+        /// The limits of loading, compiling and running. The embedding program sets the fields; the
+        /// command line has `--limit NAME=VALUE`.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
             $(#[doc = concat!($help, ".")] pub $name: usize,)+
@@ -56,10 +57,10 @@ macro_rules! limits {
 limits! {
     DOCUMENT_BYTES document_bytes: 1 << 30, "bytes",
         "Bytes of a document's text",
-        "give large values as data files";
+        "move large values to data files";
     NODES nodes: 16_000_000, "nodes",
-        "Nodes written in a document, over all its groups",
-        "put what repeats into a group";
+        "Nodes written in a document, in all its groups",
+        "move repeated parts into a group";
     GROUP_DEPTH group_depth: 64, "levels",
         "Groups inside groups",
         "nest the groups less deeply";
@@ -67,24 +68,24 @@ limits! {
         "Nodes after all groups are expanded",
         "use the groups less often";
     USED_DOCUMENTS used_documents: 1000, "documents",
-        "Documents that a document uses, directly or through others",
-        "join documents";
+        "Documents that a document uses, directly or indirectly",
+        "merge documents";
     LIST_LENGTH list_length: 1 << 28, "elements",
         "Elements of one list, rows of one file, and cells of one column",
-        "ask for fewer elements";
+        "request fewer elements";
     REPEAT_COUNT repeat_count: 10_000_000, "rounds",
-        "Rounds of one repeat",
-        "repeat less often";
+        "Iterations of one repeat",
+        "use fewer iterations";
     IMAGE_PIXELS image_pixels: 1 << 28, "pixels",
         "Pixels of one image",
         "make the image smaller";
     BYTES bytes: 16 << 30, "bytes",
         "Bytes held by the columns of one evaluation, or read from one file",
-        "ask for fewer elements";
+        "request fewer elements";
 }
 
 impl Limits {
-    /// The value of the limit with this name, to be changed.
+    /// Mutable access to the limit with this name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
         let limit = Self::ALL.iter().find(|limit| limit.name == name)?;
         Some((limit.get)(self))
@@ -120,9 +121,9 @@ fn grouped(number: usize) -> String {
 }
 
 impl Limit {
-    /// The next step for a user whose document or data is beyond the limit.
+    /// What a user whose document or data exceeds the limit can do.
     pub fn advice(&self) -> String {
-        format!("{}, or raise `{}` in the limits if this is meant", self.instead, self.name)
+        format!("{}, or raise `{}` in the limits if this is intended", self.instead, self.name)
     }
 }
 

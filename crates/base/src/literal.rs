@@ -2,7 +2,7 @@
 //!
 //! Every literal reads back to the same bits. Numbers that JSON lacks are the strings `"nan"`,
 //! `"inf"` and `"-inf"`. Output for people, and [`to_plain_json`], omit the types of table columns;
-//! such tables read back with the same values, but in 64-bit types.
+//! such tables read back with the same values, but as 64-bit types.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub enum LiteralError {
         /// The range of the type.
         range: &'static str,
     },
-    /// Values of the type have no notation as text.
+    /// Values of the type have no notation.
     #[error("{} cannot be written in a document", ty.with_article())]
     #[diagnostic(code(literal::opaque), help("link it from a node or an input"))]
     Opaque {
@@ -140,7 +140,7 @@ fn lane_from_json(lane: Lane, json: &Json) -> Result<u64, LaneError> {
     }
 }
 
-/// An integer, which may be written with a zero fraction; `None` if it does not fit 64 bits.
+/// An integer, perhaps written with a zero fraction; `None` if it does not fit into 64 bits.
 fn integer(json: &Json) -> Result<Option<i64>, LaneError> {
     let number = json.as_number().ok_or(LaneError::Shape)?;
     if let Some(x) = number.as_i64() {
@@ -167,7 +167,7 @@ fn float(json: &Json) -> Result<f64, LaneError> {
     }
 }
 
-/// The `f32` nearest to the number as it was written. Rounding `x` gives another one only if `x` is
+/// The `f32` nearest to the number as written. Rounding `x` gives a different one only if `x` is
 /// halfway between two `f32`, which the written digits may not have been.
 fn narrowed(x: f64) -> f32 {
     const BELOW_A_MIDDLE: u64 = (1 << 28) - 1;
@@ -175,13 +175,13 @@ fn narrowed(x: f64) -> f32 {
     if f64::from(single) == x || x.to_bits() & BELOW_A_MIDDLE != 0 {
         return single;
     }
-    // An `f64` prints with the digits it was read from if these were at most 15.
+    // An `f64` prints with the digits it was read from if there were at most 15.
     x.to_string().parse().unwrap_or(single)
 }
 
 fn shortened(json: &Json) -> String {
     let what = match json {
-        Json::Array(items) if items.len() > 4 => return format!("a list of {}", items.len()),
+        Json::Array(items) if items.len() > 4 => return format!("a list of {} items", items.len()),
         Json::Object(_) => return "an object".into(),
         _ => json.to_string(),
     };
@@ -196,18 +196,18 @@ fn shortened(json: &Json) -> String {
 pub fn form_of(ty: Type) -> String {
     match ty.kind() {
         Kind::Lanes(Lane::Bool, _) => "true or false".into(),
-        Kind::Lanes(Lane::I32 | Lane::I64, _) => "a whole number".into(),
+        Kind::Lanes(Lane::I32 | Lane::I64, _) => "an integer".into(),
         Kind::Lanes(Lane::F32 | Lane::F64, 1) => "a number".into(),
         Kind::Lanes(_, n) => format!("a list of {n} numbers"),
-        Kind::String => "text in quotes".into(),
+        Kind::String => "a string in quotes".into(),
         Kind::List(element) => format!("a list, each {}", form_of(element)),
         Kind::Opaque if ty == Type::of::<Table>() => {
-            "an object of lists of one length, each of one kind of value or as \
+            "an object of lists of equal length, each of one kind of value or as \
              {\"type\": TYPE, \"values\": LIST}"
                 .into()
         }
         Kind::Opaque if ty == Type::of::<Footprint>() => {
-            "an object with the `resolution`, two whole numbers, and perhaps `crop` and `transform`"
+            "an object with the `resolution`, two integers, and optionally `crop` and `transform`"
                 .into()
         }
         Kind::Opaque if ty == Type::of::<Image>() => image::FORM.into(),
@@ -215,8 +215,8 @@ pub fn form_of(ty: Type) -> String {
     }
 }
 
-/// The value as JSON; `null` for opaque values other than tables, footprints and images, which have no
-/// notation.
+/// The value as JSON; `null` for opaque values without a notation, that is, all but tables,
+/// footprints and images.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(x) => Json::Bool(*x),
@@ -241,8 +241,8 @@ pub fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The value as JSON for people and other programs: as [`to_json`], but with the columns of a table
-/// as lists without their types, and of an image its size.
+/// The value as JSON for people and other programs: like [`to_json`], but the columns of a table
+/// are lists without types, and an image is reduced to its size.
 pub fn to_plain_json(value: &Value) -> Json {
     match value.get::<Table>() {
         Some(table) => table.to_plain_json(),
@@ -279,7 +279,7 @@ fn f64_to_json(x: f64) -> Json {
     }
 }
 
-/// The shortest decimal that reads back to these bits, even by way of an `f64`.
+/// The shortest decimal that reads back to these bits, even when read as an `f64` first.
 fn f32_to_json(x: f32) -> Json {
     f64_to_json(shortest(x))
 }
@@ -293,8 +293,8 @@ fn shortest(x: f32) -> f64 {
 }
 
 impl fmt::Display for Value {
-    /// As JSON that reads back to the same bits, without the types of table columns. An opaque value
-    /// is its type in angle brackets.
+    /// Writes JSON that reads back to the same bits, except that table columns have no types. An
+    /// opaque value is its type in angle brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_value(self, f)
     }
@@ -326,10 +326,10 @@ fn write_value(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// As JSON if it is small; a large image is told by its size.
+/// Writes JSON if the image is small, otherwise its size.
 fn write_image(image: &Image, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    const MOST_PIXELS: usize = 64;
-    if image.pixels().len() <= MOST_PIXELS {
+    const MAX_PIXELS: usize = 64;
+    if image.pixels().len() <= MAX_PIXELS {
         return write!(f, "{}", image.to_json());
     }
     let (n, s) = (image.n_channels(), if image.n_channels() == 1 { "" } else { "s" });

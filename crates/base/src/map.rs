@@ -1,11 +1,11 @@
-//! Maps from the elements of a call to the stored values.
+//! Maps from the elements of a call to stored values.
 
-/// The index of the stored value of each element `i`.
+/// For each element `i`, the index of its stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Map<'a> {
     /// `i`.
     Each,
-    /// 0, for all elements.
+    /// 0 for all elements.
     Single,
     /// `i % n`; `n` is not 0.
     Tile(usize),

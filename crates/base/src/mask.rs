@@ -1,13 +1,13 @@
 //! Masks: the elements of an axis that are to be computed.
 //!
-//! A mask is a sorted set of element indices. Indices are below [`Mask::MAX_EXTENT`], so that an
-//! index and the end of a range both fit in a `u32`. A range is two numbers and never allocates.
-//! Any other mask is a view of a shared, immutable list of segments, each a range or a slice of one
+//! A mask is a sorted set of element indices. Indices are below [`Mask::MAX_EXTENT`], so an index
+//! and the end of a range both fit into a `u32`. A range is two numbers and never allocates. Any
+//! other mask is a view of a shared, immutable list of segments, each a range or a slice of one
 //! index buffer. A run of 32 or more neighbors is stored as a range, so a nearly full mask has few
 //! segments. Cloning and slicing share the storage.
 //!
-//! The submodules: `build` makes storage from ascending runs; `iterate` walks masks by segment, run
-//! and element; `algebra` has the set operations; `project` maps masks between axes.
+//! Submodules: `build` builds storage from ascending runs, `iterate` walks masks by segment, run
+//! and element, `algebra` has the set operations, and `project` maps masks between axes.
 
 mod algebra;
 mod build;
@@ -26,8 +26,8 @@ pub use iterate::{Chunks, Iter, Segment, Segments};
 
 /// A sorted set of element indices: those to compute, or those already computed.
 ///
-/// Equality, order and hash depend only on the set, not on its representation. The order is that of
-/// the sequences of indices, as for `BTreeSet`.
+/// Equality, order and hash depend only on the set, not on its representation. Masks are ordered as
+/// their index sequences, like `BTreeSet`.
 ///
 /// ```
 /// use millstream_base::Mask;
@@ -58,7 +58,7 @@ struct View {
     /// The ordinals in the storage.
     lo: u32,
     hi: u32,
-    /// The segments that hold these ordinals; the first and the last may be cut.
+    /// The segments that hold these ordinals; the first and the last may be cut off.
     seg_lo: u32,
     seg_hi: u32,
 }
@@ -67,7 +67,7 @@ struct View {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MaskError {
-    /// An index is not greater than the one before it.
+    /// An index is not greater than the previous one.
     #[error("index {index} at place {place} does not come after the index before it")]
     NotAscending {
         /// The position in the list.
@@ -75,7 +75,7 @@ pub enum MaskError {
         /// The offending index.
         index: u32,
     },
-    /// The index is beyond [`Mask::MAX_EXTENT`].
+    /// The index is not below [`Mask::MAX_EXTENT`].
     #[error("index {index} is beyond the largest possible one, {}", Mask::MAX_EXTENT - 1)]
     TooLarge {
         /// The offending index.
@@ -84,10 +84,10 @@ pub enum MaskError {
 }
 
 impl Mask {
-    /// An upper bound of all indices, excluded.
+    /// The exclusive upper bound of all indices.
     pub const MAX_EXTENT: usize = u32::MAX as usize;
 
-    /// The mask without elements.
+    /// The empty mask.
     pub const fn empty() -> Self {
         Self { repr: Repr::Range { start: 0, end: 0 } }
     }
@@ -103,7 +103,7 @@ impl Mask {
     /// The elements of a range; the empty mask if the range is empty or reversed.
     ///
     /// # Panics
-    /// If the range ends above [`Self::MAX_EXTENT`].
+    /// If its end is above [`Self::MAX_EXTENT`].
     pub fn range(range: Range<usize>) -> Self {
         if range.is_empty() {
             return Self::empty();
@@ -138,8 +138,8 @@ impl Mask {
         Self::from_predicate(&Self::full(bools.len()), |i| bools[i])
     }
 
-    /// The elements of `universe` for which the predicate holds. It is called once per element, in
-    /// ascending order.
+    /// The elements of `universe` for which the predicate holds. The predicate is called once per
+    /// element, in ascending order.
     pub fn from_predicate(universe: &Self, mut predicate: impl FnMut(usize) -> bool) -> Self {
         let mut builder = MaskBuilder::default();
         universe.for_each(|i| {
@@ -181,7 +181,7 @@ impl Mask {
         }
     }
 
-    /// The elements as a range, if they have no gaps; the empty mask is `0..0`. O(1).
+    /// The elements as a range if they have no gaps; `0..0` for the empty mask. O(1).
     pub fn as_range(&self) -> Option<Range<usize>> {
         match self.bounds() {
             Some(bounds) => (bounds.len() == self.len()).then_some(bounds),
@@ -200,7 +200,7 @@ impl Mask {
         }
     }
 
-    /// Number of elements below `index`, that is, the ordinal it has or would have. O(log n).
+    /// Number of elements below `index`: the ordinal it has or would have. O(log n).
     pub fn rank(&self, index: usize) -> usize {
         match &self.repr {
             Repr::Range { start, end } => {
@@ -210,7 +210,7 @@ impl Mask {
         }
     }
 
-    /// The element with this ordinal, or `None` if it is not below the length. O(log n).
+    /// The element with this ordinal; `None` past the end. O(log n).
     pub fn nth(&self, ordinal: usize) -> Option<usize> {
         if ordinal >= self.len() {
             return None;
@@ -223,8 +223,8 @@ impl Mask {
 
     /// The elements whose ordinals (positions in ascending order) are in the range.
     ///
-    /// Shares the storage. Finding the cut takes the logarithm of its distance from the front in
-    /// segments, so cutting a mask into chunks from front to back is O(1) per chunk.
+    /// Shares the storage. Finding the cut costs the logarithm of its distance from the front in
+    /// segments, so cutting a mask into chunks from front to back costs O(1) per chunk.
     ///
     /// # Panics
     /// If the range does not lie within `0..len`.
@@ -250,7 +250,7 @@ impl Mask {
         self.slice(from..to.max(from))
     }
 
-    /// Every element moved by `offset`. O(1) for a range, otherwise linear.
+    /// The mask with `offset` added to every element. O(1) for a range, otherwise linear.
     ///
     /// # Panics
     /// If an element would leave `0..MAX_EXTENT`.
@@ -287,13 +287,13 @@ impl View {
         self.storage.index_in(self.seg_hi as usize - 1, self.hi - 1)
     }
 
-    /// The first ordinal of the storage in `lo..hi` whose index is not below `index`, or `hi`.
+    /// The first ordinal of the storage in `lo..hi` whose index is at least `index`, or `hi`.
     fn rank(&self, index: usize) -> u32 {
         let segments = self.seg_lo as usize..self.seg_hi as usize;
         self.storage.ordinal_of(segments, index).clamp(self.lo, self.hi)
     }
 
-    /// The ordinals `lo..hi` of the storage, at least one.
+    /// The ordinals `lo..hi` of the storage; at least one.
     fn slice(&self, lo: u32, hi: u32) -> Mask {
         let from = self.seg_lo as usize;
         let seg_lo = self.storage.segment_of(from, lo);
@@ -363,7 +363,7 @@ impl std::hash::Hash for Mask {
     }
 }
 
-/// Prints as `{0..5, 9, 12}`; after 64 parts the rest is only counted.
+/// Prints as `{0..5, 9, 12}`; elements after the first 64 parts are only counted.
 impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_RUNS: usize = 64;

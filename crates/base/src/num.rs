@@ -1,36 +1,36 @@
-//! The elementary functions that everything computes with: the same bits on every machine.
+//! The elementary functions used everywhere: the same bits on every machine.
 //!
-//! The standard library leaves `sin`, `exp` and similar functions to the platform, whose last bits differ
-//! from one machine to the next. Here they are made of additions, multiplications, divisions,
-//! square roots and integer operations only, each rounded as IEEE 754 says, never contracted.
+//! The standard library leaves `sin`, `exp` and similar functions to the platform, whose last bits
+//! differ from one machine to the next. Here they consist of additions, multiplications, divisions,
+//! square roots and integer operations only, each rounded as IEEE 754 specifies, never contracted.
 //! Call them as `num::sin(x)`: the method `x.sin()` is the platform's.
 //!
-//! They have no branches and no tables, so that a loop over a column becomes SIMD of any width with
+//! They have no branches and no tables, so a loop over a column vectorizes to any SIMD width with
 //! the same bits. The few elements that need more work (angles of millions, remainders of huge
 //! quotients) are recomputed after such a loop, see [`Float::angle_is_rare`].
 //!
 //! Accuracy. `sqrt`, `fma`, `rem`, the roundings, `min` and `max` are correctly rounded or exact.
-//! The table of operations of the crate `form`, and the manual, give the largest errors found for
-//! the others in ULP, rounded up. In `f32` every argument was measured (for `pow`, `atan2` and
-//! `hypot`, random ones) by the example `accuracy`. In `f64` mpmath measured those of 20 million
-//! random arguments at which `libm` gives another result (`tools/accuracy.py`), and 80-bit
-//! arithmetic measured 6 million. For `f64` this is not a bound: an error larger by some hundredths
-//! is possible.
+//! For the others, the operation table of the crate `form` and the manual list the largest errors
+//! found, in ULP, rounded up. In `f32`, the example `accuracy` measured every argument (for `pow`,
+//! `atan2` and `hypot`, random ones). In `f64`, of 20 million random arguments, those at which
+//! `libm` gives another result were measured with mpmath (`tools/accuracy.py`), and 6 million with
+//! 80-bit arithmetic. For `f64` this is not a bound: an error larger by a few hundredths is
+//! possible.
 //!
 //! The error and gamma functions in `f64` were measured with mpmath at 100,000 arguments or more
-//! each. Below zero `ln_gamma` crosses zero between floats: there its error is up to 2.8 ULP of 1 or
-//! of the result, whichever is greater.
+//! each. Below zero `ln_gamma` crosses zero between floats: there its error is up to 2.8 ULP of 1
+//! or of the result, whichever is greater.
 //!
 //! Most `f32` functions compute in `f64` and round; those with an error of 0.5001 round the `f64`
-//! function itself. The methods for `f64` are named in the files of this folder; the polynomials
-//! come from `tools/minimax.py`.
+//! function itself. The files of this folder name the methods for `f64`; the polynomials come from
+//! `tools/minimax.py`.
 //!
 //! All NaNs are one value: the payload of a result is not defined. [`Float::canonical`] gives the
 //! NaN that nodes which read bits see.
 
 #![expect(
     clippy::needless_bitwise_bool,
-    reason = "`&` and `|` on conditions have no branches, which SIMD asks for"
+    reason = "`&` and `|` on conditions have no branches, as SIMD requires"
 )]
 
 #[cfg(test)]
@@ -158,7 +158,7 @@ pub trait Float:
     fn copysign(x: Self, y: Self) -> Self;
 
     /// Whether [`sin`], [`cos`] and [`tan`] of this angle take the rare path, which has branches. A
-    /// loop that should become SIMD takes the usual path and recomputes the rare elements after it.
+    /// loop to be vectorized takes the usual path and recomputes the rare elements afterwards.
     fn angle_is_rare(x: Self) -> bool;
     /// [`sin`] of an angle that is not rare; unspecified for others.
     fn sin_usual(x: Self) -> Self;
@@ -187,8 +187,8 @@ macro_rules! float {
             fn finite(x: Self) -> bool {
                 x.is_finite()
             }
-            // A comparison of floats would not do: the compiler drops it where it knows the
-            // operation that made the NaN, because to it all NaNs are the same.
+            // Comparing floats would not work: where the compiler knows the operation that produced
+            // the NaN, it drops the comparison, because it considers all NaNs equal.
             #[inline(always)]
             fn canonical(x: Self) -> Self {
                 let bits = x.to_bits();
@@ -440,8 +440,8 @@ functions! {
     log2(x);
     /// Logarithm to base 10; -infinity at zero, NaN below.
     log10(x);
-    /// `x` to the power `y`; NaN for a negative `x` with a `y` that is no integer; 1 if `y` is zero
-    /// or `x` is 1, even where the other is NaN.
+    /// `x` to the power `y`; NaN for a negative `x` with a non-integer `y`; 1 if `y` is zero or `x`
+    /// is 1, even if the other is NaN.
     pow(x, y);
     /// Square root of `x` squared plus `y` squared, without intermediate overflow.
     hypot(x, y);
@@ -460,15 +460,15 @@ functions! {
     rem(x, y);
     /// `x * y + z` with one rounding.
     fma(x, y, z);
-    /// Largest integer not above `x`.
+    /// The largest integer not above `x`.
     floor(x);
-    /// Smallest integer not below `x`.
+    /// The smallest integer not below `x`.
     ceil(x);
     /// Nearest integer toward zero.
     trunc(x);
     /// Nearest integer, halves away from zero.
     round(x);
-    /// Nearest integer, halves to the even one.
+    /// Nearest integer, halves to even.
     round_even(x);
     /// The lesser of two values, as `minimumNumber` of IEEE 754-2019: a number takes precedence
     /// over NaN, -0 is less than +0.
@@ -476,10 +476,10 @@ functions! {
     /// The greater of two values, as `maximumNumber` of IEEE 754-2019: a number takes precedence
     /// over NaN, +0 is greater than -0.
     max(x, y);
-    /// The value without its sign.
+    /// The absolute value.
     abs(x);
-    /// The magnitude of `x` with the sign of `y`, which may be a NaN; where its sign must be
-    /// defined, pass `y` through [`Float::canonical`].
+    /// The magnitude of `x` with the sign of `y`, which may be NaN; where its sign must be defined,
+    /// pass `y` through [`Float::canonical`].
     copysign(x, y);
 }
 
@@ -503,7 +503,7 @@ fn above_zero<T: Float>(rest: T, y: T) -> T {
     if rest < T::ZERO { rest + T::abs(y) } else { T::abs(rest) }
 }
 
-/// -1, 0 or 1 as `x` is negative, zero or positive; zeros and NaN are returned as they are.
+/// -1, 0 or 1 if `x` is negative, zero or positive; zeros and NaN are returned unchanged.
 #[inline(always)]
 pub fn sign<T: Float>(x: T) -> T {
     let one = T::copysign(T::ONE, x);

@@ -1,10 +1,10 @@
-//! Maintenance of a topological order: the nodes that have to move when a new link contradicts it.
+//! Maintenance of a topological order: which nodes must move when a new link contradicts it.
 //!
 //! Two searches alternate: one from the target along dependents, up to the rank of the source, and
 //! one from the source along dependencies, down to the rank of the target. The nodes of the search
-//! that ends first move, so a link costs twice the smaller of both regions. If the link would close
-//! a cycle the searches meet, and they do so soon, because each continues from the node nearest to
-//! where the other began.
+//! that finishes first move, so a link costs twice the smaller of the two regions. If the link
+//! would close a cycle, the searches meet, and they do so soon, because each expands the node
+//! nearest to the start of the other.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,17 +17,17 @@ pub trait Ordered {
     /// A position in the order.
     type Rank: Copy + Ord;
 
-    /// The rank of a node: unique, and higher than the ranks of its dependencies.
+    /// The rank of a node: unique, and higher than those of its dependencies.
     fn rank_of(&self, node: u32) -> Self::Rank;
 
-    /// The nodes that depend on a node directly, perhaps with repetitions.
+    /// The direct dependents of a node, perhaps with duplicates.
     fn dependents_of(&self, node: u32) -> impl Iterator<Item = u32>;
 
-    /// The nodes that a node depends on directly, perhaps with repetitions.
+    /// The direct dependencies of a node, perhaps with duplicates.
     fn dependencies_of(&self, node: u32) -> impl Iterator<Item = u32>;
 }
 
-/// The nodes that have to move, in no particular order, and their destination.
+/// The nodes that must move, in no particular order, and their destination.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Moving {
     /// The target and some of its dependents, to right after the source.
@@ -36,7 +36,7 @@ pub enum Moving {
     Before(Vec<u32>),
 }
 
-/// The search that found each node, two bits per node; scratch memory, empty between searches.
+/// Which search found each node, as two bits per node; scratch memory, empty between searches.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(Vec<u64>);
 
@@ -65,7 +65,7 @@ impl Marks {
         self.0[word] |= mark << (node as usize % MARKS * 2);
     }
 
-    /// Removes the marks of these nodes, and perhaps of others.
+    /// Clears the marks of these nodes, and perhaps of others.
     fn clear(&mut self, found: &[Found]) {
         for found in found {
             self.0[found.node as usize / MARKS] = 0;
@@ -73,8 +73,8 @@ impl Marks {
     }
 }
 
-/// The nodes that have to move so that `target` can depend on `source`, which is after it. Nodes
-/// with ranks outside of `ranks` stay.
+/// The nodes that must move for `target` to depend on `source`, which is currently after it. Nodes
+/// with ranks outside `ranks` stay.
 ///
 /// # Errors
 /// If the link would close a cycle: the path from `target` to `source` along dependents.
@@ -88,14 +88,14 @@ pub fn nodes_to_move<O: Ordered>(
     if source == target {
         return Err(vec![source]);
     }
-    // The last node is nearest to the source, and the first one to the target.
+    // The last node is nearest to the source, the first one to the target.
     let mut after = Search::new(1, |rank: O::Rank| rank);
     let mut before = Search::new(2, Reverse);
     after.add(marks, target, 0, *ranks.start());
     before.add(marks, source, 0, *ranks.end());
     let moving = loop {
-        // Nearly all the time is spent waiting for random access to memory, so both searches
-        // request their nodes before either looks at the result.
+        // Nearly all the time is spent waiting for random memory accesses, so both searches request
+        // their nodes before either reads the result.
         let later = after.next(|node| nodes.dependents_of(node), |node| nodes.rank_of(node));
         let earlier = before.next(|node| nodes.dependencies_of(node), |node| nodes.rank_of(node));
         let Some(later) = later else { break Ok(Moving::After(after.nodes())) };
@@ -117,7 +117,7 @@ pub fn nodes_to_move<O: Ordered>(
     })
 }
 
-/// A found node, and the entry from which it was found.
+/// A found node, and the entry it was found from.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     node: u32,
@@ -130,7 +130,7 @@ struct Search<N, K> {
     /// The priority of a rank; the highest is expanded first.
     nearness: N,
     found: Vec<Found>,
-    /// The entries that are not expanded yet, by priority.
+    /// The entries not yet expanded, by priority.
     open: BinaryHeap<(K, u32)>,
 }
 
@@ -154,7 +154,7 @@ impl<N, K: Ord> Search<N, K> {
         self.found.push(Found { node, from });
     }
 
-    /// Expands the nearest entry, if one is left.
+    /// Expands the nearest entry, if any is left.
     fn next<R, I: Iterator<Item = u32>>(
         &mut self,
         linked: impl Fn(u32) -> I,

@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs code of the embedding program, which must leave no broken state behind when it panics.
+/// Runs code of the embedding program, which must leave no broken state behind if it panics.
 ///
 /// # Errors
-/// If it panics: the message of the panic, or an empty text if it has none.
+/// If it panics: the panic message, or an empty string if it has none.
 #[inline]
 pub fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {

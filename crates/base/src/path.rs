@@ -1,14 +1,14 @@
-//! Places in a document: the path of a node, and a byte range of the text.
+//! Places in a document: the path of a node, and a byte range of the source text.
 //!
-//! A place may be in a document that the checked one uses; then it names that file.
+//! A place may lie in a document that the checked one uses; it then names that file.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A byte range of the text that a document was loaded from.
+/// A byte range of a document's source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// First byte.
+    /// The first byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
@@ -21,7 +21,7 @@ impl Span {
         Self { start: clip(start), end: clip(end) }
     }
 
-    /// Whether the span is empty, as for a part that was built in code.
+    /// Whether the span is empty, as for parts built in code.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -32,7 +32,7 @@ impl Span {
     }
 }
 
-/// The path of a node as people read it: the names of its groups and its own, joined by `/`.
+/// The path of a node for display: the names of its groups and its own, joined by `/`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodePath(Arc<str>);
 
@@ -76,19 +76,20 @@ impl From<&str> for NodePath {
     }
 }
 
-/// A document that another one uses, with its text, for the places in it.
+/// A document that another one uses, with its text, for places inside it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UsedFile {
     /// Its name in messages.
     pub name: Arc<str>,
-    /// The files from the outermost document to this one: `a.mill.json uses lib/b.mill.json`.
+    /// The chain of uses from the outermost document to this one: `a.mill.json uses
+    /// lib/b.mill.json`.
     pub road: Arc<str>,
     /// Its text.
     pub text: Arc<[u8]>,
 }
 
 impl UsedFile {
-    /// The line of a byte, from 1.
+    /// The line number of a byte, from 1.
     pub fn line_of(&self, byte: u32) -> usize {
         let before = &self.text[..self.text.len().min(byte as usize)];
         before.split(|byte| *byte == b'\n').count()
@@ -101,29 +102,30 @@ impl fmt::Debug for UsedFile {
     }
 }
 
-/// A place in a document: a node, and the bytes if there is a text.
+/// A place in a document: a node, and a byte range if there is source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The node or, with a suffix `.name`, one of its sockets; empty for the whole document.
+    /// The path of the node or, with a suffix `.name`, of one of its sockets; empty for the whole
+    /// document.
     pub path: NodePath,
-    /// The byte range, if the document came from text.
+    /// The byte range, if the document has source text.
     pub span: Option<Span>,
-    /// The file of the byte range; the checked document itself if there is none.
+    /// The file of the byte range; `None` for the checked document itself.
     pub file: Option<Arc<UsedFile>>,
 }
 
 impl Place {
-    /// The place with this path and no text.
+    /// The place with this path and no byte range.
     pub fn at(path: impl Into<NodePath>) -> Self {
         Self { path: path.into(), span: None, file: None }
     }
 
-    /// The place with this path and these bytes; an empty span counts as none.
+    /// The place with this path and byte range; an empty span counts as none.
     pub fn with_span(path: impl Into<NodePath>, span: Span) -> Self {
         Self { path: path.into(), span: (!span.is_empty()).then_some(span), file: None }
     }
 
-    /// The place in this file; in one without text it has no bytes.
+    /// The place in this file. A file without text leaves it without a byte range.
     pub fn in_file(self, file: Option<Arc<UsedFile>>) -> Self {
         let has_text = file.as_ref().is_none_or(|file| !file.text.is_empty());
         Self { span: self.span.filter(|_| has_text), file, ..self }

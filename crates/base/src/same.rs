@@ -1,15 +1,15 @@
 //! Sameness: equality and hashing of bits, with all NaNs as one value.
 //!
-//! Early cutoff, memo, merging of duplicates and the agreement suite all compare values by this
+//! Early cutoff, the memo, merging of duplicates and the agreement suite all compare values by this
 //! trait: `+0.0` and `-0.0` differ, and any NaN equals any other.
 
 use std::hash::Hasher;
 
-/// Equality of bits, with all NaNs equal.
+/// Bitwise equality, with all NaNs equal.
 pub trait Same {
     /// Whether the two are the same value.
     fn same(&self, other: &Self) -> bool;
-    /// Feeds the value into a hasher, consistently with [`same`](Self::same).
+    /// Feeds the value to a hasher, consistently with [`same`](Self::same).
     fn feed(&self, state: &mut dyn Hasher);
 }
 

@@ -1,4 +1,4 @@
-//! Values of any type, and in the submodules their types, columns, ragged lists and tables.
+//! Values of any type; the submodules have their types, columns, ragged lists and tables.
 
 use std::any::Any;
 use std::fmt;
@@ -88,7 +88,8 @@ impl Opaque {
         (*self.0).ty()
     }
 
-    /// Size in bytes of what the engine's own types hold; of any other type, of the value itself.
+    /// Size in bytes: for the engine's own types, of their contents; for other types, of the value
+    /// itself.
     fn bytes(&self) -> usize {
         let table = self.get().map(Table::bytes);
         table.or_else(|| self.get().map(Image::bytes)).unwrap_or(self.ty().size())
@@ -104,7 +105,8 @@ impl Opaque {
 }
 
 impl Value {
-    /// Whether two values are the same by handle: large contents by pointer, small values by bits.
+    /// Whether two values are the same by identity: large contents by pointer, small values by
+    /// bits.
     pub fn is_same_handle(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Mat4(a), Self::Mat4(b)) => Arc::ptr_eq(a, b),
@@ -131,7 +133,7 @@ impl Value {
             Self::Mat4(_) => Type::MAT4,
             Self::String(_) => Type::STRING,
             Self::List(elements) => {
-                elements.ty().list().expect("a column's type leaves room for a list of it")
+                elements.ty().list().expect("the type of a column can be nested in a list")
             }
             Self::Opaque(opaque) => opaque.ty(),
         }
@@ -159,8 +161,8 @@ impl Value {
         }
     }
 
-    /// The value of type `ty` with these lanes; `None` if the type has no lanes or another number
-    /// of them. Inverse of [`lane`](Self::lane).
+    /// The value of type `ty` with these lanes; `None` if the type has no lanes or a different
+    /// number of them. Inverse of [`lane`](Self::lane).
     #[inline]
     pub fn from_lanes(ty: Type, lanes: &[u64]) -> Option<Self> {
         let (lane, n) = ty.lanes()?;
@@ -197,12 +199,12 @@ impl Value {
         }
     }
 
-    /// The value as a Rust type; `None` if it is of another type.
+    /// The value as a Rust type; `None` if it has another type.
     pub fn get<T: ValueType>(&self) -> Option<T> {
         T::from_value(self)
     }
 
-    /// Heap bytes that the value holds, shared ones included.
+    /// Heap bytes that the value holds, including shared ones.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Mat4(_) => size_of::<Mat4>(),

@@ -46,7 +46,7 @@ impl Default for Vec4 {
     }
 }
 impl Default for Quat {
-    /// The rotation that changes nothing.
+    /// The identity rotation.
     fn default() -> Self {
         Self([1.0, 0.0, 0.0, 0.0])
     }

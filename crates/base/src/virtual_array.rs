@@ -1,7 +1,7 @@
-//! Virtual arrays: the input of a function, which looks like an array with an element per element
-//! of the call. A uniform value or a column of another axis need not be expanded.
+//! Virtual arrays: inputs of functions that look like an array with one element per element of the
+//! call. Uniform values and columns of other axes need not be expanded.
 //!
-//! Reading out of bounds is a bug of the engine, never of a document, and panics.
+//! Reading out of bounds is a bug in the engine, never in a document, and panics.
 
 use crate::map::Map;
 
@@ -33,7 +33,7 @@ impl<'a, T: Clone> VirtualArray<'a, T> {
         Self { source: Source::Single(value), len }
     }
 
-    /// An array of `len` elements, where `map` tells which entry of `stored` each of them is.
+    /// An array of `len` elements, where `map` gives the entry of `stored` for each.
     pub const fn mapped(stored: &'a [T], map: Map<'a>, len: usize) -> Self {
         Self { source: Source::Mapped(stored, map), len }
     }

@@ -1,20 +1,20 @@
-//! SIMD widths: code compiled for each, chosen when the program runs.
+//! SIMD widths: code compiled for each, selected at run time.
 //!
-//! `fearless_simd` has the detection and the one piece of unsafe code that this takes: a value of
-//! its token types proves that the machine has the instructions.
+//! `fearless_simd` has the detection and the one piece of unsafe code needed: a value of its token
+//! types proves that the machine has the instructions.
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use fearless_simd::{Avx2, Avx512};
 use fearless_simd::{Level, Simd, dispatch};
 
-/// The instructions that loops over columns and pixels use; results do not depend on it, because
-/// vectors lie across results.
+/// The instructions used by loops over columns and pixels. Results do not depend on them, because
+/// vectors run across results.
 #[derive(Clone, Copy, Debug)]
 pub struct Width(Kind);
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// What the program is compiled for: on x86-64 SSE2, on 64-bit ARM NEON.
+    /// What the program is compiled for: SSE2 on x86-64, NEON on 64-bit ARM.
     Baseline,
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Avx2(Avx2),
@@ -22,14 +22,14 @@ enum Kind {
     Avx512(Avx512),
 }
 
-/// Work that is written over SIMD vectors of whatever kind.
+/// Work written for SIMD vectors of any kind.
 pub trait OverVectors {
     /// Does the work; inlined into code compiled for the instructions of `simd`.
     fn run<S: Simd>(self, simd: S);
 }
 
 impl Width {
-    /// What every machine has that can run the program.
+    /// What every machine that can run the program has.
     pub const BASELINE: Self = Self(Kind::Baseline);
 
     /// The widths that this machine has, narrowest first.
@@ -49,7 +49,7 @@ impl Width {
         Self::available().last().unwrap_or(Self::BASELINE)
     }
 
-    /// The name for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Baseline => "baseline",
@@ -60,7 +60,7 @@ impl Width {
         }
     }
 
-    /// Whether rounding to a whole number is an instruction.
+    /// Whether rounding to an integer is an instruction.
     #[inline]
     pub fn rounds(self) -> bool {
         match self.0 {
@@ -70,7 +70,7 @@ impl Width {
         }
     }
 
-    /// Calls `f`, compiled for this width; what `f` calls must be inlined into it to be so too.
+    /// Calls `f`, compiled for this width; whatever `f` calls is compiled so only if inlined.
     #[inline(always)]
     pub fn run<R>(self, f: impl FnOnce() -> R) -> R {
         match self.0 {

@@ -1,7 +1,8 @@
-//! Import of function networks that `tools/blender_export.py` has written.
+//! Import of function networks written by `tools/blender_export.py`.
 //!
 //! A node becomes one of Millstream's own nodes if that computes the same, and a node of the family
-//! `blender` otherwise. Implicit conversions are written as nodes where Millstream's differ.
+//! `blender` otherwise. Where implicit conversions differ from Millstream's, they are written as
+//! nodes.
 
 mod convert;
 mod dump;
@@ -26,21 +27,21 @@ use kind::Kind;
 use node::NodeContext;
 use writer::{Source, Writer};
 
-/// A network as a document.
+/// A network converted to a document.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The document.
     pub document: Document,
-    /// The names of its inputs, in the order of the network's.
+    /// The names of its inputs, in the order of the network.
     pub inputs: Vec<String>,
-    /// The names of its outputs, in the order of the network's.
+    /// The names of its outputs, in the order of the network.
     pub outputs: Vec<String>,
 }
 
-/// The document that computes what the network does.
+/// The document that computes the same as the network.
 ///
 /// # Errors
-/// Every node that has no translation, or the first part of the network that has no meaning.
+/// Every node that has no translation, or the first part of the network that is meaningless.
 pub fn import(network: &Network) -> Result<Imported, Vec<ImportError>> {
     let order = in_order(network).map_err(|error| vec![error])?;
     let mut writer = Writer::new(&network.group);
@@ -57,7 +58,7 @@ pub fn import(network: &Network) -> Result<Imported, Vec<ImportError>> {
     let mut errors = Vec::new();
     for at in order {
         if let Err(error) = translate_node(network, at, &inputs, &mut results, &mut writer) {
-            // A problem that only follows from another one is not reported.
+            // Problems that merely follow from others are not reported.
             if !matches!(error, ImportError::NoValue { .. }) || errors.is_empty() {
                 errors.push(error);
             }
@@ -120,7 +121,7 @@ fn translate_node(
             Feed::Link(from, id) => Some(linked(network, (*from, id), results, node, at)?),
         };
         let wanted = match (source, kind) {
-            // Sockets of lists have the name of the item type.
+            // Sockets for lists are named after the item type.
             (Some(source), Some(Kind::String)) if source.kind() == Kind::Strings => Some(source),
             (Some(source), Some(kind)) => Some(convert::to_kind(writer, source, kind, node, at)?),
             _ => None,
@@ -144,7 +145,7 @@ fn translate_node(
     Ok(())
 }
 
-/// The outputs of a group input are the inputs of the network, by name or else by number.
+/// Connects the outputs of a group input to the inputs of the network, by name or else by number.
 fn give_inputs(network: &Network, at: usize, inputs: &[Source], results: &mut Results) {
     for (number, output) in network.nodes[at].outputs.iter().enumerate() {
         let named = |input: &dump::NetworkInput| input.name.as_ref() == Some(&output.id);
@@ -175,7 +176,7 @@ fn linked(
     })
 }
 
-/// The nodes in an order in which each comes after those that it reads.
+/// The nodes in topological order.
 fn in_order(network: &Network) -> Result<Vec<usize>, ImportError> {
     let n = network.nodes.len();
     let mut waits_for = vec![0_usize; n];

@@ -1,10 +1,9 @@
 //! Blender's function nodes for Millstream: node types that compute what Blender computes, and the
 //! import of node groups as documents.
 //!
-//! [`register`] adds the node types, all of the family `blender`, to an engine. An import proceeds
-//! as: [`Dump::read`] the file that `tools/blender_export.py` wrote inside Blender, [`import`] each
-//! of its networks, and, if wanted, [`verify`] the document against the results that Blender
-//! recorded.
+//! [`register`] adds the node types, all of the family `blender`, to an engine. To import,
+//! [`Dump::read`] the file that `tools/blender_export.py` wrote inside Blender, [`import`] each of
+//! its networks, and optionally [`verify`] the document against the recorded results of Blender.
 //!
 //! ```
 //! use millstream::Engine;

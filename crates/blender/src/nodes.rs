@@ -57,17 +57,17 @@ const T: SocketType = SocketType::Generic(0);
 /// A number or a vector, computed component by component.
 const NUMBER_OR_VECTOR: Among = Among::These(&[Type::F32, Type::VEC3]);
 
-/// The lesser of two numbers, the first if one is NaN: C++'s `min`.
+/// The lesser of two numbers, or the first if one is NaN, like C++'s `min`.
 fn least<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     b.lt(a).select(b, a)
 }
 
-/// The greater of two numbers, the first if one is NaN: C++'s `max`.
+/// The greater of two numbers, or the first if one is NaN, like C++'s `max`.
 fn greatest<'b>(a: Val<'b>, b: Val<'b>) -> Val<'b> {
     a.lt(b).select(b, a)
 }
 
-/// A number clamped to two bounds; unlike [`Val::clamp`] it passes NaN on: C++'s `clamp`.
+/// A number clamped to two bounds; unlike [`Val::clamp`] it passes NaN on, like C++'s `clamp`.
 fn held<'b>(x: Val<'b>, low: impl Operand<'b>, high: impl Operand<'b>) -> Val<'b> {
     x.lt(low).select(low, x.gt(high).select(high, x))
 }
@@ -77,17 +77,17 @@ fn luminance<'b>(color: &[Val<'b>]) -> Val<'b> {
     color[0] * 0.2126 + color[1] * 0.7152 + color[2] * 0.0722
 }
 
-/// The greatest squared length of a vector that counts as having no direction.
+/// The largest squared length of a vector that counts as zero.
 const SHORTEST_SQUARED: f32 = 1e-35;
 
-/// The direction of a vector; zero for one whose length squared is at most 1e-35.
+/// The direction of a vector; zero if its squared length is at most 1e-35.
 fn normalized<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let squared = dot(v, v);
     let (long, length) = (squared.gt(SHORTEST_SQUARED), squared.sqrt());
     v.iter().map(|x| long.select(*x / length, 0.0)).collect()
 }
 
-/// As [`normalized`], but multiplies by the reciprocal of the length, which rounds differently.
+/// Like [`normalized`], but multiplies by the reciprocal of the length, which rounds differently.
 fn normalized_by_reciprocal<'b>(v: &[Val<'b>]) -> Vec<Val<'b>> {
     let squared = dot(v, v);
     let (long, scale) = (squared.gt(SHORTEST_SQUARED), 1.0 / squared.sqrt());
@@ -121,7 +121,7 @@ fn angle<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Val<'b> {
     angle_of_directions(&normalized_by_reciprocal(a), &normalized_by_reciprocal(b))
 }
 
-/// A float cast to `i32` as processors do it: truncated, the least integer if it does not fit.
+/// A float cast to `i32` as by processors: truncated, or the least integer if it does not fit.
 fn cast_to_i32(x: Val<'_>) -> Val<'_> {
     let fits = x.ge(-2_147_483_648.0) & x.lt(2_147_483_648.0);
     let least = x.builder().constant_i32(i32::MIN);

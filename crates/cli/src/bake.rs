@@ -1,8 +1,9 @@
-//! `millstream bake`: many frames of a document into a directory, each computed once.
+//! `millstream bake`: renders many frames of a document into a directory, each computed once.
 //!
-//! A call proceeds as: load and compile, decide what is saved, open the manifest and the cache, and
-//! take frame by frame from the bake. A frame whose files are there with the key that it has now is
-//! left alone. Each file gets its name when it is complete, and the manifest its line after that.
+//! A call loads and compiles the document, decides which files are saved, opens the manifest and
+//! the cache, and then takes the frames from the bake one by one. A frame is left alone if its
+//! files already exist and were written under its current key. Each file gets its final name only
+//! once it is complete; its line in the manifest follows.
 
 mod cache;
 mod manifest;
@@ -35,7 +36,7 @@ use crate::place::refuse_source;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::run::report_failures;
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 use crate::{interrupt, number, watch};
 use manifest::{Manifest, Record};
 use saves::{Saves, Shown};
@@ -51,22 +52,22 @@ Examples:
   millstream bake --status -o baked
   millstream bake --clean -o baked
 
-A name with # signs is a file for each frame, with the number of the frame in their place. Any other
-table has a column for the frame; gif, apng, png and webp without # are animations. Without --save
+A name with # signs stands for one file per frame; the frame number replaces the signs. Any other
+table gets a column for the frame; gif, apng, png and webp without # are animations. Without --save,
 pictures are saved as frame.####.png, and anything else as frames.csv.
 
-A bake that was stopped, even by a kill, continues from there. Results are stored with the graph, inputs
-and context that they depend on: after a change of the document, an input or the frames, only results
-that depend on the change are computed again. DIR/manifest.jsonl says for each frame its key, its files, the time that it took, and whether
-it ran or was reused.";
+A bake that was stopped, even killed, resumes where it left off. Results are cached by graph, inputs
+and context: after a change to the document, an input or the frames, only the results that depend on
+the change are recomputed. DIR/manifest.jsonl records for each frame its key, its files, the time it
+took, and whether it ran or was reused.";
 
-/// The size of the cache, unless it is given.
+/// The default size of the cache.
 const CACHE_BYTES: u64 = 8 << 30;
 
-/// Failures of frames that are told one by one.
-const MOST_TOLD: usize = 3;
+/// The number of failed frames that are reported individually.
+const MAX_REPORTED: usize = 3;
 
-/// Evaluate many frames into files; what was baked before is reused
+/// Evaluate many frames into files, reusing what was baked before
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -74,26 +75,26 @@ pub(crate) struct Args {
     /// The document
     #[arg(required_unless_present_any = ["status", "clean"])]
     graph: Option<PathBuf>,
-    /// The frames, A..B, both ends included, or one
+    /// The frames, A..B inclusive, or a single one
     #[arg(long, value_name = "A..B", value_parser = moments::frames, allow_hyphen_values = true,
           required_unless_present_any = ["status", "clean"])]
     frames: Option<FrameNumbers>,
-    /// Bake each Nth frame only
+    /// Bake only every Nth frame
     #[arg(long, value_name = "N", default_value = "1", value_parser = number::positive,
           allow_negative_numbers = true)]
     every: NonZeroUsize,
-    /// The directory of the results, which is made if it is not there
+    /// The directory for the results, created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// A file in the directory: pictures (png, jpeg, exr, tiff, webp), an animation (gif, apng, png,
-    /// webp), a table (csv, tsv, json, jsonl, npy, parquet, arrow) or meshes (obj, ply, gltf); may be
-    /// given several times
+    /// A file in the directory: pictures (png, jpeg, exr, tiff, webp), an animation (gif, apng,
+    /// png, webp), a table (csv, tsv, json, jsonl, npy, parquet, arrow) or meshes (obj, ply, gltf);
+    /// may be given several times
     #[arg(long = "save", value_name = "NAME")]
     saves: Vec<String>,
-    /// Also write DIR/sheet.png, small pictures of up to 20 frames side by side
+    /// Also write DIR/sheet.png, a contact sheet of up to 20 frames
     #[arg(long)]
     sheet: bool,
-    /// The value of an input, or a column of a file with a value per element
+    /// The value of an input, or a column of a file with one value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
     /// Evaluate for this many elements
@@ -108,33 +109,34 @@ pub(crate) struct Args {
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Bits per channel of pictures, 8, 16 or 32 as floating point numbers [default: as is usual for
-    /// the format]
+    /// Bits per channel of pictures: 8, 16, or 32 for floating point [default: usual for the
+    /// format]
     #[arg(long, value_name = "BITS", value_parser = picture::depth)]
     depth: Option<Depth>,
-    /// The directory of stored results, which bakes may share [default: DIR/cache]
+    /// The directory of cached results, which several bakes may share [default: DIR/cache]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// The most bytes that the cache keeps, such as 500M or 20G; what was used longest ago goes first
-    /// [default: 8G]
+    /// The maximum size of the cache, such as 500M or 20G; the least recently used results are
+    /// dropped first [default: 8G]
     #[arg(long, value_name = "BYTES", value_parser = cache::size)]
     cache_size: Option<u64>,
-    /// Store no results besides the files
+    /// Cache no results; write only the files
     #[arg(long, conflicts_with_all = ["cache", "cache_size"])]
     no_cache: bool,
-    /// Show what the directory and its cache hold, and bake nothing
+    /// Show what the directory and its cache contain, and bake nothing
     #[arg(long, conflicts_with_all = ["clean", "watch"])]
     status: bool,
-    /// Empty the cache; files that were saved stay
+    /// Empty the cache, but keep the saved files
     #[arg(long, conflicts_with = "watch")]
     clean: bool,
-    /// Bake again when the document, a document that it uses or a data file changes, until Ctrl-C
+    /// Bake again whenever the document, a document that it uses or a data file changes, until
+    /// Ctrl-C
     #[arg(long)]
     watch: bool,
     /// The evaluator; all give the same bits
     #[arg(long, value_enum, default_value = "auto")]
     evaluator: EvaluatorName,
-    /// The greatest number of threads of the evaluator [default: all]
+    /// The maximum number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -153,7 +155,7 @@ impl Args {
         self.cache.clone().unwrap_or_else(|| self.output.join("cache"))
     }
 
-    /// The frames, ascending.
+    /// The frames in ascending order.
     fn frames(&self) -> Vec<i64> {
         match &self.frames {
             Some(FrameNumbers::One(frame)) => vec![*frame],
@@ -172,7 +174,7 @@ impl Args {
     }
 }
 
-/// Bakes, shows, or cleans.
+/// Runs the verb: bakes, or shows or cleans the directory.
 pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
     if args.status {
         return cache::status(args.format, &args.output, &args.cache());
@@ -180,7 +182,7 @@ pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
     if args.clean {
         return cache::clean(args.format, &args.cache());
     }
-    let graph = args.graph.as_deref().expect("it is required");
+    let graph = args.graph.as_deref().expect("clap requires a graph here");
     if args.watch {
         watch::refuse_streams(graph, args.inputs.iter().chain(&args.features))?;
         return watch::until_ended(args.format.is_json(), || once(args, graph).map(drop));
@@ -188,7 +190,7 @@ pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
     once(args, graph)
 }
 
-/// What is baked.
+/// A bake that is ready to run.
 struct Job {
     program: Program,
     request: Request,
@@ -209,8 +211,8 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
     let bake = bake.map_err(|error| refused(&error))?;
     let fps = program.plan().fps;
     std::fs::create_dir_all(&args.output).map_err(|error| {
-        let text = format!("cannot make the directory `{}`: {error}", args.output.display());
-        Stop::new(Exit::Failed, text, Some("give another with -o DIR".into()))
+        let text = format!("cannot create the directory `{}`: {error}", args.output.display());
+        Stop::new(Exit::Failed, text, Some("give another one with -o DIR".into()))
     })?;
     for name in saves.fixed_names() {
         refuse_source(&args.output.join(name), &args.sources())?;
@@ -222,7 +224,7 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
     } else {
         Cache::open(&args.cache(), args.cache_size.unwrap_or(CACHE_BYTES))
     };
-    let mut problems = cache::tell_problems(&mut cache);
+    let mut problems = cache::report_problems(&mut cache);
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
     saves.start(&args.output, fps / args.every.get() as f64, bake.frames())?;
     let taking = Taking {
@@ -237,7 +239,7 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
         tally: Tally::default(),
     };
     let taking = run(args, &bake, &mut cache, taking)?;
-    problems.extend(cache::tell_problems(&mut cache));
+    problems.extend(cache::report_problems(&mut cache));
     drop(taking.progress);
     let mut files = taking.saves.finish()?;
     if let Some(sheet) = taking.sheet {
@@ -250,7 +252,7 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
     Ok(if tally.failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// The program, the request, and what is saved.
+/// Compiles the program and determines the request and the files to save.
 fn job(
     args: &Args,
     engine: &millstream::Engine,
@@ -304,7 +306,7 @@ fn job(
     Ok(Job { program, request, saves, shown: Shown { picture } })
 }
 
-/// How many frames had which fate.
+/// The number of frames by outcome.
 #[derive(Default)]
 struct Tally {
     ran: usize,
@@ -312,7 +314,7 @@ struct Tally {
     failed: usize,
 }
 
-/// Takes the parts of a bake.
+/// Receives the results of a bake frame by frame.
 struct Taking<'t> {
     folder: &'t Path,
     bake: &'t Bake<'t>,
@@ -347,14 +349,14 @@ fn run<'t>(
         Ok(()) => Ok(taking.into_inner()),
         Err(BakeError::Caller(stop)) => Err(stop),
         Err(BakeError::Eval(error)) => {
-            cache::tell_problems(cache);
+            cache::report_problems(cache);
             Err(refused(&error))
         }
     }
 }
 
 impl Taking<'_> {
-    /// Whether a frame has to be written.
+    /// Whether the frame at this position has to be written.
     fn is_wanted(&mut self, position: usize, key: Option<millstream_bake::Key>) -> bool {
         let frame = self.bake.frames()[position];
         if self.saves.need_all() || self.sheet.as_ref().is_some_and(|sheet| sheet.shows(position)) {
@@ -373,7 +375,7 @@ impl Taking<'_> {
         let has_failed = !part.answer.failures.is_empty()
             || part.answer.outputs.iter().any(|output| output.value.is_none());
         let (fate, files) = if has_failed {
-            self.tell_failure(&part.answer, frames);
+            self.report_failure(&part.answer, frames);
             self.saves.skip()?;
             self.tally.failed += n;
             ("failed", Vec::new())
@@ -406,20 +408,20 @@ impl Taking<'_> {
         interrupt::go_on(&interrupt::until(None))
     }
 
-    fn tell_failure(&mut self, answer: &Answer, frames: &[i64]) {
-        if self.tally.failed >= MOST_TOLD {
+    fn report_failure(&mut self, answer: &Answer, frames: &[i64]) {
+        if self.tally.failed >= MAX_REPORTED {
             return;
         }
-        tell(&format!("frame {} is not written:\n", frames[0]));
+        eprint(&format!("frame {} was not written:\n", frames[0]));
         report_failures(answer);
-        if self.tally.failed + 1 == MOST_TOLD {
-            tell("further frames that fail are only counted\n");
+        if self.tally.failed + 1 == MAX_REPORTED {
+            eprint("further failures are only counted\n");
         }
     }
 }
 
 impl Shown {
-    /// The picture of an answer.
+    /// The picture in an answer.
     fn image(&self, answer: &Answer) -> Option<Image> {
         let series = answer.output(self.picture.as_ref()?)?.value.as_ref()?;
         match &series.data {
@@ -462,9 +464,9 @@ fn report(
         tally.ran,
         tally.reused + kept,
     );
-    tell(&text);
+    eprint(&text);
     for file in files {
-        tell(&format!("saved {}\n", visible(&args.output.join(file).display().to_string())));
+        eprint(&format!("saved {}\n", visible(&args.output.join(file).display().to_string())));
     }
     Ok(())
 }

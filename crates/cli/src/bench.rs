@@ -48,63 +48,63 @@ Examples:
   millstream bench --edits examples/tone_curve.mill
   millstream bench --study results examples/*.mill
 
-Inputs of numbers or booleans that are not given become columns of arbitrary values, the same every
-time: floats from 0 to 1, integers from 0 to 99. With --changes those that choose among arms have
-their default instead, false or 0 without one. Changes are the same every time and for every
-evaluator; their results are compared, and what keeps results shows what it is good for.";
+Numeric and boolean inputs that are not given become columns of arbitrary values, the same every
+time: floats from 0 to 1, integers from 0 to 99. With --changes, inputs that select an arm keep
+their default instead, or false or 0 without one. The changes are the same every time and for every
+evaluator, and the results are compared.";
 
-/// The number of elements of an edited document that reads the index, without a flag.
+/// The default number of elements for an edited document that reads the index.
 const DEFAULT_EDITED: usize = 1000;
 
-/// The number of nodes of the random graph, without a flag.
+/// The default number of nodes of the random graph.
 const DEFAULT_NODES: usize = 100_000;
 
 /// Time evaluators side by side
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The document, - for the standard input; with --edits a random one by default
+    /// The document, - for standard input; with --edits a random one by default
     #[arg(value_name = "GRAPH", required_unless_present_any = ["edits", "study"])]
     graphs: Vec<PathBuf>,
-    /// Compare strategies on families of graphs, and on all documents that are named; tables and
-    /// charts go to a directory
+    /// Compare strategies on families of graphs and on all given documents; writes tables and
+    /// charts to this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["edits", "evaluators", "outputs", "time",
           "frame", "one", "changes", "per_read", "inputs", "count", "size", "features", "nodes",
           "threads", "format"])]
     study: Option<PathBuf>,
-    /// Play live editing: 60 frames a second, with and without a random edit in each
+    /// Simulate live editing: 60 frames a second, with and without a random edit in each
     #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
           "changes", "per_read"])]
     edits: bool,
-    /// Change inputs between evaluations: all kinds of changes in turn, or one kind
+    /// Change inputs between evaluations: every kind of change in turn, or only one kind
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "all")]
     changes: Option<Kind>,
-    /// With --changes: the number of changes from one evaluation to the next
+    /// With --changes: the number of changes between two evaluations
     #[arg(long, value_name = "N", default_value = "1", requires = "changes",
           value_parser = number::positive, allow_negative_numbers = true)]
     per_read: NonZeroUsize,
-    /// The number of nodes of the random graph that is edited [default: 100000]
+    /// The number of nodes of the random graph to edit [default: 100000]
     #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graphs",
           value_parser = number::positive, allow_negative_numbers = true)]
     nodes: Option<NonZeroUsize>,
-    /// The value of an input, or a column of a file with a value per element
+    /// The value of an input, or a column of a file with one value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
-    /// Evaluate for this many elements [default: 1000000, or as many as columns have; with --edits
-    /// 1000 if a node reads the index]
+    /// Evaluate for this many elements [default: the length of the given columns, else 1000000;
+    /// with --edits 1000 if a node reads the index]
     #[arg(long, value_name = "N", value_parser = number::count, allow_negative_numbers = true)]
     count: Option<usize>,
-    /// Evaluate for single values, without columns
+    /// Evaluate single values instead of columns
     #[arg(long, conflicts_with = "count")]
     one: bool,
     /// Time this evaluator; may be given several times [default: all]
     #[arg(long = "evaluator", value_name = "NAME", value_enum)]
     evaluators: Vec<EvaluatorName>,
-    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    /// Evaluate at a time in seconds, T, or at several, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
     time: Option<Times>,
-    /// Evaluate at a frame, N, or at many, A..B
+    /// Evaluate at a frame, N, or at several, A..B
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     frame: Option<FrameNumbers>,
@@ -122,10 +122,10 @@ pub(crate) struct Args {
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// The greatest number of threads of an evaluator [default: all]
+    /// The maximum number of threads of an evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// Measure for about this time; 0 for the least number of rounds
+    /// Measure for about this long; 0 for the minimum number of rounds
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = number::seconds,
           allow_negative_numbers = true)]
     seconds: f64,
@@ -134,20 +134,22 @@ pub(crate) struct Args {
     pub(crate) format: Format,
 }
 
-/// Times and shows.
+/// Runs the benchmark and prints the results.
 pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     if let Some(dir) = &args.study {
         return study(args, dir, &limits);
     }
-    // Clap requires a graph, except with the flags that are handled first.
+    // Clap requires a graph except with the flags handled above.
     let graph = match &args.graphs[..] {
         [] => Path::new("-"),
         [graph] => graph,
         [_, other, ..] => {
-            let text =
-                format!("one document is timed at a time, and {} is a second one", other.display());
-            let help = "--study DIR takes many".to_owned();
+            let text = format!(
+                "only one document can be timed at a time, and {} is a second one",
+                other.display()
+            );
+            let help = "--study DIR takes several".to_owned();
             return Err(Stop::new(Exit::Usage, text, Some(help)));
         }
     };
@@ -175,7 +177,7 @@ pub(crate) fn bench(args: &Args) -> Result<Exit, Stop> {
     still::time(field, &play, threads, args.seconds, args.format)
 }
 
-/// Compares strategies.
+/// Runs `--study`.
 fn study(args: &Args, dir: &Path, limits: &Limits) -> Result<Exit, Stop> {
     let mut documents = Vec::with_capacity(args.graphs.len());
     for graph in &args.graphs {
@@ -187,7 +189,7 @@ fn study(args: &Args, dir: &Path, limits: &Limits) -> Result<Exit, Stop> {
     study::study(&engine(limits.clone()), &documents, dir, args.seconds)
 }
 
-/// Plays live editing.
+/// Runs `--edits`.
 fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
     let until = Budget::default();
     let mut count = args.count;
@@ -218,7 +220,7 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
                 [("nodes", limits.nodes), ("expanded_nodes", limits.expanded_nodes)]
             {
                 if n > limit {
-                    let text = format!("the graph would have {n} nodes, the limit is {limit}");
+                    let text = format!("the graph would have {n} nodes; the limit is {limit}");
                     let help = Some(format!("raise it with --limit {name}={n}"));
                     return Err(Stop::new(Exit::Failed, text, help));
                 }
@@ -243,7 +245,7 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
         if let Given::Along(RequestAxis::Index, _) = given
             && args.count.is_none()
         {
-            // The column gives the number of elements.
+            // The column determines the number of elements.
             count = None;
         }
         session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;

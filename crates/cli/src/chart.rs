@@ -1,6 +1,6 @@
 //! Charts as SVG or PNG: lines, points, histograms and heat maps, one below the other.
 //!
-//! Colors tell series apart, and the legend stands beside the drawing.
+//! Series differ by color; the legend stands beside the drawing.
 
 mod axis;
 mod draw;
@@ -12,7 +12,7 @@ pub(crate) use axis::{Axis, Scale};
 pub(crate) use draw::{png, svg};
 pub(crate) use thin::{MAX_SHOWN, cells_of_points, thin, thin_grid};
 
-/// Colors that are told apart also by readers who do not see red and green as different.
+/// Colors that readers with red-green color blindness can tell apart.
 const COLORS: [RGBColor; 8] = [
     RGBColor(0, 90, 180),
     RGBColor(220, 90, 0),
@@ -24,7 +24,7 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(120, 60, 170),
 ];
 
-/// Marks between two axes.
+/// Marks in a coordinate system.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
@@ -33,27 +33,27 @@ pub(crate) struct Chart {
     pub(crate) marks: Marks,
 }
 
-/// What a chart shows.
+/// The kinds of marks.
 #[derive(Clone, Debug)]
 pub(crate) enum Marks {
-    /// Lines through points, each point in order. A point that no axis can show leaves a gap.
+    /// Lines through points in order. A point that the axes cannot show leaves a gap.
     Lines(Vec<Series>),
     /// Points.
     Points(Vec<Series>),
-    /// Bars, for each series its own.
+    /// Bars, one set per series.
     Bars(Vec<Bars>),
     /// Colored cells.
     Cells(Cells),
 }
 
-/// Points with a name; without one, or alone, they have no entry in the legend.
+/// Named points; an unnamed or only series has no legend entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Bars of one width, side by side.
+/// Adjacent bars of equal width.
 #[derive(Clone, Debug)]
 pub(crate) struct Bars {
     pub(crate) name: String,
@@ -62,15 +62,15 @@ pub(crate) struct Bars {
     pub(crate) counts: Vec<usize>,
 }
 
-/// A grid of numbers that colors stand for.
+/// A grid of numbers shown as colors.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells {
-    /// What the numbers are, with the unit.
+    /// The quantity, with its unit.
     pub(crate) label: String,
     pub(crate) n_columns: usize,
     /// Row by row, the lowest first. A number that is not finite leaves its cell empty.
     pub(crate) numbers: Vec<f64>,
-    /// The outer borders of the first and the last column, and of the first and the last row.
+    /// The outer edges of the first and last column, and of the first and last row.
     pub(crate) x: (f64, f64),
     pub(crate) y: (f64, f64),
 }
@@ -87,12 +87,12 @@ impl Cells {
 }
 
 impl Chart {
-    /// The chart alone as an SVG document; `None` if there is nothing to draw.
+    /// The chart as a complete SVG document; `None` if there is nothing to draw.
     pub(crate) fn svg(&self) -> Option<String> {
         self.is_drawn().then(|| svg("", std::slice::from_ref(self)))
     }
 
-    /// Whether there is something that the axes can show.
+    /// Whether the axes can show anything.
     pub(crate) fn is_drawn(&self) -> bool {
         match &self.marks {
             Marks::Lines(all) | Marks::Points(all) => {
@@ -122,7 +122,7 @@ mod tests {
     fn all_points_are_drawn_and_names_are_escaped() {
         let chart = lines(Scale::Values, vec![(0.0, 1.0), (1.0, 3.0), (2.0, 2.0)]);
         let svg = chart.svg().expect("there are points");
-        // Each point of the line, and the sample in the legend, is a disc and a ring.
+        // Each point of the line, and the legend sample, is a disc and a ring.
         assert_eq!(svg.matches("<circle").count(), 2 * (3 + 1));
         assert!(svg.contains("a &amp; b") && svg.contains("Title"), "{svg}");
     }

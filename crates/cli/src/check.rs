@@ -33,21 +33,21 @@ Examples:
 
 The exit code is 1 if any document has an error; warnings and notes do not count.";
 
-/// The greatest number of characters of a default that people are shown.
+/// The maximum number of characters of a default that is printed.
 const MAX_DEFAULT: usize = 120;
 
 /// Show all problems of documents, and their interface
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The documents, - for the standard input
+    /// The documents, - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Run every node twice with equal inputs, and name the nodes that give two different results
-    /// although their type is annotated static or contextual
+    /// Run every node twice with equal inputs, and name the nodes whose results differ although
+    /// their type is declared static or contextual
     #[arg(long)]
     twice: bool,
-    /// First write into each document the hashes of the documents that it uses, as they are now
+    /// First update the hashes of used documents in each document
     #[arg(long)]
     update_lock: bool,
     #[command(flatten)]
@@ -62,13 +62,13 @@ pub(crate) struct Args {
     pub(crate) format: Format,
 }
 
-/// Checks and shows.
+/// Checks the documents and prints the result.
 pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = engine(limits.clone());
     if args.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         let help = Some("give - once".to_owned());
-        return Err(Stop::new(Exit::Usage, "the standard input is read once only", help));
+        return Err(Stop::new(Exit::Usage, "standard input can be read only once", help));
     }
     if !args.twice {
         args.given.refuse_without("--twice")?;
@@ -140,14 +140,18 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// The text, after its lock section was brought up to date if the flags say so.
+/// Updates the lock section of the text first, if the flags say so.
 fn updated(args: &Args, engine: &Engine, path: &Path, text: Text) -> Result<Text, Stop> {
     if !args.update_lock || is_binary(&text.bytes) {
         return Ok(text);
     }
     if piped::is_piped(path) {
-        let help = Some("give a file".to_owned());
-        return Err(Stop::new(Exit::Usage, "--update-lock changes a file, not a stream", help));
+        let help = Some("name a file".to_owned());
+        return Err(Stop::new(
+            Exit::Usage,
+            "--update-lock changes a file, but this is a stream",
+            help,
+        ));
     }
     let locked = engine.locked(&text.bytes).map_err(|error| shown(&text, error))?.into_bytes();
     if locked != text.bytes {
@@ -156,7 +160,7 @@ fn updated(args: &Args, engine: &Engine, path: &Path, text: Text) -> Result<Text
     Ok(Text { bytes: locked, ..text })
 }
 
-/// Runs every node twice on the data that the flags give.
+/// Runs every node twice on the data from the flags.
 fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Result<Twice, Stop> {
     let request = args.given.request(program, &[], engine.limits().clone(), Files::Now, None)?;
     twice(engine, program.document(), &request).map_err(|error| match error {
@@ -190,7 +194,7 @@ fn as_text(text: &Text, program: Option<&Program>, problems: &Diagnostics, style
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(out, "{text}").expect("strings take all text");
+    writeln!(out, "{text}").expect("writing to a string does not fail");
 }
 
 fn interface(out: &mut String, program: &Program) {
@@ -200,7 +204,7 @@ fn interface(out: &mut String, program: &Program) {
         let mut text = format!("  input {}: {}", input.name, input.ty);
         match &input.default {
             Some(default) => text += &format!(" = {}", shortened(default.to_string())),
-            None => text += ", must be given",
+            None => text += ", required",
         }
         if let Some(def) = def {
             let min = def.min.map(|min| format!("from {min}"));
@@ -221,17 +225,17 @@ fn interface(out: &mut String, program: &Program) {
         line(out, format_args!("{}", visible(&text)));
     }
     // Several state variables of a node may have the same reason.
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     for requirement in program.requirements() {
         let (asker, way) = (requirement.asker(), requirement.way_text());
         let text = format!("  needs {} for {asker}: {way}", requirement.need);
-        if told.insert(text.clone()) {
+        if shown.insert(text.clone()) {
             line(out, format_args!("{}", visible(&text)));
         }
     }
 }
 
-/// The start of a text that is too long to read.
+/// The start of a text that is too long to print.
 fn shortened(text: String) -> String {
     match text.char_indices().nth(MAX_DEFAULT) {
         Some((end, _)) => format!("{}...", &text[..end]),

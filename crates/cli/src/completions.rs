@@ -13,10 +13,10 @@ Examples:
   millstream completions fish > ~/.config/fish/completions/millstream.fish
   millstream completions powershell >> $PROFILE
 
-The script completes verbs, flags, values of flags and names of files. A shell that runs reads it when it
-starts anew.";
+The script completes verbs, flags, their values and file names. A running shell reads it when it is
+restarted.";
 
-/// Write a script that completes the command line in a shell
+/// Write a completion script for a shell
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -25,7 +25,6 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
 pub(crate) fn completions(args: &Args) -> Result<Exit, Stop> {
     use std::io::Write as _;
 

@@ -17,7 +17,7 @@ use crate::number;
 use crate::outcome::{Exit, Stop};
 use crate::request::unknown;
 use crate::save::{write_complete, written};
-use crate::terminal::{self, tell, visible_lines};
+use crate::terminal::{self, eprint, visible_lines};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,22 +25,22 @@ Examples:
   millstream deploy my.mill.json -o fixed.mill.json --store-limit 100000
   millstream deploy my.mill.json -o fixed.mill.bin
 
-What depends on nothing that can change any more is computed once and stored; what a result larger
-than the limit is computed from stays, and runs at the start. The output is a document like any
-other, with its groups expanded, JSON or, in a FILE that ends in .mill, text; the compact form runs
-and checks like it. What is found not to vary
-by element or moment is one value, computed also where a request asks for no elements.";
+Results that can no longer change are computed once and stored. A result larger than the limit is not
+stored; the nodes that compute it stay and run at the start. The output is a document like any
+other with its groups expanded: in the text form if FILE ends in .mill, else JSON. The compact form
+runs and checks like the document. A result that turns out not
+to vary by element or moment becomes a single value, computed even if a request has no elements.";
 
 /// Fix inputs, store results, and drop the nodes that produced them
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The document, - for the standard input
+    /// The document, - for standard input
     graph: PathBuf,
-    /// The file for the new document, - for the standard output
+    /// The file for the new document, - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Inputs that stay inputs, separated by commas
+    /// Inputs to keep, separated by commas
     #[arg(long, value_name = "INPUT", value_delimiter = ',')]
     keep: Vec<String>,
     /// Fix an input to this value instead of its default; for a kept input, the new default
@@ -58,12 +58,12 @@ pub(crate) struct Args {
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How the report is written; text goes to the standard error
+    /// The format of the report; text goes to standard error
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// Deploys and reports.
+/// Deploys the document and reports the result.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
@@ -96,14 +96,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
             Given::One(value) => values.push((at.name.to_owned(), value)),
             Given::Along(_, _) => {
                 let help = Some("keep the input, and give the column to `run`".to_owned());
-                let message = format!("`{}` is fixed to one value, not to a column", at.name);
+                let message =
+                    format!("`{}` can only be fixed to a single value, not to a column", at.name);
                 return Err(Stop::new(Exit::Usage, message, help));
             }
         }
     }
     let is_stdout = args.output.as_os_str() == "-";
     if is_stdout && args.format == Format::Json {
-        let text = "-o - and --format json would both write to the standard output";
+        let text = "-o - and --format json would both write to standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
     }
     let freeze = Freeze { values, keep: args.keep.clone(), store_limit: args.store_limit };
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     }
     match args.format {
         Format::Json => terminal::print(&as_json(args, &deployed).to_string())?,
-        Format::Text => tell(&as_text(args, &deployed)),
+        Format::Text => eprint(&as_text(args, &deployed)),
     }
     Ok(Exit::Done)
 }
@@ -130,17 +131,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
 fn as_text(args: &Args, deployed: &Deployed) -> String {
     let mut out = String::new();
     for Settled { path, ty, bytes, fate } in &deployed.results {
-        // Nodes that the compiler made have no path.
+        // Nodes created by the compiler have no path.
         let path =
-            if path.as_str().is_empty() { "a node made by the compiler" } else { path.as_str() };
+            if path.as_str().is_empty() { "a node created by the compiler" } else { path.as_str() };
         out += &format!("{path}: {ty}, {bytes} bytes, {}\n", fate.name());
     }
     let (before, after) = deployed.n_nodes;
     let kept = deployed.document.inputs.len();
     let file = args.output.display();
-    out += &format!(
-        "{file}: {before} nodes and constants have become {after}; inputs that stay: {kept}\n"
-    );
+    out +=
+        &format!("{file}: {before} nodes and constants have become {after}; inputs kept: {kept}\n");
     visible_lines(&out).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Reading and compiling the document that a verb is about.
+//! Reading and compiling the document of a verb.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -12,21 +12,21 @@ use crate::outcome::{Exit, Message, Stop};
 use crate::piped;
 use crate::problems::{self, Lines};
 use crate::sources;
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 
-/// The text of a document with its name in messages.
+/// The text of a document, with its name for messages.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) file: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a document, from the standard input if the path is `-`.
+/// Reads a document, from standard input if the path is `-`.
 pub(crate) fn read(path: &Path, limit: usize) -> Result<Text, Stop> {
     read_until(path, limit, &Budget::default())
 }
 
-/// As [`read`]; stops waiting for the standard input or a pipe at a deadline or on Ctrl-C.
+/// Like [`read`], but stops waiting for standard input or a pipe at a deadline or on Ctrl-C.
 pub(crate) fn read_until(path: &Path, limit: usize, until: &Budget) -> Result<Text, Stop> {
     let is_piped = piped::is_piped(path);
     sources::note(path);
@@ -48,8 +48,8 @@ pub(crate) fn read_until(path: &Path, limit: usize, until: &Budget) -> Result<Te
         Ok(bytes) => Ok(Text { file, bytes }),
         Err(error) => {
             let help = match error.kind() {
-                ErrorKind::NotFound => Some("look at the path; - is the standard input"),
-                ErrorKind::IsADirectory => Some("name a document in it"),
+                ErrorKind::NotFound => Some("check the path; - stands for standard input"),
+                ErrorKind::IsADirectory => Some("name a document inside it"),
                 _ => None,
             };
             let text = format!("cannot read `{file}`: {error}");
@@ -58,18 +58,18 @@ pub(crate) fn read_until(path: &Path, limit: usize, until: &Budget) -> Result<Te
     }
 }
 
-/// Loads a document, or the compact form of one that was deployed.
+/// Loads a document, or the compact form of a deployed one.
 pub(crate) fn load(engine: &Engine, text: &Text) -> Result<Program, Error> {
     if is_binary(&text.bytes) { engine.load_binary(&text.bytes) } else { engine.load(&text.bytes) }
 }
 
-/// Compiles a document; its problems are shown on the standard error.
+/// Compiles a document; its problems are printed to standard error.
 pub(crate) fn compile(engine: &Engine, text: &Text) -> Result<Program, Stop> {
     load(engine, text).map_err(|error| shown(text, error))
 }
 
-/// As [`compile`], for certain outputs: errors on which these do not depend are shown, and do not
-/// matter.
+/// Like [`compile`], for certain outputs only. Errors that these outputs do not depend on are
+/// printed but not fatal.
 pub(crate) fn compile_for(
     engine: &Engine,
     text: &Text,
@@ -84,24 +84,27 @@ pub(crate) fn compile_for(
         outputs.iter().all(|name| program.outputs().iter().any(|it| *it.name == **name))
     };
     let Some(program) = program.filter(has_all) else { return Err(shown(text, error)) };
-    tell(&rendered(text, &problems));
+    eprint(&rendered(text, &problems));
     let names: Vec<String> = outputs.iter().map(|name| format!("`{}`", visible(name))).collect();
     let (names, verb) = (names.join(", "), if names.len() == 1 { "does" } else { "do" });
-    tell(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
+    eprint(&format!("{}: {names} {verb} not depend on these errors\n", text.file));
     Ok(program)
 }
 
-/// Shows the problems of a document.
+/// Prints the problems of a document and returns the reason to stop.
 pub(crate) fn shown(text: &Text, error: Error) -> Stop {
     match error {
         Error::Document(all) => {
             let mut problems = Diagnostics::new();
-            // Only `check` tells what may be worth knowing about a document.
+            // Notes are printed only by `check`.
             let serious = all.into_iter().filter(|problem| problem.severity > Severity::Note);
             serious.for_each(|problem| problems.push(problem));
-            tell(&rendered(text, &problems));
+            eprint(&rendered(text, &problems));
             let lines = Lines::of(&text.bytes);
-            Stop::told(Exit::Wrong, problems.iter().map(|p| problems::json(&lines, p)).collect())
+            Stop::reported(
+                Exit::Wrong,
+                problems.iter().map(|p| problems::json(&lines, p)).collect(),
+            )
         }
         Error::Eval(error) => Stop::all(Exit::Failed, vec![Message::of(&error)]),
     }

@@ -1,4 +1,4 @@
-//! A line plot in dots of Braille patterns, two by four dots per character.
+//! A line plot in Braille patterns, two by four dots per character.
 
 use std::io::Write;
 
@@ -13,16 +13,16 @@ const HEIGHT: usize = 10;
 /// The bits of the dots of a pattern, by column and row.
 const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// The data of a plot: numbers over other numbers, or over rows.
+/// The data of a plot: numbers over other numbers, or over row numbers.
 pub(crate) struct Plot<'a> {
-    /// Ascending and finite, if there are any.
+    /// Ascending and finite, if present.
     over: Option<&'a Lane>,
     lane: &'a Lane,
     key: &'a Key<'a>,
 }
 
 impl<'a> Plot<'a> {
-    /// The plot of the lanes of a table: of a single lane, or of a lane over another that ascends.
+    /// The plot for the lanes of a table: a single lane, or a lane over another that ascends.
     /// `None` for other tables.
     pub(crate) fn of(lanes: &'a [Lane], keys: &'a [Key<'a>]) -> Option<Self> {
         let [key] = keys else { return None };
@@ -34,7 +34,7 @@ impl<'a> Plot<'a> {
     }
 }
 
-/// Whether numbers are finite and each is greater than the one before.
+/// Whether numbers are finite and strictly ascending.
 pub(crate) fn ascends(numbers: &[f64]) -> bool {
     numbers.iter().all(|x| x.is_finite()) && numbers.windows(2).all(|pair| pair[0] < pair[1])
 }
@@ -76,7 +76,7 @@ fn canvas(over: Option<&[f64]>, numbers: &[f64], min: f64, max: f64) -> Vec<[u8;
     let mut canvas = vec![[0_u8; WIDTH]; HEIGHT];
     let (columns, rows) = (2 * WIDTH, 4 * HEIGHT);
     let row_of = |y: f64| {
-        // Halves keep the span of the largest numbers finite.
+        // Halving first keeps the span of the largest numbers finite.
         let span = max / 2.0 - min / 2.0;
         let share = if span > 0.0 { (y / 2.0 - min / 2.0) / span } else { 0.5 };
         rows - 1 - ((share * (rows - 1) as f64).round() as usize).min(rows - 1)
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_leaves_a_gap() {
+    fn non_finite_numbers_leave_a_gap() {
         let canvas = canvas(None, &[0.0, f64::NAN, 0.0], 0.0, 0.0);
         let n_dots: u32 = canvas.iter().flatten().map(|bits| bits.count_ones()).sum();
         assert_eq!(n_dots, 2);

@@ -1,8 +1,9 @@
-//! `millstream bench --edits`: a player turns a knob sixty times a second, and edits the graph.
+//! `millstream bench --edits`: a simulated user turns a knob sixty times a second and edits the
+//! graph.
 //!
-//! Seconds of frames without edits alternate with seconds of frames with one edit each, so that
-//! other load on the machine affects both alike. The time of a frame runs from the edit, or the
-//! setting, to the values of all outputs, without the wait for the next frame.
+//! Seconds without edits alternate with seconds of one edit per frame, so that other load on the
+//! machine affects both alike. The time of a frame runs from the edit or knob turn to the values of
+//! all outputs, without the wait for the next frame.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,13 +16,13 @@ use serde_json::{Value as Json, json};
 use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
 use crate::random::Random;
-use crate::terminal::{print, tell, visible};
+use crate::terminal::{eprint, print, visible};
 
 /// Frames per second.
 const RATE: f64 = 60.0;
 
-/// A graph of `n` nodes, each of which depends on one or two recent nodes, and so on the inputs.
-/// Its values stay between 0 and 1, and every change reaches the outputs.
+/// A graph of `n` nodes, each depending on one or two recent nodes, and so on the inputs. Its
+/// values stay between 0 and 1, and every change reaches the outputs.
 pub(crate) fn random_graph(n: usize) -> Document {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut nodes = serde_json::Map::with_capacity(n);
@@ -57,15 +58,15 @@ pub(crate) fn random_graph(n: usize) -> Document {
     let text = document.to_string();
     let limits = Limits { document_bytes: text.len(), nodes: n, ..Limits::default() };
     let (document, _) = load(text.as_bytes(), &limits);
-    document.expect("what is written here can be read")
+    document.expect("the generated text is valid")
 }
 
-/// Plays, and shows.
+/// Plays and prints the results.
 pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<Exit, Stop> {
     let mut player = Player::new(&session);
     session.settle();
     if let Some(failure) = evaluate(&mut session)? {
-        tell(&format!("note: {}\n", visible(&failure)));
+        eprint(&format!("note: {}\n", visible(&failure)));
     }
     let (mut quiet, mut edited) = (Vec::new(), Vec::new());
     let mut n_failed = 0;
@@ -80,8 +81,8 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
                 player.make(&mut session, &planned);
             }
             player.turn(&mut session);
-            // After an edit nodes may fail or outputs may have no value: this is counted, and play
-            // goes on.
+            // After an edit, nodes may fail or outputs may have no value. This is counted, and play
+            // continues.
             n_failed += usize::from(!matches!(evaluate(&mut session), Ok(None)));
             let times = if with_edits { &mut edited } else { &mut quiet };
             times.push(begin.elapsed().as_secs_f64());
@@ -89,7 +90,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
     }
-    // The time until an optimized plan with the last edit runs.
+    // The time until an optimized plan that includes the last edit runs.
     let last = player.next(session.document());
     player.make(&mut session, &last);
     let begin = Instant::now();
@@ -103,7 +104,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     // Without an edit there is nothing to compare.
     let ratio = (n_made > 0).then_some(edited.p99 / quiet.p99);
     if as_json {
-        let told = json!({
+        let report = json!({
             "hz": RATE,
             "nodes": session.document().n_nodes(),
             "frames_without_edits": quiet.json(),
@@ -114,7 +115,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             "p99_ratio": ratio,
             "optimised_after_s": settled,
         });
-        print(&told.to_string())?;
+        print(&report.to_string())?;
     } else {
         print(&format!("{} nodes, {RATE} frames a second", session.document().n_nodes()))?;
         print("                      number       p50 ms       p90 ms       p99 ms       max ms")?;
@@ -123,27 +124,28 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
         print(&edits.row("the edits alone"))?;
         print(&match ratio {
             Some(ratio) => format!(
-                "99 of 100 frames with an edit take at most {ratio:.2} times as long as without"
+                "the 99th percentile of frames with an edit is {ratio:.2} times that of frames \
+                 without"
             ),
-            None => "no edit fitted the document, so nothing is compared".into(),
+            None => "no edit was applicable to the document, so there is no comparison".into(),
         })?;
         print(&format!(
             "{} edits were refused; the last optimized plan ran after {settled:.3} s",
             player.n_refused
         ))?;
         if n_failed > 0 {
-            print(&format!("in {n_failed} of {n_frames} frames some output had no value"))?;
+            print(&format!("in {n_failed} of {n_frames} frames at least one output had no value"))?;
         }
     }
     Ok(Exit::Done)
 }
 
-/// Ends the verb because a session refused something.
+/// Ends the verb because a session refused an edit or a request.
 pub(crate) fn refused(error: &dyn std::error::Error) -> Stop {
     Stop::new(Exit::Wrong, error.to_string(), None)
 }
 
-/// Evaluates all outputs; returns the first failure, if a node failed.
+/// Evaluates all outputs, and returns the first failure if a node failed.
 fn evaluate(session: &mut Session) -> Result<Option<String>, Stop> {
     let evaluated = session.eval(&Ask::all()).map_err(|error| refused(&error))?;
     Ok(evaluated.answer.failures.first().map(ToString::to_string))
@@ -158,10 +160,10 @@ enum Planned {
 /// Makes edits like those of a person at work.
 struct Player {
     random: Random,
-    /// Names of nodes outside groups; nodes that were added later come last.
+    /// Names of nodes outside groups; nodes added later come last.
     nodes: Vec<Arc<str>>,
     n_added: usize,
-    /// The knob: an input of numbers or vectors, with its type.
+    /// The knob, a numeric or vector input, with its type.
     knob: Option<(Arc<str>, String)>,
     frame: i64,
     times: Vec<f64>,
@@ -194,9 +196,11 @@ impl Player {
                     "vec3" => Value::Vec3([value, 0.5, -value].into()),
                     _ => Value::F32(value),
                 };
-                session.set_all([(&**knob, Given::One(value))]).expect("it has the input's type");
+                session
+                    .set_all([(&**knob, Given::One(value))])
+                    .expect("the value has the input's type");
             }
-            // A frame that failed is sought again together with the next one.
+            // A frame that failed is retried together with the next one.
             None => drop(session.seek(self.frame)),
         }
     }
@@ -235,7 +239,7 @@ impl Player {
         Some((Arc::clone(name), document.nodes.get(name)?))
     }
 
-    /// Links a socket to another node of the same type as its source.
+    /// Links a socket to another node of the type of its current source.
     fn relink(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
         let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
@@ -285,7 +289,7 @@ impl Player {
         matches!(node.kind, NodeKind::Type(_)).then(|| EditKind::Mute { node: name, muted }.into())
     }
 
-    /// Inserts a copy of the source of a socket between the two.
+    /// Inserts a copy of a socket's source between the two.
     fn add(&mut self, document: &Document) -> Option<Edit> {
         let (name, node) = self.any(document)?;
         let (socket, link) = node.inputs.iter().find_map(|(socket, input)| match &input.value {
@@ -305,7 +309,7 @@ impl Player {
         ]))
     }
 
-    /// Removes a node that was added; its readers fall back to the defaults of their sockets.
+    /// Removes an added node; its readers fall back to the defaults of their sockets.
     fn remove(&mut self, document: &Document) -> Option<Edit> {
         // An undo may have removed the node.
         let is_added =
@@ -321,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_random_graphs_are_of_use() {
+    fn values_of_random_graphs_are_useful() {
         let engine = crate::library::engine(Limits::default());
         let mut session = Session::new(&engine, random_graph(3_000));
         let value =

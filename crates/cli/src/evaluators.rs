@@ -1,4 +1,4 @@
-//! The evaluators by name, for the verbs that let one choose.
+//! The evaluators by name, for the verbs that let the user choose one.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ impl EvaluatorName {
         self.0.name
     }
 
-    /// The evaluator of this name on at most so many threads; `None` takes those of the machine.
+    /// The evaluator of this name on at most this many threads; `None` uses all hardware threads.
     pub(crate) fn evaluator(self, threads: Option<NonZeroUsize>) -> AnyEvaluator {
         let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         (self.0.new)(threads.unwrap_or_else(machine))

@@ -41,17 +41,17 @@ nullify, fuse";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The document, - for the standard input
+    /// The document, - for standard input
     file: PathBuf,
-    /// Inputs that are columns, with a value per element, separated by commas; `none` for none
+    /// Inputs that are columns with a value per element, separated by commas; `none` for none
     /// [default: all]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
-    /// Show the graph as it is after this pass instead
+    /// Show the graph after this pass instead
     #[arg(long, value_name = "PASS", value_parser = phase, conflicts_with = "columns")]
     after: Option<Phase>,
     /// Evaluate, and show for each node whether it ran, why, on how many elements and for how long;
-    /// with --size or --view a value that depends on the position is computed at each pixel
+    /// with --size or --view, a value that depends on the position is computed at each pixel
     #[arg(long, conflicts_with_all = ["columns", "after"])]
     run: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// With --run: the evaluator; all give the same bits [default: lazy]
     #[arg(long, value_enum, requires = "run", value_name = "NAME")]
     evaluator: Option<EvaluatorName>,
-    /// What the colors of nodes show, with --format svg or dot; runs and time need --run
+    /// What the colors of nodes show, with --format svg or dot; `runs` and `time` need --run
     #[arg(long, value_enum, default_value = "class", value_name = "WHAT")]
     color: Shade,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     pub(crate) format: Shown,
 }
 
-/// How an explanation is written.
+/// The format of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shown {
     /// For people
@@ -88,14 +88,14 @@ pub(crate) enum Shown {
     Svg,
 }
 
-/// What the colors of nodes show.
+/// The meaning of node colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shade {
     /// How often the result can change
     Class,
-    /// The inputs and context features with which it varies
+    /// The inputs and context features that it varies with
     Context,
-    /// On how many elements it ran
+    /// The number of elements it ran on
     Runs,
     /// Its share of the time
     Time,
@@ -129,7 +129,7 @@ fn phase(name: &str) -> Result<Phase, String> {
     })
 }
 
-/// Explains and shows.
+/// Explains the document and prints the result.
 pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), &args.file)?;
@@ -141,11 +141,11 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     let coloring = args.color.coloring();
     let is_picture = matches!(args.format, Shown::Svg | Shown::Dot);
     if coloring != Coloring::default() && !is_picture {
-        let text = "--color has no effect: no picture is drawn";
+        let text = "--color has no effect without a picture";
         return Err(Stop::new(Exit::Usage, text, Some("add --format svg".into())));
     }
     if coloring.is_of_run() && !args.run {
-        let text = "these colors show an evaluation, and nothing is evaluated";
+        let text = "these colors show an evaluation, but nothing is evaluated";
         return Err(Stop::new(Exit::Usage, text, Some("add --run".into())));
     }
     let mut out = std::io::stdout().lock();
@@ -190,7 +190,7 @@ pub(crate) fn explain(args: &Args) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// Evaluates and explains the evaluation.
+/// Evaluates, and explains the evaluation.
 fn run(
     args: &Args,
     engine: &Engine,

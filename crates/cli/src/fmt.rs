@@ -1,4 +1,4 @@
-//! `millstream fmt`: lays documents out, and converts between JSON and the text form.
+//! `millstream fmt`: formats documents, and converts between JSON and the text form.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::limits::limits;
 use crate::outcome::{Exit, Stop, report};
 use crate::piped;
 use crate::save::write_complete;
-use crate::terminal::{tell, visible};
+use crate::terminal::{eprint, visible};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,24 +25,24 @@ Examples:
   millstream fmt my.mill.json --to text --stdout
   cat my.mill | millstream fmt -
 
-A document is laid out in its own form and place, unless -o or --to say otherwise; the form of an output
-file follows from its name: text for .mill, else JSON. Both forms hold the same, comments included. The
-exit code is 1 if a document cannot be read, or --check found one that would change.";
+A document is formatted in place and keeps its form, unless -o or --to say otherwise. The name of an
+output file determines its form: text for .mill, else JSON. Both forms hold the same, comments included.
+The exit code is 1 if a document cannot be read, or if --check found one that would change.";
 
-/// Lay documents out, or convert them between JSON and the text form
+/// Format documents, or convert them between JSON and the text form
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The documents, - for the standard input
+    /// The documents, - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Write the document to this file instead, - for the standard output
+    /// Write the document to this file instead, - for standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "stdout")]
     output: Option<PathBuf>,
-    /// Write to the standard output, as for a document from the standard input
+    /// Write to standard output, as for a document from standard input
     #[arg(long)]
     stdout: bool,
-    /// The form to write, if it is not that of the file
+    /// The form to write, if different from that of the file
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<Form>,
     /// Write nothing; name the files that would change
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// How the report is written
+    /// The format of the report
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
@@ -70,7 +70,7 @@ impl Form {
         if is_text(bytes) { Self::Text } else { Self::Json }
     }
 
-    /// The form that the name of a file stands for.
+    /// The form that a file name implies.
     fn of_name(path: &Path) -> Self {
         if path.extension().is_some_and(|ending| ending == "mill") {
             Self::Text
@@ -80,7 +80,7 @@ impl Form {
     }
 }
 
-/// Lays out and converts.
+/// Formats and converts the documents.
 pub(crate) fn fmt(args: &Args) -> Result<Exit, Stop> {
     refuse_contradictions(args)?;
     let engine = engine(limits(&args.limits)?);
@@ -117,20 +117,20 @@ fn refuse_contradictions(args: &Args) -> Result<(), Stop> {
         return refuse("-o takes one document", "leave out -o, or convert one by one");
     }
     if is_stdout && args.format == Format::Json && !args.check {
-        let text = "the document and --format json would both go to the standard output";
+        let text = "the document and --format json would both go to standard output";
         return refuse(text, "leave out one of them");
     }
     let changes_form = args.to.is_some() && args.output.is_none();
     if changes_form && !is_stdout && !args.files.iter().all(|path| piped::is_piped(path)) {
         return refuse(
-            "--to would change what is in a file, not its name",
+            "--to would change the form of a file but not its name",
             "name the new file with -o",
         );
     }
     Ok(())
 }
 
-/// Lays out one document; returns whether something changes.
+/// Formats one document, and returns whether it changes.
 fn one(args: &Args, engine: &Engine, path: &Path) -> Result<bool, Stop> {
     let text = read(path, engine.limits().document_bytes)?;
     let from = Form::of(&text.bytes);
@@ -143,7 +143,7 @@ fn one(args: &Args, engine: &Engine, path: &Path) -> Result<bool, Stop> {
         let old = if named.is_some() { std::fs::read(target).ok() } else { Some(text.bytes) };
         let is_changed = old.is_none_or(|old| old != written.as_bytes());
         if is_changed {
-            tell(&format!("{} would change\n", visible(&piped::name_of(target))));
+            eprint(&format!("{} would change\n", visible(&piped::name_of(target))));
         }
         return Ok(is_changed);
     }
@@ -153,13 +153,13 @@ fn one(args: &Args, engine: &Engine, path: &Path) -> Result<bool, Stop> {
     } else if is_changed || named.is_some() {
         write_complete(target, written.as_bytes())?;
         if args.format == Format::Text {
-            tell(&format!("wrote {}\n", visible(&piped::name_of(target))));
+            eprint(&format!("wrote {}\n", visible(&piped::name_of(target))));
         }
     }
     Ok(is_changed)
 }
 
-/// The document in a form.
+/// The document in the given form.
 fn written(engine: &Engine, text: &Text, from: Form, to: Form) -> Result<String, Stop> {
     let wrong = |problems| shown(text, Error::Document(problems));
     if (from, to) == (Form::Text, Form::Text) {
@@ -177,10 +177,13 @@ fn written(engine: &Engine, text: &Text, from: Form, to: Form) -> Result<String,
     if again.as_ref() == Some(&document) && !problems.has_errors() {
         return Ok(written);
     }
-    let help = Some("keep it as JSON, and report this document: each should convert".to_owned());
+    let help = Some(
+        "keep it as JSON, and please report this document: every document should convert"
+            .to_owned(),
+    );
     Err(Stop::new(
         Exit::Failed,
-        "the text form of this document would not read back as it is",
+        "the text form of this document would not read back the same",
         help,
     ))
 }

@@ -17,7 +17,7 @@ use crate::piped;
 use crate::place::Place;
 use crate::sources;
 
-/// The assignment of one name on the command line.
+/// An assignment to a name on the command line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assignment<'a> {
     pub(crate) name: &'a str,
@@ -30,12 +30,12 @@ pub(crate) fn assignment<'a>(flag: &str, text: &'a str) -> Result<Assignment<'a>
         Some((name, value)) if !name.is_empty() => Ok(Assignment { name, value }),
         Some(_) | None => {
             let help = Some(format!("write {flag} NAME=VALUE or {flag} NAME=@FILE:COLUMN"));
-            Err(Stop::new(Exit::Usage, format!("`{flag} {text}` does not say what is given"), help))
+            Err(Stop::new(Exit::Usage, format!("`{flag} {text}` is not an assignment"), help))
         }
     }
 }
 
-/// The value of an assignment to an input of type `ty`: a literal, or a column of a file.
+/// Parses the value for an input of type `ty`: a literal, or a column of a file.
 pub(crate) fn given(
     at: Assignment<'_>,
     ty: Type,
@@ -47,7 +47,7 @@ pub(crate) fn given(
     };
     let read = || {
         if ty == Type::of::<Table>() {
-            whole_table(place, limits, until)
+            read_table(place, limits, until)
         } else if ty == Type::of::<Image>() {
             picture::read(picture::file_of(place), limits, until)
                 .map(|image| Given::One(image.into()))
@@ -63,7 +63,7 @@ pub(crate) fn given(
     }
 }
 
-/// A value as JSON; text needs no quotes.
+/// Parses a value as JSON; strings need no quotes.
 fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
     let json = serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
     let json = match json {
@@ -111,7 +111,7 @@ pub(crate) fn open(
     reader.map(Some).map_err(|error| Stop::data(Exit::Wrong, &error))
 }
 
-/// The file of a value such as `@FILE:COLUMN`.
+/// The file in a value such as `@FILE:COLUMN`.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {
     value
         .strip_prefix('@')
@@ -123,7 +123,7 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
         .map(|place| place.path())
 }
 
-/// A font from a file.
+/// Reads a font from a file.
 fn font(path: &Path) -> Result<Font, Stop> {
     let refused = |text: String, help: &str| {
         Stop::new(Exit::Wrong, format!("{}: {text}", path.display()), Some(help.to_owned()))
@@ -133,8 +133,8 @@ fn font(path: &Path) -> Result<Font, Stop> {
     Font::new(bytes).map_err(|error| refused(error, "give a TrueType or OpenType font"))
 }
 
-/// All columns of a file.
-fn whole_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
+/// Reads all columns of a file.
+fn read_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, Stop> {
     let place = Place::of_table(place);
     let options =
         ReadOptions { limits: limits.clone(), budget: until.clone(), ..ReadOptions::default() };
@@ -146,12 +146,12 @@ fn whole_table(place: &str, limits: &Limits, until: &Budget) -> Result<Given, St
     };
     let table = table.map_err(|error| Stop::data(Exit::Wrong, &error))?;
     let columns = table.into_columns().into_iter().map(|(name, column)| (name.into(), column));
-    let table = Table::new(columns.collect()).expect("the reader has checked names and lengths");
+    let table = Table::new(columns.collect()).expect("the reader checked names and lengths");
     Ok(Given::One(Value::from(table)))
 }
 
-/// A column of a file. For an input that is a list, the column holds a list per element, or it is
-/// the list itself.
+/// Reads a column of a file. For a list input, the column either holds a list per element or is
+/// itself the list.
 fn from_file(
     name: &str,
     place: &str,
@@ -162,7 +162,11 @@ fn from_file(
     let of = Place::of(place);
     if of.file.is_empty() {
         let help = Some(format!("write {name}=@FILE or {name}=@FILE:COLUMN"));
-        return Err(Stop::new(Exit::Usage, format!("`{name}=@{place}` names no file"), help));
+        return Err(Stop::new(
+            Exit::Usage,
+            format!("`{name}=@{place}` does not name a file"),
+            help,
+        ));
     }
     let read = |ty: Option<Type>| {
         let choice = ColumnChoice { column: of.column, otherwise: name, ty };
@@ -181,7 +185,7 @@ fn from_file(
     let lists = read(Some(ty));
     match lists {
         Ok(lists) if !lists.is_empty() => Ok(Given::Along(RequestAxis::Index, lists)),
-        // A column without rows could mean both; it is taken as the empty list.
+        // A column without rows is ambiguous; it is taken as the empty list.
         Ok(_) | Err(_) => match (read(Some(element)), lists) {
             (Ok(items), _) => Ok(Given::One(Value::List(items))),
             (Err(_), Ok(lists)) => Ok(Given::Along(RequestAxis::Index, lists)),
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_needs_no_quotes_and_may_have_them() {
+    fn quotes_around_strings_are_optional() {
         let text = |text| literal("x", text, Type::STRING).expect("text").to_string();
         assert_eq!(text("hello"), "\"hello\"");
         assert_eq!(text("\"@x\""), "\"@x\"");
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_lacks_are_words() {
+    fn numbers_missing_from_json_are_words() {
         assert_eq!(literal("x", "inf", Type::F32).expect("a number").to_string(), "\"inf\"");
         assert!(literal("x", "[1, 2]", Type::VEC3).is_err());
         assert!(literal("x", "infinite", Type::F32).is_err());

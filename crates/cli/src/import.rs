@@ -1,7 +1,7 @@
 //! `millstream import`: documents from files of other programs.
 //!
-//! A call proceeds as: read and unpack the file, then for each network make the document, write it,
-//! and compare its results with the recorded ones. A network that fails does not stop the others.
+//! A call reads and unpacks the file. Then, for each network, it makes the document, writes it, and
+//! compares its results with the recorded ones. A network that fails does not stop the others.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,14 +28,14 @@ Examples:
   millstream import one_network.json -o network.mill
   millstream import networks.json --verify --tolerance 1e-6 --format json
 
-tools/blender_export.py, run inside Blender, writes such files: the function part of node groups, with
-inputs and what Blender computed for them. Each network becomes a document, in JSON if -o names a directory;
-a file that holds one network can be written to FILE.mill, in the text form, or FILE.mill.json. The difference of two numbers
-is |d| / max(1, |reference|); elements that the file calls sensitive are not compared. The exit code is 1
-if a network cannot be imported, an output differs by more than the tolerance, or nothing of a network was
-compared.";
+tools/blender_export.py, run inside Blender, writes such files: the function nodes of node groups, with
+inputs and the values that Blender computed. Each network becomes a document, in JSON if -o names a
+directory; a single network can also be written to FILE.mill, in the text form, or FILE.mill.json. The difference of two numbers
+is |d| / max(1, |reference|); elements marked as sensitive in the file are not compared. The exit code is 1
+if a network cannot be imported, an output differs by more than the tolerance, or a network had nothing
+to compare.";
 
-/// The greatest number of bytes of an unpacked file.
+/// The maximum size of an unpacked file in bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// Make documents from Blender's function networks
@@ -44,13 +44,14 @@ const LARGEST: u64 = 1 << 30;
 pub(crate) struct Args {
     /// A dump of networks, .json or .json.gz
     file: PathBuf,
-    /// The directory to write documents to, which is created if it does not exist, or the file for the only one
+    /// The directory for the documents, created if it does not exist; or the file, if there is only
+    /// one document
     #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "verify")]
     out: Option<PathBuf>,
-    /// Evaluate each document on the recorded inputs and show the largest difference per output
+    /// Evaluate each document on the recorded inputs, and show the largest difference per output
     #[arg(long)]
     verify: bool,
-    /// The greatest difference of outputs that agree
+    /// The largest difference at which outputs still agree
     #[arg(long, value_name = "D", default_value = "1e-5", value_parser = tolerance)]
     tolerance: f64,
     /// Change a limit, such as nodes=1000; a wrong name lists all of them
@@ -66,7 +67,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
     number.filter(|x| *x >= 0.0).ok_or_else(|| format!("`{text}` is not a number of at least 0"))
 }
 
-/// The outcome for a network.
+/// The outcome for one network.
 struct Outcome {
     name: String,
     group: String,
@@ -83,7 +84,7 @@ impl Outcome {
             && outputs.clone().all(|output| output.difference <= tolerance)
     }
 
-    /// Whether a comparison was asked for, but there was nothing to compare.
+    /// Whether a comparison was requested but there was nothing to compare.
     fn is_not_compared(&self) -> bool {
         let all_sensitive =
             |outputs: &Vec<OutputDifference>| outputs.iter().all(|output| output.compared == 0);
@@ -126,7 +127,7 @@ pub(crate) fn import(args: &Args) -> Result<Exit, Stop> {
     Ok(if all_agree { Exit::Done } else { Exit::Wrong })
 }
 
-/// Where documents go.
+/// The destination of documents.
 enum Target<'a> {
     Nowhere,
     Directory(&'a Path),
@@ -134,7 +135,7 @@ enum Target<'a> {
     File(&'a Path),
 }
 
-/// The target of `n` documents; a directory is created.
+/// Determines the destination of `n` documents, and creates the directory.
 fn target(args: &Args, n: usize) -> Result<Target<'_>, Stop> {
     let Some(path) = &args.out else { return Ok(Target::Nowhere) };
     let name = path.to_string_lossy();
@@ -146,11 +147,11 @@ fn target(args: &Args, n: usize) -> Result<Target<'_>, Stop> {
     if n == 1 {
         return Ok(Target::File(path));
     }
-    let what = format!("`{}` holds one document, and there are {n} networks", path.display());
+    let what = format!("`{}` holds one document, but there are {n} networks", path.display());
     Err(Stop::new(Exit::Usage, what, Some("name a directory: -o DIR".into())))
 }
 
-/// The text of the file, unpacked if it is packed.
+/// The content of the file, decompressed if necessary.
 fn unpacked(path: &Path) -> Result<Vec<u8>, Stop> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -225,12 +226,13 @@ fn outcome(
     Ok(outcome)
 }
 
-/// Names of files, each used once.
+/// File names, each used once.
 #[derive(Default)]
 struct Names(HashMap<String, u32>);
 
 impl Names {
-    /// The group in lower-case letters, digits and underscores, with a number if that is taken.
+    /// The group name in lower-case letters, digits and underscores, with a number if that name is
+    /// taken.
     fn free(&mut self, group: &str) -> String {
         let mut name = String::new();
         for c in group.chars() {
@@ -293,7 +295,7 @@ fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
             out.push('\n');
         }
         if outcome.is_not_compared() {
-            let text = "no recorded value was compared with a result of the document";
+            let text = "there was no recorded value to compare with a result of the document";
             out += &format!("  {} {text}\n", style.error("error:"));
         }
     }

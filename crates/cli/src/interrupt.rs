@@ -1,5 +1,5 @@
-//! Ctrl-C: cancels the evaluation, so that the verb ends as after any failure and leaves no
-//! unfinished file. A second Ctrl-C ends the program at once.
+//! Ctrl-C cancels the evaluation: the verb then ends as after any failure and leaves no unfinished
+//! file. A second Ctrl-C ends the program immediately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
             std::process::exit(i32::from(Exit::Failed.code()));
         }
     };
-    // Without a handler the system ends the program at once.
+    // Without a handler, the system ends the program immediately.
     let _ = ctrlc::set_handler(handler);
     asked
 });
@@ -29,12 +29,12 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     Arc::clone(&ASKED)
 }
 
-/// The budget for reading data: it ends at the deadline or on Ctrl-C.
+/// The budget for reading data, which ends at the deadline or on Ctrl-C.
 pub(crate) fn until(deadline: Option<Instant>) -> Budget {
     Budget { cancel: Some(flag()), deadline }
 }
 
-/// Ends the verb after Ctrl-C or the deadline.
+/// An error after Ctrl-C or the deadline.
 pub(crate) fn go_on(budget: &Budget) -> Result<(), Stop> {
     budget.check().map_err(|ended| refused(&EvalError::from(ended)))
 }

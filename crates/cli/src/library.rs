@@ -1,5 +1,5 @@
-//! The node library of the command line: Millstream's own node types and those of the features; and
-//! the documents that a document uses, below its directory and those of `--lib`.
+//! The node library of the command line: Millstream's own node types, those of optional features,
+//! and the documents that a document may use, in its directory and those of `--lib`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use crate::outcome::{Exit, Stop};
 use crate::piped;
 use crate::sources::Noted;
 
-/// The flags for documents that others use.
+/// The flags that say where used documents are found.
 #[derive(clap::Args)]
 pub(crate) struct LibraryArgs {
-    /// Read used documents from this directory too, besides that of the document
+    /// Also look for used documents in this directory
     #[arg(long = "lib", value_name = "DIR")]
     directories: Vec<PathBuf>,
 }
 
 impl LibraryArgs {
-    /// The engine with the documents that the document at this path may use.
+    /// The engine, with the documents that the document at this path may use.
     pub(crate) fn with_documents(&self, engine: Engine, document: &Path) -> Result<Engine, Stop> {
         let own = if piped::is_piped(document) {
             Folder::named(piped::name_of(document))
@@ -28,7 +28,7 @@ impl LibraryArgs {
         };
         let folder = self.directories.iter().try_fold(own, |folder, directory| {
             if !directory.is_dir() {
-                let text = format!("`--lib {}` is no directory", directory.display());
+                let text = format!("`--lib {}` is not a directory", directory.display());
                 return Err(Stop::new(Exit::Usage, text, Some("give a directory".into())));
             }
             Ok(folder.allow(directory))

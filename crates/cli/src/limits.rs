@@ -1,4 +1,4 @@
-//! `--limit NAME=VALUE`: what a document may use.
+//! `--limit NAME=VALUE`: resource limits of a document.
 
 use millstream::Limits;
 use millstream::diagnostics::did_you_mean;
@@ -6,11 +6,11 @@ use millstream::diagnostics::did_you_mean;
 use crate::memory::available;
 use crate::outcome::{Exit, Stop};
 
-/// The default limits, at most half of the memory that is free, with these changes, each written
-/// `name=value`.
+/// The default limits with these changes, each written `name=value`. Memory is limited to half of
+/// what is free.
 pub(crate) fn limits(changes: &[String]) -> Result<Limits, Stop> {
     let mut limits = Limits::default();
-    // Data that is read is held twice for a moment, and to run out of memory ends the program.
+    // Data being read exist twice for a moment, and running out of memory would abort the program.
     limits.bytes = available().map_or(limits.bytes, |free| limits.bytes.min(free / 2));
     let mut changed = Vec::new();
     let usage = |text, help: String| Stop::new(Exit::Usage, text, Some(help));

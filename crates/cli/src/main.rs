@@ -1,10 +1,10 @@
 //! The command line of Millstream: one file per verb.
 //!
-//! Results go to the standard output, everything else to the standard error. The exit code is 0 if
-//! all was done, 1 if a document or data is wrong, 2 for wrong usage, 3 if an evaluation failed or
+//! Results go to standard output, everything else to standard error. The exit code is 0 for
+//! success, 1 if a document or data is wrong, 2 for wrong usage, and 3 if an evaluation failed or
 //! exceeded its budget.
 
-#![deny(clippy::print_stdout, reason = "`terminal::print` minds readers that went away")]
+#![deny(clippy::print_stdout, reason = "`terminal::print` handles closed pipes")]
 
 mod bake;
 mod bench;
@@ -60,7 +60,7 @@ use clap::{Parser, Subcommand};
 
 use outcome::{report, report_as_json};
 
-/// Runs and examines node graphs.
+/// Run and examine node graphs
 #[derive(Parser)]
 #[command(name = "millstream", version, about, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -98,7 +98,7 @@ impl Verb {
             Self::Fmt(args) => args.format.is_json(),
             #[cfg(feature = "blender")]
             Self::Import(args) => args.format.is_json(),
-            // They write scripts and manual pages, which have one format.
+            // These write scripts and manual pages, which have only one format.
             Self::Completions(_) | Self::Man(_) => false,
         }
     }
@@ -126,7 +126,7 @@ Exit codes:
   2  wrong usage
   3  an evaluation failed or exceeded its budget";
 
-/// Prints nothing about panics that a reader of files turns into errors.
+/// Silences the messages of panics in decoders, which are turned into errors.
 fn hush_decoders() {
     let report_panic = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -15,13 +15,13 @@ Examples:
   millstream man target/man
   millstream man /usr/local/share/man/man1
 
-Pages are called millstream.1, millstream-run.1 and so on. Their names are printed.";
+The pages are called millstream.1, millstream-run.1 and so on. Their paths are printed.";
 
-/// Write the manual pages into a folder
+/// Write the manual pages to a directory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder, which is made if it is not there
+    /// The directory, created if it does not exist
     folder: PathBuf,
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct Args {
 pub(crate) fn man(args: &Args) -> Result<Exit, Stop> {
     let folder = &args.folder;
     std::fs::create_dir_all(folder).map_err(|error| {
-        let text = format!("cannot make the folder `{}`: {error}", folder.display());
-        Stop::new(Exit::Failed, text, Some("name a folder that can be written".into()))
+        let text = format!("cannot create the directory `{}`: {error}", folder.display());
+        Stop::new(Exit::Failed, text, Some("name a writable directory".into()))
     })?;
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
@@ -66,7 +66,7 @@ fn text_of(page: &Man, command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The text after the options: indented lines as they stand, others as paragraphs.
+/// The text after the options: indented lines verbatim, others as paragraphs.
 fn examples(text: &str) -> String {
     let text = text.strip_prefix("Examples:\n").unwrap_or(text);
     let mut out = String::from(".SH EXAMPLES\n");
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_examples_stay_lines_and_control_nothing() {
+    fn lines_of_examples_stay_lines_and_are_escaped() {
         let text = "Examples:\n  run a \\\n      --b\n\n.Prose\nover lines.";
         let page = ".SH EXAMPLES\n.nf\n\\&  run a \\e\n\\&      \\-\\-b\n.fi\n.PP\n\\&.Prose\n\\&over lines.\n";
         assert_eq!(examples(text), page);

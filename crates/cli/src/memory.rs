@@ -1,9 +1,9 @@
-//! The memory that this process may still allocate, as far as the system tells.
+//! The memory that this process may still allocate, as far as the system reports it.
 
 use std::fs;
 
-/// The bytes that can be allocated within the limits of the machine, its container and the shell;
-/// `None` if the system does not tell.
+/// The bytes that can still be allocated within the limits of the machine, the container and the
+/// shell; `None` if the system does not report them.
 pub(crate) fn available() -> Option<usize> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let meminfo = read("/proc/meminfo");
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_from_what_the_system_writes() {
+    fn sizes_are_parsed_from_system_files() {
         let text = "MemTotal:       24591052 kB\nMemAvailable:   22023920 kB\n";
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(22_023_920 * 1024));
         assert_eq!(kilobytes(text, "SwapFree:"), None);

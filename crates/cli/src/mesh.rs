@@ -1,7 +1,7 @@
-//! Outputs as vertices and faces, under the names that viewers of meshes know.
+//! Outputs as vertices and faces, under the names that mesh viewers know.
 //!
-//! An output is recognized by its name and type, else by its type if no other has it: the only `vec3`
-//! are the positions. Other outputs keep their names.
+//! An output is recognized by its name and type, or by its type alone if no other output has it:
+//! the only `vec3` is taken as the positions. All other outputs keep their names.
 
 use std::sync::Arc;
 
@@ -11,13 +11,14 @@ use millstream_io::{ColumnSpec, Faces};
 
 use crate::outcome::{Exit, Stop};
 
-/// Names of faces: the vertices of their corners, in a list of `i32`.
+/// Output names for faces: the vertex of each corner, as a list of `i32`.
 const FACES: [&str; 6] = ["face", "faces", "triangle", "triangles", "indices", "corners"];
 
-/// Names of the numbers of corners, where faces are no triangles.
+/// Output names for the number of corners of each face, where faces are not triangles.
 const SIZES: [&str; 4] = ["face_size", "face_sizes", "size", "sizes"];
 
-/// What a vertex has: the name in files, the types of which the first says enough, and names of outputs.
+/// Vertex attributes: the name in files; the types, of which the first identifies the attribute by
+/// itself; and the names of outputs.
 const ROLES: [(&str, &[Type], &[&str]); 4] = [
     (
         "position",
@@ -29,7 +30,7 @@ const ROLES: [(&str, &[Type], &[&str]); 4] = [
     ("texcoord", &[Type::VEC2], &["texcoord", "texcoords", "uv", "uvs", "st"]),
 ];
 
-/// Gives columns the names that viewers know.
+/// Renames columns to the names that viewers know.
 pub(crate) fn rename(columns: &mut [ColumnSpec]) {
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut is_taken = vec![false; columns.len()];
@@ -44,7 +45,7 @@ pub(crate) fn rename(columns: &mut [ColumnSpec]) {
         }
     }
     for (role, types, _) in ROLES {
-        // Positions come before normals, which nothing but a name tells apart.
+        // Positions come before normals, which only a name can identify.
         if role == "normal" || columns.iter().any(|column| column.name == role) {
             continue;
         }
@@ -57,13 +58,13 @@ pub(crate) fn rename(columns: &mut [ColumnSpec]) {
     }
 }
 
-/// Whether an output of this name and type holds faces, or numbers of their corners.
+/// Whether an output of this name and type holds faces, or the number of their corners.
 pub(crate) fn is_of_faces(name: &str, ty: Type) -> bool {
     let has = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     ty.element() == Some(Type::I32) && (has(&FACES) || has(&SIZES))
 }
 
-/// The faces among outputs, and the outputs that are no part of them.
+/// Separates the faces from the other outputs.
 pub(crate) fn faces_and_rest<'a>(
     outputs: &[&'a OutputAnswer],
 ) -> Result<(Option<Arc<Faces>>, Outputs<'a>), Stop> {
@@ -83,7 +84,7 @@ pub(crate) fn faces_and_rest<'a>(
 /// Some outputs of an answer.
 type Outputs<'a> = Vec<&'a OutputAnswer>;
 
-/// The whole numbers of an output that has one of these names, which is taken out.
+/// Takes out the output that has one of these names, and returns its integers.
 fn take<'a>(outputs: &mut Outputs<'a>, names: &[&str]) -> Option<(&'a str, Vec<i32>)> {
     let numbers = |output: &OutputAnswer| match output.value.as_ref().map(|series| &series.data) {
         Some(Data::One(Value::List(list))) => list.as_slice::<i32>().map(<[i32]>::to_vec),

@@ -1,4 +1,4 @@
-//! `--time` and `--frame`: one moment or many.
+//! `--time` and `--frame`: one or several moments.
 
 /// Moments in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,10 +14,10 @@ pub(crate) enum FrameNumbers {
     Many(Vec<i64>),
 }
 
-/// More moments than any request may have.
+/// No request may have more moments than this.
 const MAX: usize = 1 << 28;
 
-/// Reads `T` or `A..B:STEP`, both ends included; moment i is A + i * STEP.
+/// Parses `T` or `A..B:STEP`, both ends included; moment i is A + i * STEP.
 pub(crate) fn times(text: &str) -> Result<Times, String> {
     let Some((start, rest)) = text.split_once("..") else {
         return Ok(Times::One(seconds(text)?));
@@ -29,8 +29,8 @@ pub(crate) fn times(text: &str) -> Result<Times, String> {
     if step == 0.0 || (end - start) / step < 0.0 {
         return Err(format!("steps of {step} do not lead from {start} to {end}"));
     }
-    // The end counts as reached if it is missed by rounding only: the rounding of the step, once
-    // for each step, and that of the ends.
+    // The end counts as reached if only rounding misses it: that of the step, once per step, and
+    // that of the ends.
     let steps = (end - start) / step;
     let off = steps + (start.abs() + end.abs()) / step.abs();
     let n = (steps + 4.0 * f64::EPSILON * off).floor() + 1.0;
@@ -40,7 +40,7 @@ pub(crate) fn times(text: &str) -> Result<Times, String> {
     Ok(Times::Many((0..n as usize).map(|i| start + i as f64 * step).collect()))
 }
 
-/// Reads `N` or `A..B`, both ends included.
+/// Parses `N` or `A..B`, both ends included.
 pub(crate) fn frames(text: &str) -> Result<FrameNumbers, String> {
     let Some((start, end)) = text.split_once("..") else {
         return Ok(FrameNumbers::One(frame(text)?));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn malformed_ranges_are_refused() {
         for text in ["", "a", "0..1", "0..1:0", "0..1:-1", "0..inf:1", "nan", "0..1e300:1"] {
             assert!(times(text).is_err(), "{text}");
         }

@@ -40,10 +40,10 @@ Examples:
 pub(crate) struct Args {
     /// A node type, or a family of them
     name: Option<String>,
-    /// List what fits these words best: names count most, then summaries, then the manual
+    /// List the best matches for these words: names count most, then summaries, then the manual
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     search: Option<Vec<String>>,
-    /// List the groups of the documents in a folder instead, which documents may use
+    /// List the groups of the documents in a directory instead, which other documents may use
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// The format of results
@@ -104,7 +104,7 @@ fn texts(def: &Arc<NodeDef>) -> Texts {
     }
 }
 
-/// What was found, as a list of the best.
+/// Formats the best matches as a list.
 fn found<'a>(rows: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
     let n_more = rows.len().saturating_sub(MAX_SHOWN);
     let rows: Vec<_> = rows.take(MAX_SHOWN).collect();
@@ -150,7 +150,7 @@ fn list(defs: &[&Arc<NodeDef>]) -> String {
     out
 }
 
-/// A node type for other programs; sockets are those of the default settings.
+/// A node type for programs; sockets are those of the default settings.
 fn entry(def: &Arc<NodeDef>) -> Json {
     let settings = Settings::read(&def.settings, [], &|_| None).ok();
     let signature = settings.as_ref().and_then(|settings| def.signature(settings).ok());

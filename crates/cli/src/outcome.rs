@@ -1,16 +1,16 @@
-//! The end of a verb: exit codes, and the errors that end it early.
+//! The end of a verb: exit codes, and the errors that stop it early.
 
 use std::io::{self, Write as _};
 
 use millstream_io::{Ended, IoError};
 use serde_json::{Value as Json, json};
 
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 
-/// The meaning of an exit code.
+/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All was done.
+    /// Everything was done.
     Done,
     /// A document or data is wrong.
     Wrong,
@@ -30,7 +30,7 @@ impl Exit {
         }
     }
 
-    /// The code of a problem that has none of its own.
+    /// The error code of problems without one of their own.
     fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -41,39 +41,40 @@ impl Exit {
     }
 }
 
-/// One thing to tell the user.
+/// A message for the user.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) help: Option<String>,
 }
 
-/// Why a verb ended early.
+/// The reason why a verb stopped early.
 #[derive(Debug)]
 pub(crate) struct Stop {
     exit: Exit,
     messages: Vec<Message>,
-    /// The problems that people were told already, for programs.
-    told: Vec<Json>,
+    /// The problems that were already shown to people, for JSON output.
+    reported: Vec<Json>,
 }
 
 impl Stop {
-    /// Ends with this code and this message.
+    /// Stops with this exit code and this message.
     pub(crate) fn new(exit: Exit, text: impl Into<String>, help: Option<String>) -> Self {
         Self::all(exit, vec![Message { text: text.into(), help }])
     }
 
-    /// Ends with all of these messages.
+    /// Stops with all of these messages.
     pub(crate) fn all(exit: Exit, messages: Vec<Message>) -> Self {
-        Self { exit, messages, told: Vec::new() }
+        Self { exit, messages, reported: Vec::new() }
     }
 
-    /// Ends with this code, after people were told why; `told` tells it to programs.
-    pub(crate) fn told(exit: Exit, told: Vec<Json>) -> Self {
-        Self { exit, messages: Vec::new(), told }
+    /// Stops with this exit code after the reasons were shown to people; `reported` repeats them
+    /// for programs.
+    pub(crate) fn reported(exit: Exit, reported: Vec<Json>) -> Self {
+        Self { exit, messages: Vec::new(), reported }
     }
 
-    /// Ends with this code, without a message: nobody reads the output any more.
+    /// Stops with this exit code and no message, because nobody reads the output any more.
     fn silent(exit: Exit) -> Self {
         Self::all(exit, Vec::new())
     }
@@ -83,7 +84,7 @@ impl Stop {
         self.exit == Exit::Done
     }
 
-    /// Ends because a data file could not be read or written.
+    /// Stops because a data file could not be read or written.
     pub(crate) fn data(exit: Exit, error: &IoError) -> Self {
         let mut message = Message::of(error);
         let mut exit = exit;
@@ -96,7 +97,7 @@ impl Stop {
                 message.help = match why {
                     Ended::Cancelled => None,
                     Ended::Deadline => {
-                        Some("give it more with --deadline, or read less".to_owned())
+                        Some("allow more time with --deadline, or read less".to_owned())
                     }
                 };
             }
@@ -107,7 +108,7 @@ impl Stop {
 }
 
 impl Stop {
-    /// Why the verb ended, as `check` writes the problems of a document.
+    /// The reasons as JSON, in the format in which `check` writes the problems of a document.
     pub(crate) fn problems(&self) -> Vec<Json> {
         let messages = self.messages.iter().map(|message| {
             json!({
@@ -119,18 +120,18 @@ impl Stop {
                 "span": null,
             })
         });
-        self.told.iter().cloned().chain(messages).collect()
+        self.reported.iter().cloned().chain(messages).collect()
     }
 }
 
 impl Message {
-    /// The texts of an error.
+    /// The message and the help of an error.
     pub(crate) fn of(error: &dyn miette::Diagnostic) -> Self {
         Self { text: error.to_string(), help: error.help().map(|help| help.to_string()) }
     }
 }
 
-/// A result that cannot be written ends the verb, silently if the reader of a pipe has gone.
+/// A result that cannot be written stops the verb, silently if the reader of a pipe has gone.
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -146,31 +147,31 @@ impl From<serde_json::Error> for Stop {
     }
 }
 
-/// A hint of the library, in terms of the command line.
+/// Rephrases a hint of the library in terms of command line flags.
 pub(crate) fn in_flags(help: &str) -> String {
     let help = help.replace(" in the limits", " with --limit");
     help.replace("allow the directory that holds it", "give its directory with --lib")
 }
 
-/// Tells the user why a verb ended.
+/// Shows the user why a verb stopped.
 pub(crate) fn report(stop: &Stop) -> Exit {
     let style = terminal::of_stderr();
     for message in &stop.messages {
-        tell(&format!("{} {}\n", style.error("error:"), visible(&message.text)));
+        eprint(&format!("{} {}\n", style.error("error:"), visible(&message.text)));
         if let Some(help) = &message.help {
             let help = in_flags(help);
-            tell(&format!("  {} {}\n", style.help("help:"), visible(&help)));
+            eprint(&format!("  {} {}\n", style.help("help:"), visible(&help)));
         }
     }
     stop.exit
 }
 
-/// Tells the user, and the program that reads the standard output, why a verb ended.
+/// Shows the user, and the program that reads standard output, why a verb stopped.
 pub(crate) fn report_as_json(stop: &Stop) -> Exit {
     let problems = stop.problems();
     if !problems.is_empty() {
         let written = writeln!(io::stdout().lock(), "{}", json!({ "problems": problems }));
-        // The exit code and the standard error tell it as well.
+        // The exit code and standard error carry the same information.
         drop(written);
     }
     report(stop)

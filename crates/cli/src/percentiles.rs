@@ -32,7 +32,7 @@ impl Percentiles {
         })
     }
 
-    /// A line of a table.
+    /// Formats a row of a table.
     pub(crate) fn row(&self, what: &str) -> String {
         let [p50, p90, p99, max] = [self.p50, self.p90, self.p99, self.max].map(|s| s * 1e3);
         format!("{what:20} {:7} {p50:12.4} {p90:12.4} {p99:12.4} {max:12.4}", self.n)
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_values_that_were_measured() {
+    fn percentiles_are_measured_values() {
         let all = Percentiles::of((1..=200).map(f64::from).collect());
         assert_eq!((all.p50, all.p90, all.p99, all.max), (100.0, 180.0, 198.0, 200.0));
         let one = Percentiles::of(vec![3.0]);

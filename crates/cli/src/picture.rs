@@ -1,8 +1,8 @@
 //! `run --save FILE.png`: an output as a picture.
 //!
-//! An output that is an image is the picture. Of any other output that may be the value of a pixel,
-//! such as a color, the picture shows the values at the pixels of the view: a node `image.from_field`
-//! is added to the document. Large views are evaluated and written strip by strip.
+//! An image output is the picture itself. For any other output that can be the value of a pixel,
+//! such as a color, a node `image.from_field` is added to the document, so the picture shows the
+//! values at the pixels of the view. Large views are evaluated and written strip by strip.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::place::stop;
 use crate::request::refused;
 use crate::run::report_failures;
 use crate::tables::Coordinates;
-use crate::terminal::{tell, visible};
+use crate::terminal::{eprint, visible};
 
-/// Pixels that are evaluated at once where a picture is written strip by strip.
+/// Pixels per strip when a picture is written strip by strip.
 const STRIP: usize = 1 << 20;
 
-/// How many times more pixels a picture may have that is written in strips.
+/// How many times the pixel limit a picture written in strips may exceed.
 const IN_STRIPS: usize = 16;
 
-/// Stands for the name of the view in names of files.
+/// A placeholder in file names for the name of the view.
 const VIEW: &str = "{view}";
 
-/// Where a picture is written, and how.
+/// The file of a picture, and how it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct PictureTarget {
     path: PathBuf,
@@ -50,7 +50,7 @@ impl PictureTarget {
     }
 }
 
-/// Reads the number of bits per channel.
+/// Parses the number of bits per channel.
 pub(crate) fn depth(text: &str) -> Result<Depth, String> {
     match text {
         "8" => Ok(Depth::Eight),
@@ -60,7 +60,7 @@ pub(crate) fn depth(text: &str) -> Result<Depth, String> {
     }
 }
 
-/// The program with the output that the picture shows, made an image, and the name of the output.
+/// The program with its picture output turned into an image, and the name of that output.
 pub(crate) fn program_of_picture(
     engine: &Engine,
     text: &Text,
@@ -75,7 +75,7 @@ pub(crate) fn program_of_picture(
     let is_taken =
         |name: &str| document.nodes.contains_key(name) || document.inputs.contains_key(name);
     let node: Arc<str> = free_name("picture", is_taken).into();
-    let output = document.outputs.get_mut(&name).expect("the output was found");
+    let output = document.outputs.get_mut(&name).expect("the output exists");
     let mut field = Node::new(NodeKind::Type("image.from_field".into()));
     let value = match &output.from {
         OutputFrom::Link(link) => InputValue::Link(link.clone()),
@@ -88,8 +88,8 @@ pub(crate) fn program_of_picture(
     engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
 }
 
-/// The output that a picture shows: the one that is asked for, the only image, or the only value
-/// that may be that of a pixel; with its type.
+/// The output that a picture shows, with its type: the requested one, the only image, or the only
+/// value that can be a pixel.
 fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), Stop> {
     let outputs = program.outputs();
     let is_image = |ty: Type| ty == Type::of::<Image>();
@@ -106,23 +106,24 @@ fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), S
     match found[..] {
         [output] => Ok((output.name.to_string(), output.ty)),
         [] => Err(usage(
-            "no output is an image, a color, a number or a vector, so there is no picture".into(),
+            "no output is an image, a color, a number or a vector, so there is nothing to picture"
+                .into(),
             "make an image of a field with `image.from_field`, or save the values as a table",
         )),
         [..] => {
             let names: Vec<String> =
                 found.iter().map(|output| format!("`{}`", visible(&output.name))).collect();
-            let text = format!("a picture shows one output, and there are {}", names.join(", "));
+            let text = format!("a picture shows one output, but there are {}", names.join(", "));
             Err(usage(text, "choose one with --out NAME"))
         }
     }
 }
 
-/// Before the name of a picture file: its numbers are linear light, if it does not say what they
-/// are.
+/// A prefix of picture files: if the file does not state its color space, its numbers are linear
+/// light.
 const LINEAR: &str = "linear:";
 
-/// The file of `FILE` or `linear:FILE`; a file that has the whole name comes first.
+/// The file of `FILE` or `linear:FILE`; a file whose name is the whole text takes precedence.
 pub(crate) fn file_of(place: &str) -> (&Path, Transfer) {
     match place.strip_prefix(LINEAR) {
         Some(file) if !Path::new(place).exists() => (Path::new(file), Transfer::Linear),
@@ -130,7 +131,7 @@ pub(crate) fn file_of(place: &str) -> (&Path, Transfer) {
     }
 }
 
-/// An image from a picture file.
+/// Reads an image from a picture file.
 pub(crate) fn read(
     (path, untagged): (&Path, Transfer),
     limits: &millstream::Limits,
@@ -139,13 +140,13 @@ pub(crate) fn read(
     let picture = read_picture(path, untagged, limits, until);
     let picture = picture.map_err(|error| Stop::data(Exit::Wrong, &error))?;
     for note in &picture.notes {
-        tell(&format!("{}: {note}\n", path.display()));
+        eprint(&format!("{}: {note}\n", path.display()));
     }
     Ok(picture.image)
 }
 
 impl PictureTarget {
-    /// Writes the pictures of an answer; the file is not changed unless all of it succeeds. Tells
+    /// Writes the pictures of an answer; the file is changed only if everything succeeds. Returns
     /// whether something was written.
     pub(crate) fn save(
         &self,
@@ -155,17 +156,17 @@ impl PictureTarget {
     ) -> Result<bool, Stop> {
         let series = answer.output(output).and_then(|it| it.value.as_ref());
         let (Some(series), true) = (series, answer.failures.is_empty()) else {
-            tell(&format!("{} is not written\n", self.path.display()));
+            eprint(&format!("{} was not written\n", self.path.display()));
             return Ok(false);
         };
         match &series.data {
-            Data::One(image) => self.write_whole(&self.path, &image_of(image))?,
+            Data::One(image) => self.write_and_report(&self.path, &image_of(image))?,
             Data::Many(images) => self.write_sequence(images, (answer, &series.axes), at)?,
         }
         Ok(true)
     }
 
-    /// Writes a picture for each cell of these axes, such as each moment and view.
+    /// Writes one picture for each cell of these axes, such as each moment and view.
     fn write_sequence(
         &self,
         images: &Column,
@@ -177,38 +178,37 @@ impl PictureTarget {
         let (n_views, count) = (extent(RequestAxis::View), extent(RequestAxis::Index));
         let n_others = images.len() / n_views.max(1);
         let usage = |n: usize, help: &str| {
-            let text = format!("{n} pictures do not fit into one file `{text}`");
+            let text = format!("{n} pictures do not fit in one file `{text}`");
             Stop::new(Exit::Usage, text, Some(help.into()))
         };
         if n_views > 1 && !text.contains(VIEW) {
-            let help =
-                "write {view} in the name where that of the view goes, such as out.{view}.png";
+            let help = "write {view} in the file name in place of the view, such as out.{view}.png";
             return Err(usage(n_views, help));
         }
         if n_others > 1 && !text.contains('#') {
-            let help = "write # in the name where the number goes, such as out.####.png";
+            let help = "write # in the file name in place of the number, such as out.####.png";
             return Err(usage(n_others, help));
         }
         for (i, image) in images.iter().enumerate() {
             let (view, other) = (i / count % n_views, i / (count * n_views) * count + i % count);
-            // Pictures of elements are numbered through.
+            // Pictures of elements are numbered consecutively.
             let number = if count == 1 { at.number(other) } else { other as i64 };
             let name =
                 at.views.get(view).map_or_else(|| text.clone(), |view| text.replace(VIEW, view));
-            self.write_whole(Path::new(&numbered(&name, number)), &image_of(&image))?;
+            self.write_and_report(Path::new(&numbered(&name, number)), &image_of(&image))?;
         }
         Ok(())
     }
 
-    fn write_whole(&self, path: &Path, image: &Image) -> Result<(), Stop> {
-        tell_written(path, &self.write_image(path, image)?);
+    fn write_and_report(&self, path: &Path, image: &Image) -> Result<(), Stop> {
+        report_written(path, &self.write_image(path, image)?);
         Ok(())
     }
 
-    /// Writes an image to a file of the target's format, and tells nobody.
+    /// Writes an image to a file of the target's format, without a report.
     pub(crate) fn write_image(&self, path: &Path, image: &Image) -> Result<PictureSpec, Stop> {
         let (n, width) = (image.n_channels(), image.width());
-        // Alpha that says nothing is left out.
+        // A fully opaque alpha channel is left out.
         let is_opaque = image.has_alpha() && image.channels().chunks(n).all(|c| c[n - 1] == 1.0);
         let n_written = n - usize::from(is_opaque);
         let rows = |from_top: std::ops::Range<usize>| {
@@ -223,7 +223,7 @@ impl PictureTarget {
     }
 
     /// Evaluates and writes a large view strip by strip; `None` if the view is not large, or if a
-    /// node looks at the whole of it.
+    /// node needs the whole of it.
     pub(crate) fn in_strips(
         &self,
         program: &Program,
@@ -246,23 +246,26 @@ impl PictureTarget {
                 return Ok(None);
             }
             let text = format!(
-                "`{}` looks at the whole picture of {width} by {height} pixels, so it is not \
+                "`{}` needs the whole picture of {width} by {height} pixels, so it cannot be \
                  written strip by strip; the limit is {most} pixels",
                 visible(&node)
             );
-            let help = "raise it with --limit image_pixels=N, if there is memory for all pixels";
+            let help = "raise it with --limit image_pixels=N, if memory suffices for all pixels";
             return Err(Stop::new(Exit::Failed, text, Some(help.into())));
         }
         let most = request.limits.image_pixels.saturating_mul(IN_STRIPS);
         if n_pixels > most {
             let text =
                 format!("a picture of {width} by {height} pixels; the limit is {most} pixels");
-            let help = format!("raise it with --limit image_pixels=N; pictures have {IN_STRIPS} N");
+            let help = format!(
+                "raise it with --limit image_pixels=N; a picture in strips may have {IN_STRIPS} N \
+                 pixels"
+            );
             return Err(Stop::new(Exit::Failed, text, Some(help)));
         }
         let [left, lower, right, upper] = view.crop;
         let mut evaluate = program.in_tiles(evaluator);
-        // The image of rows, counted from the top; no image if the evaluation failed.
+        // The image of some rows, counted from the top; `None` if the evaluation failed.
         let mut strip = |rows: std::ops::Range<usize>| -> Result<Image, Stop> {
             let (top, bottom) = (upper - rows.start as i32, upper - rows.end as i32);
             let part = view.with_crop([left, bottom.max(lower), right, top]);
@@ -272,7 +275,7 @@ impl PictureTarget {
             match answer.value::<Image>(output) {
                 Some(image) if answer.failures.is_empty() => Ok(image),
                 _ => {
-                    let text = format!("{} is not written", self.path.display());
+                    let text = format!("{} was not written", self.path.display());
                     Err(Stop::new(Exit::Failed, text, None))
                 }
             }
@@ -281,8 +284,8 @@ impl PictureTarget {
         let mut first = 0..n_rows;
         let mut image = strip(first.clone())?;
         if image.width() != width || image.height() != n_rows || !view.contains(image.view()) {
-            // The image has pixels of its own, whatever the view is.
-            self.write_whole(&self.path, &image)?;
+            // The image keeps its own size, whatever the view is.
+            self.write_and_report(&self.path, &image)?;
             return Ok(Some(Exit::Done));
         }
         let n = image.n_channels();
@@ -297,7 +300,7 @@ impl PictureTarget {
             }
             Ok(rows)
         };
-        tell_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
+        report_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
         Ok(Some(Exit::Done))
     }
 
@@ -316,16 +319,16 @@ impl PictureTarget {
     }
 }
 
-fn tell_written(path: &Path, spec: &PictureSpec) {
+fn report_written(path: &Path, spec: &PictureSpec) {
     let (width, height) = (spec.width, spec.height);
-    tell(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
+    eprint(&format!("saved {width}x{height} pixels to {}, {}\n", path.display(), spec.about()));
 }
 
 fn image_of(value: &Value) -> Image {
     Image::from_value(value).expect("the output is an image")
 }
 
-/// The name with the number in the place of the last signs `#`, with at least as many digits.
+/// The name with its last run of `#` replaced by the number, padded to at least as many digits.
 pub(crate) fn numbered(name: &str, number: i64) -> String {
     let Some(end) = name.rfind('#').map(|at| at + 1) else { return name.to_owned() };
     let start = name[..end].trim_end_matches('#').len();
@@ -337,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_at_least_as_many_digits_as_signs() {
+    fn numbers_are_padded_to_the_width_of_the_placeholder() {
         assert_eq!(numbered("a/out.####.png", 7), "a/out.0007.png");
         assert_eq!(numbered("#.png", 123), "123.png");
         assert_eq!(numbered("plain.png", 1), "plain.png");

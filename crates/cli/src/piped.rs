@@ -1,7 +1,7 @@
-//! Streams, which can be read only once: the standard input, named pipes and others. Each is the
-//! document, or data for any number of inputs.
+//! Streams that can be read only once, such as standard input and named pipes. A stream is either
+//! the document, or data for any number of inputs.
 //!
-//! A thread opens and reads each stream, so that its reader can stop waiting.
+//! A thread opens and reads each stream, so that the reader can stop waiting.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,10 +16,10 @@ use millstream_io::{Budget, read_stream};
 
 use crate::outcome::{Exit, Stop};
 
-/// The path of the standard input.
+/// The path of standard input.
 const STDIN: &str = "-";
 
-/// The use of a stream; its bytes stay until the program ends.
+/// The use of a stream; its bytes are kept until the program ends.
 #[derive(Clone, Copy)]
 enum Content {
     Document,
@@ -28,7 +28,7 @@ enum Content {
 
 static READ: Mutex<Option<HashMap<PathBuf, Content>>> = Mutex::new(None);
 
-/// Whether a path is that of the standard input.
+/// Whether a path stands for standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
@@ -52,9 +52,9 @@ fn keep(path: &Path, content: Content) {
     read.get_or_insert_default().insert(path.to_owned(), content);
 }
 
-/// The bytes of a document, as far as they arrive in time.
+/// The bytes of a document that arrive in time.
 pub(crate) fn document(path: &Path, limit: u64, until: &Budget) -> io::Result<Vec<u8>> {
-    // From now on it only matters that the stream was read.
+    // From now on it only matters that the stream has been read.
     keep(path, Content::Document);
     let mut bytes = Vec::new();
     Waiting::start(path, until.clone()).take(limit).read_to_end(&mut bytes).map(|_| bytes)
@@ -66,8 +66,8 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Budget) -> Result<&'sta
         Some(Content::Data(bytes)) => Ok(bytes),
         Some(Content::Document) => {
             let name = name_of(path);
-            let shown = if is_stdin(path) { format!("the {name}") } else { format!("`{name}`") };
-            let text = format!("{shown} is the document, so it cannot be data as well");
+            let shown = if is_stdin(path) { name.to_string() } else { format!("`{name}`") };
+            let text = format!("{shown} holds the document, so it cannot hold data as well");
             Err(Stop::new(Exit::Usage, text, Some("read one of them from a file".into())))
         }
         None => {
@@ -80,7 +80,7 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Budget) -> Result<&'sta
     }
 }
 
-/// Bytes that come from another thread, until the deadline or Ctrl-C.
+/// A reader of bytes from another thread that stops at the deadline or on Ctrl-C.
 struct Waiting {
     pieces: Receiver<io::Result<Vec<u8>>>,
     until: Budget,
@@ -91,18 +91,18 @@ impl Waiting {
     fn start(path: &Path, until: Budget) -> Self {
         let (sender, pieces) = sync_channel(4);
         let path = path.to_owned();
-        // The thread ends with the input, with the receiver, or with the program.
+        // The thread ends with its input, its receiver, or the program.
         std::thread::spawn(move || {
             let opened: io::Result<Box<dyn Read>> = if is_stdin(&path) {
                 Ok(Box::new(io::stdin().lock()))
             } else {
-                // Opening a pipe waits for a writer.
+                // Opening a pipe blocks until there is a writer.
                 File::open(&path).map(|file| Box::new(file) as Box<dyn Read>)
             };
             let mut source = match opened {
                 Ok(source) => source,
                 Err(error) => {
-                    // Sending fails if the receiver is gone.
+                    // Sending fails only if the receiver is gone.
                     let _ = sender.send(Err(error));
                     return;
                 }
@@ -138,7 +138,7 @@ impl Read for Waiting {
                     }
                     self.piece = io::Cursor::new(piece);
                 }
-                // The reader checks the same condition.
+                // The caller checks the same condition.
                 Err(RecvTimeoutError::Timeout) if self.until.ended().is_some() => return Ok(0),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),

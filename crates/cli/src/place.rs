@@ -1,7 +1,7 @@
-//! Places of data: a file or standard stream, its format, and a column of it.
+//! Data locations: a file or standard stream, its format, and a column in it.
 //!
-//! `FILE`, `FILE:COLUMN`, `FORMAT:FILE` and `FORMAT:FILE:COLUMN`; the file `-` is the standard input or
-//! output, which has no extension and so needs a format.
+//! The syntax is `FILE`, `FILE:COLUMN`, `FORMAT:FILE` or `FORMAT:FILE:COLUMN`. The file `-` is
+//! standard input or output; it has no extension, so it needs a format.
 
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use millstream_io::{ColumnSpec, Faces, Format, IoError, TableWriter, WriteOption
 use crate::outcome::{Exit, Stop};
 use crate::piped;
 
-/// The name of the standard output in messages.
+/// The name of standard output in messages.
 const STDOUT: &str = "standard output";
 
-/// The place that data comes from.
+/// The location of input data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub(crate) file: &'a str,
-    /// The format, unless the extension names it.
+    /// The format, if it is named explicitly.
     pub(crate) format: Option<Format>,
     pub(crate) column: Option<&'a str>,
 }
 
 impl<'a> Place<'a> {
-    /// The part after the last colon is a column, and the part before the first colon a format, unless
-    /// a file has the whole name.
+    /// Parses a location. The part after the last colon is a column and the part before the first
+    /// colon a format, unless a file exists under the whole name.
     pub(crate) fn of(text: &'a str) -> Self {
         let table = Self::of_table(text);
         match table.file.rsplit_once(':') {
@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// As [`Place::of`] without a column: colons after the format are part of the name of the file.
+    /// Like [`Place::of`] without a column: colons after the format belong to the file name.
     pub(crate) fn of_table(text: &'a str) -> Self {
         let (format, file) = split_format(text);
         Self { file, format, column: None }
@@ -55,12 +55,12 @@ impl<'a> Place<'a> {
         piped::is_stdin(self.path())
     }
 
-    /// Whether the place is a stream, which can be read only once.
+    /// Whether the location is a stream, which can be read only once.
     pub(crate) fn is_piped(&self) -> bool {
         piped::is_piped(self.path())
     }
 
-    /// The format of a stream, which must be named for the standard input.
+    /// The format of a stream, which must be named for standard input.
     pub(crate) fn format_of_stream(&self) -> Result<Format, Stop> {
         match self.format {
             Some(format) => Ok(format),
@@ -70,7 +70,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A format that is named before the file.
+/// Splits off a format before the file name.
 fn split_format(text: &str) -> (Option<Format>, &str) {
     let named = text.split_once(':').filter(|(_, file)| !file.is_empty());
     match named.and_then(|(name, file)| Some((Format::from_name(name)?, file))) {
@@ -83,22 +83,22 @@ fn unnamed(stream: &str, example: &str) -> Stop {
     let help = Some(format!("name it before a colon: {example}"));
     Stop::new(
         Exit::Usage,
-        format!("the standard {stream} has no extension that names a format"),
+        format!("standard {stream} has no extension from which to tell the format"),
         help,
     )
 }
 
-/// The place that outputs are written to.
+/// The destination of outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     format: Option<Format>,
-    /// `None` for the standard output.
+    /// `None` for standard output.
     path: Option<PathBuf>,
 }
 
 impl Target {
-    /// The target of `--save`. Refuses, before anything is computed, a target without a format and a
-    /// file that is read.
+    /// The target of `--save`. A target without a format and a file that is also read are refused
+    /// before anything is computed.
     pub(crate) fn of(path: &Path, sources: &[&Path]) -> Result<Self, Stop> {
         let (format, path) = match path.to_str().map(split_format) {
             Some((format, file)) => (format, Path::new(file)),
@@ -115,12 +115,12 @@ impl Target {
         Ok(Self { format, path: Some(path.to_owned()) })
     }
 
-    /// Whether meshes are written, whose rows are vertices.
+    /// Whether the format is for meshes, whose rows are vertices.
     pub(crate) fn is_mesh(&self) -> bool {
         self.format().is_some_and(Format::is_mesh)
     }
 
-    /// Whether an array is written, which has axes and no columns.
+    /// Whether the format is for arrays, which have axes and no columns.
     pub(crate) fn is_array(&self) -> bool {
         self.format() == Some(Format::NPY)
     }
@@ -138,8 +138,8 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
-    /// A writer for these columns, for faces between their rows, and for rows that are the cells of
-    /// axes of these extents.
+    /// A writer for these columns, with faces between their rows, or with rows that are the cells
+    /// of axes of these extents.
     pub(crate) fn writer(
         &self,
         columns: Vec<ColumnSpec>,
@@ -153,23 +153,23 @@ impl Target {
                 let out = Box::new(BufWriter::with_capacity(1 << 16, io::stdout()));
                 TableWriter::to_stream(STDOUT, out, format, options, columns)
             }
-            (None, None) => unreachable!("the format of the standard output is named"),
+            (None, None) => unreachable!("the format of standard output is named"),
         };
         writer.map_err(|error| stop(&error))
     }
 }
 
-/// Refuses to write a file that is read.
+/// Refuses to write a file that is also read.
 pub(crate) fn refuse_source(path: &Path, sources: &[&Path]) -> Result<(), Stop> {
-    // A file that does not exist is not read.
+    // A file that does not exist cannot be a source.
     let Ok(target) = path.canonicalize() else { return Ok(()) };
     let is_target = |source: &&&Path| source.canonicalize().is_ok_and(|source| source == target);
     let Some(source) = sources.iter().find(is_target) else { return Ok(()) };
-    let text = format!("`{}` is read here and is not overwritten", source.display());
+    let text = format!("`{}` is an input of this run and is not overwritten", source.display());
     Err(Stop::new(Exit::Usage, text, Some("save under another name".into())))
 }
 
-/// Ends the verb because something could not be written.
+/// The error for something that could not be written.
 pub(crate) fn stop(error: &IoError) -> Stop {
     match error {
         IoError::UnknownFormat { .. }

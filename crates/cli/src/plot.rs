@@ -1,4 +1,4 @@
-//! `--plot FILE`: the outputs of a run as a picture.
+//! `--plot FILE`: the outputs of a run as charts.
 
 mod charts;
 mod over;
@@ -15,31 +15,31 @@ use crate::place::refuse_source;
 use crate::save::write_complete;
 use crate::summary::lanes_of;
 use crate::tables::{Coordinates, tables};
-use crate::terminal::{tell, visible};
+use crate::terminal::{eprint, visible};
 
 use charts::{Drawn, charts_of, of_singles};
 use over::Over;
 
-/// Charts of one picture.
+/// The maximum number of charts in a picture.
 const MAX_CHARTS: usize = 8;
 
-/// The flags of a picture.
+/// The flags of a plot.
 #[derive(clap::Args)]
 pub(crate) struct PlotArgs {
-    /// Draw the outputs, as lines, points, a histogram or a heat map, whichever fits their shape
+    /// Plot the outputs as lines, points, a histogram or a heat map, depending on their shape
     #[arg(long, value_name = "FILE.svg|png")]
     pub(crate) plot: Option<PathBuf>,
-    /// With --plot: how outputs are drawn
+    /// With --plot: the kind of chart
     #[arg(long, value_enum, value_name = "KIND", requires = "plot")]
     plot_kind: Option<Kind>,
 }
 
-/// A way to draw outputs.
+/// The kinds of charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// A line for each number, over the time, an ascending input or the position
     Lines,
-    /// Points: the components of a vector, or the first output and the others
+    /// Points: the components of a vector, or the first output against the others
     Scatter,
     /// How often numbers occur
     Histogram,
@@ -47,14 +47,14 @@ pub(crate) enum Kind {
     HeatMap,
 }
 
-/// The form of a picture.
+/// The file format of a plot.
 #[derive(Clone, Copy)]
 enum Form {
     Svg,
     Png,
 }
 
-/// A picture that is to be made.
+/// A plot to be made.
 pub(crate) struct Plot<'a> {
     path: &'a Path,
     form: Form,
@@ -62,8 +62,8 @@ pub(crate) struct Plot<'a> {
 }
 
 impl PlotArgs {
-    /// The picture, if one is wanted. Refuses, before anything is computed, another kind of file and
-    /// a file that is read.
+    /// The plot, if one is wanted. Other file types, and a file that is also read, are refused
+    /// before anything is computed.
     pub(crate) fn plot(&self, sources: &[&Path]) -> Result<Option<Plot<'_>>, Stop> {
         let Some(path) = self.plot.as_deref() else { return Ok(None) };
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
@@ -71,8 +71,8 @@ impl PlotArgs {
             Some("svg") => Form::Svg,
             Some("png") => Form::Png,
             Some(_) | None => {
-                let text = format!("`{}` is not the name of a picture", path.display());
-                let help = "pictures are FILE.svg or FILE.png; --save writes data";
+                let text = format!("`{}` is not a picture file", path.display());
+                let help = "name FILE.svg or FILE.png; --save writes data";
                 return Err(Stop::new(Exit::Usage, text, Some(help.into())));
             }
         };
@@ -82,7 +82,7 @@ impl PlotArgs {
 }
 
 impl Plot<'_> {
-    /// Draws the outputs of an answer, and says what was drawn.
+    /// Plots the outputs of an answer, and reports what was drawn.
     pub(crate) fn draw(
         &self,
         program: &Program,
@@ -116,32 +116,34 @@ impl Plot<'_> {
         };
         write_complete(self.path, &bytes)?;
         let path = self.path.display();
-        tell(&format!("drew {path}: {}\n", visible(&names.join("; "))));
+        eprint(&format!("drew {path}: {}\n", visible(&names.join("; "))));
         if n_more > 0 {
-            let text = "a picture has room for";
-            tell(&format!("{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"));
+            let text = "the maximum is";
+            eprint(&format!(
+                "{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"
+            ));
         }
         Ok(())
     }
 }
 
-/// No output can be drawn.
+/// The error if no output can be plotted.
 fn nothing(answer: &Answer) -> Stop {
     let has_numbers = answer.outputs.iter().any(|output| {
         let ty: Type = output.ty.element().unwrap_or(output.ty);
         ty.lanes().is_some_and(|(_, n)| n <= 4)
     });
     let (text, help) = if answer.outputs.is_empty() {
-        ("the document has no outputs", "name what to compute, and draw that")
+        ("the document has no outputs", "declare an output and plot that")
     } else if has_numbers {
-        ("no output holds a finite number", "numbers that are not finite have no place on an axis")
+        ("no output holds a finite number", "only finite numbers can be plotted")
     } else {
         (
             "no output holds numbers or vectors",
-            "draw outputs of numbers; `--save FILE.json` writes values of all types",
+            "plot numeric outputs; `--save FILE.json` writes values of all types",
         )
     };
-    Stop::new(Exit::Failed, format!("there is nothing to draw: {text}"), Some(help.into()))
+    Stop::new(Exit::Failed, format!("there is nothing to plot: {text}"), Some(help.into()))
 }
 
 /// A name with its unit.
@@ -153,7 +155,7 @@ fn with_unit(name: &str, unit: Option<&str>) -> String {
     }
 }
 
-/// Whether any value is drawn from the lanes of a column of this type.
+/// Whether any of the lanes of a column of this type can be drawn.
 fn is_drawable(name: &str, column: &millstream::Column) -> bool {
     !lanes_of(name, &column.slice(0..0)).is_empty()
 }

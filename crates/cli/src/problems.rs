@@ -1,4 +1,4 @@
-//! Problems of a document with their places: as labelled source on a terminal, one line each
+//! Problems of a document with their positions: as labelled source on a terminal, as single lines
 //! elsewhere, or as JSON.
 
 use std::borrow::Cow;
@@ -11,10 +11,10 @@ use serde_json::{Value as Json, json};
 use crate::outcome::in_flags;
 use crate::terminal::{Style, visible, visible_lines};
 
-/// Lines longer than this many bytes are not shown with labels.
+/// Longer lines, in bytes, are not shown as labelled source.
 const MAX_LINE: usize = 300;
 
-/// A place for people: line and column, from 1.
+/// A position for people: line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineColumn {
     pub(crate) line: usize,
@@ -22,7 +22,7 @@ pub(crate) struct LineColumn {
     pub(crate) column: usize,
 }
 
-/// Lines of a text by position.
+/// The lines of a text, for lookup by byte position.
 pub(crate) struct Lines<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
@@ -35,7 +35,7 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// Line and column of a byte; of the end if it is beyond.
+    /// Line and column of a byte; those of the end for a byte beyond it.
     pub(crate) fn at(&self, byte: usize) -> LineColumn {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= byte).max(1) - 1;
@@ -60,7 +60,7 @@ pub(crate) fn text(file: &str, source: &[u8], problems: &Diagnostics, style: Sty
             own.write(problem, &mut out);
             continue;
         };
-        // The problems of a file stand together.
+        // The problems of each file stand together.
         let shown = match used.take() {
             Some((known, shown)) if known.name == file.name => shown,
             _ => Shown::of(&file.name, &file.text, style),
@@ -115,7 +115,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// One problem on a line of its own, its help on another.
+/// Formats a problem on one line, and its help on another.
 fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     let mut out = file.to_owned();
     if let Some(span) = problem.place.span {
@@ -135,7 +135,7 @@ fn line(file: &str, lines: &Lines<'_>, problem: &Diagnostic) -> String {
     out
 }
 
-/// A problem for other programs.
+/// A problem for programs.
 pub(crate) fn json(lines: &Lines<'_>, problem: &Diagnostic) -> Json {
     let used = problem.place.file.as_deref();
     let of_used = used.map(|file| Lines::of(&file.text));
@@ -180,7 +180,7 @@ impl Handler {
     }
 }
 
-/// A problem as miette draws it.
+/// A problem in the form that miette renders.
 #[derive(Debug)]
 struct Labelled<'a> {
     problem: &'a Diagnostic,
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_count_lines_and_characters_from_1() {
+    fn positions_count_lines_and_characters_from_1() {
         let lines = Lines::of("a\nüb\n".as_bytes());
         assert_eq!(lines.at(0), LineColumn { line: 1, column: 1 });
         assert_eq!(lines.at(4), LineColumn { line: 2, column: 2 });

@@ -1,4 +1,4 @@
-//! A progress bar on the terminal for runs of more than a second.
+//! A progress bar on the terminal for runs longer than a second.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,20 +9,20 @@ use millstream::Done;
 
 use crate::terminal;
 
-/// The time until the bar is shown.
+/// The delay before the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The time between two updates of the bar.
+/// The interval between updates of the bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A bar that goes away when it is dropped.
+/// A bar that disappears when it is dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Dropped to end the wait until the bar is shown.
+    /// Dropping the sender ends the wait for the bar to appear.
     waiting: Option<(Sender<()>, std::thread::JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Starts; `n_rows` is the number of rows to do, if known.
+    /// Starts a bar over `n_rows` rows, if their number is known.
     pub(crate) fn start(n_rows: Option<u64>) -> Self {
         let bar = match n_rows {
             Some(n_rows) => {
@@ -34,7 +34,7 @@ impl Progress {
         Self::shown_later(bar)
     }
 
-    /// Starts, for this many frames.
+    /// Starts a bar over this many frames.
     pub(crate) fn of_frames(n: u64) -> Self {
         let template =
             "{elapsed} {bar:40} {human_pos} of {human_len} frames, {per_sec}, {eta} left";
@@ -57,17 +57,17 @@ impl Progress {
         Self { bar, waiting }
     }
 
-    /// A progress for a request that moves this bar.
+    /// A progress callback for a request that moves this bar.
     pub(crate) fn follow(&self) -> millstream::Progress {
         let bar = self.bar.clone();
-        let told = move |done: &Done| {
+        let on_step = move |done: &Done| {
             show(&bar, done);
             ControlFlow::Continue(())
         };
-        millstream::Progress::new(told).every(TICK)
+        millstream::Progress::new(on_step).every(TICK)
     }
 
-    /// Sets the number of rows that are done.
+    /// Sets the number of finished rows.
     pub(crate) fn rows(&self, n_done: u64) {
         self.bar.set_position(n_done);
         if self.bar.length().is_none() {
@@ -94,7 +94,7 @@ fn show(bar: &ProgressBar, done: &Done) {
     bar.set_position(n_done);
 }
 
-/// A style; the plain one if the template is wrong.
+/// A style, or the plain one if the template is invalid.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
@@ -103,7 +103,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((done, thread)) = self.waiting.take() {
             drop(done);
-            // Only drawing could fail in the thread.
+            // Nothing but drawing could fail in the thread.
             let _ = thread.join();
         }
         self.bar.finish_and_clear();

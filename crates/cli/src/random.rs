@@ -1,6 +1,6 @@
 //! Pseudorandom numbers, the same in every run.
 
-/// A sequence; it must not start with zero.
+/// A generator; its seed must not be zero.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -1,21 +1,21 @@
-//! Warnings about values outside the range of their input. A range is advice: nothing is clamped.
+//! Warnings about values outside the range of their input. Ranges are advisory: nothing is clamped.
 
 use millstream::document::InputDef;
 use millstream::{Column, Given, Program};
 
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 
 /// Warns about values of an input outside the range that the document states.
 pub(crate) fn warn(program: &Program, name: &str, given: &Given) {
     let text = program.document().inputs.get(name).and_then(|input| outside(input, name, given));
     let Some(text) = text else { return };
     let style = terminal::of_stderr();
-    tell(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
-    let help = "values are used as they are given; `millstream check` shows the range";
-    tell(&format!("  {} {help}\n", style.help("help:")));
+    eprint(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
+    let help = "the value is used anyway; `millstream check` shows the range";
+    eprint(&format!("  {} {help}\n", style.help("help:")));
 }
 
-/// A message about values outside the range; of a column, the first.
+/// A message about values outside the range; for a column, about the first one.
 fn outside(input: &InputDef, name: &str, given: &Given) -> Option<String> {
     if input.min.is_none() && input.max.is_none() {
         return None;

@@ -1,5 +1,5 @@
-//! Requests: the flags that `run`, `explain --run` and `check --twice` share, and the reasons why a
-//! request is refused, in terms of the command line.
+//! Requests: the flags that `run`, `explain --run` and `check --twice` share, and the reasons for
+//! refusing a request, in terms of the command line.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -24,7 +24,7 @@ use crate::views::{self, ByView, NamedView, view};
 /// The flags of a request.
 #[derive(clap::Args)]
 pub(crate) struct RequestArgs {
-    /// The value of an input, or a column of a file with a value per element
+    /// The value of an input, or a column of a file with one value per element
     #[arg(long = "in", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// Evaluate for this many elements
@@ -33,23 +33,23 @@ pub(crate) struct RequestArgs {
     /// Compute only these elements, counted from 0: 0,5,10..20, both ends included
     #[arg(long, value_name = "ELEMENTS", value_parser = elements)]
     pub(crate) only: Option<Mask>,
-    /// Evaluate at a time in seconds, T, or at many, A..B:STEP
+    /// Evaluate at a time in seconds, T, or at several, A..B:STEP
     #[arg(long, value_name = "T", value_parser = moments::times, allow_hyphen_values = true)]
     pub(crate) time: Option<Times>,
-    /// Evaluate at a frame, N, or at many, A..B
+    /// Evaluate at a frame, N, or at several, A..B
     #[arg(long, value_name = "N", value_parser = moments::frames, allow_hyphen_values = true,
           conflicts_with = "time")]
     pub(crate) frame: Option<FrameNumbers>,
-    /// Evaluate for a view of this many pixels; the point of the scene at its lower left corner and
-    /// the size of a pixel may follow, 640x480+100-50*0.5
+    /// Evaluate for a view of this many pixels, 640x480; optionally followed by the scene
+    /// coordinates of its lower left corner and the size of a pixel, 640x480+100-50*0.5
     #[arg(long, value_name = "WxH", value_parser = view)]
     pub(crate) size: Option<Footprint>,
-    /// Evaluate for a view with a name, such as left=640x480; may be given several times, and then
-    /// --in INPUT@NAME=VALUE gives an input a value for one of them
+    /// Evaluate for a named view, such as left=640x480; may be given several times, and then --in
+    /// INPUT@NAME=VALUE sets an input for one of them
     #[arg(long = "view", value_name = "NAME=WxH", value_parser = views::named,
           conflicts_with = "size")]
     pub(crate) views: Vec<NamedView>,
-    /// Evaluate the view with this many times fewer pixels in each direction, as a preview
+    /// Evaluate the view at a resolution this many times lower in each direction, as a preview
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(i32).range(1..=1024))]
     pub(crate) reduce: i32,
@@ -58,14 +58,12 @@ pub(crate) struct RequestArgs {
     pub(crate) features: Vec<String>,
 }
 
-/// Reads elements and ranges of them, `0,5,10..20`, in any order.
+/// Parses elements and ranges of elements, `0,5,10..20`, in any order.
 fn elements(text: &str) -> Result<Mask, String> {
     const MAX: usize = 1 << 28;
     let number = |text: &str| {
         let number = text.trim().parse::<usize>().ok().filter(|n| *n < MAX);
-        number.ok_or_else(|| {
-            format!("`{text}` is not the number of an element, from 0 to {}", MAX - 1)
-        })
+        number.ok_or_else(|| format!("`{text}` is not an element number from 0 to {}", MAX - 1))
     };
     let mut all = Mask::empty();
     for part in text.split(',') {
@@ -79,7 +77,7 @@ fn elements(text: &str) -> Result<Mask, String> {
     Ok(all)
 }
 
-/// The time at which the files of inputs are read.
+/// When the files of inputs are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     Now,
@@ -88,7 +86,7 @@ pub(crate) enum Files {
 }
 
 impl RequestArgs {
-    /// Refuses these flags, which mean nothing without another one.
+    /// Refuses these flags, which have no effect without another one.
     pub(crate) fn refuse_without(&self, flag: &str) -> Result<(), Stop> {
         let is_given = [
             ("--in", !self.inputs.is_empty()),
@@ -109,8 +107,8 @@ impl RequestArgs {
         }
     }
 
-    /// Whether a view is given and a position is not, which nodes read: then they are evaluated at
-    /// the pixels of the view.
+    /// Whether the request has a view but no position, and nodes read the position: then they are
+    /// evaluated at the pixels of the view.
     pub(crate) fn asks_for_pixels(&self, program: &Program) -> bool {
         let reads = |need: &&Need| need.level == 0 && need.feature == Feature::Position;
         let is_given = self.features.iter().any(|text| text.starts_with("position="));
@@ -118,13 +116,13 @@ impl RequestArgs {
         has_view && !is_given && program.needs().any(|need| reads(&need))
     }
 
-    /// What the cells of the request stand for.
+    /// The meaning of the request's cells.
     pub(crate) fn coordinates(&self, plan: &Plan) -> Coordinates {
         let views = self.views.iter().map(|view| view.name.clone()).collect();
         Coordinates { moments: self.moments(plan), views }
     }
 
-    /// The moments of the time axis, if one is opened. Documents that keep state have frames only.
+    /// The moments of the time axis, if there is one. Documents with state have frames only.
     fn moments(&self, plan: &Plan) -> Option<Moments> {
         let fps = plan.fps;
         if let (Some(Times::Many(times)), true) = (&self.time, plan.has_states())
@@ -140,24 +138,28 @@ impl RequestArgs {
         }
     }
 
-    /// Refuses views of one name, and a reduction of no view.
+    /// Refuses views of the same name, and a reduction without a view.
     fn check_views(&self) -> Result<(), Stop> {
         let names = self.views.iter().map(|view| &view.name);
         for (i, name) in names.clone().enumerate() {
             if names.clone().take(i).any(|other| other == name) {
-                let text = format!("two views are called `{name}`");
-                return Err(Stop::new(Exit::Usage, text, Some("give each its own name".into())));
+                let text = format!("the view name `{name}` is used twice");
+                return Err(Stop::new(
+                    Exit::Usage,
+                    text,
+                    Some("give each view its own name".into()),
+                ));
             }
         }
         if self.reduce > 1 && self.size.is_none() && self.views.is_empty() {
-            let text = "--reduce has no effect: no view is asked for";
+            let text = "--reduce has no effect without a view";
             let help = "add --size WxH or --view NAME=WxH";
             return Err(Stop::new(Exit::Usage, text, Some(help.into())));
         }
         Ok(())
     }
 
-    /// The view or views asked for; `has_own` says whether inputs differ by view.
+    /// The requested view or views; `has_own` says whether inputs differ by view.
     fn view(&self, has_own: bool) -> ViewFlag {
         let reduced = |view: &Footprint| view.reduced(self.reduce);
         if self.views.is_empty() {
@@ -168,7 +170,8 @@ impl RequestArgs {
         if has_own { ViewFlag::ViewIfRead(given) } else { ViewFlag::View(given) }
     }
 
-    /// The request of the flags, or all wrong flags. Files are read until the deadline.
+    /// Builds the request from the flags, or reports all wrong flags. Files are read until the
+    /// deadline.
     pub(crate) fn request(
         &self,
         program: &Program,
@@ -229,7 +232,7 @@ impl RequestArgs {
         for (feature, given) in features(program, &self.features, view, &limits, until)? {
             request = request.feature(feature, given);
         }
-        // Without --size a graph that changes a picture gives one of its size.
+        // Without --size, a graph that changes a picture produces one of the same size.
         let reads_view = program.plan().needs.iter().any(|it| it.feature == Feature::Footprint);
         if let Some(view) = view_of_image
             && reads_view
@@ -255,7 +258,7 @@ impl RequestArgs {
     }
 }
 
-/// The request for these outputs; names that are none are reported.
+/// The request for these outputs; unknown names are reported.
 fn wanted(
     mut request: Request,
     program: &Program,
@@ -279,9 +282,9 @@ fn wanted(
 /// The view that a call asks for.
 pub(crate) enum ViewFlag {
     None,
-    /// It is an error if no node reads it.
+    /// It is an error if no node reads the view.
     View(Given),
-    /// Inputs differ by view, whether or not a node reads the view.
+    /// Inputs differ by view, whether or not a node reads the view itself.
     ViewIfRead(Given),
 }
 
@@ -292,7 +295,7 @@ impl ViewFlag {
     }
 }
 
-/// The context features from flags, and those that the command line provides itself.
+/// The context features from flags, and those that the command line itself provides.
 pub(crate) fn features(
     program: &Program,
     flags: &[String],
@@ -312,7 +315,7 @@ pub(crate) fn features(
             _ => None,
         };
         if let Some(flag) = flag {
-            let text = format!("`{}` has a flag of its own", at.name);
+            let text = format!("`{}` is set by a flag of its own", at.name);
             return Err(Stop::new(Exit::Usage, text, Some(format!("give {flag}"))));
         }
         let named = needs.iter().map(|need| &need.feature).find(|f| f.name() == at.name);
@@ -327,7 +330,7 @@ pub(crate) fn features(
     match view {
         ViewFlag::None => {}
         ViewFlag::View(_) if !is_read => {
-            let text = "the view has no effect: no node reads the footprint";
+            let text = "the view has no effect because no node reads the footprint";
             let help = "leave out --size and --view";
             return Err(Stop::new(Exit::Usage, text, Some(help.into())));
         }
@@ -355,7 +358,7 @@ pub(crate) fn unknown<'a>(
             let mut names: Vec<&str> = known.take(20).collect();
             names.dedup();
             if names.is_empty() {
-                "the graph has none".into()
+                "the document has none".into()
             } else {
                 format!("there is {}", names.join(", "))
             }
@@ -372,15 +375,15 @@ pub(crate) fn refused(error: &EvalError) -> Stop {
             Stop::all(exit.unwrap_or(Exit::Usage), errors.iter().map(message_of).collect())
         }
         EvalError::Deadline => {
-            let help = Some("give it more with --deadline, or ask for less".to_owned());
+            let help = Some("allow more time with --deadline, or request less".to_owned());
             Stop::new(Exit::Failed, error.to_string(), help)
         }
         EvalError::Bytes { .. } => {
-            let help = Some("raise it with --limit bytes=N, or ask for less".to_owned());
+            let help = Some("raise it with --limit bytes=N, or request less".to_owned());
             Stop::new(Exit::Failed, error.to_string(), help)
         }
         EvalError::Memory { .. } => {
-            let help = Some("ask for less, or save block by block with --save FILE".to_owned());
+            let help = Some("request less, or save block by block with --save FILE".to_owned());
             Stop::new(Exit::Failed, error.to_string(), help)
         }
         _ => Stop::all(Exit::Failed, vec![Message::of(error)]),
@@ -408,11 +411,11 @@ fn message_of(error: &RequestError) -> Message {
             _ => hint.clone(),
         },
         RequestError::MissingInput { name, ty } => {
-            format!("it is of type {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
+            format!("its type is {ty}: give --in {name}=VALUE, or --in {name}=@FILE:COLUMN")
         }
         RequestError::TooManyCells { .. } => "raise it with --limit list_length=N".into(),
         RequestError::TooManyBytes { .. } => {
-            "raise it with --limit bytes=N, or ask for fewer elements".into()
+            "raise it with --limit bytes=N, or request fewer elements".into()
         }
         _ => return Message::of(error),
     };

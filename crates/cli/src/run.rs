@@ -1,7 +1,7 @@
 //! `millstream run`: evaluates a graph on data.
 //!
-//! A call proceeds as: load and compile the document, read the data, evaluate, save, show. Nothing
-//! is saved unless every requested output has a value.
+//! A call loads and compiles the document, reads the data, evaluates, saves, and prints. Nothing is
+//! saved unless every requested output has a value.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 use crate::{interrupt, mesh, number, save, show, stats, watch};
 
 const EXAMPLES: &str = "\
@@ -40,19 +40,19 @@ Examples:
   millstream run my.mill --count 1000 --plot my.svg --watch
   millstream run examples/echo.mill --time 0..4:0.05 --plot echo.svg
 
-Values are JSON: 1.5, [1, 2, 3], true. Text needs no quotes. @FILE takes the column that is called
-like the input, or the only one, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
-file; @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, make a vec3.
+Values are JSON: 1.5, [1, 2, 3], true. Strings need no quotes. @FILE takes the column named after
+the input, or the only column, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
+file; @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, form a vec3.
 With --save, tables may be larger than memory.
 
-Where the extension does not name the format it stands before a colon, and - is the standard input
-or output: --in a=@csv:- --in b=@csv:-:COLUMN --in c=@jsonl:DATA.log --save csv:-. The standard input
-is read once, for all inputs, and as a whole.
+If the extension does not tell the format, write the format and a colon first; - is standard input
+or output: --in a=@csv:- --in b=@csv:-:COLUMN --in c=@jsonl:DATA.log --save csv:-. Standard input
+is read once, as a whole, for all inputs.
 
-What is missing (an empty cell, null, a key that a row lacks) is NaN among floats and the empty text
-among texts. Among whole numbers and booleans it is an error that names the row: read such a column
-into an input of type f64 (whose NaNs `list.fill`, `table.fill` and `table.drop_missing` replace or
-leave out), or fill it before.";
+A missing value (an empty cell, null, a key that a row lacks) reads as NaN in a column of floats and as
+the empty string in a column of strings. In integer and boolean columns it is an error that names the
+row: read such a column into an input of type f64 (`list.fill`, `table.fill` and `table.drop_missing`
+replace or drop its NaNs), or fill it beforehand.";
 
 /// The hint for a document without outputs.
 pub(crate) fn name_outputs(program: &Program) -> String {
@@ -60,48 +60,48 @@ pub(crate) fn name_outputs(program: &Program) -> String {
         "\"outputs\": {\"out\": {\"type\": \"f32\", \"from\": \"node.value\"}}",
         "`output out: f32 = node`",
     );
-    format!("name what to compute: {output}")
+    format!("declare what to compute: {output}")
 }
 
 /// Evaluate a graph
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The document, - for the standard input
+    /// The document, - for standard input
     graph: PathBuf,
     #[command(flatten)]
     given: RequestArgs,
     /// Compute only this output; may be given several times
     #[arg(long = "out", value_name = "NAME")]
     outputs: Vec<String>,
-    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF file;
-    /// FORMAT:FILE if the extension does not tell the format, FORMAT:- for the standard output. Write
-    /// an image, or a color at each pixel of the view, as a png, jpeg, exr, tiff or webp file
+    /// Write the outputs as columns of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or
+    /// glTF file; FORMAT:FILE if the extension does not tell the format, FORMAT:- for standard
+    /// output. Write an image, or a color at each pixel of the view, as a png, jpeg, exr, tiff or
+    /// webp file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// With --save of a picture: bits per channel, 8, 16 or 32 as floating point numbers [default:
-    /// as is usual for the format]
+    /// With --save of a picture: bits per channel, 8, 16, or 32 for floating point [default: usual
+    /// for the format]
     #[arg(long, value_name = "BITS", value_parser = picture::depth, requires = "save")]
     depth: Option<Depth>,
     #[command(flatten)]
     plot: PlotArgs,
-    /// With --save: the number of rows that are read, evaluated and written at once, if the graph
-    /// allows it
+    /// With --save: the number of rows to read, evaluate and write at once, if the graph allows it
     #[arg(long, value_name = "ROWS", default_value_t = 1 << 16, requires = "save",
           value_parser = clap::value_parser!(u32).range(1..))]
     block: u32,
     /// The evaluator; all give the same bits
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "watch")]
     evaluator: EvaluatorName,
-    /// The greatest number of threads of the evaluator [default: all]
+    /// The maximum number of threads of the evaluator [default: all]
     #[arg(long, value_name = "N", value_parser = number::positive, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     /// Show which nodes ran, how often, on how many elements, for how long, and why; and where the
     /// rest of the time went
     #[arg(long)]
     stats: bool,
-    /// Evaluate again when the document, a document that it uses or a data file changes, only what
-    /// must, and say what ran, until Ctrl-C
+    /// Evaluate again whenever the document, a document that it uses or a data file changes,
+    /// running only the affected nodes and reporting them, until Ctrl-C
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
@@ -123,7 +123,7 @@ fn deadline(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` is not a number of seconds"))
 }
 
-/// Evaluates and shows.
+/// Evaluates and prints the result.
 pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     if args.watch {
         return watch::watch(args);
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Stop> {
     once(args, &mut *args.evaluator.evaluator(args.threads), Instant::now())
 }
 
-/// Evaluates and shows once, with an evaluator that may have kept results.
+/// Evaluates and prints once, with an evaluator that may hold earlier results.
 pub(crate) fn once(
     args: &Args,
     evaluator: &mut dyn Evaluator,
@@ -139,7 +139,7 @@ pub(crate) fn once(
 ) -> Result<Exit, Stop> {
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), &args.graph)?;
-    // While only a document is read or compiled, Ctrl-C ends the program at once.
+    // While a document is only read or compiled, Ctrl-C ends the program immediately.
     let until = Budget::by(deadline_of(args, started));
     let text = read_until(&args.graph, limits.document_bytes, &until)?;
     let program = compile_for(&engine, &text, &args.outputs)?;
@@ -149,19 +149,19 @@ pub(crate) fn once(
     if let Some(target) = picture_target(args) {
         let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
         let outputs = [output];
-        let request = asked(args, &program, &outputs, limits, started, Files::Now)?;
+        let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
         return save_picture(args, evaluator, (&program, request), (&target, &outputs[0]), phases);
     }
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
     {
-        let given = asked(args, &program, &args.outputs, limits, started, Files::Later)?;
+        let given = request_of(args, &program, &args.outputs, limits, started, Files::Later)?;
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
         return stream.run(evaluator, target);
     }
-    let mut request = asked(args, &program, &args.outputs, limits, started, Files::Now)?;
+    let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
@@ -171,11 +171,11 @@ pub(crate) fn once(
     let at = args.given.coordinates(program.plan());
     report_failures(&answer);
     if args.watch && !args.stats {
-        watch::tell_runs(&program, &answer, started);
+        watch::report_runs(&program, &answer, started);
     }
     if answer.outputs.is_empty() {
         let style = terminal::of_stderr();
-        tell(&format!(
+        eprint(&format!(
             "the document has no outputs, so nothing was computed\n  {} {}\n",
             style.help("help:"),
             name_outputs(&program)
@@ -185,7 +185,7 @@ pub(crate) fn once(
     match &target {
         Some(target) if !failed => save::save_answer(target, &answer, &at)?,
         Some(target) => {
-            tell(&format!("{} is not written, because an output has no value\n", target.name()));
+            eprint(&format!("{} was not written because an output has no value\n", target.name()));
         }
         None => {}
     }
@@ -206,19 +206,19 @@ pub(crate) fn once(
             }
             if args.stats {
                 phases.end(Phase::Write);
-                tell(&stats::text(&program, &answer, &phases));
+                eprint(&stats::text(&program, &answer, &phases));
             }
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
 }
 
-/// The picture that `--save` names, if it is one.
+/// The picture that `--save` names, if it names one.
 fn picture_target(args: &Args) -> Option<PictureTarget> {
     args.save.as_ref().and_then(|path| PictureTarget::of(path, args.depth))
 }
 
-/// Evaluates the output of a picture, and writes it.
+/// Evaluates the output shown by a picture, and writes it.
 fn save_picture(
     args: &Args,
     evaluator: &mut dyn Evaluator,
@@ -240,27 +240,27 @@ fn save_picture(
     phases.end(Phase::Evaluate);
     report_failures(&answer);
     if args.watch && !args.stats {
-        watch::tell_runs(program, &answer, started);
+        watch::report_runs(program, &answer, started);
     }
     let is_written = target.save(&answer, output, &at)?;
     if args.stats {
         phases.end(Phase::Write);
-        tell(&stats::text(program, &answer, &phases));
+        eprint(&stats::text(program, &answer, &phases));
     }
     Ok(if is_written { Exit::Done } else { Exit::Failed })
 }
 
-/// The files that are written, which are none of those that are read.
+/// The files to write, none of which may be among the files read.
 pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<'_>>), Stop> {
     let sources = sources(args);
     let is_picture = picture_target(args).is_some();
     if args.depth.is_some() && !is_picture {
-        let text = "--depth has no effect: the file is not a picture";
+        let text = "--depth has no effect because the file is not a picture";
         return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
     }
     if is_picture && (args.format == Format::Json || args.plot.plot.is_some()) {
-        let text = "a picture is saved alone, without --plot and --format json";
-        return Err(Stop::new(Exit::Usage, text, Some("run twice".into())));
+        let text = "--plot and --format json cannot be combined with saving a picture";
+        return Err(Stop::new(Exit::Usage, text, Some("run once for each".into())));
     }
     if let Some(path) = args.save.as_ref().filter(|_| is_picture) {
         refuse_source(path, &sources)?;
@@ -268,7 +268,7 @@ pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<
     let table = args.save.as_ref().filter(|_| !is_picture);
     let target = table.map(|path| Target::of(path, &sources)).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
-        let text = "--save and --format json would both write to the standard output";
+        let text = "--save and --format json would both write to standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));
     }
     Ok((target, args.plot.plot(&sources)?))
@@ -280,7 +280,7 @@ impl Args {
         &self.graph
     }
 
-    /// What inputs and features are given, each `NAME=VALUE`.
+    /// The assignments to inputs and features, each `NAME=VALUE`.
     pub(crate) fn assignments(&self) -> impl Iterator<Item = &String> {
         self.given.inputs.iter().chain(&self.given.features)
     }
@@ -292,7 +292,7 @@ fn deadline_of(args: &Args, started: Instant) -> Option<Instant> {
 }
 
 /// The request of the flags for these outputs.
-fn asked(
+fn request_of(
     args: &Args,
     program: &Program,
     outputs: &[String],
@@ -319,8 +319,8 @@ fn sources(args: &Args) -> Vec<&Path> {
 /// The columns and outputs of a run block by block.
 type InBlocks = (Vec<Source>, Vec<usize>);
 
-/// The columns and outputs for a run block by block, if that is possible: if all files can be read
-/// in blocks, and the outputs have a row per element and do not depend on all elements.
+/// The columns and outputs for a run block by block. This is possible if all files can be read in
+/// blocks, and every output has a row per element and does not depend on all elements.
 fn in_blocks(
     args: &Args,
     target: &Target,
@@ -347,7 +347,7 @@ fn in_blocks(
     if !is_plain || !program.is_local(&outputs) {
         return Ok(None);
     }
-    // Faces are no rows.
+    // Faces are not rows.
     let has_faces = |output: &usize| {
         let output = &plan.outputs[*output];
         mesh::is_of_faces(&output.name, output.ty)
@@ -371,13 +371,13 @@ fn in_blocks(
 pub(crate) fn report_failures(answer: &Answer) {
     let style = terminal::of_stderr();
     for failure in &answer.failures {
-        tell(&format!("{} {}\n", style.error("error:"), visible(&failure.to_string())));
+        eprint(&format!("{} {}\n", style.error("error:"), visible(&failure.to_string())));
         if let Some(help) = &failure.help {
             let help = in_flags(help);
-            tell(&format!("  {} {}\n", style.help("help:"), visible(&help)));
+            eprint(&format!("  {} {}\n", style.help("help:"), visible(&help)));
         }
     }
     for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
-        tell(&format!("output `{}` has no value\n", visible(&output.name)));
+        eprint(&format!("output `{}` has no value\n", visible(&output.name)));
     }
 }

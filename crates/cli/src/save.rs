@@ -1,8 +1,9 @@
 //! `--save FILE`: the outputs as columns of a file, written block by block.
 //!
-//! A row is a cell of the request, moments outermost, then views. Without axes there is one row, unless all
-//! outputs are lists of one length: then their items are the rows. A table that is the only output is
-//! the file. In formats for meshes rows are vertices, and an output may be the faces between them.
+//! A row is a cell of the request, moments outermost, then views. Without axes there is one row,
+//! unless all outputs are lists of equal length: then their items are the rows. If a table is the
+//! only output, it is the file. In mesh formats rows are vertices, and an output may hold the faces
+//! between them.
 
 use std::path::Path;
 
@@ -15,13 +16,13 @@ use millstream_io::{ColumnSpec, write_file};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
 use crate::tables::{Coordinates, Moments};
-use crate::terminal::tell;
+use crate::terminal::eprint;
 use crate::{interrupt, mesh};
 
-/// Rows that are written at once.
+/// The number of rows written at once.
 const BLOCK: usize = 1 << 16;
 
-/// The source of the entries of a column.
+/// The source of a column's entries.
 enum Source<'a> {
     /// A coordinate of the row.
     Frame(&'a [i64], Type),
@@ -34,23 +35,23 @@ enum Source<'a> {
     Items(Column),
 }
 
-/// A document in the form that the name of its file asks for.
+/// The text of a document, in the form that the file name implies.
 pub(crate) fn written(path: &Path, document: &Document, registry: &Registry) -> String {
     let is_text = path.extension().is_some_and(|ending| ending == "mill");
     if is_text { to_text(document, registry) } else { save(document) }
 }
 
-/// Writes a file under its name once it is complete.
+/// Writes a file that appears under its name only once it is complete.
 pub(crate) fn write_complete(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     write_file(path, bytes).map_err(|error| not_written(path, &error))
 }
 
-/// A file could not be written.
+/// The error for a file that could not be written.
 pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, format!("cannot write `{}`: {error}", path.display()), None)
 }
 
-/// Writes all outputs; the file is not changed unless that succeeds.
+/// Writes all outputs; the file is changed only if that succeeds.
 pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) -> Result<(), Stop> {
     let outputs: Vec<&OutputAnswer> = answer.outputs.iter().collect();
     let (n_rows, n_faces) = write_outputs(target, answer, &outputs, at)?;
@@ -58,8 +59,8 @@ pub(crate) fn save_answer(target: &Target, answer: &Answer, at: &Coordinates) ->
     Ok(())
 }
 
-/// Writes outputs of an answer, and tells nobody; gives the number of rows and, if there are any, of
-/// faces.
+/// Writes outputs of an answer, without a report. Returns the number of rows and, if there are
+/// faces, their number.
 pub(crate) fn write_outputs(
     target: &Target,
     answer: &Answer,
@@ -104,12 +105,12 @@ pub(crate) fn write_outputs(
     Ok((n_rows, n_faces))
 }
 
-/// The extents of the axes that the request opened.
+/// The extents of the request's axes.
 fn extents(answer: &Answer) -> Vec<usize> {
     [answer.times, answer.views, answer.count].into_iter().flatten().collect()
 }
 
-/// The coordinates of rows, as columns, if there are moments or views.
+/// The coordinates of rows as columns, if there are moments or views.
 fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Source<'a>)> {
     let mut columns = Vec::new();
     if let Some(moments) = &at.moments {
@@ -129,15 +130,15 @@ fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Sou
     columns
 }
 
-/// Tells the user what was written.
+/// Reports what was written.
 pub(crate) fn saved(target: &Target, n_rows: usize, n_faces: Option<usize>) {
     let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let faces = n_faces.map_or_else(String::new, |n| format!(" and {}", counted(n, "face")));
-    tell(&format!("saved {}{faces} to {}\n", counted(n_rows, "row"), target.name()));
+    eprint(&format!("saved {}{faces} to {}\n", counted(n_rows, "row"), target.name()));
 }
 
-/// The items of the outputs as columns and their number, if there are no axes and all outputs are
-/// lists of one length, or the only one is a table.
+/// The items of the outputs as columns, with their number, if there are no axes and all outputs are
+/// lists of equal length or the only one is a table.
 pub(crate) fn items(
     answer: &Answer,
     outputs: &[&OutputAnswer],
@@ -181,7 +182,7 @@ impl Source<'_> {
             Self::Time(moments) => rows.map(|row| moments.seconds[time(row)]).collect(),
             Self::View(names) => {
                 let mut names = rows.map(|row| Value::from(names[row / count % n_views].as_str()));
-                Type::STRING.collect(&mut names).expect("names are texts")
+                Type::STRING.collect(&mut names).expect("names are strings")
             }
             Self::Index => rows.map(|row| (row % count) as i32).collect(),
             Self::Items(list) => list.slice(rows),

@@ -1,7 +1,8 @@
-//! Answers for people and for programs.
+//! Printing answers for people and for programs.
 //!
 //! Single values are printed one per line. Outputs that vary along the same axes, and longer lists,
-//! become a table of their first rows with a summary of all rows, and a plot if there is one series.
+//! become a table of their first rows with a summary of all rows, and a plot if there is only one
+//! series.
 
 use std::io::{BufWriter, StdoutLock, Write};
 
@@ -16,11 +17,11 @@ use crate::tables::{Coordinates, Table, tables};
 use crate::terminal::{Style, visible};
 use crate::{dots, stats, summary};
 
-/// Lists up to this length are printed in full.
+/// Lists of at most this length are printed in full.
 const MAX_INLINE: usize = 8;
-/// Rows of a table that are printed, if there are more.
+/// The number of rows printed of a longer table.
 const N_HEAD: usize = 8;
-/// The greatest number of characters of a cell.
+/// The maximum number of characters in a cell.
 const MAX_CELL: usize = 40;
 
 fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -80,7 +81,7 @@ fn write_table(out: &mut impl Write, table: &Table<'_>, style: Style) -> Result<
     Ok(())
 }
 
-/// Writes rows below a head, with columns as wide as their widest cells, aligned to the right.
+/// Writes rows below a header, with right-aligned columns as wide as their widest cells.
 pub(crate) fn write_aligned(
     out: &mut impl Write,
     head: &[String],
@@ -116,7 +117,7 @@ fn cell(value: &Value) -> String {
     format!("{}...", text.chars().take(MAX_CELL - 3).collect::<String>())
 }
 
-/// Prints an answer for programs; `logged` adds the log of what ran.
+/// Prints an answer for programs; `logged` adds the run log.
 pub(crate) fn json(
     answer: &Answer,
     at: &Coordinates,
@@ -176,7 +177,7 @@ fn write_output(out: &mut impl Write, output: &OutputAnswer) -> Result<(), Stop>
     Ok(())
 }
 
-/// Writes one value; the items of a list one by one, so that long lists are not copied.
+/// Writes one value. Lists are written item by item, so that long ones are not copied.
 fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
     let Value::List(list) = value else {
         return Ok(serde_json::to_writer(out, &to_plain_json(value))?);

@@ -1,5 +1,5 @@
-//! The files that a command reads: the document, the documents that it uses, and data. `run --watch`
-//! waits for changes of them, and keeps columns of those that did not change.
+//! The files that a command reads: the document, the documents that it uses, and data. `run
+//! --watch` waits for any of them to change, and caches columns of unchanged files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
@@ -10,8 +10,8 @@ use std::time::SystemTime;
 use millstream::Given;
 use millstream::document::{Folder, Library, LibraryError};
 
-/// What tells two contents of a file apart: time, length and, where there is one, number. A file that
-/// is saved by renaming another has a new number.
+/// Identifies the content of a file by its time, length and, where available, inode number. Saving
+/// a file by renaming another one gives it a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     modified: Option<SystemTime>,
@@ -20,7 +20,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a file; `None` if there is none.
+    /// The stamp of a file; `None` if it does not exist.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = path.metadata().ok()?;
         let modified = data.modified().ok();
@@ -38,13 +38,13 @@ fn number(_: &Metadata) -> u64 {
     0
 }
 
-/// The files that were read, with their stamps before that.
+/// The files that were read, each with its stamp before reading.
 #[derive(Default)]
 struct Sources {
     files: BTreeMap<PathBuf, (Option<Stamp>, u64)>,
-    /// Raised with each evaluation.
+    /// The number of the current evaluation.
     round: u64,
-    /// Columns by what was asked for, with the stamps of their files.
+    /// Cached columns by what was requested, with the stamps of their files.
     columns: Option<HashMap<String, (Stamp, Given)>>,
 }
 
@@ -55,18 +55,18 @@ fn with<T>(f: impl FnOnce(&mut Sources) -> T) -> T {
     f(sources.get_or_insert_default())
 }
 
-/// A file is about to be read, or was looked for.
+/// Notes that a file is about to be read, or was looked for.
 pub(crate) fn note(path: &Path) {
     let stamp = Stamp::of(path);
     with(|sources| sources.files.insert(path.to_owned(), (stamp, sources.round)));
 }
 
-/// From now on, columns are kept.
+/// From now on, columns are cached.
 pub(crate) fn keep_columns() {
     with(|sources| sources.columns = Some(HashMap::new()));
 }
 
-/// The data that `read` gets from a file, if it was not kept since the file was changed.
+/// The data that `read` gets from a file, from the cache if the file has not changed since.
 pub(crate) fn column<E>(
     path: &Path,
     asked: impl FnOnce() -> String,
@@ -89,7 +89,7 @@ pub(crate) fn column<E>(
     Ok(given)
 }
 
-/// Another evaluation begins.
+/// Begins another evaluation.
 pub(crate) fn begin() {
     with(|sources| {
         sources.round += 1;
@@ -99,7 +99,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// The evaluation read all that it needs: other files matter no more.
+/// The evaluation has read everything it needs: other files no longer matter.
 pub(crate) fn are_complete() {
     with(|sources| {
         let round = sources.round;
@@ -107,19 +107,19 @@ pub(crate) fn are_complete() {
     });
 }
 
-/// The number of files.
+/// The number of watched files.
 pub(crate) fn count() -> usize {
     with(|sources| sources.files.len())
 }
 
-/// The files that changed since they were read, with their stamps now.
+/// The files that changed since they were read, with their current stamps.
 pub(crate) fn changed() -> Vec<(PathBuf, Option<Stamp>)> {
     let files = with(|sources| sources.files.clone());
     let now = files.into_iter().map(|(path, (then, _))| (Stamp::of(&path), path, then));
     now.filter(|(now, _, then)| now != then).map(|(now, path, _)| (path, now)).collect()
 }
 
-/// The documents of a folder, noted when they are looked for.
+/// The documents of a directory, noted whenever one is looked for.
 pub(crate) struct Noted(pub(crate) Folder);
 
 impl Library for Noted {
@@ -131,7 +131,7 @@ impl Library for Noted {
         let found = self.0.find(user, path);
         match &found {
             Ok(name) => note(Path::new(name)),
-            // It may be there later.
+            // The file may appear later.
             Err(_) => {
                 let user = Path::new(user.unwrap_or(self.0.top()));
                 note(&user.parent().unwrap_or(Path::new("")).join(path));

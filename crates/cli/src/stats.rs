@@ -1,5 +1,5 @@
-//! `--stats`: the nodes that ran, how often, on how many elements, for how long, and why; and where
-//! the rest of the time of the command went.
+//! `--stats`: which nodes ran, how often, on how many elements, for how long and why, and where the
+//! rest of the command's time went.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -9,38 +9,38 @@ use millstream::run_log::{NodeRun, RunLog, Timing};
 use millstream::{Answer, NodePath, Program};
 use serde_json::{Value as Json, json};
 
-/// A phase of the command.
+/// The phases of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// To load and compile the document.
+    /// Loading and compiling the document.
     Load,
-    /// To read the data.
+    /// Reading the data.
     Read,
-    /// To evaluate, and to report progress meanwhile.
+    /// Evaluating, and reporting progress meanwhile.
     Evaluate,
-    /// To show and save the answer.
+    /// Printing and saving the answer.
     Write,
 }
 
-/// The time of the command, told by phase.
+/// The time of the command, split by phase.
 pub(crate) struct Phases {
     last: Instant,
     times: [Duration; 4],
 }
 
 impl Phases {
-    /// The command started then.
+    /// Starts timing at the start of the command.
     pub(crate) fn from(started: Instant) -> Self {
         Self { last: started, times: [Duration::ZERO; 4] }
     }
 
-    /// The time since the last phase belongs to this one.
+    /// Attributes the time since the last phase to this one.
     pub(crate) fn end(&mut self, phase: Phase) {
         let now = Instant::now();
         self.times[phase as usize] += now - std::mem::replace(&mut self.last, now);
     }
 
-    /// The parts that the time of the command consists of, with names for programs and for people.
+    /// The parts of the command's time, with names for programs and for people.
     fn parts(&self, log: &RunLog) -> [(&'static str, &'static str, Duration); 7] {
         let of = |phase: Phase| self.times[phase as usize];
         let (nodes, measuring) = (log.time_in_steps(), log.measuring);
@@ -58,7 +58,7 @@ impl Phases {
     }
 }
 
-/// The log as a table, with the time of the whole command below.
+/// The log as a table, followed by the time of the whole command.
 pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> String {
     let head = ["node", "type", "runs", "elements", "bytes", "time", "why"];
     let mut rows: Vec<[String; 7]> = vec![head.map(str::to_owned)];
@@ -88,7 +88,7 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
     for row in &rows {
         let mut line = String::new();
         for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            // Numbers are aligned to the right.
+            // Numbers are right-aligned.
             let cell = if (2..6).contains(&i) {
                 format!("{cell:>width$}")
             } else {
@@ -101,27 +101,27 @@ pub(crate) fn text(program: &Program, answer: &Answer, phases: &Phases) -> Strin
         out.push('\n');
     }
     let parts = phases.parts(&answer.log);
-    let told = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
-    let told: Vec<String> =
-        told.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
+    let shown = parts.iter().filter(|(name, _, time)| !time.is_zero() || *name == "nodes");
+    let shown: Vec<String> =
+        shown.map(|(_, what, time)| format!("{} {what}", short(*time))).collect();
     let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();
     writeln!(
         out,
         "{n_nodes} of {n_steps} nodes ran, {n_runs} runs, {n_elements} elements\n{} = {} in all",
-        told.join(" + "),
+        shown.join(" + "),
         short(all)
     )
-    .expect("strings take all text");
+    .expect("writing to a string does not fail");
     if timing == Timing::Share {
         out.push_str(
-            "~ is a share of the time of nodes that ran as one, by the times of each alone on a \
-             sample of the elements\n",
+            "~ marks a share of the time of nodes that ran fused, in proportion to the time of \
+             each alone on a sample of the elements\n",
         );
     }
     out
 }
 
-/// The log for other programs; times in seconds.
+/// The log for programs; times in seconds.
 pub(crate) fn json(program: &Program, answer: &Answer) -> Json {
     let entries = program.runs(answer).map(|NodeRun { path, node_type, entry, failure }| {
         let mut json = run_json(&entry, failure.as_deref());
@@ -132,7 +132,7 @@ pub(crate) fn json(program: &Program, answer: &Answer) -> Json {
     entries.collect()
 }
 
-/// The parts of the time of the command so far, in seconds.
+/// The parts of the command's time so far, in seconds.
 pub(crate) fn seconds_json(answer: &Answer, phases: &Phases) -> Json {
     let parts = phases.parts(&answer.log);
     let all: Duration = parts.iter().map(|(_, _, time)| *time).sum();

@@ -2,7 +2,7 @@
 //! tables may be larger than memory.
 //!
 //! This is possible if no output depends on all elements at once. `index` continues from block to
-//! block, so the result has the bits of one evaluation.
+//! block, so the result is bit for bit that of a single evaluation.
 
 use millstream::{
     Answer, Column, Evaluator, Feature, Given, Program, Request, RequestAxis, RequestError,
@@ -18,9 +18,9 @@ use crate::range;
 use crate::request::refused;
 use crate::run::report_failures;
 use crate::save::saved;
-use crate::terminal::tell;
+use crate::terminal::eprint;
 
-/// An input and the file with its values.
+/// An input and the file that holds its values.
 pub(crate) struct Source {
     pub(crate) input: String,
     pub(crate) reader: TableReader,
@@ -34,12 +34,12 @@ pub(crate) struct Stream<'a> {
     /// Positions of the outputs.
     pub(crate) outputs: Vec<usize>,
     pub(crate) sources: Vec<Source>,
-    /// Rows of a block.
+    /// Rows per block.
     pub(crate) n_block: usize,
 }
 
 impl Stream<'_> {
-    /// Reads, evaluates and writes; the file is not changed unless all of it succeeds.
+    /// Reads, evaluates and writes; the file is changed only if everything succeeds.
     pub(crate) fn run(
         mut self,
         evaluator: &mut dyn Evaluator,
@@ -71,7 +71,7 @@ impl Stream<'_> {
                 report_failures(&answer);
                 if failed {
                     let name = target.name();
-                    tell(&format!("{name} is not written, because an output has no value\n"));
+                    eprint(&format!("{name} was not written because an output has no value\n"));
                 }
                 return Ok(Exit::Failed);
             }
@@ -91,7 +91,7 @@ impl Stream<'_> {
         Ok(Exit::Done)
     }
 
-    /// The next rows of all inputs, which must have the same number of rows.
+    /// The next rows of all inputs, whose lengths must agree.
     fn block(&mut self, n_done: usize) -> Result<(usize, Vec<(String, Column)>), Stop> {
         let mut columns: Vec<(String, Column)> = Vec::new();
         for source in &mut self.sources {
@@ -109,7 +109,7 @@ impl Stream<'_> {
         if columns.iter().all(|(_, column)| column.len() == n_rows) {
             return Ok((n_rows, columns));
         }
-        // The message names the lengths of the whole columns, as one evaluation would.
+        // Like a single evaluation, the message gives the lengths of the whole columns.
         let mut lengths = Vec::new();
         for (source, (_, column)) in self.sources.iter_mut().zip(columns) {
             let mut length = n_done + column.len();
@@ -145,7 +145,7 @@ impl Stream<'_> {
         let plan = self.program.plan();
         if plan.required().any(|need| need.feature == Feature::Index) {
             let (Ok(start), Ok(_)) = (i32::try_from(n_done), i32::try_from(n_done + n_rows)) else {
-                let text = format!("`index` counts to {}, and there are more rows", i32::MAX);
+                let text = format!("`index` counts up to {}, but there are more rows", i32::MAX);
                 return Err(Stop::new(Exit::Failed, text, None));
             };
             let index: Column = (0..n_rows as i32).map(|i| start + i).collect();
@@ -161,11 +161,11 @@ fn next(source: &mut Source, n_rows: usize) -> Result<Column, Stop> {
     let column = block.and_then(|block| block.into_columns().into_iter().next());
     Ok(match column {
         Some((_, column)) => column,
-        None => Column::empty(ty.expect("one column was asked for, so there is one")),
+        None => Column::empty(ty.expect("one column was requested, so there is one")),
     })
 }
 
-/// Makes positions of failed elements count from the start of the table.
+/// Makes the positions of failed elements count from the start of the table.
 fn shift(answer: &mut Answer, n_done: usize) {
     for (axis, position) in answer.failures.iter_mut().flat_map(|failure| &mut failure.cell) {
         if *axis == "index" {

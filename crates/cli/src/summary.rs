@@ -1,4 +1,4 @@
-//! Columns of numbers in one line: count, least, mean and greatest number, and a bar chart.
+//! Summaries of numeric columns in one line: count, minimum, mean, maximum, and a bar chart.
 
 use millstream::values::{Column, Kind, Lane as LaneType, Type, Value};
 
@@ -6,21 +6,21 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const N_BINS: usize = 16;
 const N_STEPS: usize = 32;
 
-/// The numbers of one lane of a column.
+/// The numbers in one lane of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) name: String,
     pub(crate) numbers: Vec<f64>,
 }
 
-/// The lanes of all columns that are made of numbers.
+/// The lanes of all numeric columns.
 pub(crate) fn lanes(columns: &[(&str, Column)]) -> Vec<Lane> {
     let is_number = |column: &Column| !matches!(column.ty().kind(), Kind::Lanes(LaneType::Bool, _));
     let columns = columns.iter().filter(|(_, column)| is_number(column));
     columns.flat_map(|(name, column)| lanes_of(name, column)).collect()
 }
 
-/// The lanes of a column of numbers, vectors or booleans, which are 0 and 1; none of another one.
+/// The lanes of a column of numbers, vectors or booleans (as 0 and 1); none for other types.
 pub(crate) fn lanes_of(name: &str, column: &Column) -> Vec<Lane> {
     let Kind::Lanes(lane, n @ 1..=4) = column.ty().kind() else { return Vec::new() };
     let of_part = |(i, part): (usize, &'static str)| {
@@ -52,7 +52,7 @@ fn number(lane: LaneType, value: &Value, i: usize) -> f64 {
     }
 }
 
-/// Head and rows of the summary of some lanes.
+/// The header and the rows of a summary of some lanes.
 pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
     let has_course = lanes.iter().any(|lane| lane.numbers.len() > 10) && lanes.len() > 1;
     let mut head: Vec<String> = ["", "count", "min", "mean", "max"].map(str::to_owned).to_vec();
@@ -90,7 +90,7 @@ pub(crate) fn table(lanes: &[Lane]) -> (Vec<String>, Vec<Vec<String>>) {
     (head, lanes.iter().map(row).collect())
 }
 
-/// Least and greatest of finite numbers.
+/// The minimum and maximum of finite numbers.
 pub(crate) fn range(numbers: &[f64]) -> Option<(f64, f64)> {
     let finite = numbers.iter().copied().filter(|x| x.is_finite());
     finite.fold(None, |range, x| match range {
@@ -99,7 +99,7 @@ pub(crate) fn range(numbers: &[f64]) -> Option<(f64, f64)> {
     })
 }
 
-/// A number in at most six digits, for reading.
+/// Formats a number in at most six digits, for reading.
 pub(crate) fn short(x: f64) -> String {
     let text = format!("{x}");
     if text.len() <= 8 {
@@ -117,7 +117,7 @@ pub(crate) fn short(x: f64) -> String {
     format!("{x:.5e}")
 }
 
-/// A histogram from the least to the greatest value, in block characters.
+/// A histogram from the minimum to the maximum, in block characters.
 fn distribution(finite: &[f64]) -> String {
     let Some((min, max)) = range(finite) else { return String::new() };
     if min == max {
@@ -137,7 +137,7 @@ fn distribution(finite: &[f64]) -> String {
     bins.map(block).iter().collect()
 }
 
-/// The numbers in order, as block characters of the means of successive parts.
+/// The means of successive parts of the numbers, in block characters.
 fn course(numbers: &[f64]) -> String {
     let n_steps = N_STEPS.min(numbers.len());
     let step = |i: usize| {

@@ -1,5 +1,5 @@
-//! Answers as tables: outputs that vary along the same axes stand in one table, lists of one length
-//! in another.
+//! Answers as tables: outputs that vary along the same axes share a table, and so do lists of equal
+//! length.
 
 use millstream::evaluate::{Answer, Data, RequestAxis};
 use millstream::values::{Column, Value};
@@ -8,7 +8,7 @@ use millstream::values::{Column, Value};
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
     pub(crate) seconds: Vec<f64>,
-    /// The numbers of the moments, if they are frames.
+    /// The frame numbers of the moments, if they are frames.
     pub(crate) frames: Option<Vec<i64>>,
 }
 
@@ -33,7 +33,7 @@ impl Moments {
     }
 }
 
-/// What the cells of a request stand for.
+/// The meaning of a request's cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coordinates {
     /// The moments, if the request has a time axis.
@@ -48,7 +48,7 @@ impl Coordinates {
         self.moments.is_some() || !self.views.is_empty()
     }
 
-    /// The number of a moment, which is that of its frame if it is one.
+    /// The number of a moment; of a frame, its frame number.
     pub(crate) fn number(&self, i: usize) -> i64 {
         let frames = self.moments.as_ref().and_then(|moments| moments.frames.as_ref());
         frames.and_then(|frames| frames.get(i).copied()).unwrap_or(i as i64)
@@ -57,7 +57,7 @@ impl Coordinates {
 
 /// Outputs with a value for each of the same rows.
 pub(crate) struct Table<'a> {
-    /// The axes of the rows, the first outermost; none if the rows are the items of lists.
+    /// The axes of the rows, outermost first; none if the rows are the items of lists.
     pub(crate) axes: Vec<RequestAxis>,
     /// The coordinates of the rows.
     pub(crate) keys: Vec<Key<'a>>,
@@ -78,8 +78,8 @@ pub(crate) struct Key<'a> {
     pub(crate) of_row: Box<dyn Fn(usize) -> String + 'a>,
 }
 
-/// The tables of an answer, in the order of their first outputs. Lists without axes are tables if
-/// they have at least so many items.
+/// The tables of an answer, in the order of their first outputs. Lists without axes become tables
+/// if they have at least this many items.
 pub(crate) fn tables<'a>(
     answer: &'a Answer,
     at: &'a Coordinates,

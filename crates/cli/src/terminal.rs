@@ -1,9 +1,9 @@
-//! Output to a terminal or elsewhere: colors and drawings are for terminals.
+//! Output to a terminal or elsewhere; only terminals get colors and drawings.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
-/// The way in which a stream is written.
+/// The style in which a stream is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     /// Whether the stream is a terminal.
@@ -44,17 +44,17 @@ impl Style {
     }
 }
 
-/// The standard output.
+/// The style of standard output.
 pub(crate) fn of_stdout() -> Style {
     Style::of(std::io::stdout().is_terminal())
 }
 
-/// The standard error.
+/// The style of standard error.
 pub(crate) fn of_stderr() -> Style {
     Style::of(std::io::stderr().is_terminal())
 }
 
-/// Writes a line to the standard output.
+/// Writes a line to standard output.
 ///
 /// # Errors
 /// If the line cannot be written. If the reader of a pipe has gone, the error has no message.
@@ -62,19 +62,19 @@ pub(crate) fn print(line: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{line}")
 }
 
-/// Writes to the standard error.
-pub(crate) fn tell(text: &str) {
-    // An error of the standard error cannot be reported anywhere.
+/// Writes to standard error.
+pub(crate) fn eprint(text: &str) {
+    // There is nowhere to report that standard error failed.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The text of a document or file, made harmless to a terminal: control characters and characters
-/// that change the direction of writing become JSON escapes.
+/// Text from a document or file, made harmless to a terminal: control characters and characters
+/// that change the writing direction become JSON escapes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, controls)
 }
 
-/// As [`visible`], for text of several lines.
+/// Like [`visible`], for text of several lines.
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && controls(c))
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_controls_a_terminal_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(visible("\x1b[2J\nä\u{9b}\u{202e}"), "\\u001b[2J\\nä\\u009b\\u202e");
         assert_eq!(visible_lines("a\n\tb"), "a\n\\u0009b");
     }

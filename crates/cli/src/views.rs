@@ -16,28 +16,28 @@ pub(crate) struct NamedView {
     pub(crate) view: Footprint,
 }
 
-/// Reads `NAME=WxH+X+Y*SCALE`.
+/// Parses `NAME=WxH+X+Y*SCALE`.
 pub(crate) fn named(text: &str) -> Result<NamedView, String> {
     let wrong = "write a name and a view: left=640x480, or left=640x480+100+50*0.5";
     let (name, spec) = text.split_once('=').ok_or(wrong)?;
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || !name.chars().all(is_plain) {
-        return Err(format!("`{name}` is no name of a view; it has letters, digits, _ and -"));
+        return Err(format!("`{name}` is not a view name; use letters, digits, _ and -"));
     }
     Ok(NamedView { name: name.into(), view: view(spec)? })
 }
 
-/// Reads a view: its width and height in pixels, and where they are not 0 and 1, the point of the
-/// scene at its lower left corner and the size of a pixel in the scene: `640x480+100-50*0.5`.
+/// Parses a view: its width and height in pixels, optionally the scene coordinates of its lower
+/// left corner (default 0), and the size of a pixel in the scene (default 1): `640x480+100-50*0.5`.
 pub(crate) fn view(text: &str) -> Result<Footprint, String> {
-    let wrong = "write the width and the height in pixels, such as 640x480; a place and the size \
-                 of a pixel may follow, 640x480+100-50*0.5";
+    let wrong = "write the width and the height in pixels, such as 640x480; a position and the \
+                 size of a pixel may follow, 640x480+100-50*0.5";
     let (rest, scale) = match text.split_once('*') {
         Some((rest, scale)) => (rest, number(scale)?),
         None => (text, 1.0),
     };
     if scale <= 0.0 {
-        return Err("the size of a pixel is greater than 0".into());
+        return Err("the size of a pixel must be greater than 0".into());
     }
     let (size, place) = match rest.find(['+', '-']) {
         Some(at) => rest.split_at(at),
@@ -49,7 +49,7 @@ pub(crate) fn view(text: &str) -> Result<Footprint, String> {
     let [x, y] = if place.is_empty() {
         [0.0, 0.0]
     } else {
-        // The sign of y is the last that does not follow an exponent.
+        // The sign of y is the last one that does not follow an exponent.
         let signs = place.char_indices().filter(|(_, c)| matches!(c, '+' | '-'));
         let is_exponent = |at: usize| at > 0 && matches!(place.as_bytes()[at - 1], b'e' | b'E');
         let at = signs.map(|(at, _)| at).rfind(|at| *at > 0 && !is_exponent(*at));
@@ -67,7 +67,7 @@ fn number(text: &str) -> Result<f32, String> {
     if number.is_finite() { Ok(number) } else { Err(format!("`{text}` is not finite")) }
 }
 
-/// The values of inputs that differ by view, as they are found on the command line.
+/// The values of inputs that differ by view, collected from the command line.
 #[derive(Default)]
 pub(crate) struct ByView<'a> {
     inputs: Vec<(&'a str, Type, Vec<Option<Value>>)>,
@@ -87,12 +87,13 @@ impl<'a> ByView<'a> {
             let known = views.iter().map(|view| &*view.name);
             let mut message = unknown("there is no view", view, known);
             if views.is_empty() {
-                message.help = Some(format!("name the views first: --view {view}=640x480"));
+                message.help = Some(format!("declare the views first: --view {view}=640x480"));
             }
             return Err(Stop::all(Exit::Usage, vec![message]));
         };
         let Given::One(value) = given(at, ty, limits, until)? else {
-            let text = format!("`{}` has one value for the view `{view}`, not a column", at.name);
+            let text =
+                format!("`{}` takes a single value for the view `{view}`, not a column", at.name);
             return Err(Stop::new(Exit::Usage, text, Some("give a value for each view".into())));
         };
         let known = self.inputs.iter().position(|(name, ..)| *name == at.name);
@@ -107,7 +108,7 @@ impl<'a> ByView<'a> {
         Ok(())
     }
 
-    /// The columns, with a value for each view: its own, else the value in `otherwise`, else the
+    /// The columns, with a value for each view: its own, else the one in `otherwise`, else the
     /// default of the input.
     pub(crate) fn columns(
         self,
@@ -123,8 +124,8 @@ impl<'a> ByView<'a> {
             let rest = match plain {
                 Some(Given::One(value)) => Some(value),
                 Some(_) => {
-                    let text = format!("`{name}` has a column, and a value for a view");
-                    return Err(Stop::new(Exit::Usage, text, Some("give one of them".into())));
+                    let text = format!("`{name}` has both a column and a value for a view");
+                    return Err(Stop::new(Exit::Usage, text, Some("give only one of them".into())));
                 }
                 None => input.and_then(|input| input.default.clone()),
             };
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_has_a_size_and_may_have_a_place_and_a_scale() {
+    fn a_view_has_a_size_and_optionally_a_position_and_a_scale() {
         let at = |text: &str| {
             let view = view(text).expect("a view");
             (view.resolution, [3, 7, 0, 5].map(|i| view.transform.0[i]))

@@ -1,12 +1,13 @@
-//! `run --watch`: evaluates again when the document, a document that it uses or a data file changes.
+//! `run --watch`: evaluates again whenever the document, a document that it uses or a data file
+//! changes.
 //!
-//! The document is read and compiled as a whole, which takes microseconds per node. Results stay in
-//! one evaluator that keeps them by node, as in a session after an edit: only nodes run that were
-//! edited or read something else now.
+//! The document is read and compiled as a whole, which takes microseconds per node. One evaluator
+//! keeps its results by node, as in a session after an edit, so only nodes run that were edited or
+//! whose inputs changed.
 //!
-//! Files are looked at ten times a second instead of being reported by the system: that is the same
-//! everywhere, also on network drives, sees files that editors replace by renaming, and costs a few
-//! calls of the system for the few files of a run.
+//! Files are polled ten times a second instead of relying on notifications of the system. Polling
+//! works the same everywhere, including network drives, notices files that editors replace by
+//! renaming, and costs a few system calls for the few files of a run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,28 +22,29 @@ use crate::given::file_of;
 use crate::outcome::{Exit, Stop, report, report_as_json};
 use crate::piped;
 use crate::run::{self, Args};
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 use crate::{interrupt, sources};
 
-/// The time between two looks at the files.
+/// The polling interval.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Files that change again and again are read at the latest after this time.
+/// Files that keep changing are read after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Names of nodes that are told for each reason.
+/// The maximum number of node names listed per reason.
 const MAX_NAMES: usize = 8;
 
 /// Evaluates whenever something changes, until Ctrl-C.
 pub(crate) fn watch(args: &Args) -> Result<Exit, Stop> {
     refuse_streams(args.graph(), args.assignments())?;
     run::check_targets(args)?;
-    // Plans of single numbers are walked too, so that results follow to the plan of the next text.
+    // Plans of single numbers are walked too, so that results can move to the plan of the next
+    // text.
     let mut evaluator = Incremental::new().without_live_graph();
     until_ended(args.format.is_json(), || run::once(args, &mut evaluator, Instant::now()).map(drop))
 }
 
-/// Does something, and again whenever a file changes that it reads, until Ctrl-C.
+/// Performs an action, and repeats it whenever a file that it reads changes, until Ctrl-C.
 pub(crate) fn until_ended(
     is_json: bool,
     mut once: impl FnMut() -> Result<(), Stop>,
@@ -64,21 +66,21 @@ pub(crate) fn until_ended(
         if !is_ended() {
             let n = sources::count();
             let files = if n == 1 { "1 file".into() } else { format!("{n} files") };
-            let text = format!("watching {files}; Ctrl-C ends");
-            tell(&format!("{}\n", style.faint(&text)));
+            let text = format!("watching {files}; press Ctrl-C to stop");
+            eprint(&format!("{}\n", style.faint(&text)));
         }
         let Some(changed) = wait(is_ended) else {
-            tell("ended\n");
+            eprint("ended\n");
             return Ok(Exit::Done);
         };
         for path in changed {
             let name = path.display().to_string();
-            tell(&format!("\n{} changed\n", style.strong(&visible(&name))));
+            eprint(&format!("\n{} changed\n", style.strong(&visible(&name))));
         }
     }
 }
 
-/// Streams are read once, so nothing in them changes.
+/// Refuses streams, which can be read only once and so never change.
 pub(crate) fn refuse_streams<'a>(
     graph: &Path,
     assignments: impl Iterator<Item = &'a String>,
@@ -86,14 +88,14 @@ pub(crate) fn refuse_streams<'a>(
     let mut values = assignments.filter_map(|text| text.split_once('=')?.1.strip_prefix('@'));
     let is_stdin = |value: &str| file_of(&format!("@{value}")).is_none_or(piped::is_piped);
     if piped::is_piped(graph) || values.any(is_stdin) {
-        let help = "name files, which can be read again";
+        let help = "name files instead";
         let text = "--watch cannot read from a stream";
         return Err(Stop::new(Exit::Usage, text, Some(help.into())));
     }
     Ok(())
 }
 
-/// Waits until files changed and are left alone again; `None` if the user ended it.
+/// Waits until files have changed and settled; `None` if the user stopped it.
 fn wait(is_ended: impl Fn() -> bool) -> Option<Vec<PathBuf>> {
     let mut before = Vec::new();
     let mut since = None;
@@ -108,7 +110,7 @@ fn wait(is_ended: impl Fn() -> bool) -> Option<Vec<PathBuf>> {
             continue;
         }
         let started = *since.get_or_insert_with(Instant::now);
-        // A file that is being replaced is not there for a moment.
+        // A file that is being replaced is briefly missing.
         let is_there = changed.iter().all(|(_, now)| now.is_some());
         if changed == before && is_there || started.elapsed() > PATIENCE {
             return Some(changed.into_iter().map(|(path, _)| path).collect());
@@ -117,8 +119,8 @@ fn wait(is_ended: impl Fn() -> bool) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// Tells what ran, and why.
-pub(crate) fn tell_runs(program: &Program, answer: &Answer, started: Instant) {
+/// Reports what ran, and why.
+pub(crate) fn report_runs(program: &Program, answer: &Answer, started: Instant) {
     let runs: Vec<NodeRun> = program.runs(answer).collect();
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.entry.fate.ran()) {
@@ -140,5 +142,5 @@ pub(crate) fn tell_runs(program: &Program, answer: &Answer, started: Instant) {
     let time = millstream::explain::short(started.elapsed());
     let text =
         format!("ran {n_ran} of {} nodes in {time}{colon}{}", runs.len(), reasons.join("; "));
-    tell(&format!("{}\n", visible(&text)));
+    eprint(&format!("{}\n", visible(&text)));
 }

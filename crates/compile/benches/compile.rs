@@ -1,7 +1,7 @@
 //! Compiling documents: time per node and peak of allocated bytes.
 //!
-//! `cargo bench -p millstream-compile`. Divan counts allocations too; "max alloc" is the peak beyond
-//! the document, which is loaded before.
+//! `cargo bench -p millstream-compile`. Divan counts allocations too; "max alloc" is the peak in
+//! addition to the document, which is already loaded.
 
 #[path = "common/heron.rs"]
 mod heron;
@@ -59,7 +59,7 @@ fn random(bencher: Bencher<'_, '_>, n: usize) {
     whole(bencher, &loaded(&large::random(n)));
 }
 
-/// The phases of the random graph of a million nodes, one after the other.
+/// The phases for the random graph of a million nodes, one by one.
 mod phases {
     use super::{Bencher, Limits, PASSES, PassContext, checked, large, loaded, lower, schedule};
 

@@ -1,8 +1,8 @@
 //! Loading, checking and compiling documents of several shapes: time and resident memory per node.
 //!
-//! `cargo bench -p millstream-compile --bench scale -- [SHAPE...] [-n NODES] [-r ROUNDS]`. Each line
-//! has the best and the median round of one phase; memory is that of the first round, in which the
-//! results of all phases are there. Results are dropped outside of the measurement.
+//! `cargo bench -p millstream-compile --bench scale -- [SHAPE...] [-n NODES] [-r ROUNDS]`. Each
+//! line shows the best and the median round of one phase. Memory is that of the first round, while
+//! the results of all phases exist. Dropping results is not measured.
 
 #[path = "common/large.rs"]
 mod large;
@@ -24,7 +24,7 @@ struct Round {
 
 const PHASES: [&str; 3] = ["load", "check", "compile"];
 
-/// Resident memory in bytes; 0 where the system does not tell.
+/// Resident memory in bytes; 0 if the system does not report it.
 fn resident() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! Analyses: facts about the nodes of a graph, in tables beside it.
+//! Analyses: facts about the nodes of a graph, in side tables.
 //!
 //! Each analysis is a walk in topological order. Its result describes the graph at that time and
 //! must be recomputed when the graph changes.

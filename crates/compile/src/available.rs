@@ -1,4 +1,4 @@
-//! Which needs nobody provides, and the way from the output to what reads them.
+//! The needs that nobody provides, and the path from the output to the node that reads them.
 
 use std::sync::Arc;
 
@@ -11,34 +11,35 @@ use millstream_ir::{Plan, StepId};
 use millstream_node::{NodeDef, Registry, ScopeRule, Settings};
 use serde_json::Value as Json;
 
-/// A document needs something of its context that nobody provides.
+/// A document needs something from its context that nobody provides.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("output `{output}` needs {need}, which is not available: {way}")]
 #[diagnostic(code(needs::unavailable), help("{hint}"))]
 pub struct Unavailable {
     /// The output.
     pub output: String,
-    /// What is needed.
+    /// The missing need.
     pub need: String,
     /// The nodes from the output to the one that reads it.
     pub way: String,
-    /// Which nodes could provide it.
+    /// The nodes that could provide it.
     pub hint: String,
 }
 
-/// The way of a need through a plan, from an output to the step that reads it.
+/// The path of a need through a plan, from an output to the step that reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Position of the output.
     pub output: usize,
-    /// What is needed there.
+    /// The need at the output.
     pub need: Need,
-    /// The steps from the output's to the reader, none left out; a shortest way.
+    /// All steps on a shortest path from the output's step to the reader.
     pub steps: Vec<StepId>,
 }
 
-/// A problem for each output and value it needs that is not among `available`. A request provides
-/// level 0 of what is available: a need of a further level asks for an injector in the document.
+/// Reports each output and each value it needs that is not among `available`. A request provides
+/// level 0 of the available features; a need for a further level requires an injector in the
+/// document.
 pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let provided = |need: &Need| need.level == 0 && available.contains(&need.feature);
@@ -56,7 +57,7 @@ pub fn check_available(plan: &Plan, registry: &Registry, available: &[Feature]) 
     problems
 }
 
-/// For each output and each value it needs that is not `provided`: a shortest way to a reader.
+/// For each output and each value it needs that is not `provided`, a shortest path to a reader.
 pub fn missing(plan: &Plan, provided: &dyn Fn(&Need) -> bool) -> Vec<Way> {
     let mut ways = Vec::new();
     for (output, declared) in plan.outputs.iter().enumerate() {
@@ -72,7 +73,7 @@ pub fn missing(plan: &Plan, provided: &dyn Fn(&Need) -> bool) -> Vec<Way> {
     ways
 }
 
-/// Which node types have a socket that provides the feature.
+/// The node types that have a socket that provides the feature.
 fn hint(registry: &Registry, need: &Need) -> String {
     let provides = |def: &Arc<NodeDef>| sockets_provide(def, &need.feature);
     let names: Vec<String> = registry
@@ -84,13 +85,14 @@ fn hint(registry: &Registry, need: &Need) -> String {
     if names.is_empty() {
         format!("no node provides `{}`: it can only come from the request", need.feature)
     } else if need.level == 0 {
-        format!("give `{}` with the request, or link through {}", need.feature, names.join(", "))
+        format!("set `{}` in the request, or link through {}", need.feature, names.join(", "))
     } else {
         format!("link through {} once more", names.join(", "))
     }
 }
 
-/// Whether a socket of the node type injects the feature, with settings that name it if need be.
+/// Whether a socket of the node type injects the feature, with a setting that names it if
+/// necessary.
 fn sockets_provide(def: &NodeDef, feature: &Feature) -> bool {
     let (name, ty) = (Json::from(feature.name()), Json::from(feature.ty().name()));
     let given = [("name", &name), ("type", &ty)];

@@ -1,4 +1,4 @@
-//! Makes the nodes that convert: one for each source and type that is asked for.
+//! Creates the converting nodes, one for each source and target type.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ pub(crate) struct Converter<'a> {
 }
 
 impl<'a> Converter<'a> {
-    /// A converter that has made nothing yet; `def` is the registry's conversion.
+    /// An empty converter; `def` is the registry's conversion.
     pub(crate) fn new(def: &'a Arc<NodeDef>) -> Self {
         Self { def, instances: FxHashMap::default(), nodes: FxHashMap::default() }
     }
 
-    /// `source`, which is of type `from`, as a `to`: a constant where it is one, else a node that
-    /// stands at `path`. `None` if there is no such conversion.
+    /// `source`, of type `from`, converted to type `to`: a constant stays a constant, anything else
+    /// becomes a node at `path`. `None` if there is no such conversion.
     #[inline]
     pub(crate) fn convert(
         &mut self,

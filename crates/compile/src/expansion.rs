@@ -1,7 +1,7 @@
-//! How large a document becomes when its groups are expanded, known before any is.
+//! The size of a document after its groups are expanded, computed before any expansion.
 //!
-//! Sizes are computed once per body, from the inside out, and saturate, so that forty groups
-//! inside each other, each used twice, are refused at once.
+//! Sizes are computed once per body, from the inside out, and saturate. So forty nested groups,
+//! each used twice, are refused immediately.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
@@ -9,12 +9,12 @@ use millstream_base::path::Place;
 use millstream_base::{Limits, NodePath};
 use millstream_document::{BodyId, Checked, CheckedKind, CheckedNode};
 
-/// What one use of a body becomes.
+/// The size of one use of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Nodes, each use of a group counted as one more.
+    /// Nodes, counting each use of a group as one more.
     pub nodes: u64,
-    /// Links, outputs of groups counted as links.
+    /// Links, counting outputs of groups as links.
     pub links: u64,
 }
 
@@ -32,58 +32,61 @@ impl Size {
 /// Why a document is not expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum ExpansionError {
-    /// Expanding takes more nodes than the limit.
-    #[error("expanding the groups takes {nodes} nodes, the limit is {limit}")]
+    /// Expanding creates more nodes than the limit.
+    #[error("expanding the groups takes {nodes} nodes, but the limit is {limit}")]
     #[diagnostic(
         code(lower::expanded_nodes),
-        help("use the group less often, or raise `expanded_nodes` in the limits if this is meant")
+        help(
+            "use the group less often, or raise `expanded_nodes` in the limits if this is intended"
+        )
     )]
     Nodes {
-        /// How many, or that it is beyond counting.
+        /// The number, unless it is too large to count.
         nodes: String,
         /// The limit.
         limit: usize,
     },
-    /// Expanding takes more links than the limit.
-    #[error("expanding the groups takes {links} links, the limit is {limit}")]
+    /// Expanding creates more links than the limit.
+    #[error("expanding the groups takes {links} links, but the limit is {limit}")]
     #[diagnostic(
         code(lower::expanded_links),
         help(
-            "use the group less often, or raise `expanded_nodes` in the limits if this is meant: \
-             there may be {LINKS_PER_NODE} links for each node"
+            "use the group less often, or raise `expanded_nodes` in the limits if this is \
+             intended: {LINKS_PER_NODE} links are allowed per node"
         )
     )]
     Links {
-        /// How many, or that it is beyond counting.
+        /// The number, unless it is too large to count.
         links: String,
         /// The limit.
         limit: u64,
     },
-    /// A group is inside itself, which checking should have refused.
+    /// A group contains itself, which checking should have refused.
     #[error("the group `{group}` contains itself")]
-    #[diagnostic(code(lower::recursive_group), help("take it out of its own nodes"))]
+    #[diagnostic(code(lower::recursive_group), help("remove it from its own nodes"))]
     Recursive {
         /// The name of the group.
         group: String,
     },
 }
 
-/// There may be this many links for each node of the limit.
+/// The number of links allowed per node of the limit.
 const LINKS_PER_NODE: u64 = 16;
 
 /// The bodies that the root uses.
 #[derive(Debug)]
 pub struct Expansion {
-    /// The size of each.
+    /// The size of each body.
     pub sizes: SideTable<BodyId, Size>,
-    /// All of them, each after those that it uses.
+    /// The bodies, each after those that it uses.
     pub inside_out: Vec<BodyId>,
 }
 
 /// The bodies that the root uses, with their sizes.
 ///
 /// # Errors
-/// If the root exceeds the limits, at the innermost group that alone exceeds them.
+/// If the root exceeds the limits. The error is reported at the innermost group that exceeds them
+/// by itself.
 pub fn expansion(checked: &Checked, limits: &Limits) -> Result<Expansion, Diagnostics> {
     let expansion = all_sizes(checked)?;
     match excess(expansion.sizes[checked.root], limits) {
@@ -157,7 +160,7 @@ fn excess(size: Size, limits: &Limits) -> Option<ExpansionError> {
         .then(|| ExpansionError::Links { links: counted(size.links), limit: max_links })
 }
 
-/// The refusal, at the innermost group that exceeds the limits on its own.
+/// The error, at the innermost group that exceeds the limits by itself.
 fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -> Diagnostics {
     let place_of = |outer: Place, body: BodyId, node: &CheckedNode| {
         let file = checked.bodies[body].file.clone();
@@ -175,7 +178,7 @@ fn refuse(checked: &Checked, sizes: &SideTable<BodyId, Size>, limits: &Limits) -
         body = inner;
     }
     if body == checked.root {
-        // No group does alone; the use that adds most is a place to begin.
+        // No single group exceeds them; the use that adds most is a good place to start.
         let uses = checked.bodies[body].nodes.iter();
         let uses = uses.filter_map(|node| Some((sizes[node.kind.body()?].nodes, node)));
         if let Some((_, node)) = uses.max_by_key(|(size, _)| *size) {

@@ -1,9 +1,9 @@
 //! From a checked document to a plan: lowering, passes, schedule.
 //!
 //! [`compile`] lowers the document to a flat graph ([`lower`](lower::lower)), runs the [`PASSES`]
-//! in their order and schedules what is left ([`schedule`](schedule::schedule)). What the passes
-//! know of nodes they take from the [`analyses`], which leave the graph as it is. Nothing recurses,
-//! and nothing is worse than `n log n` in nodes and links.
+//! in order and schedules the remaining nodes ([`schedule`](schedule::schedule)). Passes get facts
+//! about nodes from the [`analyses`], which do not change the graph. Nothing recurses, and nothing
+//! is worse than `n log n` in nodes and links.
 //!
 //! ```
 //! use millstream_base::Limits;
@@ -43,20 +43,20 @@ use millstream_node::Registry;
 pub use lower::repeats;
 pub use passes::{Changed, Folded, PASSES, Pass, PassContext, Phase};
 
-/// How to compile.
+/// The options of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What may be used.
+    /// The resource limits.
     pub limits: Limits,
     /// Stop after this phase; [`compile`] inserts conversions in any case. `None` runs all passes.
     pub after: Option<Phase>,
-    /// What requests will provide: a document that needs anything else is refused. `None` accepts
-    /// all, and leaves it to requests.
+    /// The features that requests will provide; a document that needs any other is refused. `None`
+    /// accepts all and leaves the check to requests.
     pub available: Option<Vec<Feature>>,
-    /// What functions gave for constants in earlier compilations, so that they do not run again. It
-    /// is to be used with one set of limits and one registry.
+    /// Results of functions for constants in earlier compilations, so that they need not run again.
+    /// One cache goes with one set of limits and one registry.
     pub folded: Option<Arc<Folded>>,
-    /// Ends the compilation when set to true by anybody: it is refused then, between two nodes.
+    /// A flag that cancels the compilation, which is checked between two nodes.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -117,7 +117,7 @@ fn run_passes(
     Ok(graph)
 }
 
-/// Stops a debug build at the phase that broke an invariant.
+/// Panics in debug builds if a phase broke an invariant.
 pub(crate) fn assert_sound(graph: &Graph, stage: Stage, phase: Phase) {
     if cfg!(debug_assertions)
         && let Err(errors) = verify(graph, stage)

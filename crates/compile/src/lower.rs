@@ -1,16 +1,16 @@
-//! From a checked document to a flat graph: groups are expanded, names become paths.
+//! From a checked document to a flat graph: groups are expanded, and names become paths.
 //!
-//! One frame per group being expanded stands on an explicit stack. Nodes are made in topological
-//! order, so that each reads from smaller ids. Literals become constants, each value one node.
-//! Where a value crosses the border of a group, or a muted node, that states another type, it is
-//! converted there: the border leaves no other trace. All other conversions are a pass.
+//! An explicit stack holds one frame per group being expanded. Nodes are created in topological
+//! order, so that each reads from smaller ids. Each distinct literal becomes one constant. Where a
+//! value crosses the border of a group, or passes a muted node, that declares another type, it is
+//! converted there; the border leaves no other trace. A pass inserts all other conversions.
 //!
 //! If outputs of a group are needed before all of its inputs are available, the group is entered
-//! several times. Each time, the nodes are made whose inputs are available; until then, one id
-//! without a node is the placeholder for the others.
+//! several times. Each time, the nodes whose inputs are available are created; an id without a node
+//! is the placeholder for the others.
 //!
-//! Of a partial document the graph has what does not depend on its wrong parts, in each use of a
-//! group: one id without a node stands for all that has no value.
+//! For a partial document, the graph contains the nodes that do not depend on wrong parts,
+//! separately for each use of a group. An id without a node stands for all missing values.
 
 mod networks;
 pub mod repeats;
@@ -39,8 +39,8 @@ use crate::state_scopes;
 /// The flat graph of a document.
 ///
 /// # Errors
-/// If expanding its groups exceeds the limits; nothing was expanded then. If nodes that keep state use
-/// too many features and levels.
+/// If expanding its groups exceeds the limits, in which case nothing was expanded. If stateful
+/// nodes use too many features and levels.
 pub fn lower(
     checked: &Checked,
     registry: &Registry,
@@ -51,13 +51,12 @@ pub fn lower(
     Ok(graph)
 }
 
-/// The flat graph of a document in which nodes that keep state stay as they are: it cannot be run,
-/// but written as a document. Each such node is a root, by an output `path.node`. What is linked to
-/// a socket that counts for later ticks is the output `path.delayed`; the node reads a default
-/// there.
+/// The flat graph of a document with its stateful nodes intact. It cannot be run, but it can be
+/// written as a document. Each stateful node is a root, through an output `path.node`. The source
+/// of a delayed socket is the output `path.delayed`; the node itself reads a default there.
 ///
 /// # Errors
-/// As [`lower`].
+/// See [`lower`].
 pub fn lower_whole(
     checked: &Checked,
     registry: &Registry,
@@ -66,7 +65,7 @@ pub fn lower_whole(
     lowered(checked, registry, limits, State::Whole)
 }
 
-/// What becomes of nodes that keep state.
+/// The treatment of stateful nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     TakenApart,
@@ -86,7 +85,7 @@ fn lowered(
 }
 
 /// The flat graph of a body, whose inputs and outputs become those of the graph; the zones in it
-/// are compiled.
+/// are already compiled.
 pub(crate) fn lowered_body(
     checked: &Checked,
     body: BodyId,
@@ -110,7 +109,7 @@ pub(crate) fn lowered_body(
         scratch: Vec::new(),
         registry,
         state,
-        kept_next: Vec::new(),
+        next_states: Vec::new(),
         stateful: FxHashMap::default(),
         picks: FxHashMap::default(),
     };
@@ -122,12 +121,12 @@ pub(crate) fn lowered_body(
     lowering.graph
 }
 
-/// Whether a body enters a group several times.
+/// Whether any body enters a group several times.
 fn enters_again(checked: &Checked) -> bool {
     checked.bodies.iter().map(|(_, body)| body).any(|body| body.order.len() > body.nodes.len())
 }
 
-/// What the outputs of a node of a body became: a node of the graph, or an entry of the pool.
+/// The outputs of a node after lowering: those of a graph node, or an entry of the pool.
 #[derive(Clone, Copy)]
 struct Became(u32);
 
@@ -145,12 +144,12 @@ struct Frame<'a> {
     became: Vec<Became>,
     /// The outputs of groups and muted nodes.
     pool: Vec<Source>,
-    /// Which of what is kept comes from sources that are not made yet.
+    /// The next states whose sources are not created yet.
     later: Vec<(u32, From)>,
     /// The groups that were entered without all of their inputs, by the position of the node.
     open: FxHashMap<u32, Frame<'a>>,
-    /// The parts of networks that were entered so, and the outputs of muted nodes, by the position of
-    /// the node.
+    /// The parts of networks that were entered without all of their inputs, and the outputs of muted
+    /// nodes, by the position of the node.
     parts: FxHashMap<u32, Vec<Source>>,
 }
 
@@ -161,22 +160,22 @@ struct Lowering<'a> {
     zones: &'a Zones,
     /// The instances that read the context for zones.
     captures: FxHashMap<Need, Arc<Instance>>,
-    /// What stands for values that are wrong, in a partial document.
+    /// The placeholder for wrong values, in a partial document.
     nowhere: Option<NodeId>,
     /// The placeholder for values that are not available yet, if groups are entered several times.
     pending: Option<NodeId>,
     graph: Graph,
     converter: Converter<'a>,
-    /// The constant of each literal of each body, once the body was met.
+    /// The constant of each literal, for each body entered so far.
     literals: SideTable<BodyId, Vec<NodeId>>,
-    /// Frames that ended, for their buffers.
+    /// Finished frames, kept for their buffers.
     spare: Vec<Frame<'a>>,
     scratch: Vec<Source>,
     registry: &'a Registry,
     state: State,
-    /// What nodes keep from now on.
-    kept_next: Vec<GraphOutput>,
-    /// The types of nodes with state, by the address of the instance.
+    /// The next states of nodes.
+    next_states: Vec<GraphOutput>,
+    /// The types of stateful nodes, by the address of the instance.
     stateful: FxHashMap<usize, Arc<StatefulType>>,
     picks: FxHashMap<Type, Arc<Instance>>,
 }
@@ -197,7 +196,7 @@ impl<'a> Lowering<'a> {
         let mut stack = vec![self.frame(self.root, Paths::root(), &inputs)];
         while let Some(frame) = stack.last_mut() {
             let Some(&position) = frame.body.order.get(frame.at) else {
-                let done = stack.pop().expect("the frame at hand is on the stack");
+                let done = stack.pop().expect("the current frame is on the stack");
                 match stack.last_mut() {
                     Some(outer) => self.finish_group(done, outer),
                     None => self.finish_root(&done),
@@ -218,7 +217,7 @@ impl<'a> Lowering<'a> {
                 CheckedKind::Call(instance) if instance.def.state.is_some() => {
                     let made = match self.state {
                         State::TakenApart => self.take_apart(frame, node, instance),
-                        State::Whole => self.leave_whole(frame, node, instance),
+                        State::Whole => self.keep_stateful(frame, node, instance),
                     };
                     frame.became[position as usize] = Became(made.index() as u32);
                     frame.at += 1;
@@ -263,9 +262,10 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The placeholder for a node that cannot be made in this use of its body, because the node or
-    /// one of its sources is wrong, or because a source is not available yet. A node whose outputs do not
-    /// need all of its inputs is entered anyway; a muted one passes on what has a value.
+    /// The placeholder for a node that cannot be created in this use of its body, because the node
+    /// or one of its sources is wrong, or because a source is not available yet. A node whose
+    /// outputs do not need all of its inputs is entered anyway; a muted one passes on the values
+    /// that exist.
     fn missing(&self, frame: &Frame<'a>, node: &CheckedNode) -> Option<NodeId> {
         if self.nowhere.is_none() && self.pending.is_none() {
             return None;
@@ -301,7 +301,7 @@ impl<'a> Lowering<'a> {
         node == self.nowhere || node == self.pending
     }
 
-    /// A frame at the start of a body, whose literals become constants if they are not yet.
+    /// A frame at the start of a body, whose literals become constants on first use.
     fn frame(&mut self, id: BodyId, path: PathId, inputs: &[Source]) -> Frame<'a> {
         let body = &self.checked.bodies[id];
         if self.literals[id].len() < body.literals.len() {
@@ -326,7 +326,7 @@ impl<'a> Lowering<'a> {
         frame.inputs.clear();
         frame.inputs.extend_from_slice(inputs);
         frame.became.clear();
-        // Nodes of a cycle may be read before they are made.
+        // Nodes of a cycle may be read before they are created.
         let not_made = self.pending.or(self.nowhere).map_or(POOLED, |id| id.index() as u32);
         frame.became.resize(body.nodes.len(), Became(not_made));
         frame.pool.clear();
@@ -336,8 +336,8 @@ impl<'a> Lowering<'a> {
         frame
     }
 
-    /// The frame of a group's body, perhaps as it was left before; its inputs are converted to what
-    /// they state.
+    /// The frame of a group's body, resumed if it was entered before; its inputs are converted to
+    /// their declared types.
     fn enter(
         &mut self,
         outer: &Frame<'a>,
@@ -375,9 +375,9 @@ impl<'a> Lowering<'a> {
         frame
     }
 
-    /// The call of a zone: what goes into the node, and what the group needs of the context.
+    /// The call of a zone, with the sources of the node and the context that its group needs.
     fn zone(&mut self, frame: &mut Frame<'a>, node: &CheckedNode, zone: &CheckedZone) -> NodeId {
-        let made = self.zones.of(zone).expect("a zone that is wrong is not made");
+        let made = self.zones.of(zone).expect("wrong zones are not lowered");
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut sources = Vec::with_capacity(made.instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&made.instance.inputs) {
@@ -396,7 +396,7 @@ impl<'a> Lowering<'a> {
         if made.instance.def.state.is_some() {
             return match self.state {
                 State::TakenApart => self.take_zone_apart(frame, (path, &made.instance), &sources),
-                State::Whole => self.add_whole(path, &made.instance, &sources),
+                State::Whole => self.add_stateful(path, &made.instance, &sources),
             };
         }
         let id = self.graph.intern_instance(&made.instance);
@@ -436,10 +436,10 @@ impl<'a> Lowering<'a> {
             let output = GraphOutput { name: Arc::clone(&output.name), ty: output.ty, source };
             self.graph.outputs.push(output);
         }
-        self.graph.outputs.append(&mut self.kept_next);
+        self.graph.outputs.append(&mut self.next_states);
     }
 
-    /// Gives the outputs of a muted node their sources, as far as these are there.
+    /// Connects the outputs of a muted node to their sources, as far as these exist.
     fn pass_through(
         &mut self,
         frame: &mut Frame<'a>,
@@ -475,15 +475,15 @@ impl<'a> Lowering<'a> {
         if self.has_no_node(source) {
             return source;
         }
-        let from = self.graph.type_of(source).expect("a source that was made has a type");
+        let from = self.graph.type_of(source).expect("existing sources have a type");
         self.converter
             .convert(&mut self.graph, source, from, to, path)
-            .expect("a checked document links only what converts")
+            .expect("links in a checked document convert")
     }
 }
 
 impl Frame<'_> {
-    /// Whether a node was made before, when the body was entered with fewer inputs.
+    /// Whether a node was already created when the body was entered with fewer inputs.
     fn is_done(&self, position: u32, pending: Option<NodeId>) -> bool {
         let Some(pending) = pending else { return false };
         let Became(at) = self.became[position as usize];
@@ -492,7 +492,7 @@ impl Frame<'_> {
             && !self.parts.contains_key(&position)
     }
 
-    /// What a source of the body became.
+    /// The lowered source of a source in the body.
     #[inline]
     fn source(&self, literals: &SideTable<BodyId, Vec<NodeId>>, source: From) -> Source {
         match source {

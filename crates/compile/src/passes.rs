@@ -1,7 +1,7 @@
 //! The passes over the graph, in order.
 //!
-//! Rewrites of single nodes by several passes share a sweep in topological order (`sweep`), so that
-//! a rewrite which enables another one further down costs no second pass.
+//! Rewrites of single nodes by several passes share a sweep in topological order (`sweep`), so a
+//! rewrite that enables another one further down does not cost another sweep.
 
 mod canonical;
 mod compose;
@@ -65,6 +65,8 @@ impl<'a> PassContext<'a> {
         Self { registry, limits, folded: None, stop: None }
     }
 
+    /// Fails if the compilation was cancelled.
+    ///
     /// # Errors
     /// If the compilation was cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), Diagnostics> {

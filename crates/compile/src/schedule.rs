@@ -1,7 +1,7 @@
-//! From the graph to the plan: the reachable nodes in order, with what evaluators want to know.
+//! From the graph to the plan: the reachable nodes in order, with the facts that evaluators need.
 //!
-//! Instances and constants that no step uses stay behind. The order is that of the graph's ids
-//! where links allow it, which is the order of the document.
+//! Instances and constants that no step uses are dropped. The order is that of the graph's ids, and
+//! so of the document, as far as links allow.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ fn in_order(graph: &Graph) -> Result<Vec<NodeId>, Diagnostics> {
     Ok(order)
 }
 
-/// The step that each node of a graph becomes in its plan, if it becomes one.
+/// The step that each node of a graph becomes in its plan, if it is reachable.
 ///
 /// # Errors
 /// If the graph has a cycle.
@@ -99,7 +99,7 @@ pub fn steps_of(graph: &Graph) -> Result<SideTable<NodeId, Option<StepId>>, Diag
     Ok(steps)
 }
 
-/// The problem of too many needs, at each path where one more arises.
+/// The problem of too many needs, at each path where another one arises.
 pub(crate) fn too_many(graph: &Graph, Excess(nodes): &Excess) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut told = FxHashSet::default();
@@ -114,8 +114,8 @@ pub(crate) fn too_many(graph: &Graph, Excess(nodes): &Excess) -> Diagnostics {
 
 const NOT_YET: u32 = u32::MAX;
 
-/// The parts of a step that links to it read and change, kept apart from the rest because links
-/// lead anywhere: with fewer bytes, more of them are in the caches.
+/// The parts of a step that links to it read and change. They are stored separately because links
+/// lead anywhere: the fewer bytes, the more of them fit into the caches.
 #[derive(Clone, Copy)]
 struct Linked {
     op: StepOp,
@@ -173,8 +173,8 @@ impl Schedule {
         folded
     }
 
-    /// The nodes that keep something for elements. What they keep from now on are no outputs: it is
-    /// asked for where they are called.
+    /// The nodes that keep state for each element. Their next states are not outputs: they are
+    /// requested where the nodes are called.
     fn state_writers(&mut self, outputs: &mut Vec<PlanOutput>) -> Vec<StateWriter> {
         let mut readers = Vec::new();
         for i in 0..self.steps.len() {
@@ -182,7 +182,7 @@ impl Schedule {
             let StepOp::Call(id) = self.steps[reader].op else { continue };
             let instance = &self.instances[id];
             if let Kernel::ReadState(_) = instance.kernel {
-                // For which elements it was called is asked in the end.
+                // Evaluation ends by asking for which elements it was called.
                 self.steps[reader].is_local = false;
                 let names = &instance.output_names[1..];
                 let node: Arc<str> = instance.settings.text("node").into();
@@ -205,7 +205,7 @@ impl Schedule {
                 let name = full.rsplit_once('.').map_or(&**full, |(_, name)| name).into();
                 Some(PlanOutput { name, ..output })
             });
-            // A graph made to look at nodes has other outputs.
+            // Graphs for inspecting nodes have other outputs.
             if let Some(values) = values.collect() {
                 taken.extend(wanted);
                 state_writers.push(StateWriter { node, reader, values });
@@ -215,7 +215,7 @@ impl Schedule {
         state_writers
     }
 
-    /// Reads ahead the steps that nodes are linked to, as far as there are steps yet.
+    /// Prefetches the steps that nodes are linked to, as far as they exist.
     fn read_inputs_ahead(&self, graph: &Graph, nodes: &[NodeId]) {
         let links = nodes.iter().flat_map(|id| graph.inputs_of(*id));
         read_ahead(links.map(|link| {
@@ -224,7 +224,7 @@ impl Schedule {
         }));
     }
 
-    /// Appends the step of a node; the steps it reads from are there.
+    /// Appends the step of a node; the steps that it reads already exist.
     fn place(&mut self, graph: &Graph, id: NodeId, needs: &Needs, class: Class) {
         let op = self.op(graph, id);
         let set = needs.of[id];
@@ -278,7 +278,7 @@ impl Schedule {
 
     fn op(&mut self, graph: &Graph, id: NodeId) -> StepOp {
         match graph.op(id) {
-            Op::Gone => unreachable!("links lead to nodes that are there"),
+            Op::Gone => unreachable!("links lead to existing nodes"),
             Op::Input(input) => StepOp::Input(input),
             Op::Const(constant) => {
                 let at = &mut self.constant_of[constant.index()];

@@ -1,14 +1,14 @@
-//! Nodes with state inside scopes: their state is read by element.
+//! Stateful nodes inside scopes: their state is read by element.
 //!
-//! Lowering takes nodes with state apart, so that their state comes in as inputs of the graph and
-//! goes out as outputs. That is right where a node has one context per tick. A node that a scope
-//! evaluates in another context, and that needs what differs there, has a state for each element of
-//! the scopes around it: here a reader ([`kept`]) takes the place of its inputs. The reader needs
-//! all that the next state needs, so both are evaluated in the same contexts. A node that does not
-//! need what a scope changes has one context all the same.
+//! Lowering splits stateful nodes, so that their state comes in as inputs of the graph and goes out
+//! as outputs. That suffices for a node with one context per tick. A node that a scope evaluates in
+//! another context, and that needs the changed features, has a state for each element of the
+//! surrounding scopes: a reader ([`kept`]) replaces its inputs. The reader has the needs of the
+//! next state, so both are evaluated in the same contexts. A node that needs nothing that a scope
+//! changes still has one context.
 //!
 //! The next state may depend on nodes that read the state. So needs, and the features that scopes
-//! change, are propagated until they grow no more.
+//! change, are propagated to a fixed point.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use rustc_hash::FxHashMap;
 use crate::analyses::{Excess, NeedFlow, users};
 use crate::schedule::too_many;
 
-/// A node with state, as lowering left it.
+/// A stateful node as lowering left it.
 #[derive(Default)]
 pub(crate) struct StateNode {
-    /// The nodes by which its state comes in, with names.
+    /// The nodes through which its state comes in, with their names.
     pub(crate) inputs: Vec<(Arc<str>, NodeId)>,
-    /// The nodes of its next state.
+    /// The nodes that compute its next state.
     pub(crate) next: Vec<NodeId>,
-    /// Whether it has a state for each element of the scopes around it.
+    /// Whether it has a state for each element of the surrounding scopes.
     is_scoped: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn resolve(graph: &mut Graph, registry: &Registry) -> Result<(), Diag
     Ok(())
 }
 
-/// The nodes with state.
+/// The stateful nodes.
 pub(crate) fn state_nodes(graph: &Graph) -> Vec<StateNode> {
     let mut stateful: Vec<StateNode> = Vec::new();
     let mut by_path: FxHashMap<&str, usize> = FxHashMap::default();
@@ -89,7 +89,7 @@ pub(crate) fn state_nodes(graph: &Graph) -> Vec<StateNode> {
     stateful
 }
 
-/// Nodes to look at, each once at a time.
+/// A worklist that holds each node at most once.
 struct Waiting {
     nodes: VecDeque<NodeId>,
     waits: SideTable<NodeId, bool>,
@@ -118,7 +118,7 @@ impl Waiting {
     }
 }
 
-/// For each node the nodes with state that it belongs to, by their positions.
+/// For each node, the positions of the stateful nodes that it belongs to.
 pub(crate) fn places<'k>(
     graph: &Graph,
     stateful: &'k [StateNode],
@@ -135,7 +135,7 @@ pub(crate) fn places<'k>(
     places
 }
 
-/// What each node needs; state needs what its next value needs.
+/// The needs of each node; the needs of state are those of its next value.
 fn needs(
     graph: &Graph,
     stateful: &[StateNode],
@@ -169,7 +169,7 @@ fn needs(
     if excess.is_empty() { Ok((flow, of)) } else { Err(Excess(excess)) }
 }
 
-/// For each node the needs that mean something else where some scope evaluates it.
+/// For each node, the needs that some scope around it changes.
 fn changed(
     graph: &Graph,
     stateful: &[StateNode],
@@ -203,8 +203,8 @@ fn changed(
     changed
 }
 
-/// The needs that mean something else inside a socket with this rule. Along an axis of the request
-/// they mean what the request says.
+/// The needs that a socket with this rule changes. Along an axis of the request, a need keeps the
+/// meaning that the request gives it.
 fn changed_by(rule: &ScopeRule, table: &NeedTable) -> FeatureSet {
     match rule {
         ScopeRule::Along { .. } => FeatureSet::NONE,
@@ -217,7 +217,7 @@ fn changed_by(rule: &ScopeRule, table: &NeedTable) -> FeatureSet {
     }
 }
 
-/// Puts readers in the place of the state of these nodes.
+/// Replaces the state of these nodes by readers.
 fn read_by_element(
     graph: &mut Graph,
     registry: &Registry,
@@ -230,10 +230,10 @@ fn read_by_element(
         let Some((_, first)) = it.inputs.first() else { continue };
         let name_of = |graph: &Graph, node: NodeId| match graph.op(node) {
             Op::Input(input) => Arc::clone(&graph.inputs()[input].name),
-            Op::Gone | Op::Const(_) | Op::Call(_) => panic!("what is kept comes in as inputs"),
+            Op::Gone | Op::Const(_) | Op::Call(_) => panic!("state comes in as inputs"),
         };
         let name = name_of(graph, *first);
-        let (path, _) = name.rsplit_once('.').expect("what is kept has a name with a point");
+        let (path, _) = name.rsplit_once('.').expect("names of state contain a dot");
         let is_value = |(name, _): &&(Arc<str>, NodeId)| **name != *STARTED;
         let values: Vec<(Arc<str>, Type)> = it
             .inputs

@@ -57,7 +57,7 @@ fn text(n: u64) -> String {
     text + "}}\n"
 }
 
-/// The shortest of several rounds; results are dropped outside of the measurement.
+/// The shortest time of several rounds; dropping the results is not measured.
 fn shortest<T>(n_rounds: usize, mut work: impl FnMut() -> T) -> Duration {
     let round = |_| {
         let start = Instant::now();

@@ -43,7 +43,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The part in a sentence after its place.
+    /// The part as a phrase after its path.
     pub(crate) fn whole(self) -> String {
         match self.part {
             Part::Body if self.group.is_empty() => "the document".into(),
@@ -55,7 +55,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// An entry of the part in a sentence after its place.
+    /// An entry of the part as a phrase after its path.
     pub(crate) fn entry(self, key: &str) -> String {
         match self.part {
             Part::Body | Part::Node(_) | Part::Socket(..) => format!("`{key}`"),

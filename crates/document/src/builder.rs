@@ -1,10 +1,10 @@
 //! Builds documents in Rust code, with typed handles.
 //!
-//! A [`Builder`] makes the same [`Document`]s that are written as JSON. The sources of links are
-//! [`In<T>`](In) and [`Out<T>`](Out), where `T` is the Rust type of the value or [`Any`]. Only the
+//! A [`Builder`] makes the same [`Document`]s that people write as JSON. The sources of links are
+//! [`In<T>`](In) and [`Out<T>`](Out), where `T` is the Rust type of the value, or [`Any`]. Only the
 //! registry knows the sockets of a node type, so [`NodeBuilder::arg`] takes a source of any type,
-//! and `check` decides. A function that states its types takes `impl Source<f32>`, and then a
-//! source of another type does not compile.
+//! and `check` decides. A function that states its types takes `impl Source<f32>`; passing a source
+//! of another type then does not compile.
 
 mod source;
 
@@ -60,7 +60,7 @@ use crate::model::{Document, GroupDef, Input, InputDef, InputValue, Node, NodeKi
 #[derive(Debug)]
 pub struct Builder {
     document: Document,
-    /// Distinguishes the handles of this body from those of others.
+    /// Distinguishes the handles of this body from those of other bodies.
     body: u32,
     /// The free names.
     free: FreeNames,
@@ -109,8 +109,8 @@ pub struct NodeBuilder<'b> {
 impl Builder {
     /// An empty document.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        // Handles are compared only with the number of their own body, so the order in which
-        // threads take numbers does not affect documents.
+        // Handles are compared only within their own body, so it does not matter in which order
+        // threads take the numbers.
         static N_BODIES: AtomicU32 = AtomicU32::new(0);
         Self {
             document: Document::new(name),
@@ -224,7 +224,7 @@ impl Builder {
         GroupHandle(free)
     }
 
-    /// The document, for parts without a builder method.
+    /// The document, for parts that have no builder method.
     pub fn document_mut(&mut self) -> &mut Document {
         &mut self.document
     }
@@ -299,7 +299,7 @@ impl NodeBuilder<'_> {
 }
 
 impl NodeHandle {
-    /// The output of this name. `check` finds out whether it exists and has the type.
+    /// The output of this name. `check` finds out whether it exists and has this type.
     pub fn out<T>(self, output: &'static str) -> Out<T> {
         Out { node: self, output, ty: PhantomData }
     }
@@ -352,7 +352,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn built_documents_are_those_of_json() {
+    fn built_documents_equal_those_from_json() {
         let mut b = Builder::new("Sums");
         let size = b.input("size", 2.0_f32);
         b.input_def(size).max = Some(9.0);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a handle is used in the document or group that it was made in")]
-    fn handles_stay_in_their_body() {
+    fn handles_are_refused_outside_their_body() {
         let mut b = Builder::new("");
         let x = b.input("x", 1.0_f32);
         b.group("g", |g| {

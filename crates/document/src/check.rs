@@ -1,11 +1,12 @@
-//! Checking: resolves every name and type of a document, and reports all that is wrong.
+//! Checking: resolves every name and type of a document, and reports all problems.
 //!
-//! A check proceeds body by body, groups before the root. First the *faces* of all bodies (types of
-//! inputs and outputs), which need no nodes; then, for each body, the *shapes* of its nodes (node
-//! type and settings), its *links*, their order, and in that order the *types*. What is broken is
-//! reported once, gives values of unknown type, about which later steps keep silent, and is marked.
+//! A check proceeds body by body, with groups before the root. First come the *faces* of all bodies
+//! (the types of inputs and outputs), which need no nodes. Then, for each body, come the *shapes*
+//! of its nodes (node type and settings), its *links*, their order, and in that order the *types*.
+//! A broken part is reported once and marked. Its values get an unknown type, which later steps do
+//! not report again.
 //!
-//! Cost: linear in nodes and links, apart from looking up names; nothing recurses.
+//! Cost: linear in nodes and links, apart from looking up names. Nothing recurses.
 
 mod body;
 mod calls;
@@ -58,22 +59,22 @@ use groups::check_groups;
 use wrong::mark;
 use zone::check_states;
 
-/// Checks a document; the result is there unless there are errors.
+/// Checks a document; there is a result unless there are errors.
 ///
-/// Parts that loading could not read are errors here too, so that nothing is compiled which the
-/// author did not write; [`open`] reports each such part once.
+/// Parts that loading could not read are errors here too, so that a document is never compiled
+/// without a part that its author wrote; [`open`] reports each such part once.
 pub fn check(
     document: &Document,
     registry: &Registry,
     limits: &Limits,
 ) -> (Option<Checked>, Diagnostics) {
     let (checked, problems) = check_partly(document, registry, limits);
-    // A used document may be wrong though nothing needs the wrong part.
+    // A used document may have errors in parts that nothing needs.
     (checked.filter(|checked| !checked.is_partial && !problems.has_errors()), problems)
 }
 
-/// As [`check`]; where there are errors the result has the parts with errors marked. There is none if
-/// the document as a whole is wrong.
+/// Like [`check`], but if there are errors, the result marks the parts that have them. There is no
+/// result if the document as a whole is wrong.
 pub fn check_partly(
     document: &Document,
     registry: &Registry,
@@ -84,7 +85,8 @@ pub fn check_partly(
     (checked, problems.finish())
 }
 
-/// Loads, upgrades and checks a document and those that it uses: all problems of all phases at once.
+/// Loads, upgrades and checks a document together with those that it uses, and reports the problems
+/// of all phases at once.
 pub fn open(
     text: &[u8],
     registry: &Registry,
@@ -95,7 +97,7 @@ pub fn open(
     open_loaded(load_to_check(text, limits), registry, library, upgrades, limits)
 }
 
-/// As [`open`], for a document that was loaded.
+/// Like [`open`], for a document that is already loaded.
 pub fn open_loaded(
     loaded: Loaded,
     registry: &Registry,
@@ -107,8 +109,8 @@ pub fn open_loaded(
     (opened.filter(|(_, checked)| !checked.is_partial && !found.has_errors()), found)
 }
 
-/// As [`open_loaded`]; where there are errors the result has the parts with errors marked. There is none if
-/// the document as a whole is wrong.
+/// Like [`open_loaded`], but if there are errors, the result marks the parts that have them. There
+/// is no result if the document as a whole is wrong.
 pub fn open_partly(
     loaded: Loaded,
     registry: &Registry,
@@ -128,7 +130,7 @@ pub fn open_partly(
         (checked, _) = check_readable(&document, registry, limits, false, &mut problems);
     }
     if found.has_errors() {
-        // Errors of loading are told once, and mark their parts as well.
+        // Errors of loading are reported once, and mark their parts as well.
         (checked, _) = check_partly(&document, registry, limits);
     }
     found.append(problems.finish());
@@ -136,10 +138,11 @@ pub fn open_partly(
     (checked.map(|checked| (document, checked)), found)
 }
 
-/// Upgrades a document of format 1, whose nodes have the versions of the registry, to format 2;
-/// returns the number of sources that a new node converts.
+/// Upgrades a document of format 1, whose nodes have the versions of the registry, to format 2.
+/// Returns the number of sources that a new node converts.
 ///
-/// Names, their order, and view data stay; each new node stands before one of its readers.
+/// Names, their order and view data stay the same; each new node is inserted before one of its
+/// readers.
 pub fn upgrade_widths(document: &mut Document, registry: &Registry) -> usize {
     if document.format >= FORMAT_VERSION {
         return 0;
@@ -156,7 +159,7 @@ pub fn upgrade_widths(document: &mut Document, registry: &Registry) -> usize {
     insert_conversions(document, &conversions)
 }
 
-/// Groups in order, the root last.
+/// Groups in order, then the root.
 fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     let groups = document.groups.iter().map(|(name, group)| {
         let mut def = BodyDef::group(name, group);
@@ -168,9 +171,9 @@ fn bodies_of(document: &Document) -> Vec<BodyDef<'_>> {
     groups.chain([BodyDef::root(document)]).collect()
 }
 
-/// Checks the parts that loading could read, and marks the parts with errors as wrong.
-/// `reports_wrong` says whether errors of loading are reported again. Also finds the sources that a
-/// document of format 1 converts and format 2 does not.
+/// Checks the readable parts, and marks the parts with errors as wrong. `reports_wrong` says
+/// whether errors of loading are reported again. Also finds the sources that a document of format 1
+/// converts but format 2 does not.
 fn check_readable(
     document: &Document,
     registry: &Registry,
@@ -201,7 +204,7 @@ fn check_readable(
     checker.all_readable = all_readable;
     let checked: Arena<_, _> = (0..bodies.len()).map(|body| checker.body(body)).collect();
     let conversions = checker.conversions;
-    // The groups of a document without anything else are for others.
+    // A document that has only groups is a library for other documents.
     let is_library = document.nodes.is_empty() && document.outputs.is_empty();
     if all_readable && !is_library {
         for ((name, group), used) in document.groups.iter().zip(used) {
@@ -233,9 +236,8 @@ fn check_readable(
     (is_right.then_some(checked), conversions)
 }
 
-/// Checks the names of parts built in code, since loading has checked those of text, and reports
-/// the parts in which loading found errors if `reports_wrong`. Returns whether loading could read
-/// all parts.
+/// Checks the names of parts built in code (loading has checked those of text), and reports the
+/// parts with loading errors if `reports_wrong`. Returns whether loading could read all parts.
 fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems) -> bool {
     let at = body.at();
     let mut all_readable = true;
@@ -243,7 +245,7 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
         all_readable &= !spot.is_unreadable();
         if spot.is_wrong() {
             if body.file.is_some() {
-                // What loading found is reported with the group.
+                // Loading errors are reported with the group.
                 problems.note_wrong(at);
             } else if reports_wrong {
                 let error = CheckError::Unreadable { what: at.whole() };

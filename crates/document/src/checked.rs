@@ -1,10 +1,11 @@
 //! A checked document: every name resolved, every type known, nothing expanded.
 //!
 //! Each group body is resolved once, however often it is used. Parts refer to each other by
-//! position: nodes of a body in the order of the document, sources and literals in pools.
+//! position: nodes in the order of the document, sources and literals in pools of their body.
 //!
-//! A *partial* one is of a document with errors: the parts in which they are have their places, and
-//! are marked as wrong. What depends on them is not; that differs between the uses of a group.
+//! A *partial* document had errors. The parts with errors keep their positions and are marked as
+//! wrong. Parts that depend on them are not marked, because that differs between the uses of a
+//! group.
 
 use std::sync::Arc;
 
@@ -20,12 +21,12 @@ define_id!(BodyId, "b", "One body of a checked document, the root or a group; pr
 /// A document that can be compiled, apart from its wrong parts.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The root and all groups, used or not, then groups as they are in cases of conditional cycles,
-    /// and for certain closures.
+    /// The root and all groups, used or not, then the copies of groups for cases of conditional
+    /// cycles.
     pub bodies: Arena<BodyId, Body>,
     /// The body outside groups.
     pub root: BodyId,
-    /// Title.
+    /// The title.
     pub name: Arc<str>,
     /// Frames per second.
     pub fps: f64,
@@ -37,58 +38,58 @@ pub struct Checked {
     pub has_closures: bool,
 }
 
-/// The root of a document or the inside of a group.
+/// The root of a document, or the content of a group.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// Name of the group; empty for the root.
+    /// The name of the group; empty for the root.
     pub name: Arc<str>,
-    /// What comes in.
+    /// The inputs.
     pub inputs: Vec<BodyInput>,
-    /// What goes out.
+    /// The outputs.
     pub outputs: Vec<BodyOutput>,
-    /// The nodes in order of the document, then those that checking added.
+    /// The nodes in document order, then those that checking added.
     pub nodes: Vec<CheckedNode>,
     /// The sources of all nodes; see [`Body::sources_of`].
     pub sources: Vec<Source>,
-    /// The literals of all sources; no two are the same.
+    /// The literals of all sources, without duplicates.
     pub literals: Vec<Value>,
-    /// All nodes, each after the nodes that it takes values from; in a partial document cycles
-    /// may be left. A node that uses a group occurs several times if nodes that its inputs depend
-    /// on read its outputs: at each place all that the group can give by then is needed.
+    /// All nodes, each after the nodes that it reads; in a partial document cycles may remain. A
+    /// node that uses a group occurs several times if its inputs depend on nodes that read its
+    /// outputs. At each occurrence, the outputs that can be computed by then are needed.
     pub order: Vec<u32>,
-    /// The cycles of nodes that switches break, until copies take their place.
+    /// The cycles that switches break, until copies replace them.
     pub(crate) conditional: Vec<Conditional>,
-    /// The number of nodes that are in the document; those after them are copies of nodes for cases
-    /// of conditional cycles, calls of one closure out of several, and choices among both.
+    /// The number of nodes in the document itself. The nodes after them are copies for cases of
+    /// conditional cycles, and choices among copies.
     pub n_written: usize,
-    /// The nodes that use a group whose nodes are one entry of the memo.
+    /// The nodes that store the results of their group as one entry of the memo.
     pub wholes: Vec<u32>,
     /// Whether the group as a whole is wrong, and with it every use.
     pub is_wrong: bool,
-    /// The used document that the group is from.
+    /// The used document that the group comes from.
     pub file: Option<Arc<UsedFile>>,
 }
 
 /// An input of a body.
 #[derive(Clone, Debug)]
 pub struct BodyInput {
-    /// Name.
+    /// The name.
     pub name: Arc<str>,
-    /// Type of what is given.
+    /// The type of the given value.
     pub ty: Type,
-    /// What it is when nothing is given; without one something must be given.
+    /// The value if none is given; without a default, one must be given.
     pub default: Option<Value>,
-    /// Smallest value that makes sense, in each lane.
+    /// The smallest sensible value of each lane.
     pub min: Option<f64>,
-    /// Largest value that makes sense, in each lane.
+    /// The largest sensible value of each lane.
     pub max: Option<f64>,
-    /// Step of a control that changes it.
+    /// The step of a control that changes the value.
     pub step: Option<f64>,
-    /// Unit of measure, for people.
+    /// The unit of measure, for people.
     pub unit: Option<Arc<str>>,
-    /// What it means.
+    /// The description.
     pub about: Option<Arc<str>>,
-    /// Where it stands in the text.
+    /// The position in the text.
     pub span: Span,
     /// Whether it has no value, and perhaps another type.
     pub is_wrong: bool,
@@ -97,34 +98,34 @@ pub struct BodyInput {
 /// An output of a body.
 #[derive(Clone, Debug)]
 pub struct BodyOutput {
-    /// Name.
+    /// The name.
     pub name: Arc<str>,
-    /// Type of what is given out; the source converts to it.
+    /// The type of the output value; the source converts to it.
     pub ty: Type,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: Source,
-    /// Unit of measure, for people.
+    /// The unit of measure, for people.
     pub unit: Option<Arc<str>>,
-    /// What it means.
+    /// The description.
     pub about: Option<Arc<str>>,
-    /// Where it stands in the text.
+    /// The position in the text.
     pub span: Span,
 }
 
 /// A node of a body.
 #[derive(Clone, Debug)]
 pub struct CheckedNode {
-    /// Name.
+    /// The name.
     pub name: Arc<str>,
-    /// What it does.
+    /// The kind of node.
     pub kind: CheckedKind,
-    /// Where it stands in the text.
+    /// The position in the text.
     pub span: Span,
     pub(crate) first_source: u32,
     pub(crate) n_sources: u32,
 }
 
-/// What a node does.
+/// The kind of a node.
 #[derive(Clone, Debug)]
 pub enum CheckedKind {
     /// Runs a node type; nodes that agree in type, settings and types share the instance.
@@ -147,7 +148,7 @@ pub enum CheckedKind {
 pub struct CheckedZone {
     /// The body.
     pub body: BodyId,
-    /// How.
+    /// The values that pass from one run to the next.
     pub course: Course,
     /// The names and types of the node's inputs.
     pub inputs: Sockets,
@@ -166,36 +167,36 @@ pub struct CheckedClosure {
     pub ty: Type,
 }
 
-/// What a muted node does instead of its work.
+/// The behavior of a muted node.
 #[derive(Clone, Debug)]
 pub struct Muted {
     /// The type of each source's slot.
     pub inputs: Vec<Type>,
-    /// Its outputs.
+    /// The outputs.
     pub outputs: Vec<MutedOutput>,
 }
 
 /// One output of a muted node.
 #[derive(Clone, Debug)]
 pub struct MutedOutput {
-    /// Name.
+    /// The name.
     pub name: Arc<str>,
-    /// Type.
+    /// The type.
     pub ty: Type,
-    /// What it gives.
+    /// The value that it passes on.
     pub passes: Passes,
 }
 
-/// What an output of a muted node gives.
+/// The value of an output of a muted node.
 #[derive(Clone, Debug)]
 pub enum Passes {
     /// The source at this position among the node's sources; its slot has the output's type.
     Source(u32),
-    /// The default of the type: no input has it.
+    /// The default of the type, because no input has this type.
     Default(Value),
 }
 
-/// Where a value comes from, within one body.
+/// The source of a value, within one body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A literal of the body, already of the type of the slot.
@@ -209,7 +210,7 @@ pub enum Source {
         /// Position of the output.
         output: u32,
     },
-    /// Nowhere; the reason has been reported.
+    /// No source; the reason has been reported.
     Wrong,
 }
 
@@ -219,8 +220,8 @@ impl Checked {
         &self.bodies[self.root]
     }
 
-    /// The type of what this source of `body` gives, before it is converted to its slot's type;
-    /// `None` if it is wrong.
+    /// The type of a source of `body`, before it is converted to the type of its slot; `None` if
+    /// the source is wrong.
     pub fn source_type(&self, body: BodyId, source: Source) -> Option<Type> {
         let body = &self.bodies[body];
         match source {
@@ -245,14 +246,13 @@ impl Checked {
         }
     }
 
-    /// Whether there are nodes that are not in the document, such as copies of nodes on cycles that
-    /// switches break.
+    /// Whether some nodes were copied because switches break cycles through them.
     pub fn has_copies(&self) -> bool {
         self.bodies.iter().any(|(_, body)| body.nodes.len() > body.n_written)
     }
 
-    /// Marks the node at a path, through the nodes that use groups, as wrong; it is so in every use
-    /// of the group around it. False if there is no such node.
+    /// Marks the node at a path, which leads through the nodes that use groups, as wrong in every
+    /// use of its group. False if there is no such node.
     pub fn mark_wrong(&mut self, path: &str) -> bool {
         let mut body = self.root;
         let mut names = path.split('/').peekable();

@@ -1,6 +1,6 @@
-//! A cursor that walks over valid JSON text and knows the place of every part.
+//! A cursor that walks over valid JSON text and knows the position of every part.
 //!
-//! The text was validated before, so nothing here can fail; on other text the results are wrong,
+//! The text has been validated, so nothing here can fail. On invalid text the results are wrong,
 //! but the cursor ends and does not panic. Skipping counts brackets instead of recursing.
 
 use std::borrow::Cow;
@@ -38,14 +38,15 @@ impl JsonKind {
     }
 }
 
-/// A string with its place, including quotes; the text is `None` if an escape is not a character.
+/// A string with its position, including quotes; the text is `None` if an escape is not a
+/// character.
 pub(crate) struct JsonString<'t> {
     pub(crate) text: Option<Cow<'t, str>>,
     pub(crate) range: Range<usize>,
 }
 
 impl<'t> Cursor<'t> {
-    /// At the start of valid JSON text.
+    /// A cursor at the start of valid JSON text.
     pub(crate) fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
@@ -54,7 +55,7 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    /// The end of the last part that was read.
+    /// The end of the last part read.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -128,7 +129,7 @@ impl<'t> Cursor<'t> {
         JsonString { text: text.map(Cow::Owned), range }
     }
 
-    /// Skips the next value and returns its place.
+    /// Skips the next value and returns its position.
     pub(crate) fn skip(&mut self) -> Range<usize> {
         self.skip_space();
         let start = self.at;
@@ -193,7 +194,7 @@ fn plain_prefix(bytes: &[u8]) -> usize {
     let mut n = 0;
     while let Some(eight) = bytes[n..].first_chunk() {
         let word = u64::from_le_bytes(*eight);
-        // The lowest bit that is set marks the first byte that is equal; higher ones may be wrong.
+        // The lowest set bit marks the first equal byte; higher bits may be wrong.
         let equal = |byte: u8| {
             let differ = word ^ (ONES * u64::from(byte));
             differ.wrapping_sub(ONES) & !differ & HIGH
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_values_come_with_their_places() {
+    fn keys_and_values_come_with_their_positions() {
         let text = r#" { "a" : [1, {"x": "}"}], "b\u0041": null } "#;
         let mut cursor = Cursor::new(text);
         assert_eq!(cursor.kind(), JsonKind::Object);

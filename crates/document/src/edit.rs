@@ -3,7 +3,7 @@
 //! An [`Edit`] names the part that it changes; as JSON it is an object with the key `edit`, in
 //! which parts of documents are written as in documents. An [`Editor`] holds a document and applies
 //! edits. The cost of an edit depends on the parts it touches, not on the size of the document. An
-//! invalid edit is refused with place and hint, and leaves the document unchanged.
+//! invalid edit is refused with a position and a hint, and leaves the document unchanged.
 //!
 //! Edits preserve the structure of a document: links lead to existing nodes, used groups exist, and
 //! nothing depends on itself. They do not check its *meaning*: a node may lack an input, and a link
@@ -70,8 +70,8 @@ type Name = Arc<str>;
 /// A change of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The group that is changed; the document itself if it is left out. The changes that no group
-    /// has (those of groups, view and head, and batches) are refused inside of a group.
+    /// The group that is changed, or the document itself if absent. Changes that only documents
+    /// have (those of groups, view and head, and batches) are refused inside a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Name>,
     /// The change.

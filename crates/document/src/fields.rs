@@ -1,4 +1,4 @@
-//! A short list of named values in written order.
+//! A short list of named values in the order in which they are written.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ impl<T> Fields<T> {
         }
     }
 
-    /// As [`insert`](Self::insert), but a new name is inserted before the value called `before`, if
-    /// there is one.
+    /// Like [`insert`](Self::insert), but a new name is inserted before the value called `before`,
+    /// if there is one.
     pub fn insert_before(&mut self, name: Arc<str>, thing: T, before: Option<&str>) -> Option<T> {
         let at = before.and_then(|before| self.0.iter().position(|(known, _)| &**known == before));
         match at {
@@ -99,7 +99,7 @@ impl<T> Fields<T> {
         self.0.is_empty()
     }
 
-    /// Fields with distinct names, without spare room.
+    /// Fields with distinct names, without spare capacity.
     pub fn from_distinct(fields: impl ExactSizeIterator<Item = (Arc<str>, T)>) -> Self {
         Self(fields.collect())
     }
@@ -112,7 +112,7 @@ impl<T> Default for Fields<T> {
 }
 
 impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Fields<T> {
-    /// Of several values with one name the last counts.
+    /// If several values share a name, the last one counts.
     fn from_iter<I: IntoIterator<Item = (N, T)>>(things: I) -> Self {
         let mut fields = Self::new();
         for (name, thing) in things {

@@ -1,10 +1,10 @@
-//! Names that are not taken.
+//! Finding names that are not taken.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The name itself, or with the lowest number from 2 on that makes it free. A number at its end is
-/// counted up.
+/// The name itself or, if it is taken, with the lowest free number from 2 on. A number at the end
+/// of the name is counted up instead.
 pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     next_free(name, 2, is_taken).0
 }
@@ -17,7 +17,7 @@ pub struct FreeNames {
 }
 
 impl FreeNames {
-    /// As [`free_name`], but without trying numbers below one that was given before.
+    /// Like [`free_name`], but does not try numbers below the last one it returned.
     pub fn find(&mut self, name: &str, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
         let first = self.next.get(name).copied().unwrap_or(2);
         let (free, next) = next_free(name, first, is_taken);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_of_a_kind_are_found_at_once() {
+    fn many_similar_names_are_found_quickly() {
         let (mut names, mut taken) = (FreeNames::default(), HashSet::<Arc<str>>::new());
         for _ in 0..20_000 {
             let free = names.find("constant", |name| taken.contains(name));

@@ -1,9 +1,9 @@
 //! Dependencies output by output.
 //!
 //! A node that uses a group stands for the nodes in it: an output depends only on the inputs that
-//! lead to it, so a cycle through the node is one only if the nodes in the group take part in it.
-//! The same holds for a node whose type declares which output needs which input.
-//! Here such a node has several *parts*: one for each output, and one for all of it.
+//! lead to it. So a cycle through the node is a real one only if the nodes in the group take part
+//! in it. The same holds for a node whose type declares which output needs which input. Such a node
+//! has several *parts* here: one for each output, and one for the whole node.
 
 mod cases;
 mod in_cases;
@@ -22,14 +22,14 @@ use crate::order::{Conditional, Cycle, Order, components, sorted};
 use crate::references::{Reference, reference_of, references};
 use cases::is_switch;
 use in_cases::InCases;
-pub(crate) use in_cases::MOST_NESTED;
+pub(crate) use in_cases::MAX_NESTED;
 
 /// An order of the nodes of a body in which a node with parts may occur several times.
 #[derive(Debug)]
 pub(crate) struct FineOrder {
-    /// The positions of the nodes. At each place at which a node occurs, those of its outputs that
-    /// something after it needs before its next place depend on earlier nodes only; at its last
-    /// place all of its sources do. The nodes of a conditional cycle stand together.
+    /// The positions of the nodes. At each occurrence of a node, those of its outputs that are
+    /// needed before its next occurrence depend only on earlier nodes; at its last occurrence all
+    /// of its sources are earlier. The nodes of a conditional cycle are adjacent.
     pub(crate) order: Vec<u32>,
     /// The cycles of nodes, each of which depends on the next one.
     pub(crate) cycles: Vec<Cycle>,
@@ -37,7 +37,7 @@ pub(crate) struct FineOrder {
     pub(crate) conditional: Vec<Conditional>,
 }
 
-/// For each output of a group the inputs on which it depends, as bits in rows.
+/// The inputs on which each output of a group depends, as rows of bits.
 struct Reach {
     n_words: usize,
     bits: Vec<u64>,
@@ -49,11 +49,11 @@ impl Reach {
     }
 }
 
-/// A node whose outputs depend on some of its inputs only.
+/// A node whose outputs depend on only some of its inputs.
 enum Divided<'g> {
-    /// It uses a group.
+    /// A node that uses a group.
     Group(&'g GroupDef, &'g Reach),
-    /// Its type declares which output needs which input.
+    /// A node whose type declares which output needs which input.
     Type(Cow<'g, Signature>),
 }
 
@@ -104,7 +104,7 @@ fn declared<'r>(registry: &'r Registry, node: &Node) -> Option<Cow<'r, Signature
 }
 
 /// The position and the type of an output that does not need all inputs of its node. They are known
-/// before the types of the inputs are.
+/// before the types of the inputs.
 pub fn divided_output(registry: &Registry, node: &Node, name: &str) -> Option<(usize, Type)> {
     let signature = declared(registry, node)?;
     let at = signature.output(name)?;
@@ -115,12 +115,12 @@ pub fn divided_output(registry: &Registry, node: &Node, name: &str) -> Option<(u
     }
 }
 
-/// Whether a cycle through a node may be none, output by output or case by case.
+/// Whether a cycle through a node may turn out to be none, output by output or case by case.
 pub(crate) fn may_break_cycles(registry: &Registry, node: &Node) -> bool {
     may_be_divided(registry, node) || is_switch(registry, node)
 }
 
-/// Whether the outputs of a node may depend on some of its inputs only.
+/// Whether the outputs of a node may depend on only some of its inputs.
 fn may_be_divided(registry: &Registry, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Group(_) => !node.muted,
@@ -129,26 +129,26 @@ fn may_be_divided(registry: &Registry, node: &Node) -> bool {
     }
 }
 
-/// The dependencies of the outputs of groups, found when they are first needed.
+/// The dependencies of the outputs of groups, determined on first use.
 pub(crate) struct Grain<'d> {
     document: &'d Document,
     registry: &'d Registry,
     /// By position of the group; `None` while unknown, and for groups that contain themselves.
     reach: FxHashMap<usize, Option<Reach>>,
-    /// Groups as they are in cases of cycles, at positions after those of the document.
+    /// The groups in cases of cycles, at positions after those of the document.
     in_cases: InCases,
-    /// The groups with nodes that keep state, themselves or in groups, once somebody asked.
+    /// The groups that keep state, directly or in nested groups; `None` until first needed.
     stateful: Option<FxHashSet<Arc<str>>>,
 }
 
-/// The parts of the nodes of a body. The first part of a node is the whole of it.
+/// The parts of the nodes of a body. The first part of a node is the whole node.
 struct Parts<'n> {
     nodes: &'n Named<Node>,
-    /// For each node its first part, and one past the last of all.
+    /// The first part of each node; one entry past the end.
     first: Vec<u32>,
-    /// For each part the node.
+    /// The node of each part.
     node: Vec<u32>,
-    /// For each part its first dependency, and one past the last of all.
+    /// The first dependency of each part; one entry past the end.
     first_dependency: Vec<u32>,
     /// The parts on which each part depends.
     dependencies: Vec<u32>,
@@ -170,7 +170,7 @@ impl Parts<'_> {
         &self.dependencies[first..self.first_dependency[part as usize + 1] as usize]
     }
 
-    /// The part that gives what a link reads.
+    /// The part that a link reads.
     fn source(&self, grain: &Grain<'_>, link: &Link) -> Option<u32> {
         let at = self.nodes.get_index_of(&link.node)?;
         let (first, n_parts) = (self.first[at], self.first[at + 1] - self.first[at]);
@@ -188,9 +188,9 @@ impl<'d> Grain<'d> {
         Self { document, registry, reach: FxHashMap::default(), in_cases, stateful: None }
     }
 
-    /// The order of the nodes of a body. Cost: linear in nodes, links and, for each group on a
-    /// cycle of nodes, its outputs times its inputs; for each cycle with switches, that for each
-    /// case and selector.
+    /// The order of the nodes of a body. Cost: linear in nodes and links; plus, for each group on a
+    /// cycle, its outputs times its inputs; and for each cycle with switches, the cost of ordering
+    /// it, per case and selector.
     pub(crate) fn order(&mut self, nodes: &Named<Node>) -> FineOrder {
         let found = self.plain_order(nodes);
         let may_break =
@@ -213,18 +213,18 @@ impl<'d> Grain<'d> {
         for (real, members) in on_cycles.into_values() {
             match self.cases(nodes, members) {
                 Ok(found) => conditional.push(found),
-                // It is the same without any case.
+                // The cycle exists without any case.
                 Err(cycle) if cycle.why.is_empty() => cycles.extend(real),
                 Err(cycle) => cycles.push(cycle),
             }
         }
-        // Components have descending numbers if each comes after those that it depends on.
+        // The numbers of components descend if each comes after those that it depends on.
         let mut order = found.order;
         order.sort_by_key(|node| std::cmp::Reverse(component[*node as usize]));
         FineOrder { order, cycles, conditional }
     }
 
-    /// The same with all cycles, whether switches break them or not.
+    /// Like [`Self::order`], with all cycles, whether or not switches break them.
     pub(crate) fn plain_order(&mut self, nodes: &Named<Node>) -> FineOrder {
         let whole = self.parts(nodes, |_| false);
         let order = whole.sorted();
@@ -256,7 +256,7 @@ impl<'d> Grain<'d> {
         FineOrder { order: places, cycles: cycles.collect(), conditional: Vec::new() }
     }
 
-    /// The parts of the nodes of a body, of which some are divided.
+    /// The parts of the nodes of a body, some of which are divided.
     fn parts<'n>(&self, nodes: &'n Named<Node>, is_divided: impl Fn(u32) -> bool) -> Parts<'n> {
         let mut parts = Parts {
             nodes,
@@ -300,7 +300,7 @@ impl<'d> Grain<'d> {
         divided.map(|it| it.sources_of(node, output as usize)).unwrap_or_default()
     }
 
-    /// How the outputs of a node depend on its inputs, if that differs from output to output.
+    /// How the outputs of a node depend on its inputs, if that differs between outputs.
     fn divided(&self, node: &Node) -> Option<Divided<'_>> {
         if let Some(at) = self.group_of(node) {
             return Some(Divided::Group(self.group(at)?, self.reach.get(&at)?.as_ref()?));
@@ -336,7 +336,7 @@ impl<'d> Grain<'d> {
         self.group(self.group_of(&node)?)?.inputs.get_index_of(input)
     }
 
-    /// Finds how the outputs of the group that a node uses depend on its inputs, groups inside it
+    /// Determines how the outputs of the group that a node uses depend on its inputs, inner groups
     /// first.
     fn find_reach(&mut self, node: &Node) {
         let mut stack: Vec<usize> = self.group_of(node).into_iter().collect();
@@ -424,12 +424,12 @@ fn set_input<T>(row: &mut [u64], inputs: &Named<T>, name: &str) {
     }
 }
 
-/// The positions of the bits that are set.
+/// The positions of the set bits.
 fn bits(row: &[u64]) -> impl Iterator<Item = usize> {
     (0..row.len() * 64).filter(|at| row[at / 64] >> (at % 64) & 1 != 0)
 }
 
-/// For each node whether it can be divided and lies on a cycle of nodes.
+/// For each node, whether it can be divided and lies on a cycle of nodes.
 fn divided_on_cycles(whole: &Parts<'_>, order: &Order, registry: &Registry) -> Vec<bool> {
     let mut divided = vec![false; whole.node.len()];
     if order.cycles.is_empty() {

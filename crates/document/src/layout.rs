@@ -1,9 +1,9 @@
-//! Lays out JSON for people and line-based tools.
+//! Formats JSON for people and line-based tools.
 //!
-//! Each input, output, node and group starts on a new line; inside these, whatever fits on a line
-//! stays on it. Nothing recurses, so depth costs no stack.
+//! Each input, output, node and group starts on a new line; inside these, a part that fits on one
+//! line stays on it. Nothing recurses, so depth costs no stack.
 
-/// The intended width of lines.
+/// The target width of lines.
 const WIDTH: usize = 100;
 
 const INDENT: usize = 2;
@@ -26,7 +26,7 @@ struct Open {
     expanded: bool,
 }
 
-/// Lays out compact, valid JSON; the text ends with a line feed.
+/// Formats compact, valid JSON; the text ends with a line feed.
 pub(crate) fn laid_out(compact: &str) -> String {
     let lengths = one_line_lengths(compact.as_bytes());
     let mut printer = Printer { out: String::with_capacity(compact.len() * 5 / 4), line_start: 0 };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_a_line_is_broken_up() {
+    fn parts_that_do_not_fit_on_a_line_are_broken() {
         let long = "x".repeat(90);
         let text = format!(r#"{{"nodes":{{"n":{{"type":"t","set":{{"text":"{long}"}}}}}}}}"#);
         let lines: Vec<String> = laid_out(&text).lines().map(str::to_owned).collect();

@@ -1,6 +1,6 @@
 //! Documents: graphs as people write them, read from JSON or built in code, checked and saved.
 //!
-//! The crate knows the node library only as the `Registry` that it is handed.
+//! The crate knows the node library only as the `Registry` that it is given.
 
 mod at;
 pub mod builder;

@@ -1,5 +1,4 @@
-//! The source of the documents that others use: files below a directory, or whatever the embedding
-//! program offers.
+//! The source of used documents: files below a directory, or whatever the embedding program offers.
 
 use std::fmt::Display;
 
@@ -9,24 +8,24 @@ use crate::load::{Loaded, load_to_check};
 
 /// Finds and reads the documents that others use.
 ///
-/// A closure that gives the text of a document by its path is a library; paths are relative to the
-/// document at the top, with `/` between their parts.
+/// A closure that returns the text of a document for its path is a library; paths are relative to
+/// the top document, with `/` between their parts.
 pub trait Library: Send + Sync {
-    /// Name of the document at the top, for messages.
+    /// The name of the top document, for messages.
     #[expect(clippy::unnecessary_literal_bound, reason = "other libraries own the name")]
     fn top(&self) -> &str {
         "the document"
     }
 
-    /// Name of the document that another one, found earlier, calls `path`; `None` is the document at
-    /// the top. A document has one name, however it is found. It is shown in messages.
+    /// The name of the document that another one, found earlier, calls `path`; `None` is the top
+    /// document. A document has one name, however it is found, which messages show.
     ///
     /// # Errors
     /// If there is no such document, or the caller did not allow it.
     fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError>;
 
-    /// The text of a document that was found. One that is longer than `most_bytes` may be cut after
-    /// that number of bytes.
+    /// The text of a document that was found. A text longer than `most_bytes` may be cut after that
+    /// number of bytes.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -38,7 +37,7 @@ pub trait Library: Send + Sync {
     }
 }
 
-/// Why a document is not there.
+/// Why a document is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryError {
     /// The reason, which follows the path in a sentence: `cannot be read: ...`.
@@ -55,20 +54,20 @@ where
     fn find(&self, user: Option<&str>, path: &str) -> Result<String, LibraryError> {
         relative(user, path).ok_or_else(|| LibraryError {
             message: "leads out of the library".into(),
-            hint: "use a path without so many `..`".into(),
+            hint: "use a path with fewer `..`".into(),
         })
     }
 
     fn read(&self, name: &str, _: usize) -> Result<Vec<u8>, LibraryError> {
         self(name).map_err(|error| LibraryError {
             message: format!("cannot be read: {error}"),
-            hint: "look at the path, which is relative to the document that uses it".into(),
+            hint: "check the path, which is relative to the document that uses it".into(),
         })
     }
 }
 
-/// The path from the top of the document that `user`, a path from the top, calls `path`. `None` if
-/// it leads out of the top.
+/// The path, from the top, of the document that `user` calls `path`; `user` is itself a path from
+/// the top. `None` if the result leads outside.
 pub fn relative(user: Option<&str>, path: &str) -> Option<String> {
     let directory = user.and_then(|user| user.rsplit_once('/')).map_or("", |(before, _)| before);
     let mut parts: Vec<&str> = Vec::new();

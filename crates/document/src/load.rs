@@ -1,7 +1,7 @@
-//! Loading: from bytes to a document, reporting all problems with their places.
+//! Loading: from bytes to a document, reporting all problems with their positions.
 //!
-//! A load takes two passes over the text. The JSON reader validates the text without recursion and
-//! without storing anything. Then a cursor walks over the valid text, knows the place of every
+//! Loading takes two passes over the text. The JSON reader validates the text without recursion and
+//! without storing anything. Then a cursor walks over the valid text, tracks the position of every
 //! part, and continues after a part that does not fit.
 
 mod error;
@@ -30,8 +30,8 @@ pub use reader::name_problem;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a document; documents in older formats are upgraded as far as their text tells, which is
-/// format 1.
+/// Reads a document; documents in older formats are upgraded as far as the text alone allows, which
+/// is format 1.
 ///
 /// If a single input, output, node or group has problems, the document holds the readable rest of
 /// it, and the part does not pass `check`. There is no document if the text is not a JSON object of
@@ -52,9 +52,9 @@ pub fn load(text: &[u8], limits: &Limits) -> (Option<Document>, Diagnostics) {
 
 /// The result of loading.
 pub struct Loaded {
-    /// As much of the document as can be checked.
+    /// The document, as far as it can be checked.
     pub document: Option<Document>,
-    /// Whether the document itself has an error; then it serves only to find further errors.
+    /// Whether the document itself has an error; it then only serves to find further errors.
     pub is_wrong: bool,
     /// The version of the format that the text states.
     pub format: u32,
@@ -70,7 +70,7 @@ impl Loaded {
     }
 }
 
-/// Reads as much of a document as can be checked.
+/// Reads a document as far as it can be checked.
 pub fn load_to_check(text: &[u8], limits: &Limits) -> Loaded {
     let mut problems = Problems::default();
     let Some(text) = valid_json(text, limits, &mut problems) else {
@@ -124,7 +124,7 @@ fn valid_json<'t>(bytes: &'t [u8], limits: &Limits, problems: &mut Problems) -> 
     }
 }
 
-/// The format of the document; the newest, and a problem, if it is not stated.
+/// The format of the document; if it is not stated, the newest one, and a problem is reported.
 fn format_version(text: &str, problems: &mut Problems) -> Option<u32> {
     let mut cursor = Cursor::new(text);
     let kind = cursor.kind();

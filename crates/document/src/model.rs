@@ -1,6 +1,6 @@
 //! The document as it is written: names and JSON literals, in the author's order.
 //!
-//! Nothing here is resolved; `check` finds out the meaning of names. Names are shared strings and
+//! Nothing here is resolved; `check` determines the meaning of names. Names are shared strings, and
 //! the inputs of a node are one short list, so that a document of a million nodes stays small.
 
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub const FORMAT_VERSION: u32 = 2;
     schemars(deny_unknown_fields, transform = crate::model::schema::with_format_version)
 )]
 pub struct Document {
-    /// The format version whose rules give the document its meaning; that of a loaded document is 1
-    /// until [`upgrade_widths`](crate::upgrade_widths) raises it.
+    /// The format version whose rules give the document its meaning. A loaded document has version
+    /// 1 until [`upgrade_widths`](crate::upgrade_widths) raises it.
     #[cfg_attr(test, schemars(skip))]
     pub format: u32,
     /// Address of a JSON Schema for text editors.
@@ -60,30 +60,30 @@ pub struct Document {
     /// The nodes outside of groups.
     #[cfg_attr(test, schemars(default))]
     pub nodes: Named<Node>,
-    /// The groups that nodes may use, including those that only other groups use. Groups of used
-    /// documents are among them, with names that hold a `/`; they are not saved.
+    /// The groups that nodes may use, including those that only other groups use. They include
+    /// groups of used documents, whose names contain a `/` and which are not saved.
     #[cfg_attr(test, schemars(default))]
     pub groups: Named<GroupDef>,
-    /// The documents whose groups nodes may use as `name/group`, and whole, as `name`.
+    /// The documents whose groups nodes may use as `name/group`, or as a whole as `name`.
     #[cfg_attr(test, schemars(default, rename = "use"))]
     pub uses: Named<UseDef>,
-    /// The content that the used documents must have.
+    /// The required content of the used documents.
     #[cfg_attr(test, schemars(default))]
     pub lock: Named<Lock>,
     /// The view data of editors.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub view: View,
-    /// The used documents, once they are read.
+    /// The used documents, once they have been read.
     #[cfg_attr(test, schemars(skip))]
     pub used: Used,
-    /// The form in which it was written.
+    /// The form in which the document was written.
     #[cfg_attr(test, schemars(skip))]
     pub form: Form,
 }
 
 /// The form in which a document was written, so that messages show its syntax.
 ///
-/// All are equal, as [spots](Spot) are.
+/// All values are equal, as with [spots](Spot).
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Form {
     /// JSON, `FILE.mill.json`.
@@ -102,7 +102,7 @@ impl PartialEq for Form {
 impl Eq for Form {}
 
 impl Form {
-    /// What is written in JSON, or in the text form.
+    /// Chooses between the JSON notation and that of the text form.
     pub fn of<T>(self, json: T, text: T) -> T {
         match self {
             Self::Json => json,
@@ -116,19 +116,19 @@ impl Form {
 pub struct UseDef {
     /// The path, with `/` between its parts.
     pub path: Arc<str>,
-    /// The place of the use in the text.
+    /// The position of the use in the text.
     pub spot: Spot,
 }
 
-/// The content that a used document must have.
+/// The required content of a used document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Lock {
     /// Version of the format of the used document.
     pub format: u32,
-    /// Hash of its content and of the documents that it uses, without layout and view data.
+    /// A hash of its content and of the documents that it uses, without layout and view data.
     pub hash: Arc<str>,
-    /// The place of the lock in the text.
+    /// The position of the lock in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -149,14 +149,13 @@ pub struct GroupDef {
     /// The purpose of the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Arc<str>>,
-    /// The place of the group in the text.
+    /// The position of the group in the text.
     #[serde(skip)]
     pub spot: Spot,
-    /// The used document that the group is from; edits leave such a group as it is.
+    /// The used document that the group comes from; edits cannot change such a group.
     #[serde(skip)]
     pub file: Option<Arc<UsedFile>>,
-    /// Whether that document is of format 1, so that generics in the group may narrow what is
-    /// linked to them.
+    /// Whether that document is of format 1, in which generics may narrow linked values.
     #[serde(skip)]
     pub is_of_format_1: bool,
 }
@@ -186,7 +185,7 @@ pub struct InputDef {
     /// Unit of measure, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
-    /// The place of the input in the text.
+    /// The position of the input in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -207,7 +206,7 @@ pub struct OutputDef {
     /// Unit of measure, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Arc<str>>,
-    /// The place of the output in the text.
+    /// The position of the output in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -234,14 +233,14 @@ pub struct Node {
     /// Its sources, by socket.
     #[serde(rename = "in", default, skip_serializing_if = "Fields::is_empty")]
     pub inputs: Fields<Input>,
-    /// Whether the node passes the first input of each output's type through.
+    /// Whether the node is muted: each output passes on the first input of its type.
     #[serde(default, skip_serializing_if = "is_false")]
     pub muted: bool,
     /// Version of the node type for which the node was written; 1 unless stated.
     #[cfg_attr(test, schemars(default = "crate::model::schema::first_version", range(min = 1)))]
     #[serde(skip_serializing_if = "is_first_version")]
     pub version: u32,
-    /// The place of the node in the text.
+    /// The position of the node in the text.
     #[serde(skip)]
     pub spot: Spot,
 }
@@ -294,16 +293,16 @@ impl NodeKind {
 pub struct Setting {
     /// The value.
     pub json: Json,
-    /// The place of the setting in the text.
+    /// The position of the setting in the text.
     pub spot: Spot,
-    /// The places of the parts of its text, if these differ from those in the document.
+    /// The positions of the parts of its string, if they differ from those in the document.
     pub places: Places,
 }
 
-/// Where the parts of a text are in the document: pairs of bytes in the text and in the document, in
-/// order. Empty for a text that stands in the document as it is.
+/// The positions of the parts of a string: pairs of byte offsets in the string and in the document,
+/// in order. Empty for a string that the document contains verbatim.
 ///
-/// All are equal, as [spots](Spot) are.
+/// All values are equal, as with [spots](Spot).
 #[derive(Clone, Debug, Default)]
 pub struct Places(pub Option<Box<[(u32, u32)]>>);
 
@@ -318,11 +317,11 @@ impl PartialEq for Places {
 pub struct Input {
     /// The source, or several.
     pub value: InputValue,
-    /// The place of the source in the text.
+    /// The position of the source in the text.
     pub spot: Spot,
 }
 
-/// The source of a socket, without its place.
+/// The source of a socket, without its position.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputValue {
     /// A value as JSON, which is read once the type of the socket is known.
@@ -331,7 +330,7 @@ pub enum InputValue {
     Link(Link),
     /// An input of the enclosing document or group.
     Input(Arc<str>),
-    /// Several sources, for a socket that takes several; none of them is such a list itself.
+    /// Several sources, for a socket that takes several; none of them is itself such a list.
     Several(Vec<Input>),
 }
 
@@ -381,7 +380,7 @@ impl Document {
 }
 
 impl Document {
-    /// The rule by which generics outside of used documents get their types.
+    /// The rule by which generics outside used documents get their types.
     pub(crate) fn widths(&self) -> Widths {
         if self.format == 1 { Widths::First } else { Widths::Kept }
     }
@@ -471,7 +470,7 @@ impl From<Json> for Setting {
     }
 }
 
-/// A number that is written without a point if it is whole, as people write it.
+/// A number that is written without a decimal point if it is whole.
 pub(crate) struct Short(pub(crate) f64);
 
 impl Serialize for Short {

@@ -1,10 +1,10 @@
-//! Named values in written order, for edits at any position.
+//! Named values in the order in which they are written, for edits at any position.
 //!
-//! Each value has a *slot*, a number that does not change as long as the value exists, whatever its
-//! name and neighbors; editors hold their own data in tables by slot. Slots are linked in order.
-//! Finding, renaming, inserting before another value and removing take constant time. Positions are
-//! free until a value is inserted in the middle or removed; then the first query for a position
-//! counts all values.
+//! Each value has a *slot*, a number that stays the same as long as the value exists, whatever its
+//! name and neighbors; editors keep their own data in tables by slot. Slots are linked in order.
+//! Finding, renaming, inserting before another value and removing take constant time. Looking up a
+//! position is free until a value is inserted in the middle or removed; after that, the first query
+//! for a position counts all values.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, RandomState};
@@ -28,15 +28,15 @@ pub struct Named<T> {
     hasher: NameHasher,
     first: u32,
     last: u32,
-    /// Slots to be reused.
+    /// Slots that can be reused.
     free: Vec<u32>,
-    /// Slots of values that were removed while [reuse is deferred](Self::defer_reuse), the last one
-    /// last.
+    /// Slots of values that were removed while [reuse is deferred](Self::defer_reuse), the most
+    /// recent one last.
     removed: Vec<u32>,
     reuse: Reuse,
-    /// Whether slots are positions: in order and without gaps.
+    /// Whether slots equal positions: in order and without gaps.
     is_tidy: bool,
-    /// The order, if slots are not positions and a position was asked for.
+    /// The order, if slots differ from positions and a position was queried.
     order: OnceLock<Box<Order>>,
 }
 
@@ -58,7 +58,7 @@ enum Reuse {
     Immediate,
     /// They are not reused for now.
     Deferred,
-    /// Values removed before return to them.
+    /// Values removed before return to their slots.
     Restoring,
 }
 
@@ -87,7 +87,7 @@ impl<T> Named<T> {
         Self::with_hasher(NameHasher::default())
     }
 
-    /// An empty list whose names are hashed as other names are, for [`append`](Self::append).
+    /// An empty list that hashes names like another list, for [`append`](Self::append).
     pub fn with_hasher(hasher: NameHasher) -> Self {
         Self {
             slots: Vec::new(),
@@ -130,11 +130,11 @@ impl<T> Named<T> {
     }
 
     fn name_at(&self, slot: u32) -> &str {
-        self.at(slot).expect("the table holds slots with things").0
+        self.at(slot).expect("slots in the table have values").0
     }
 
-    /// These names, as stored where there is a value with the name. Each step of finding a name is
-    /// done for many names in turn, in a short loop, so that their reads from memory overlap.
+    /// The stored names, where a value with the name exists. Each step of the lookup is done for
+    /// all names in a short loop, so that the memory accesses overlap.
     pub(crate) fn shared_names(&self, names: &[&str]) -> Vec<Arc<str>> {
         type Block<T> = SmallVec<[T; 64]>;
         let mut shared = Vec::with_capacity(names.len());
@@ -157,7 +157,7 @@ impl<T> Named<T> {
         shared
     }
 
-    /// Makes room for `n` more values.
+    /// Reserves capacity for `n` more values.
     pub fn reserve(&mut self, n: usize) {
         reserve_in_huge_pages(&mut self.slots, n);
         self.table.reserve(n, |(hash, _)| spread(*hash));
@@ -175,7 +175,7 @@ impl<T> Named<T> {
         Some(thing)
     }
 
-    /// The length of tables by slot.
+    /// The length that tables indexed by slot need.
     pub fn n_slots(&self) -> usize {
         self.slots.len()
     }
@@ -252,7 +252,7 @@ impl<T> Named<T> {
         self.insert_full(name, thing).1
     }
 
-    /// As [`insert`](Self::insert), and returns the position as well.
+    /// Like [`insert`](Self::insert), and returns the position as well.
     pub fn insert_full(&mut self, name: Arc<str>, thing: T) -> (usize, Option<T>) {
         if let Some(slot) = self.slot_of(&name) {
             let position = if self.is_tidy { slot } else { self.order().positions[slot as usize] };
@@ -263,8 +263,8 @@ impl<T> Named<T> {
         (self.len() - 1, None)
     }
 
-    /// Inserts a value before the one called `before`, or last, and returns its slot. Changes
-    /// nothing and returns `None` if the name is taken or `before` does not exist.
+    /// Inserts a value before the one called `before`, or last, and returns its slot. If the name
+    /// is taken or `before` does not exist, nothing changes and the result is `None`.
     pub fn insert_before(&mut self, name: Arc<str>, thing: T, before: Option<&str>) -> Option<u32> {
         let after = match before {
             Some(before) => self.slot_of(before)?,
@@ -364,8 +364,8 @@ impl<T> Named<T> {
         }
     }
 
-    /// Renames the value called `from` to `to` in place. Changes nothing and returns false if there
-    /// is none or `to` is taken.
+    /// Renames the value called `from` to `to` in place. If there is none, or `to` is taken,
+    /// nothing changes and the result is false.
     pub fn rename(&mut self, from: &str, to: impl Into<Arc<str>>) -> bool {
         let to = to.into();
         let Some(slot) = self.slot_of(from) else { return false };
@@ -467,7 +467,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T: PartialEq> PartialEq for Named<T> {
-    /// Equal names and values in the same order.
+    /// Whether names and values are equal and in the same order.
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
@@ -480,7 +480,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Named<T> {
 }
 
 impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Named<T> {
-    /// Of several values with one name the last counts.
+    /// If several values share a name, the last one counts.
     fn from_iter<I: IntoIterator<Item = (N, T)>>(things: I) -> Self {
         let mut named = Self::new();
         for (name, thing) in things {

@@ -1,12 +1,12 @@
-//! Topological order, and cycles. Nothing recurses.
+//! Topological order and cycles, without recursion.
 
 use std::sync::Arc;
 
-/// An order of things, and what stands in the way of one.
+/// A topological order, and the cycles that prevent one.
 pub(crate) struct Order {
     /// All things, each after those that it depends on, except around cycles.
     pub(crate) order: Vec<u32>,
-    /// Cycles, each thing in at most one of them; each depends on the next and the last on the
+    /// Cycles, each thing in at most one; each thing depends on the next, and the last on the
     /// first.
     pub(crate) cycles: Vec<Vec<u32>>,
 }
@@ -21,19 +21,19 @@ pub(crate) struct Conditional {
     pub(crate) cases: Vec<Case>,
 }
 
-/// What leads to a case.
+/// A decision tree that leads to a case.
 #[derive(Clone, Debug)]
 pub(crate) enum Choice {
-    /// Nothing more: it is this case.
+    /// A leaf: this case.
     Case(u32),
-    /// A selector, each arm of which stands for what follows.
+    /// A selector, with one subtree per arm.
     By {
         /// The node that reads the selector, and the number of the input.
         node: u32,
         input: u32,
-        /// The type of a switch with as many arms.
+        /// The type of a switch with this many arms.
         ty: Arc<str>,
-        /// One for each arm.
+        /// The subtrees of the arms.
         arms: Vec<Choice>,
     },
 }
@@ -41,20 +41,21 @@ pub(crate) enum Choice {
 /// One case.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The nodes in an order as in `FineOrder`.
+    /// The nodes, in an order like that of `FineOrder`.
     pub(crate) order: Vec<u32>,
     /// The switches with a known selector, and the arm that each takes.
     pub(crate) taken: Vec<(u32, u32)>,
-    /// The nodes with an input that selects an arm of switches in the group that they use: the
-    /// node, the number of the input, and the arm.
+    /// Inputs that select the arm of switches in a group: the node that uses the group, the number
+    /// of the input, and the arm.
     pub(crate) groups: Vec<(u32, u32, u32)>,
 }
 
-/// Nodes of which each depends on the next one.
+/// Nodes, each of which depends on the next one.
 #[derive(Clone, Debug)]
 pub(crate) struct Cycle {
     pub(crate) nodes: Vec<u32>,
-    /// Where they do, or why switches do not break it: a clause after "the nodes form a cycle".
+    /// The case in which the cycle exists, or why switches do not break it, as a clause after "the
+    /// nodes form a cycle".
     pub(crate) why: String,
 }
 
@@ -62,14 +63,14 @@ const NEW: u8 = 0;
 const OPEN: u8 = 1;
 const DONE: u8 = 2;
 
-/// Sorts `0..n`. A thing has `count` places that may hold something it depends on, which
-/// `dependency` gives.
+/// Sorts `0..n`. A thing has `count` slots, each of which may depend on another thing, as
+/// `dependency` returns.
 pub(crate) fn sorted(
     n: usize,
     count: impl Fn(u32) -> u32,
     dependency: impl Fn(u32, u32) -> Option<u32>,
 ) -> Order {
-    // Most documents state each node after those that it depends on.
+    // Most documents list each node after those that it depends on.
     let ascends = |thing: u32| (0..count(thing)).all(|k| dependency(thing, k) < Some(thing));
     if (0..n as u32).all(ascends) {
         return Order { order: (0..n as u32).collect(), cycles: Vec::new() };
@@ -113,7 +114,7 @@ pub(crate) fn sorted(
     found
 }
 
-/// The `n` things of an order in which they may occur several times, each at its last place.
+/// The `n` things of an order with repetitions, each at its last occurrence.
 pub(crate) fn last_places(order: &[u32], n: usize) -> Vec<u32> {
     let mut is_placed = vec![false; n];
     let is_last = |thing: &u32| !std::mem::replace(&mut is_placed[*thing as usize], true);
@@ -122,11 +123,11 @@ pub(crate) fn last_places(order: &[u32], n: usize) -> Vec<u32> {
     last
 }
 
-/// For each thing a number that it shares with those that depend on it and on which it depends.
-/// `order` is that of [`sorted`].
+/// A component number for each thing, shared by things that depend on each other. `order` is that
+/// of [`sorted`].
 pub(crate) fn components<'d>(order: &[u32], dependencies: impl Fn(u32) -> &'d [u32]) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
-    // The things that depend on each thing, by counting.
+    // The dependents of each thing, grouped by counting sort.
     let mut first = vec![0_u32; order.len() + 1];
     for thing in order {
         for on in dependencies(*thing) {
@@ -191,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn each_cycle_is_told_once() {
+    fn each_cycle_is_reported_once() {
         let order = sort(&[&[1], &[2], &[0, 1], &[3], &[0]]);
         assert_eq!(order.cycles, [vec![0, 1, 2], vec![3]]);
     }
 
     #[test]
-    fn a_long_chain_needs_no_stack() {
+    fn a_long_chain_does_not_overflow_the_stack() {
         let n = 1_000_000;
         let has_next = |thing: u32| u32::from((thing as usize) < n - 1);
         let order = sorted(n, has_next, |thing, _| Some(thing + 1));

@@ -10,14 +10,14 @@ use millstream_base::path::{Place, Span};
 use crate::at::At;
 use crate::wrong::WrongPart;
 
-/// Maximal number of problems that are stored; further ones are counted.
+/// The maximum number of stored problems; further ones are only counted.
 const MAX_KEPT: usize = 1000;
 
-/// Maximal number of notes that are stored; further ones are counted.
+/// The maximum number of stored notes; further ones are only counted.
 const MAX_NOTES: usize = 100;
 
-/// Maximal number of names compared for suggestions in total, so that a document full of errors is
-/// refused in reasonable time.
+/// The maximum number of names compared for all suggestions together, so that a document full of
+/// errors is refused in reasonable time.
 const MAX_COMPARED: usize = 200_000;
 
 /// Longer names are not compared.
@@ -43,13 +43,13 @@ struct MoreNotes {
 #[derive(Default)]
 pub(crate) struct Problems {
     kept: Diagnostics,
-    /// Apart, so that they take no place from problems.
+    /// Stored separately, so that notes do not displace problems.
     notes: Diagnostics,
     n_more_notes: usize,
     n_errors: usize,
     n_dropped: usize,
     n_compared: usize,
-    /// The parts with errors, in the order in which these were found.
+    /// The parts with errors, in the order of discovery.
     wrong: Vec<WrongPart>,
     is_silent: bool,
     /// The files of groups of used documents.
@@ -57,22 +57,22 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Only notes which parts have errors.
+    /// A collector that only records which parts have errors.
     pub(crate) fn silent() -> Self {
         Self { is_silent: true, ..Self::default() }
     }
 
-    /// From now on only notes which parts have errors.
+    /// From now on only records which parts have errors.
     pub(crate) fn be_silent(&mut self) {
         self.is_silent = true;
     }
 
-    /// The parts with errors that were found since this was asked last.
+    /// The parts with errors found since the last call.
     pub(crate) fn take_parts(&mut self) -> Vec<WrongPart> {
         std::mem::take(&mut self.wrong)
     }
 
-    /// Whether parts with errors were found since these were taken last.
+    /// Whether parts with errors were found since the last [`take_parts`](Self::take_parts).
     pub(crate) fn has_wrong_parts(&self) -> bool {
         !self.wrong.is_empty()
     }
@@ -101,7 +101,7 @@ impl Problems {
         self.add(Diagnostic::new(place, error));
     }
 
-    /// Notes the file of a group.
+    /// Records the file of a group.
     pub(crate) fn know_file(&mut self, group: &Arc<str>, file: Option<&Arc<UsedFile>>) {
         self.files.extend(file.map(|file| (Arc::clone(group), Arc::clone(file))));
     }
@@ -119,34 +119,34 @@ impl Problems {
         self.kept.push(problem);
     }
 
-    /// Whether another note is stored; counts it if not.
+    /// Whether another note is stored; otherwise it is only counted.
     pub(crate) fn takes_note(&mut self) -> bool {
         let is_full = self.notes.len() >= MAX_NOTES;
         self.n_more_notes += usize::from(is_full);
         !is_full && !self.is_silent
     }
 
-    /// Adds a note, which must be [taken](Self::takes_note).
+    /// Adds a note; call only if [`takes_note`](Self::takes_note) allowed it.
     pub(crate) fn note(&mut self, at: At<'_>, span: Span, note: &impl miette::Diagnostic) {
         self.notes.push(Diagnostic::new(Place::with_span(at.path().as_str(), span), note));
     }
 
-    /// Notes that a part has an error, and reports nothing.
+    /// Records that a part has an error, without a report.
     pub(crate) fn note_wrong(&mut self, at: At<'_>) {
         self.wrong.push(WrongPart::of(at));
     }
 
-    /// Number of errors so far, including those that were only counted.
+    /// The number of errors so far, including those that were only counted.
     pub(crate) fn n_errors(&self) -> usize {
         self.n_errors
     }
 
-    /// Whether further problems are only counted, so that hints for them are useless.
+    /// Whether further problems are only counted, so that hints for them would be wasted.
     pub(crate) fn is_full(&self) -> bool {
         self.is_silent || self.kept.len() >= MAX_KEPT
     }
 
-    /// `did you mean X?`, or the text of `otherwise`.
+    /// `did you mean X?`, or the result of `otherwise`.
     pub(crate) fn suggest<'a>(
         &mut self,
         name: &str,
@@ -160,7 +160,7 @@ impl Problems {
         near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
     }
 
-    /// The known name that a name was probably meant to be.
+    /// The known name that was probably meant.
     pub(crate) fn nearest<'a>(
         &mut self,
         name: &str,
@@ -176,7 +176,7 @@ impl Problems {
         near
     }
 
-    /// All problems in order of the text.
+    /// All problems in the order of the text.
     pub(crate) fn finish(self) -> Diagnostics {
         let mut all = self.kept;
         all.append(self.notes);
@@ -205,7 +205,7 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-/// The text, cut after 60 characters.
+/// The text, cut off after 60 characters.
 pub(crate) fn shortened(text: &str) -> String {
     const MAX_SHOWN: usize = 60;
     match text.char_indices().nth(MAX_SHOWN) {

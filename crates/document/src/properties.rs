@@ -46,7 +46,7 @@ pub(crate) fn json_value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Json::from),
         any::<i64>().prop_map(Json::from),
-        any::<f64>().prop_filter("JSON has it", |x| x.is_finite()).prop_map(Json::from),
+        any::<f64>().prop_filter("JSON can express it", |x| x.is_finite()).prop_map(Json::from),
         "\\PC{0,6}".prop_map(Json::from),
         Just(Json::Null),
     ];
@@ -89,7 +89,7 @@ fn node() -> impl Strategy<Value = Node> {
 }
 
 fn number() -> impl Strategy<Value = Option<f64>> {
-    option::of(any::<f64>().prop_filter("JSON has it", |x| x.is_finite()))
+    option::of(any::<f64>().prop_filter("JSON can express it", |x| x.is_finite()))
 }
 
 fn input_def() -> impl Strategy<Value = InputDef> {
@@ -196,7 +196,7 @@ fn pointers(json: &Json, prefix: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Applies an edit of values; text that is not JSON is left unchanged.
+/// Applies an edit of values; text that is not JSON stays unchanged.
 fn edit_tree(text: &[u8], edit: &Edit) -> Option<Vec<u8>> {
     let mut json: Json = serde_json::from_slice(text).ok()?;
     let mut all = Vec::new();

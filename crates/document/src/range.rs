@@ -1,11 +1,11 @@
-//! The range of an input: advice for people and controls, which never changes a value.
+//! The range of an input: advice for people and controls that never changes a value.
 
 use millstream_base::{Lane, Value};
 
 use crate::model::InputDef;
 
 impl InputDef {
-    /// The bound of the range that a value violates in any lane; `None` if it is inside.
+    /// The bound of the range that any lane of a value violates; `None` if the value is inside.
     ///
     /// # Example
     ///
@@ -20,7 +20,7 @@ impl InputDef {
     /// ```
     pub fn missed_bound(&self, value: &Value) -> Option<String> {
         let (min, max) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
-        // A value that rounds to the bound in the same lane does not violate it.
+        // A value that rounds to the bound in the same lane type does not violate it.
         let single = matches!(value.ty().lanes(), Some((Lane::F32, _)));
         let rounded = |bound: f64| if single { f64::from(bound as f32) } else { bound };
         lanes(value).find_map(|x| {

@@ -36,7 +36,7 @@ pub fn reference_of(output: &OutputDef) -> Reference<'_> {
     }
 }
 
-/// The input with `change` applied to each source, which may remove it; `None` if no source is
+/// The input with `change` applied to each source, which may remove the source; `None` if none is
 /// left.
 pub(crate) fn changed(
     input: &Input,

@@ -1,4 +1,4 @@
-//! Saving: a document as JSON in the order of its names.
+//! Saving: a document as JSON, with names in their order.
 
 use millstream_node::interface::CLOSURE;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -13,11 +13,12 @@ use crate::model::{
 };
 use crate::view::View;
 
-/// The text of a document, laid out so that a changed node is a changed line.
+/// The text of a document, formatted so that a changed node is a changed line.
 ///
-/// `load` returns an equal document, with names in the same order and of the same format.
+/// `load` returns an equal document of the same format, with names in the same order.
 pub fn save(document: &Document) -> String {
-    let compact = serde_json::to_string(document).expect("keys are texts, and nothing else fails");
+    let compact =
+        serde_json::to_string(document).expect("keys are strings, and nothing else can fail");
     laid_out(&compact)
 }
 
@@ -70,7 +71,7 @@ impl Serialize for Document {
     }
 }
 
-/// The groups without those of used documents.
+/// The groups, without those of used documents.
 struct OwnGroups<'a>(&'a Named<GroupDef>);
 
 impl Serialize for OwnGroups<'_> {
@@ -90,7 +91,7 @@ impl Serialize for NodeKind {
         let mut map = serializer.serialize_map(None)?;
         match self {
             Self::Type(name) => map.serialize_entry("type", name)?,
-            // A document stands for the nodes of this type.
+            // A document defines this node type.
             Self::Group(name) if name.contains('.') && !name.contains('/') => {
                 map.serialize_entry("type", name)?;
             }
@@ -153,7 +154,7 @@ impl Serialize for Input {
     }
 }
 
-/// A source in a list of several, where literals are marked.
+/// One source in a list, where literals are marked.
 struct OneOfSeveral<'a>(&'a Input);
 
 impl Serialize for OneOfSeveral<'_> {

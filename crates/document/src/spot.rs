@@ -1,14 +1,14 @@
-//! The place of a part of a document in the text it was loaded from.
+//! The position of a part of a document in the text it was loaded from.
 
 use millstream_base::Span;
 
-/// The place of a part in the text; empty for parts built in code.
+/// The position of a part in the text; empty for parts built in code.
 ///
 /// All spots are equal, so the equality of documents does not depend on them.
 #[derive(Clone, Copy, Default)]
 pub struct Spot {
     start: u32,
-    /// Length in bytes; the two highest bits hold the result of loading.
+    /// The length in bytes; the two highest bits hold the result of loading.
     length: u32,
 }
 
@@ -29,12 +29,12 @@ impl Spot {
         Span { start: self.start, end: self.start + (self.length & LENGTH) }
     }
 
-    /// The same spot, of a part with an error that could be read completely.
+    /// The same spot, for a part with an error that could still be read completely.
     pub fn wrong(self) -> Self {
         Self { length: self.length | WRONG, ..self }
     }
 
-    /// The same spot, of a part that could not be read, so that checking it is pointless.
+    /// The same spot, for a part that could not be read, so that checking it is pointless.
     pub fn unreadable(self) -> Self {
         Self { length: self.length | WRONG | UNREADABLE, ..self }
     }

@@ -95,7 +95,7 @@ pub(crate) fn registry() -> Registry {
     registry
 }
 
-/// A node type whose input is used in the next tick only.
+/// A node type whose input is used only in the next tick.
 fn last() -> NodeDef {
     let mut last = NodeDef::new("state.last", "The value of the tick before")
         .input_or("value", Type::F32, 0.0, "")
@@ -105,7 +105,7 @@ fn last() -> NodeDef {
     last
 }
 
-/// A node type whose inputs are the letters of its text.
+/// A node type whose inputs are the letters in its expression.
 fn expression() -> NodeDef {
     NodeDef::new("math.expression", "A formula")
         .setting("text", SettingKind::Text, None, "")
@@ -132,7 +132,7 @@ pub(crate) fn opened(text: &str) -> (Option<(Document, Checked)>, Diagnostics) {
 }
 
 /// The problems, one per line: severity, the bytes that they mark, path, message, hint.
-pub(crate) fn told(text: &str, problems: &Diagnostics) -> String {
+pub(crate) fn rendered(text: &str, problems: &Diagnostics) -> String {
     use std::fmt::Write;
     let mut lines = String::new();
     for problem in problems {

@@ -1,9 +1,9 @@
 //! Upgrades of documents written by older releases.
 //!
-//! The format of documents and each node type have separate versions. Up to format 1 an upgrade
-//! changes the JSON before it is read; it preserves the order of names and the places of parts. A
-//! node upgrade changes nodes after they were read. The upgrade to format 2 needs the types of all
-//! nodes, so it follows the others. All proceed one version at a time.
+//! The format of documents and each node type have separate versions. Up to format 1, an upgrade
+//! changes the JSON before it is read, and preserves the order of names and the positions of parts.
+//! A node upgrade changes nodes after they have been read. The upgrade to format 2 needs the types
+//! of all nodes, so it comes last. All upgrades proceed one version at a time.
 
 mod node;
 mod raw;
@@ -15,19 +15,19 @@ pub(crate) use widths::{Conversion, insert_conversions};
 
 use raw::Raw;
 
-/// The upgrade of the text of documents of one format to the next.
+/// An upgrade of the text of documents from one format to the next.
 struct FormatUpgrade {
     from: u32,
     apply: fn(&mut Raw),
 }
 
-/// The newest format whose text differs from the one before.
+/// The newest format whose text differs from that of the one before.
 pub(crate) const NEWEST_TEXT: u32 = 1;
 
 /// All upgrades of texts; each has a fixture `tests/fixtures/format_N.mill.json`.
 const FORMAT_UPGRADES: &[FormatUpgrade] = &[FormatUpgrade { from: 0, apply: from_draft }];
 
-/// The text of a document in format [`NEWEST_TEXT`], and the places of its parts in `text`.
+/// The text of a document in format [`NEWEST_TEXT`], and the positions of its parts in `text`.
 pub(crate) fn upgraded_format(text: &str, version: u32) -> (String, Origins) {
     let mut document = Raw::read(text);
     for upgrade in FORMAT_UPGRADES.iter().filter(|upgrade| upgrade.from >= version) {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_old_text() {
+    fn positions_refer_to_the_old_text() {
         let text = r#"{"nodes": {"n": {"type": "t", "links": {"a": "m.value"}}}}"#;
         let (new, origins) = upgraded_format(text, 0);
         assert_eq!(new, r#"{"nodes":{"n":{"type":"t","in":{"a":{"from":"m.value"}}}}}"#);

@@ -1,8 +1,8 @@
-//! Reading the documents that a document uses, and those that these use.
+//! Reading the documents that a document uses, and the documents that those use.
 //!
 //! Documents are read breadth first, each once. Then cycles among them are reported, and hashes are
-//! compared with locks, inner documents first. What cannot be used is reported once; nodes that use
-//! it are wrong. Nothing recurses.
+//! compared with locks, inner documents first. A document that cannot be used is reported once, and
+//! the nodes that use it are wrong. Nothing recurses.
 
 mod error;
 mod lock;
@@ -24,12 +24,12 @@ use crate::order::{Order, sorted};
 use crate::problems::shortened;
 use crate::upgrade::{NodeUpgrade, upgrade_nodes};
 
-/// The document itself, among the files.
+/// The index of the top document among the files.
 const TOP: usize = 0;
 
-/// Reads the documents that a document uses, directly and through others, unless that was done, and
-/// copies the groups that its nodes need, of these documents and of those that stand for node types.
-/// `check` reports the problems.
+/// Reads the documents that a document uses, directly and through others, unless that was already
+/// done. Then copies the groups that its nodes need, from these documents and from those that
+/// define node types. `check` reports the problems.
 pub fn read_used(
     document: &mut Document,
     registry: &Registry,
@@ -45,10 +45,10 @@ pub fn read_used(
     document.take_used_groups(registry);
 }
 
-/// The locks of the documents that a document uses, as these are now.
+/// The current locks of the documents that a document uses.
 ///
 /// # Errors
-/// The problems that keep one of them from being read.
+/// The problems that prevent one of them from being read.
 pub fn locks(
     document: &Document,
     library: Option<&dyn Library>,
@@ -70,7 +70,7 @@ pub fn locks(
     Ok(lock)
 }
 
-/// The JSON text of a document with this lock section in place of the one that it has.
+/// The JSON text of a document with its lock section replaced by this one.
 pub fn with_lock(text: &str, lock: &Named<Lock>) -> String {
     let mut cursor = Cursor::new(text);
     cursor.enter();
@@ -101,14 +101,14 @@ pub fn with_lock(text: &str, lock: &Named<Lock>) -> String {
 struct File {
     /// Its name in the library.
     name: Arc<str>,
-    /// Its text and its name in messages; the document itself has none.
+    /// Its text and its name in messages; the top document has neither.
     file: Option<Arc<UsedFile>>,
     prefix: Arc<str>,
     road: Arc<str>,
     depth: usize,
     /// The document, unless it cannot be used.
     document: Option<Document>,
-    /// Problems with parts of it.
+    /// Problems with its parts.
     problems: Diagnostics,
     /// The files that it uses.
     uses: Vec<(Arc<str>, Option<usize>)>,
@@ -132,7 +132,7 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Reads the documents; reports those that cannot be read, cycles, and changes since they were
+    /// Reads the documents, and reports unreadable ones, cycles, and changes since they were
     /// locked.
     fn read(
         document: &Document,
@@ -292,7 +292,7 @@ impl<'a> Files<'a> {
         sorted(self.list.len(), |file| uses(file).len() as u32, nth)
     }
 
-    /// The files, each after those that it uses. Cycles are reported and broken up.
+    /// The files, each after those that it uses. Cycles are reported and broken.
     fn without_cycles(&mut self, top: &Document) -> Vec<u32> {
         loop {
             let order = self.sorted();
@@ -300,7 +300,7 @@ impl<'a> Files<'a> {
                 return order.order;
             }
             for mut cycle in order.cycles {
-                // From the outermost document on.
+                // Starting at the outermost document.
                 let outermost = (0..cycle.len()).min_by_key(|k| cycle[*k]).unwrap_or(0);
                 cycle.rotate_left(outermost);
                 let (first, next) = (cycle[0] as usize, cycle[1 % cycle.len()] as usize);
@@ -328,7 +328,7 @@ impl<'a> Files<'a> {
     }
 
     /// Compares all locks with the documents, inner ones first. A document that has changed cannot
-    /// be used; those that use it are not reported again.
+    /// be used; the documents that use it are not reported again.
     fn check_locks(&mut self, top: &Document, order: &[u32]) {
         if self.list.iter().any(|file| !file.lock.is_empty()) {
             self.hash_all();
@@ -412,7 +412,7 @@ impl<'a> Files<'a> {
     }
 
     fn finish(self) -> UsedDocuments {
-        // The document itself is none of those that can be used.
+        // The top document is not among those that can be used.
         let number = |used: usize| (used as u32).checked_sub(TOP as u32 + 1);
         let numbered = |uses: Vec<(Arc<str>, Option<usize>)>| {
             uses.into_iter().map(|(name, used)| (name, used.and_then(number))).collect()
@@ -434,7 +434,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The problems of a used document as problems of the document that uses it.
+/// The problems of a used document, attributed to the document that uses it.
 fn placed(problems: Diagnostics, prefix: &str, file: &Arc<UsedFile>) -> Diagnostics {
     let mut all = Diagnostics::new();
     for mut problem in problems {

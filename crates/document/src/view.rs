@@ -1,4 +1,4 @@
-//! The view data of editors, which is stored and written back but never read.
+//! The view data of editors, which are stored and written back but never interpreted.
 
 mod entry;
 
@@ -58,7 +58,7 @@ impl View {
     }
 }
 
-/// Valid JSON without white space outside strings.
+/// The valid JSON without white space outside strings.
 fn compacted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_string = false;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::at::{At, Part};
 
-/// A part of a document in which something is wrong.
+/// A part of a document that has an error.
 #[derive(Clone, Debug)]
 pub(crate) struct WrongPart {
     /// The group around the part, or the group itself; empty outside groups.
@@ -18,7 +18,7 @@ pub(crate) enum PartName {
     /// All of it.
     Whole,
     Input(Arc<str>),
-    /// An output, or where it comes from.
+    /// An output or its source.
     Output(Arc<str>),
     Node(Arc<str>),
     /// The source of a socket of a node.

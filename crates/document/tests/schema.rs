@@ -1,4 +1,4 @@
-//! The checked-in JSON Schema accepts every document of the repository and refuses typical
+//! The checked-in JSON Schema accepts every document of the repository and rejects typical
 //! mistakes.
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! Time of reading and writing pictures of 4096x4096 pixels, beside the crates beneath with codes
-//! that are ready: the difference is the conversion to and from linear light, and the flip.
+//! Time of reading and writing pictures of 4096x4096 pixels, compared with the underlying crates on
+//! ready-made codes. The difference is the conversion to and from linear light, and the vertical
+//! flip.
 //!
-//! Run with `cargo bench -p millstream-io --bench pictures`. The crate `exr` runs on one thread here;
-//! blocks of ours are spread over the cores.
+//! Run with `cargo bench -p millstream-io --bench pictures`. The crate `exr` runs on one thread
+//! here, whereas our own blocks are spread over the cores.
 
 use std::io::Cursor;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Columns and tables in the making: cells are pushed one after the other.
+//! Columns and tables under construction, cell by cell.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::meter::Meter;
 use crate::scalar::missing_lane;
 use crate::table::{ColumnSpec, Table};
 
-/// A column in the making.
+/// A column under construction.
 #[derive(Debug)]
 pub(crate) struct Builder {
     ty: Type,
     cells: Cells,
-    /// Bytes of texts, beside the handles.
+    /// The bytes of strings, in addition to the handles.
     text_bytes: usize,
 }
 
@@ -34,7 +34,7 @@ enum Cells {
 }
 
 impl Builder {
-    /// An empty column of `ty`; `None` for types of the embedding program, which no file holds.
+    /// An empty column of `ty`; `None` for types of the embedding program, which no file can hold.
     pub(crate) fn new(ty: Type) -> Option<Self> {
         let cells = match ty.kind() {
             Kind::Lanes(Lane::Bool, _) => Cells::Bool(Vec::new()),
@@ -56,7 +56,7 @@ impl Builder {
         self.ty
     }
 
-    /// Appends one lane, given as `Value::lane` gives it; a vector takes all its lanes in turn.
+    /// Appends one lane in the encoding of `Value::lane`; a vector takes all its lanes in turn.
     pub(crate) fn push_bits(&mut self, bits: u64) {
         match &mut self.cells {
             Cells::Bool(lanes) => lanes.push(bits != 0),
@@ -68,7 +68,7 @@ impl Builder {
         }
     }
 
-    /// Appends the lanes that a cell with so many leaves out: only the alpha of a color, which is 1.
+    /// Appends the lanes missing from a cell with this many: only the alpha of a color, which is 1.
     pub(crate) fn push_alpha(&mut self, n_given: usize) {
         let n = self.ty.lanes().map_or(0, |(_, n)| usize::from(n));
         for _ in n_given..n {
@@ -76,7 +76,8 @@ impl Builder {
         }
     }
 
-    /// Appends the value for a missing cell: NaN or the empty text. False for types without one.
+    /// Appends the value for a missing cell: NaN or the empty string. Returns false for types
+    /// without one.
     pub(crate) fn push_missing(&mut self) -> bool {
         match self.ty.kind() {
             Kind::Lanes(lane, n) => match missing_lane(lane) {
@@ -89,10 +90,10 @@ impl Builder {
         true
     }
 
-    /// Appends a text.
+    /// Appends a string.
     pub(crate) fn push_text(&mut self, text: &str) {
         let Cells::Text(texts) = &mut self.cells else {
-            panic!("only a column of text takes text")
+            panic!("only a column of strings takes a string")
         };
         self.text_bytes += text.len();
         texts.push(text.into());
@@ -117,7 +118,7 @@ impl Builder {
         }
     }
 
-    /// Ends a list whose elements were pushed into [`elements`](Self::elements).
+    /// Ends a list whose elements have been pushed into [`elements`](Self::elements).
     pub(crate) fn end_list(&mut self) {
         let Cells::List { offsets, elements } = &mut self.cells else {
             panic!("only a column of lists takes lists")
@@ -125,7 +126,8 @@ impl Builder {
         offsets.push(elements.n_cells());
     }
 
-    /// Ends lists of these lengths, whose elements were pushed into [`elements`](Self::elements).
+    /// Ends lists of these lengths, whose elements have been pushed into
+    /// [`elements`](Self::elements).
     #[cfg(feature = "arrow")]
     pub(crate) fn end_lists(&mut self, lengths: impl Iterator<Item = usize>) {
         let Cells::List { offsets, .. } = &mut self.cells else {
@@ -150,7 +152,7 @@ impl Builder {
         if let Cells::F64(lanes) = &mut self.cells { Some(lanes) } else { None }
     }
 
-    /// The column of the elements of lists; itself for other types.
+    /// The column of the elements of lists; the column itself for other types.
     pub(crate) fn elements(&mut self) -> &mut Self {
         if self.ty.element().is_none() {
             return self;
@@ -175,7 +177,7 @@ impl Builder {
         }
     }
 
-    /// Bytes that the values so far take.
+    /// The bytes that the values so far take.
     pub(crate) fn bytes(&self) -> usize {
         self.text_bytes
             + match &self.cells {
@@ -208,7 +210,8 @@ impl Builder {
     }
 }
 
-/// The lanes with one NaN for all: a file may hold others, which would be told apart by their bits.
+/// The lanes with a single representation of NaN: a file may contain others, which would differ by
+/// their bits.
 pub(crate) fn one_nan<T: Float>(mut lanes: Vec<T>) -> Vec<T> {
     for lane in &mut lanes {
         *lane = T::canonical(*lane);
@@ -240,21 +243,21 @@ fn grouped<T: NoUninit + AnyBitPattern>(lanes: &[f32]) -> Vec<T> {
     bytemuck::cast_slice(lanes).to_vec()
 }
 
-/// A table in the making: a builder for each of its columns.
+/// A table under construction: a builder for each of its columns.
 #[derive(Debug)]
 pub(crate) struct TableBuilder {
     file: String,
     names: Vec<String>,
     pub(crate) columns: Vec<Builder>,
-    /// Cells until limits are checked again.
+    /// The number of cells until limits are checked again.
     left: usize,
 }
 
 impl TableBuilder {
-    /// Cells that are pushed between two checks of the limits.
+    /// The number of cells between two checks of the limits.
     const CELLS: usize = 1 << 12;
 
-    /// An empty table with these columns, none of an opaque type.
+    /// An empty table with these columns, none of them of an opaque type.
     pub(crate) fn new(file: &str, specs: &[ColumnSpec]) -> Self {
         let builder = |spec: &ColumnSpec| Builder::new(spec.ty).expect("opaque types were refused");
         Self {
@@ -265,7 +268,7 @@ impl TableBuilder {
         }
     }
 
-    /// Is told that so many cells were pushed; checks the limits now and then.
+    /// Records that this many cells were pushed, and checks the limits from time to time.
     pub(crate) fn pushed(
         &mut self,
         n_cells: usize,
@@ -278,14 +281,14 @@ impl TableBuilder {
                 Ok(())
             }
             None => {
-                // A check looks at each column, of which there may be as many as cells.
+                // A check visits each column, and there may be as many columns as cells.
                 self.left = Self::CELLS.max(self.columns.len());
                 self.check(meter, spot)
             }
         }
     }
 
-    /// Checks the rows and bytes so far, and whether they are still wanted.
+    /// Checks the rows and bytes so far, and whether the table is still wanted.
     pub(crate) fn check(&self, meter: &Meter, spot: impl Fn() -> Spot) -> Result<(), IoError> {
         meter.look(&spot)?;
         let most = self.columns.iter().map(Builder::n_cells).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Why a file could not be read or written, with the place in the file and the next step.
+//! Why a file could not be read or written, with the position in the file and the next step.
 
 use std::fmt;
 use std::io;
@@ -6,12 +6,12 @@ use std::io;
 use millstream_base::literal::form_of;
 use millstream_base::{Ended, Limit, Type};
 
-/// A place in a data file: the file, and line or row and column where they are known.
+/// A position in a data file: the file, and line or row and column if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The file as the caller named it.
     pub file: String,
-    /// Which part of it.
+    /// The part of the file.
     pub part: Part,
     /// The column.
     pub column: Option<String>,
@@ -22,9 +22,9 @@ pub struct Spot {
 pub enum Part {
     /// All of it.
     Whole,
-    /// A line of text, from 1; the line of names counts.
+    /// A line of text, from 1, counting the line of names.
     Line(u64),
-    /// A row of a file without lines that matter, from 1.
+    /// A row of a file without meaningful lines, from 1.
     Row(u64),
 }
 
@@ -49,7 +49,7 @@ impl Spot {
         Self { part: Part::Row(row), ..Self::file(file) }
     }
 
-    /// The same place, in this column.
+    /// The same position, in this column.
     pub fn column(self, column: &str) -> Self {
         Self { column: Some(column.to_owned()), ..self }
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Spot {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum IoError {
-    /// The extension of the file names no format.
+    /// The extension of the file does not name a format.
     #[error("`{file}` has no extension that names a format")]
     #[diagnostic(code(io::unknown_format), help("name the format or use one of: {known}"))]
     UnknownFormat {
@@ -107,7 +107,7 @@ pub enum IoError {
     #[error("cannot write `{file}`: {source}")]
     #[diagnostic(
         code(io::write),
-        help("what had this name before is as it was; look at the directory and its free space")
+        help("the previous file, if any, is unchanged; check the directory and its free space")
     )]
     Write {
         /// The file.
@@ -115,18 +115,18 @@ pub enum IoError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file or what it holds is beyond a limit.
+    /// The file or its content exceeds a limit.
     #[error("{spot} has more than {most} {what}")]
     #[diagnostic(
         code(io::limit),
-        help("raise `{}` in the limits if the file is meant to be so large", limit.name)
+        help("raise `{}` in the limits if the file is intended to be this large", limit.name)
     )]
     Limit {
         /// The place where the limit was exceeded.
         spot: Spot,
-        /// The things that were counted.
+        /// The kind of thing that was counted.
         what: &'static str,
-        /// The number that is allowed.
+        /// The limit's value.
         most: usize,
         /// The limit.
         limit: &'static Limit,
@@ -135,10 +135,10 @@ pub enum IoError {
     #[error("reading {spot} {why}")]
     #[diagnostic(code(io::ended), help("{}", match why {
         Ended::Cancelled => "read it again",
-        Ended::Deadline => "give it more time, or read less",
+        Ended::Deadline => "allow more time, or read less",
     }))]
     Ended {
-        /// The place that was reached.
+        /// The position that was reached.
         spot: Spot,
         /// The reason.
         why: Ended,
@@ -147,35 +147,35 @@ pub enum IoError {
     #[error("{spot} is not valid UTF-8")]
     #[diagnostic(code(io::encoding), help("save the file as UTF-8"))]
     Encoding {
-        /// The place of the first such byte.
+        /// The position of the first such byte.
         spot: Spot,
     },
     /// The file does not follow its format.
     #[error("{spot} is not valid {format}: {reason}")]
     #[diagnostic(code(io::syntax), help("{form}"))]
     Syntax {
-        /// The place.
+        /// The position.
         spot: Spot,
         /// The format that was expected.
         format: &'static str,
         /// The rule that the file breaks.
         reason: String,
-        /// How a file of the format looks.
+        /// The form of valid files.
         form: &'static str,
     },
-    /// The file breaks a rule of its format that has words of its own.
+    /// The file breaks a rule of its format that needs its own wording.
     #[error("{spot} {problem}")]
     #[diagnostic(code(io::content), help("{hint}"))]
     Content {
-        /// The place.
+        /// The position.
         spot: Spot,
-        /// The problem, as the rest of a sentence about the place.
+        /// The problem, as the rest of a sentence about the position.
         problem: String,
         /// The next step.
         hint: String,
     },
-    /// The file ends before or after the end that its header promises.
-    #[error("{spot} should hold {expected} of data and holds {found}")]
+    /// The file ends before or after the end announced by its header.
+    #[error("{spot} should hold {expected} of data, but holds {found}")]
     #[diagnostic(
         code(io::length),
         help(
@@ -185,25 +185,25 @@ pub enum IoError {
     Length {
         /// The file.
         spot: Spot,
-        /// The amount that the header promises.
+        /// The amount announced by the header.
         expected: String,
-        /// The amount that is there.
+        /// The actual amount.
         found: String,
     },
     /// The file is valid but holds data that columns cannot hold.
     #[error("{spot} holds {what}, which cannot be read")]
     #[diagnostic(code(io::unsupported), help("{hint}"))]
     Unsupported {
-        /// The place.
+        /// The position.
         spot: Spot,
         /// The data.
         what: String,
         /// The next step.
         hint: String,
     },
-    /// Two columns of one name.
-    #[error("{spot} is there twice")]
-    #[diagnostic(code(io::duplicate_column), help("give each column a name of its own"))]
+    /// Two columns have the same name.
+    #[error("{spot} occurs twice")]
+    #[diagnostic(code(io::duplicate_column), help("give each column a different name"))]
     DuplicateColumn {
         /// The column.
         spot: Spot,
@@ -214,47 +214,47 @@ pub enum IoError {
     MissingColumn {
         /// The file.
         file: String,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The nearest name, or all of them.
         hint: String,
     },
-    /// The caller named no column, and there are several.
-    #[error("`{file}` has several columns and none called `{name}`")]
+    /// The caller named no column, but there are several.
+    #[error("`{file}` has several columns, but none called `{name}`")]
     #[diagnostic(code(io::choose_column), help("name one of them: {known}"))]
     ChooseColumn {
         /// The file.
         file: String,
-        /// The name that would have been taken.
+        /// The name that would have been used.
         name: String,
         /// The columns.
         known: String,
     },
-    /// A cell without a value, in a column whose type has none for that.
+    /// A cell without a value, in a column whose type has none for missing values.
     #[error("{spot} is {absence} where {ty} is needed")]
     #[diagnostic(code(io::missing_cell), help("{}", in_place_of_nothing(*ty)))]
     MissingCell {
         /// The cell.
         spot: Spot,
-        /// How the format says that there is no value: `empty` or `null`.
+        /// The notation of the format for a missing value: `empty` or `null`.
         absence: &'static str,
         /// The type of the column.
         ty: Type,
     },
-    /// A cell that is not of its column's type.
-    #[error("{spot}: {found} is no {ty}")]
+    /// A cell that does not have its column's type.
+    #[error("{spot}: {found} is not a valid {ty}")]
     #[diagnostic(code(io::not_of_type), help("{ty} is written as {form}"))]
     NotOfType {
         /// The cell.
         spot: Spot,
         /// The type of the column.
         ty: Type,
-        /// The cell's text, shortened.
+        /// The cell's content, shortened.
         found: String,
-        /// How the type is written.
+        /// The notation of the type.
         form: String,
     },
-    /// A number that its column's type cannot hold.
+    /// A number that the type of its column cannot hold.
     #[error("{spot}: {found} does not fit {ty}")]
     #[diagnostic(
         code(io::out_of_range),
@@ -268,35 +268,35 @@ pub enum IoError {
         /// The number.
         found: String,
     },
-    /// A column of the file cannot become one of the type that was asked for.
+    /// A column of the file cannot be read as the requested type.
     #[error("{spot} holds {found} and cannot be read as {ty}")]
     #[diagnostic(code(io::other_type), help("{hint}"))]
     OtherType {
         /// The column.
         spot: Spot,
-        /// The type that was asked for.
+        /// The requested type.
         ty: Type,
-        /// The data that the file holds.
+        /// The data in the file.
         found: String,
         /// The next step.
         hint: String,
     },
-    /// Columns of one table differ in length.
-    #[error("in `{file}` the column `{first}` has {n_first} rows and `{second}` has {n_second}")]
+    /// Columns of a table differ in length.
+    #[error("in `{file}` the column `{first}` has {n_first} rows, but `{second}` has {n_second}")]
     #[diagnostic(
         code(io::column_lengths),
-        help("the columns of one table have one length; read them one by one")
+        help("the columns of a table must have the same length; read them one by one")
     )]
     Lengths {
         /// The file.
         file: String,
         /// A column.
         first: String,
-        /// Its rows.
+        /// Its number of rows.
         n_first: usize,
         /// A column of another length.
         second: String,
-        /// Its rows.
+        /// Its number of rows.
         n_second: usize,
     },
     /// The format cannot hold a column of this type or name.
@@ -327,11 +327,11 @@ pub enum IoError {
         /// The next step.
         hint: String,
     },
-    /// A block does not match the columns that the writer was created with.
+    /// A block does not match the columns of the writer.
     #[error("`{file}`: a block of rows does not match the columns of the file: {reason}")]
     #[diagnostic(
         code(io::wrong_block),
-        help("give one column for each column of the file, of its type, all of one length")
+        help("pass one column for each column of the file, with its type, all of the same length")
     )]
     WrongBlock {
         /// The file.
@@ -344,18 +344,18 @@ pub enum IoError {
 /// The next step after the operating system refused to read.
 fn hint_of(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "look at the path; it starts at the current directory",
-        io::ErrorKind::PermissionDenied => "ask for the right to read it",
-        io::ErrorKind::IsADirectory => "name a file in it",
-        _ => "look at the file and the device it is on",
+        io::ErrorKind::NotFound => "check the path, which is relative to the current directory",
+        io::ErrorKind::PermissionDenied => "ask for permission to read it",
+        io::ErrorKind::IsADirectory => "name a file inside it",
+        _ => "check the file and its device",
     }
 }
 
-/// Text for a message, shortened and in quotes.
+/// Text for a message, shortened and quoted.
 pub(crate) fn quoted(text: &str) -> String {
     let is_long = text.chars().count() > 40;
     let shown = text.chars().take(if is_long { 37 } else { 40 });
-    // Quotes stay as they are: those around are others.
+    // Double quotes need no escapes inside backticks.
     let shown = shown.map(|c| match c {
         '\'' | '"' => c.to_string(),
         c => c.escape_debug().to_string(),
@@ -368,8 +368,8 @@ fn in_place_of_nothing(ty: Type) -> String {
     if ty.element().is_some() {
         return "write a list without items as [], or fill it in the file".into();
     }
-    "a missing value is \"\" in a column of text and nan in one of floats; read the column as one of \
-     these, or fill the gap in the file"
+    "a missing value is \"\" in a column of strings and nan in a column of floats; read the column \
+     as one of these, or fill the gap in the file"
         .into()
 }
 
@@ -393,7 +393,7 @@ impl IoError {
         Self::Unsupported { spot, what: what.into(), hint: hint.into() }
     }
 
-    /// The error for a column of the file that cannot become one of the type asked for.
+    /// The error for a column of the file that cannot be read as the requested type.
     pub(crate) fn other_type(
         spot: Spot,
         ty: Type,

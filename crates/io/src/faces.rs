@@ -1,6 +1,6 @@
-//! The faces of a mesh, whose vertices are the rows of a table.
+//! The faces of a mesh whose vertices are the rows of a table.
 
-/// Faces by the rows of their corners, counted from 0; written to obj, ply and glTF.
+/// Faces as the rows of their corners, counted from 0; they are written to obj, ply and glTF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faces {
     corners: Vec<i32>,
@@ -18,21 +18,21 @@ impl Faces {
         if n.is_multiple_of(3) {
             return Ok(Self { corners, sizes: None });
         }
-        Err(format!("{n} corners do not make triangles, which have 3 each"))
+        Err(format!("{n} corners cannot be divided into triangles"))
     }
 
-    /// Polygons of any number of corners, in order.
+    /// Polygons with any number of corners, in order.
     ///
     /// # Errors
-    /// A message if a polygon has less than three corners, or the numbers do not add up to that of
-    /// all corners.
+    /// A message if a polygon has fewer than three corners, or if the sizes do not add up to the
+    /// number of corners.
     pub fn polygons(corners: Vec<i32>, sizes: Vec<i32>) -> Result<Self, String> {
         if let Some(k) = sizes.iter().position(|size| *size < 3) {
-            return Err(format!("face {k} has {} corners; a face has at least 3", sizes[k]));
+            return Err(format!("face {k} has {} corners, but a face needs at least 3", sizes[k]));
         }
         let sum: i64 = sizes.iter().map(|size| i64::from(*size)).sum();
         if sum != corners.len() as i64 {
-            return Err(format!("the faces have {sum} corners, and {} are given", corners.len()));
+            return Err(format!("the faces have {sum} corners, but {} are given", corners.len()));
         }
         Ok(Self { corners, sizes: Some(sizes) })
     }
@@ -58,12 +58,12 @@ impl Faces {
         })
     }
 
-    /// The greatest number of corners of a face.
+    /// The maximum number of corners of a face.
     pub(crate) fn most_corners(&self) -> usize {
         self.iter().map(<[i32]>::len).max().unwrap_or(3)
     }
 
-    /// The corners of triangles: each face is a fan around its first corner.
+    /// The corners of triangles, where each face becomes a fan around its first corner.
     pub(crate) fn fans(&self) -> impl Iterator<Item = [i32; 3]> {
         let fan = |face: &[i32]| {
             let first = face[0];
@@ -75,7 +75,7 @@ impl Faces {
     /// Checks that all corners are rows.
     ///
     /// # Errors
-    /// A message about the first that is none.
+    /// A message about the first one that is not.
     pub(crate) fn check(&self, n_rows: u64) -> Result<(), String> {
         let is_row = |corner: &i32| u64::try_from(*corner).is_ok_and(|row| row < n_rows);
         match self.iter().enumerate().find_map(|(k, face)| {
@@ -84,7 +84,8 @@ impl Faces {
         }) {
             None => Ok(()),
             Some((k, wrong)) => Err(format!(
-                "face {k} has a corner at vertex {wrong}, and there are {n_rows}, from 0"
+                "face {k} has a corner at vertex {wrong}, but there are {n_rows} vertices, counted \
+                 from 0"
             )),
         }
     }
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn faces_that_do_not_fit_are_refused() {
+    fn invalid_faces_are_refused() {
         assert!(Faces::triangles(vec![0, 1]).is_err());
         assert!(Faces::polygons(vec![0, 1], vec![2]).is_err());
         assert!(Faces::polygons(vec![0, 1, 2], vec![4]).is_err());
@@ -112,7 +113,7 @@ mod tests {
         let faces = Faces::triangles(vec![0, 1, 2, 0, 1, -1]).expect("two triangles");
         assert_eq!(
             faces.check(3),
-            Err("face 1 has a corner at vertex -1, and there are 3, from 0".into())
+            Err("face 1 has a corner at vertex -1, but there are 3 vertices, counted from 0".into())
         );
         assert!(faces.check(2).is_err_and(|text| text.starts_with("face 0")));
     }

@@ -1,8 +1,9 @@
 //! From the names in a file to the columns of a table.
 //!
-//! Text tables and polygon files hold one number per cell, so a vector is several neighbouring
-//! fields named by component: `p.x,p.y,p.z` or `p_x,p_y,p_z` is a vec3 called `p`. Components are
-//! x y, x y z, x y z w of vectors, w x y z of a quat, r g b (a) of a color, 0 to 15 of a mat4.
+//! Text tables and polygon files hold one number per cell, so a vector consists of several adjacent
+//! fields named by component: `p.x,p.y,p.z` or `p_x,p_y,p_z` is a vec3 called `p`. Components are x
+//! y, x y z, x y z w for vectors, w x y z for a quat, r g b (a) for a color, and 0 to 15 for a
+//! mat4.
 
 use millstream_base::{Color, Column, Type, Vec3};
 
@@ -11,10 +12,10 @@ use crate::error::{IoError, Spot};
 use crate::options::{ColumnChoice, Wanted};
 use crate::table::{Table, joined, missing_column};
 
-/// The column that data without names is read into.
+/// The column for data without names.
 pub(crate) const ONLY: &str = "value";
 
-/// A column to make: its name, its type if known by now, and the fields that it is made of.
+/// A column to make: its name, its type if already known, and the fields that it consists of.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Target {
     pub(crate) name: String,
@@ -22,18 +23,18 @@ pub(crate) struct Target {
     pub(crate) fields: Vec<usize>,
 }
 
-/// How a format names the components of a vector.
+/// The way a format names the components of a vector.
 #[derive(Debug)]
 pub(crate) struct Naming {
-    /// The signs that may separate the name from the component.
+    /// The characters that may separate the name from the component.
     pub(crate) separators: &'static [char],
-    /// The separator that makes a vector without being asked for one.
+    /// The separator that forms a vector without a request for one.
     pub(crate) automatic: char,
-    /// Conventional names of fields that are a vector of another name.
+    /// Conventional names of fields that form a vector of another name.
     pub(crate) customs: &'static [Custom],
     /// Whether one field can hold a whole vector.
     pub(crate) whole_vectors: bool,
-    /// The vec3 to take when the caller names no column and the file has several.
+    /// The vec3 to use if the caller names no column and the file has several.
     pub(crate) main: Option<&'static str>,
 }
 
@@ -42,15 +43,15 @@ impl Naming {
     pub(crate) const WHOLE: Self =
         Self { separators: &[], automatic: '.', customs: &[], whole_vectors: true, main: None };
 
-    /// For meshes in which a field holds any value.
+    /// For mesh formats in which a field holds any value.
     pub(crate) const MESH: Self = Self { main: Some("position"), ..Self::WHOLE };
 
-    /// For formats in which a field holds one number or text.
+    /// For formats in which a field holds one number or string.
     pub(crate) const PARTS: Self =
         Self { separators: &['.', '_'], whole_vectors: false, ..Self::WHOLE };
 }
 
-/// Fields that by convention are a vector: `nx ny nz` is a vec3 called `normal`.
+/// Fields that form a vector by convention: `nx ny nz` is a vec3 called `normal`.
 #[derive(Debug)]
 pub(crate) struct Custom {
     pub(crate) name: &'static str,
@@ -62,7 +63,7 @@ pub(crate) struct Custom {
 pub(crate) struct Fields<'a> {
     pub(crate) file: &'a str,
     pub(crate) names: &'a [String],
-    /// The number of names, from the first, that make the table when none is asked for.
+    /// The number of names, from the first, that make up the table if no columns are requested.
     pub(crate) n_main: usize,
     /// Whether a field holds numbers that may be part of a vector.
     pub(crate) is_number: &'a dyn Fn(usize) -> bool,
@@ -70,13 +71,13 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Fields that all belong to the table, and none of which is known to hold numbers.
+    /// Fields that all belong to the table, none of which is known to hold numbers.
     pub(crate) fn new(file: &'a str, names: &'a [String], naming: &'a Naming) -> Self {
         Self { file, names, n_main: names.len(), is_number: &|_| false, naming }
     }
 }
 
-/// Types made of components, the longest first, so that `x y z w` is not taken for `x y`.
+/// Types with components, longest first, so that `x y z w` is not mistaken for `x y`.
 const COMPONENTS: [(Type, &[&str]); 7] = [
     (
         Type::MAT4,
@@ -90,7 +91,7 @@ const COMPONENTS: [(Type, &[&str]); 7] = [
     (Type::VEC2, &["x", "y"]),
 ];
 
-/// The components that a vector is written as; empty for other types.
+/// The components of a vector in files; empty for other types.
 pub(crate) fn components(ty: Type) -> &'static [&'static str] {
     COMPONENTS.iter().find(|(of, _)| *of == ty).map_or(&[], |(_, names)| names)
 }
@@ -107,7 +108,7 @@ impl Fields<'_> {
         }
     }
 
-    /// All columns, neighbouring components joined to vectors.
+    /// All columns, with adjacent components combined to vectors.
     fn all(&self) -> Vec<Target> {
         let mut targets = Vec::new();
         let mut next = 0;
@@ -181,7 +182,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The fields that make up a vector of this name, wherever they stand.
+    /// The fields that make up a vector of this name, wherever they are.
     fn parts(&self, name: &str, ty: Type) -> Option<Vec<usize>> {
         let at = |field: &str| self.names.iter().position(|known| known == field);
         for custom in self.naming.customs.iter().filter(|c| c.name == name && c.ty == ty) {
@@ -201,7 +202,7 @@ impl Fields<'_> {
         None
     }
 
-    /// The error for a vector of this name that is not of the type.
+    /// The error for a vector of this name with another type.
     fn other_vector(&self, name: &str, ty: Type) -> Option<IoError> {
         let vector = self.all().into_iter().find(|target| target.name == name)?;
         let parts: Vec<String> =
@@ -214,7 +215,7 @@ impl Fields<'_> {
         ))
     }
 
-    /// The error for a vector of which some components are there and others not.
+    /// The error for a vector with missing components.
     fn missing_part(&self, name: &str, ty: Type) -> Option<IoError> {
         for separator in self.naming.separators {
             let part = |component: &&str| format!("{name}{separator}{component}");
@@ -282,8 +283,8 @@ impl Fields<'_> {
     }
 }
 
-/// The table of a mesh file, whose fields each hold whole columns that `column_of` gives. A column
-/// of colors or other vectors may be read as another vector.
+/// The table of a mesh file whose fields hold whole columns, which `column_of` returns. A column of
+/// colors or other vectors may be read as another vector type.
 pub(crate) fn mesh_table(
     file: &str,
     names: &[String],

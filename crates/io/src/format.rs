@@ -1,7 +1,7 @@
-//! What a file format is: names, and the functions that read and write it.
+//! File formats: their names, and the functions that read and write them.
 //!
 //! A format is a [`Definition`] in its own file or folder under `formats/` and a row of the table
-//! in `formats.rs`. Reading and writing take everything that differs between formats from there.
+//! in `formats.rs`. Everything that differs between formats is in the definition.
 
 use std::fmt;
 use std::fs::File;
@@ -21,13 +21,13 @@ pub struct Format(pub(crate) &'static Definition);
 
 /// The names and functions of a format.
 pub(crate) struct Definition {
-    /// The name in messages and places, which is also the usual extension.
+    /// The name in messages and locations, which is also the usual extension.
     pub(crate) name: &'static str,
     /// Other extensions.
     pub(crate) aliases: &'static [&'static str],
     /// The extensions of files that are framed as streams.
     pub(crate) streams: &'static [&'static str],
-    /// How a file of the format looks, for people whose file does not.
+    /// The form of valid files, for people whose file is not valid.
     pub(crate) form: &'static str,
     pub(crate) reader: Reader,
     pub(crate) writer: Writer,
@@ -37,12 +37,12 @@ pub(crate) struct Definition {
 pub(crate) enum Reader {
     /// All rows at once.
     Whole(ReadWhole),
-    /// Rows as they are asked for, so that a file need not fit into memory.
+    /// Rows on request, so that a file may be larger than memory.
     Blocks(OpenBlocks),
     /// Not in this build.
     #[cfg(not(feature = "arrow"))]
     Absent {
-        /// The feature of the build that is missing.
+        /// The missing feature of the build.
         feature: &'static str,
     },
 }
@@ -55,12 +55,12 @@ type OpenBlocks =
 pub(crate) enum Writer {
     /// To files and streams.
     Stream(Start),
-    /// To files only: the header is written again when the number of rows is known.
+    /// To files only: the header is rewritten once the number of rows is known.
     File(Start),
     /// Not in this build.
     #[cfg(not(feature = "arrow"))]
     Absent {
-        /// The feature of the build that is missing.
+        /// The missing feature of the build.
         feature: &'static str,
     },
 }
@@ -84,7 +84,7 @@ impl Format {
         std::iter::once(self.0.name).chain(self.0.aliases.iter().copied())
     }
 
-    /// Whether rows are read as they are asked for, so that a file need not fit into memory.
+    /// Whether rows are read on request, so that a file may be larger than memory.
     pub const fn is_read_in_blocks(self) -> bool {
         matches!(self.0.reader, Reader::Blocks(_))
     }
@@ -94,7 +94,7 @@ impl Format {
         matches!(self.0.reader, Reader::Whole(_) | Reader::Blocks(_))
     }
 
-    /// Whether files of this name are framed as streams, whatever is asked for.
+    /// Whether files with this name are framed as streams, whatever the options.
     pub(crate) fn is_stream(self, path: &Path) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|x| self.0.streams.iter().any(|name| name.eq_ignore_ascii_case(x)))
@@ -107,7 +107,7 @@ impl Format {
 }
 
 impl Definition {
-    /// The error for a file that does not follow the format.
+    /// The error for a file that violates the format.
     pub(crate) fn syntax(&self, spot: Spot, reason: impl Into<String>) -> IoError {
         IoError::Syntax { spot, format: self.name, reason: reason.into(), form: self.form }
     }
@@ -133,23 +133,23 @@ impl fmt::Display for Format {
     }
 }
 
-/// The bytes of a file that is read at once.
+/// The bytes of a file that is read as a whole.
 pub(crate) struct Content<'a> {
     /// The name in messages.
     pub(crate) file: &'a str,
-    /// The place of the file, if it has one, to find files beside it.
+    /// The path of the file, if it has one, for finding files next to it.
     pub(crate) path: Option<&'a Path>,
     pub(crate) bytes: &'a [u8],
 }
 
-/// A file that is read in pieces, perhaps more than once.
+/// A file that is read piece by piece, possibly more than once.
 pub(crate) struct Source<'a> {
     /// The name in messages.
     pub(crate) file: String,
     pub(crate) place: Place<'a>,
 }
 
-/// The place of the bytes of a file.
+/// The location of a file's bytes.
 #[derive(Clone)]
 pub(crate) enum Place<'a> {
     Path(PathBuf),
@@ -162,7 +162,7 @@ pub(crate) trait Stream: BufRead + Seek + Send {}
 impl<T: BufRead + Seek + Send> Stream for T {}
 
 impl<'a> Source<'a> {
-    /// The bytes from the start.
+    /// A stream from the first byte.
     pub(crate) fn open(&self) -> Result<Box<dyn Stream + 'a>, IoError> {
         match &self.place {
             Place::Path(path) => {
@@ -179,16 +179,16 @@ pub(crate) trait Blocks: Send {
     /// The columns of each block.
     fn columns(&self) -> Vec<ColumnSpec>;
 
-    /// The number of rows, if the file has it in its header.
+    /// The number of rows, if the header of the file states it.
     fn n_rows(&self) -> Option<u64> {
         None
     }
 
-    /// The next rows, as many as asked for unless the file ends; `None` after the last.
+    /// The next rows, as many as requested unless the file ends; `None` after the last.
     fn next(&mut self, n_rows: usize) -> Result<Option<Table>, IoError>;
 }
 
-/// A table that was read at once.
+/// A table that was read as a whole.
 pub(crate) struct Whole {
     table: Table,
     at: usize,
@@ -227,9 +227,9 @@ impl Blocks for Whole {
     }
 }
 
-/// Turns blocks of columns into the bytes of a file, after its header.
+/// Turns blocks of columns into the bytes of a file after its header.
 pub(crate) trait Encoder: Send {
-    /// Writes a block of rows; the columns are of the types of the file and of one length.
+    /// Writes a block of rows; the columns have the types of the file and equal lengths.
     fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal>;
 
     /// Writes the end of the file.
@@ -237,14 +237,14 @@ pub(crate) trait Encoder: Send {
         Ok(())
     }
 
-    /// The header of a file with so many rows, if it counts them. Its length does not depend on
-    /// the number.
+    /// The header of a file with this many rows, if it states their number. Its length does not
+    /// depend on the number.
     fn header(&self, _n_rows: u64) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// Why columns are not written; the writer adds file and format.
+/// Why columns are not written; the writer adds the file and the format.
 pub(crate) enum Refusal {
     /// The operating system refused.
     Io(io::Error),
@@ -252,11 +252,11 @@ pub(crate) enum Refusal {
     Column { name: String, ty: Type, hint: String },
     /// The format cannot hold these columns together.
     Table { hint: &'static str },
-    /// Two columns have this name in the file.
+    /// Two columns would have the same name in the file.
     Twice { name: String },
 }
 
-/// The advice for types without a text form.
+/// The hint for types without a text form.
 pub(crate) const OPAQUE: &str = "only types with a text form can be written";
 
 impl Refusal {

@@ -51,15 +51,15 @@ impl Format {
         Self::ALL.into_iter().find(is_named)
     }
 
-    /// Whether it is for meshes, with faces between the rows.
+    /// Whether it is a mesh format, with faces between the rows.
     pub fn is_mesh(self) -> bool {
         [Self::OBJ, Self::PLY, Self::GLTF].contains(&self)
     }
 
-    /// The format that the extension of a file names.
+    /// The format named by the extension of a file.
     ///
     /// # Errors
-    /// If there is no extension or it belongs to none of the formats.
+    /// If there is no extension, or it does not belong to any format.
     pub fn of_path(path: &Path) -> Result<Self, IoError> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.and_then(Self::from_name).ok_or_else(|| {

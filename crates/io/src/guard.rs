@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Whether this thread is inside a decoder whose panics become errors. A program that reports
-/// panics can ask this in its hook, to keep quiet about those.
+/// panics can check this in its hook to suppress them.
 pub fn is_decoding() -> bool {
     IS_DECODING.get()
 }
@@ -30,7 +30,7 @@ pub(crate) fn guarded<T, E: std::fmt::Display>(
     }
 }
 
-/// The reason of an error that stands for a panic.
+/// The reason given for an error that stands for a panic.
 pub(crate) const CONTRADICTION: &str = "its parts contradict each other";
 
 /// Calls a decoder; `None` if it panics.

@@ -1,17 +1,18 @@
-//! The type of a column when the caller asks for none: the narrowest that holds all its cells.
+//! The type of a column if the caller requests none: the narrowest that can hold all its cells.
 //!
-//! Whole numbers are `i32` where all fit, then `i64`, then `f64`; other numbers are `f64`; `true`
-//! and `false` are `bool`. In text files numbers with leading zeros, `0012`, are codes: the column
-//! is text, which keeps the zeros. Where cells are missing, numbers are `f64`, and so are `true`
-//! and `false`, as 1 and 0, so that a missing one is NaN. Arrays of numbers with the same length 2,
-//! 3, 4 or 16 in each row are `vec2`, `vec3`, `vec4` and `mat4`; other arrays are lists.
+//! Integers are `i32` if all fit, else `i64`, else `f64`; other numbers are `f64`; `true` and
+//! `false` are `bool`. In text files, numbers with leading zeros, `0012`, are codes: the column
+//! holds strings, which keep the zeros. If cells are missing, numbers become `f64`, and so do
+//! `true` and `false`, as 1 and 0, so that a missing one can be NaN. Arrays of numbers with the
+//! same length 2, 3, 4 or 16 in each row are `vec2`, `vec3`, `vec4` and `mat4`; other arrays are
+//! lists.
 
 use millstream_base::Type;
 use serde_json::Value as Json;
 
 use crate::scalar::{parse_bool, parse_f64};
 
-/// The cells of a column that were seen so far.
+/// The cells of a column seen so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     guess: Guess,
@@ -25,13 +26,13 @@ impl Seen {
         self.has_gaps |= text.is_empty();
         if self.guess != Guess::Text {
             let both = std::mem::take(&mut self.guess).and(Guess::of_text(text));
-            // Text holds everything.
+            // A string can hold anything.
             self.guess = both.unwrap_or(Guess::Text);
         }
     }
 
     /// Adds a value of a JSON file; fails with the reason if no column can hold it, or none that
-    /// holds those before.
+    /// holds the values before.
     pub(crate) fn add_json(&mut self, json: &Json) -> Result<(), Mixed> {
         self.has_gaps |= json.is_null();
         let guess = Guess::of_json(json).ok_or(Mixed::Kind)?;
@@ -44,12 +45,12 @@ impl Seen {
         matches!(self.gapped(), Guess::Int { .. } | Guess::Float)
     }
 
-    /// The type; `None` if lists are nested too deep.
+    /// The type; `None` if lists are nested too deeply.
     pub(crate) fn ty(&self) -> Option<Type> {
         self.gapped().ty()
     }
 
-    /// The guess for the column: only floats and texts may have gaps.
+    /// The guess for the column: only floats and strings may have gaps.
     fn gapped(&self) -> Guess {
         match &self.guess {
             Guess::Bool | Guess::Int { .. } | Guess::Float | Guess::Word if self.has_gaps => {
@@ -63,25 +64,25 @@ impl Seen {
 /// Why a value does not fit into a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mixed {
-    /// No column holds such a value.
+    /// No column can hold such a value.
     Kind,
     /// It has nothing in common with the values before.
     Rows,
 }
 
-/// The property that the cells seen so far have in common.
+/// A property that the cells seen so far have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Guess {
-    /// Nothing was seen, or only missing cells.
+    /// No cells, or only missing ones.
     #[default]
     Unknown,
     /// True and false.
     Bool,
-    /// Whole numbers, all of which fit an `i32` or not.
+    /// Integers, all of which fit an `i32` or not.
     Int { narrow: bool },
     /// Numbers.
     Float,
-    /// The words for numbers that JSON lacks; texts, if there are other texts.
+    /// The words for numbers missing from JSON; they are strings if there are other strings.
     Word,
     /// Text.
     Text,
@@ -158,7 +159,7 @@ impl Guess {
         })
     }
 
-    /// The type; `None` if lists are nested too deep.
+    /// The type; `None` if lists are nested too deeply.
     fn ty(&self) -> Option<Type> {
         match self {
             Self::Unknown | Self::Text => Some(Type::STRING),
@@ -180,7 +181,7 @@ impl Guess {
     }
 }
 
-/// Whether a number starts with a zero that another digit follows: `007`, `-01.5`, not `0.5`.
+/// Whether a number starts with a zero followed by another digit: `007`, `-01.5`, but not `0.5`.
 fn has_leading_zeros(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
     matches!(digits, [b'0', next, ..] if next.is_ascii_digit()) && parse_f64(text).is_ok()
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_type_that_holds_all_cells_is_taken() {
+    fn the_narrowest_type_that_holds_all_cells_is_chosen() {
         assert_eq!(of_texts(&["1", "-2"]), Some(Type::I32));
         assert_eq!(of_texts(&["1", "3000000000"]), Some(Type::I64));
         assert_eq!(of_texts(&["1", "99999999999999999999"]), Some(Type::F64));
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_leading_zeros_are_text() {
+    fn numbers_with_leading_zeros_are_strings() {
         for code in ["0012", "00", "-01", "+01", "01.5", "00e1"] {
             assert_eq!(of_texts(&["12", code, "7"]), Some(Type::STRING), "{code}");
             assert_eq!(of_texts(&[code]), Some(Type::STRING), "{code}");
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_among_numbers_and_booleans_make_floats() {
+    fn numbers_and_booleans_with_gaps_are_floats() {
         let guess = |text: &str| of_texts(&[text, ""]);
         assert_eq!(guess("7"), Some(Type::F64));
         assert_eq!(guess("true"), Some(Type::F64));

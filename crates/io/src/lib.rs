@@ -1,15 +1,15 @@
 //! Columns from files and into files, in the formats of one table ([`Format::ALL`]).
 //!
-//! A [`Table`] is named columns of one length. [`read`] makes one from a file and finds out the
-//! types that the caller does not ask for. [`TableReader`] reads a file block by block, and
-//! [`TableWriter`] writes one so, under a temporary name: a result need not fit into memory, and
-//! nothing half-written is left. Numbers are written so that they read back to the same bits. The
-//! module of each format says how columns are laid out in it.
+//! A [`Table`] consists of named columns of equal length. [`read`] makes one from a file and infers
+//! types that the caller does not request. [`TableReader`] reads a file block by block, and
+//! [`TableWriter`] writes one block by block under a temporary name, so that a result may be larger
+//! than memory and no half-written file is left. Numbers are written so that they read back to the
+//! same bits. The module of each format describes how columns are laid out in it.
 //!
-//! Pictures are images instead of tables; [`pictures`] has their formats and functions.
+//! Pictures are images instead of tables; [`pictures`] contains their formats and functions.
 //!
-//! Files are not trusted: whatever their bytes, reading ends in a table or an [`IoError`] that
-//! says where and why, and takes memory in proportion to the bytes that are there.
+//! Files are untrusted: whatever their bytes, reading ends with a table or an [`IoError`] that says
+//! where and why, and takes memory in proportion to the bytes available.
 
 mod table;
 

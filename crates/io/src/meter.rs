@@ -9,10 +9,10 @@ use millstream_base::{Budget, Limits};
 
 use crate::error::{IoError, Spot};
 
-/// Bytes that are read between two looks at the budget.
+/// Bytes read between two checks of the budget.
 const PIECE: u64 = 1 << 20;
 
-/// The rows and bytes that one file may hold, and whether it is still wanted.
+/// The rows and bytes that one file may hold, and the budget for reading it.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     rows: usize,
@@ -25,23 +25,23 @@ impl Meter {
         Self { rows: limits.list_length, bytes: limits.bytes, poll: budget.poll() }
     }
 
-    /// Looks at the budget, whatever was counted.
+    /// Checks the budget, whatever was counted.
     pub(crate) fn look(&self, spot: impl FnOnce() -> Spot) -> Result<(), IoError> {
         self.poll.look().map_err(|why| IoError::Ended { spot: spot(), why })
     }
 
-    /// Counts units of work of some nanoseconds and looks at the budget if it is time.
+    /// Counts units of work of a few nanoseconds each, and checks the budget from time to time.
     #[inline]
     pub(crate) fn work(&self, units: usize, spot: impl FnOnce() -> Spot) -> Result<(), IoError> {
         if self.poll.is_due(units) { self.look(spot) } else { Ok(()) }
     }
 
-    /// The number of bytes that may be held.
+    /// The maximum number of bytes in memory.
     pub(crate) fn n_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Checks a number of rows, known or promised.
+    /// Checks a number of rows, actual or announced.
     pub(crate) fn check_rows(
         &self,
         n_rows: usize,
@@ -84,15 +84,15 @@ impl Meter {
         Err(IoError::Limit { spot: spot(), what: "bytes", most, limit: &Limits::BYTES })
     }
 
-    /// The bytes of a file, called `name` in messages; no more than the limit are read.
+    /// The bytes of a file, called `name` in messages; at most the limit is read.
     pub(crate) fn read_file(&self, path: &Path, name: &str) -> Result<Vec<u8>, IoError> {
         let file = File::open(path).map_err(IoError::reading(name))?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         self.read_all(file, usize::try_from(length).unwrap_or(usize::MAX), name)
     }
 
-    /// The bytes of a source, called `name` in messages, probably so many; no more than the limit
-    /// are read.
+    /// The bytes of a source, called `name` in messages, with their probable number; at most the
+    /// limit is read.
     pub(crate) fn read_all(
         &self,
         mut source: impl Read,

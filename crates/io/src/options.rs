@@ -1,4 +1,4 @@
-//! Choices of the caller: the columns to read, and how to write.
+//! Options of the caller: the columns to read, and how to write.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use millstream_base::{Budget, Limits, Type};
 
 use crate::faces::Faces;
 
-/// Which columns to read, as which types, and how much at most.
+/// The columns to read, their types, and limits.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The columns to read and, where it matters, their types. Empty for all columns of the file.
+    /// The columns to read and, optionally, their types. Empty for all columns of the file.
     pub columns: IndexMap<String, Option<Type>>,
-    /// The rows and bytes that a file may hold.
+    /// The limits on rows and bytes.
     pub limits: Limits,
-    /// The budget, which may end reading early.
+    /// The budget, which may stop reading early.
     pub budget: Budget,
 }
 
 impl ReadOptions {
-    /// Options that read this column, as this type, besides those named before.
+    /// Options that also read this column as this type.
     pub fn with_column(mut self, name: &str, ty: Type) -> Self {
         self.columns.insert(name.to_owned(), Some(ty));
         self
     }
 }
 
-/// One column for one input: which to take when the caller names none.
+/// The column for an input, and the default if the caller names none.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnChoice<'a> {
     /// The column by name.
     pub column: Option<&'a str>,
-    /// The column to take without a name if the file has it; else the only column is taken, or
-    /// the columns `x`, `y`... that make up the type.
+    /// The column to use without a name, if the file has it; else the only column, or the columns
+    /// `x`, `y`... that make up the type.
     pub otherwise: &'a str,
-    /// The type to read it as.
+    /// The type as which to read it.
     pub ty: Option<Type>,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Whether the caller gives all types.
+    /// Whether the caller specifies all types.
     pub(crate) fn has_all_types(self) -> bool {
         self.named().is_some_and(|columns| columns.iter().all(|(_, ty)| ty.is_some()))
     }
 }
 
-/// How numbers are written by formats that allow both.
+/// The encoding of numbers, in formats that allow both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// As bytes.
@@ -78,26 +78,26 @@ pub enum Encoding {
     Text,
 }
 
-/// How blocks of rows are framed by formats that allow both.
+/// The framing of blocks of rows, in formats that allow both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// As a file, with a table of contents at the end.
     #[default]
     File,
-    /// As a stream, one after the other.
+    /// As a stream of consecutive blocks.
     Stream,
 }
 
 /// How to write, in formats that leave a choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// How numbers are written; ply and glTF allow both. A file called `.gltf` is text.
+    /// The encoding of numbers; ply and glTF allow both. A file called `.gltf` is text.
     pub encoding: Encoding,
-    /// How blocks of rows are framed; arrow allows both.
+    /// The framing of blocks of rows; arrow allows both.
     pub framing: Framing,
-    /// The faces between the rows, in formats for meshes ([`Format::is_mesh`](crate::Format::is_mesh)).
+    /// The faces between the rows, in mesh formats ([`Format::is_mesh`](crate::Format::is_mesh)).
     pub faces: Option<Arc<Faces>>,
-    /// The extents of the axes whose cells the rows are, the first outermost; npy keeps them as axes
-    /// of the array. Empty for rows of one axis.
+    /// The extents of the axes whose cells are the rows, outermost first; npy keeps them as axes of
+    /// the array. Empty for rows along one axis.
     pub axes: Vec<usize>,
 }

@@ -1,9 +1,9 @@
 //! Picture files: png, jpeg, exr, tiff and webp as images in linear light, and back.
 //!
-//! Rows of an [`Image`] lie from the lower edge upwards; those of files, and the rows that
-//! [`write_picture`] pulls, from the top. Codes of 8 and 16 bits are sRGB with straight alpha unless
-//! the file says otherwise; floats are linear light. A picture that is larger than memory is written
-//! by pulling its rows, some at a time.
+//! Rows of an [`Image`] start at the lower edge; those of files, and the rows that
+//! [`write_picture`] pulls, start at the top. Codes of 8 and 16 bits are sRGB with straight alpha
+//! unless the file says otherwise; floats are linear light. A picture larger than memory is written
+//! by pulling its rows, a few at a time.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -42,33 +42,33 @@ use rows::{Rows, Stop, WriteSeek};
 /// A format of picture files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PictureFormat {
-    /// Without loss, 8 or 16 bits.
+    /// Lossless, 8 or 16 bits.
     Png,
-    /// With loss, 8 bits, without alpha.
+    /// Lossy, 8 bits, without alpha.
     Jpeg,
     /// Linear light as floats of 16 or 32 bits.
     Exr,
-    /// Without loss, 8 or 16 bits or floats.
+    /// Lossless, 8 or 16 bits or floats.
     Tiff,
-    /// 8 bits; with or without loss when read, without when written.
+    /// 8 bits; read with or without loss, written lossless.
     WebP,
 }
 
 /// How the channels of a file are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Depth {
-    /// Whole numbers of 8 bits.
+    /// Integers of 8 bits.
     Eight,
-    /// 16 bits: whole numbers, and in exr floats.
+    /// 16 bits: integers, or floats in exr.
     Sixteen,
     /// Floats of 32 bits.
     Float,
 }
 
-/// What the numbers of a file are in terms of light.
+/// The meaning of a file's numbers in terms of light.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transfer {
-    /// The curve of sRGB: equal steps look about equal.
+    /// The sRGB curve: equal steps look about equal.
     Srgb,
     /// Proportional to light.
     Linear,
@@ -77,11 +77,11 @@ pub enum Transfer {
 /// How to write a picture, where its format leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PictureOptions {
-    /// How channels are stored; without it 8 bits in png, jpeg and webp, 16 in tiff, and floats of
+    /// The storage of channels; by default 8 bits in png, jpeg and webp, 16 in tiff, and floats of
     /// 32 bits in exr.
     pub depth: Option<Depth>,
-    /// What numbers mean; without it sRGB for whole numbers and linear light for floats. A file of
-    /// whole numbers that are linear says so.
+    /// The meaning of numbers; by default sRGB for integers and linear light for floats. A file of
+    /// linear integers says so.
     pub transfer: Option<Transfer>,
 }
 
@@ -96,7 +96,7 @@ pub struct PictureSpec {
     pub height: usize,
     /// Number of channels: gray, gray and alpha, red green blue, or these and alpha.
     pub n_channels: usize,
-    /// The choices.
+    /// The options.
     pub options: PictureOptions,
 }
 
@@ -105,12 +105,11 @@ pub struct PictureSpec {
 pub struct ReadPicture {
     /// The pixels, over a view of their number.
     pub image: Image,
-    /// How channels were stored; a depth that is not among these is given as the next larger one.
+    /// The storage of channels; a depth not listed here is given as the next larger one.
     pub depth: Depth,
     /// The color space of the file, by name.
     pub color_space: String,
-    /// What the reader of a report should know: conversions, and parts of the file that are not in
-    /// the image.
+    /// Notes for the user: conversions, and parts of the file that are not in the image.
     pub notes: Vec<String>,
 }
 
@@ -119,7 +118,7 @@ pub struct ReadPicture {
 pub enum PictureFailure<E> {
     /// The file could not be written, or its format cannot hold the picture.
     Io(Box<IoError>),
-    /// The rows could not be made.
+    /// The rows could not be computed.
     Rows(E),
 }
 
@@ -155,7 +154,7 @@ impl PictureFormat {
         }
     }
 
-    /// The extensions, beginning with the name.
+    /// The extensions, starting with the name.
     pub fn extensions(self) -> impl Iterator<Item = &'static str> + Clone {
         let others: &[&str] = match self {
             Self::Jpeg => &["jpg"],
@@ -171,10 +170,10 @@ impl PictureFormat {
         Self::ALL.into_iter().find(is_named)
     }
 
-    /// The format that the extension of a file names.
+    /// The format named by the extension of a file.
     ///
     /// # Errors
-    /// If there is no extension or it belongs to none of the formats.
+    /// If there is no extension, or it does not belong to any format.
     pub fn of_path(path: &Path) -> Result<Self, IoError> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.and_then(Self::from_name).ok_or_else(|| IoError::UnknownFormat {
@@ -183,7 +182,7 @@ impl PictureFormat {
         })
     }
 
-    /// The depths that the format can hold, the usual one first.
+    /// The depths that the format can hold, the default first.
     pub const fn depths(self) -> &'static [Depth] {
         match self {
             Self::Png => &[Depth::Eight, Depth::Sixteen],
@@ -193,7 +192,7 @@ impl PictureFormat {
         }
     }
 
-    /// The greatest width and height.
+    /// The maximum width and height.
     const fn longest_side(self) -> usize {
         match self {
             Self::Png | Self::Exr => i32::MAX as usize,
@@ -229,16 +228,16 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Reads a picture from a file in the format that the extension names; `untagged` is what whole
-/// numbers mean if the file does not say it.
+/// Reads a picture from a file in the format that the extension names; `untagged` is the meaning of
+/// integers if the file does not state it.
 ///
-/// Gray stays gray, and a picture without alpha stays without. A rotation that the file states is
-/// applied. Colors of another space than sRGB are converted where the file says enough; `notes`
-/// tell otherwise.
+/// Gray stays gray, and a picture without alpha stays without. A rotation stated by the file is
+/// applied. Colors in another space than sRGB are converted if the file describes it sufficiently;
+/// otherwise `notes` say so.
 ///
 /// # Errors
-/// If the file cannot be read, is of another format, does not follow its format, has no pixels or
-/// more than the limits allow.
+/// If the file cannot be read, belongs to another format, is malformed, or has no pixels or more
+/// than the limits allow.
 pub fn read_picture(
     path: &Path,
     untagged: Transfer,
@@ -260,11 +259,11 @@ pub fn read_picture(
     read(&Source { file: file.clone(), place: Place::Memory(&bytes) }, &reading)
 }
 
-/// Reads a picture from the bytes of a file, called `file` in messages; whole numbers are sRGB if
-/// the file does not say what they mean.
+/// Reads a picture from the bytes of a file, called `file` in messages; integers are sRGB if the
+/// file does not state their meaning.
 ///
 /// # Errors
-/// As [`read_picture`].
+/// See [`read_picture`].
 pub fn read_picture_bytes(
     file: &str,
     bytes: &[u8],
@@ -289,26 +288,26 @@ fn read(source: &Source<'_>, reading: &Reading<'_>) -> Result<ReadPicture, IoErr
         PictureFormat::WebP => webp::read(stream, reading),
     });
     let decoded = decoded.unwrap_or_else(|| Err(reading.broken(CONTRADICTION)));
-    // A decoder that is told that its time is over says that its data is broken.
+    // A decoder that is stopped by the budget reports broken data.
     reading.look()?;
     decoded?.finish(reading)
 }
 
-/// Writes a picture to a file by pulling its rows from the top, those of a range at a time.
+/// Writes a picture to a file by pulling its rows from the top, one range at a time.
 ///
-/// `rows` gives the channels of the pixels of these rows side by side, in linear light and
-/// premultiplied. Png, exr and tiff keep no more than some rows in memory; jpeg and webp keep all
-/// as bytes. A range has about two million values, at least 32 rows; a caller whose rows cost less in
-/// larger groups makes such groups and hands them out in parts. The file gets its name when it is
-/// complete. Png is compressed with its fast method, exr with PIZ, tiff with deflate; jpeg is
-/// written with quality 90 and full color resolution.
+/// `rows` returns the channels of the pixels in these rows side by side, in linear light and
+/// premultiplied. Png, exr and tiff hold only a few rows in memory; jpeg and webp hold the whole
+/// picture as bytes. A range has about two million values, but at least 32 rows; a caller whose
+/// rows are cheaper in larger groups can compute larger groups and return them in parts. The file
+/// gets its name when it is complete. Png is compressed with its fast method, exr with PIZ, tiff
+/// with deflate; jpeg is written with quality 90 and full color resolution.
 ///
 /// # Errors
-/// If `rows` fails, the format cannot hold the picture, or writing fails; the file then is as it
-/// was.
+/// If `rows` fails, the format cannot hold the picture, or writing fails; the file is then
+/// unchanged.
 ///
 /// # Panics
-/// If `rows` gives another number of channels than it was asked for.
+/// If `rows` returns the wrong number of channels.
 pub fn write_picture<E>(
     path: &Path,
     spec: &PictureSpec,
@@ -325,14 +324,14 @@ pub fn write_picture<E>(
     Ok(temporary.keep().map_err(failed)?)
 }
 
-/// Writes a picture to a stream, called `name` in messages, as [`write_picture`] does to a file. Exr
-/// and tiff are made in memory before.
+/// Writes a picture to a stream, called `name` in messages, like [`write_picture`]. Exr and tiff
+/// are first built in memory.
 ///
 /// # Errors
-/// As [`write_picture`].
+/// See [`write_picture`].
 ///
 /// # Panics
-/// As [`write_picture`].
+/// See [`write_picture`].
 pub fn write_picture_to<E>(
     name: &str,
     out: &mut dyn Write,
@@ -363,7 +362,7 @@ fn write(out: &mut dyn WriteSeek, spec: &PictureSpec, rows: &mut Rows<'_>) -> Re
     }
 }
 
-/// Calls a writer with rows, and keeps the error of whoever makes them.
+/// Calls a writer with rows, and preserves the error of their producer.
 fn pulled<E>(
     file: &str,
     spec: &PictureSpec,
@@ -389,7 +388,7 @@ fn pulled<E>(
 ///
 /// # Errors
 /// If the extension names no format, the format cannot hold the image, or writing fails; the file
-/// then is as it was.
+/// is then unchanged.
 pub fn write_image(
     path: &Path,
     format: Option<PictureFormat>,
@@ -404,7 +403,7 @@ pub fn write_image(
 /// Writes an image to a stream, called `name` in messages.
 ///
 /// # Errors
-/// As [`write_image`].
+/// See [`write_image`].
 pub fn write_image_to(
     name: &str,
     out: &mut dyn Write,
@@ -445,7 +444,8 @@ fn rows_of(image: &Image, range: Range<usize>) -> Vec<f32> {
 }
 
 impl PictureSpec {
-    /// A picture of this width and height with 1 to 4 channels, written as its format usually is.
+    /// A picture of this width and height with 1 to 4 channels, with the default options of its
+    /// format.
     pub fn new(format: PictureFormat, [width, height]: [usize; 2], n_channels: usize) -> Self {
         Self { format, width, height, n_channels, options: PictureOptions::default() }
     }
@@ -456,19 +456,19 @@ impl PictureSpec {
         Self { options, ..Self::new(format, size, image.n_channels()) }
     }
 
-    /// The same with this depth; `None` for the usual one.
+    /// The same picture with this depth; `None` for the default.
     pub fn depth(mut self, depth: Option<Depth>) -> Self {
         self.options.depth = depth;
         self
     }
 
-    /// The same with numbers of this meaning; `None` for the usual one.
+    /// The same picture with this meaning of numbers; `None` for the default.
     pub fn transfer(mut self, transfer: Option<Transfer>) -> Self {
         self.options.transfer = transfer;
         self
     }
 
-    /// How channels are written, for people: `8 bits, sRGB`.
+    /// The storage of channels, for people: `8 bits, sRGB`.
     pub fn about(&self) -> String {
         let depth = self.options.depth.unwrap_or(self.format.depths()[0]);
         let depth = match (self.format, depth) {
@@ -491,17 +491,17 @@ impl PictureSpec {
         let Self { format, width, height, n_channels, options } = *self;
         let refused = |problem: String, hint: String| Err(Stop::Refused { problem, hint });
         if !(1..=4).contains(&n_channels) {
-            let problem = format!("cannot be written: {n_channels} channels are no picture");
-            return refused(problem, "give each pixel 1 to 4 channels".into());
+            let problem = format!("cannot be written with {n_channels} channels");
+            return refused(problem, "use 1 to 4 channels per pixel".into());
         }
         if width == 0 || height == 0 {
-            let problem = format!("cannot be written: {width}x{height} pixels are no picture");
+            let problem = format!("cannot be written with {width}x{height} pixels");
             return refused(problem, "make width and height at least 1".into());
         }
         let most = format.longest_side();
         if width.max(height) > most {
             let problem = format!(
-                "cannot be written: {format} holds at most {most} pixels a side, and this is \
+                "cannot be written: {format} holds at most {most} pixels per side, but this is \
                  {width}x{height}"
             );
             return refused(problem, "write png, tiff or exr, or make it smaller".into());
@@ -509,13 +509,13 @@ impl PictureSpec {
         let depth = options.depth.unwrap_or(format.depths()[0]);
         if !format.depths().contains(&depth) {
             let known = format.depths().iter().map(ToString::to_string).collect::<Vec<_>>();
-            let problem = format!("cannot be written: {format} does not hold {depth}");
-            return refused(problem, format!("{format} holds {}", known.join(" or ")));
+            let problem = format!("cannot be written: {format} does not support {depth}");
+            return refused(problem, format!("{format} supports {}", known.join(" or ")));
         }
         let transfer = options.transfer.unwrap_or(self.usual_transfer());
         if self.is_float() && transfer == Transfer::Srgb {
-            let problem = format!("cannot be written: floats of {format} are linear light");
-            return refused(problem, "leave the encoding out, or write whole numbers".into());
+            let problem = format!("cannot be written: floats in {format} are linear light");
+            return refused(problem, "leave out the encoding, or write integers".into());
         }
         Ok((depth, transfer))
     }
@@ -529,7 +529,7 @@ impl Stop {
             Self::Refused { problem, hint } => {
                 IoError::Content { spot: Spot::file(file), problem, hint }
             }
-            Self::Rows => unreachable!("the error of the rows is reported in place of this"),
+            Self::Rows => unreachable!("the error of the rows is reported instead of this one"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Reading tables and single columns from files and bytes, at once or block by block.
+//! Reading tables and single columns from files and bytes, as a whole or block by block.
 //!
-//! Formats that are read in blocks take their rows from the file as they are asked for; files of
-//! the other formats, and pipes, are read at once and handed out in blocks.
+//! Formats that are read in blocks take their rows from the file on request; files of other
+//! formats, and pipes, are read as a whole and delivered in blocks.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::table::{ColumnSpec, Table};
 /// Reads a table from a file in this format, or the one that the extension names.
 ///
 /// # Errors
-/// If the file cannot be read, does not follow the format, is beyond the limits, or lacks a column
-/// that was asked for or cannot give it the type.
+/// If the file cannot be read, is malformed, exceeds the limits, or lacks a requested column or
+/// cannot convert it to the requested type.
 pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Result<Table, IoError> {
     let meter = Meter::new(&options.limits, &options.budget);
     all(open(path, format, Wanted::of(options), &meter)?, &path.display().to_string(), &meter)
@@ -28,7 +28,7 @@ pub fn read(path: &Path, format: Option<Format>, options: &ReadOptions) -> Resul
 /// Reads a table from the bytes of a file, called `file` in messages.
 ///
 /// # Errors
-/// As [`read`].
+/// See [`read`].
 ///
 /// # Example
 ///
@@ -53,10 +53,10 @@ pub fn read_bytes(
     read_content(&content, format, Wanted::of(options), &meter)
 }
 
-/// Reads the one column that an input asks for from a file.
+/// Reads the column for an input from a file.
 ///
 /// # Errors
-/// As [`read`], and if the caller names no column and there are several to choose from.
+/// See [`read`]; also if the caller names no column and there are several to choose from.
 pub fn read_column(
     path: &Path,
     format: Option<Format>,
@@ -69,10 +69,10 @@ pub fn read_column(
     all(blocks, &path.display().to_string(), &meter).map(only)
 }
 
-/// Reads the one column that an input asks for from the bytes of a file.
+/// Reads the column for an input from the bytes of a file.
 ///
 /// # Errors
-/// As [`read_column`].
+/// See [`read_column`].
 pub fn read_column_bytes(
     file: &str,
     bytes: &[u8],
@@ -87,10 +87,10 @@ pub fn read_column_bytes(
 }
 
 /// The bytes of a stream, called `file` in messages, for [`read_bytes`] and [`read_column_bytes`];
-/// no more than the limit are read.
+/// at most the limit is read.
 ///
 /// # Errors
-/// If the stream cannot be read, is beyond the limit, or the budget has ended.
+/// If the stream cannot be read, exceeds the limit, or the budget has ended.
 pub fn read_stream(
     file: &str,
     source: impl Read,
@@ -99,7 +99,7 @@ pub fn read_stream(
 ) -> Result<Vec<u8>, IoError> {
     let meter = Meter::new(limits, budget);
     let bytes = meter.read_all(source, 0, file)?;
-    // A source that waits for others may end because the budget has.
+    // A source that waits for others may have ended because the budget did.
     meter.look(|| Spot::file(file))?;
     Ok(bytes)
 }
@@ -109,7 +109,7 @@ fn only(table: Table) -> Column {
     column.map(|(_, column)| column).expect("one column was asked for, so one was read")
 }
 
-/// Opens a file; the bytes of formats and places that are not read in blocks are read now.
+/// Opens a file; formats and locations that are not read in blocks are read now.
 fn open(
     path: &Path,
     format: Option<Format>,
@@ -118,7 +118,7 @@ fn open(
 ) -> Result<Box<dyn Blocks>, IoError> {
     let format = format.map_or_else(|| Format::of_path(path), Ok)?;
     let file = path.display().to_string();
-    // A pipe is read once only.
+    // A pipe can be read only once.
     let is_pipe = || std::fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
     if let Reader::Blocks(open) = format.0.reader
         && !is_pipe()
@@ -182,11 +182,11 @@ pub struct TableReader {
 }
 
 impl TableReader {
-    /// Opens a file in this format, or the one that the extension names. Limits count for each
-    /// block. A csv or jsonl file is read once before, to find out types that are not asked for.
+    /// Opens a file in this format, or the one that the extension names. Limits apply to each
+    /// block. A csv or jsonl file is read once beforehand to infer types that are not requested.
     ///
     /// # Errors
-    /// As [`read`](crate::read()), as far as the start of the file tells.
+    /// See [`read`](crate::read()), as far as the start of the file shows.
     pub fn open(
         path: &Path,
         format: Option<Format>,
@@ -196,10 +196,10 @@ impl TableReader {
         open(path, format, Wanted::of(options), &meter).map(Self::new)
     }
 
-    /// Opens a file for the one column that an input asks for.
+    /// Opens a file for the column of an input.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and if the caller names no column and there are several to choose
+    /// See [`open`](Self::open); also if the caller names no column and there are several to choose
     /// from.
     pub fn open_column(
         path: &Path,
@@ -221,15 +221,15 @@ impl TableReader {
         &self.columns
     }
 
-    /// The number of rows, if the file has it in its header.
+    /// The number of rows, if the header of the file states it.
     pub fn n_rows(&self) -> Option<u64> {
         self.blocks.n_rows()
     }
 
-    /// The next rows, as many as asked for unless the file ends; `None` after the last.
+    /// The next rows, as many as requested unless the file ends; `None` after the last.
     ///
     /// # Errors
-    /// As [`read`](crate::read()).
+    /// See [`read`](crate::read()).
     pub fn next_block(&mut self, n_rows: usize) -> Result<Option<Table>, IoError> {
         self.blocks.next(n_rows.max(1))
     }

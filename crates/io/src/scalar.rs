@@ -1,8 +1,8 @@
-//! Numbers on their way from a file into the lanes of a column.
+//! Converting numbers from a file to the lanes of a column.
 //!
-//! A number becomes the lane's type if it can without loss: whole numbers widen, floats narrow by
-//! rounding, a float becomes an integer only if it is whole, and `true` counts as 1. A number that
-//! does not fit is refused, never clipped.
+//! A number takes the lane's type if that is lossless: integers widen, floats narrow by rounding, a
+//! float becomes an integer only if it has no fraction, and `true` counts as 1. A number that does
+//! not fit is refused, never clamped.
 
 use std::fmt::{self, Write as _};
 
@@ -10,14 +10,14 @@ use millstream_base::{Lane, Type};
 
 use crate::error::{IoError, Spot, quoted};
 
-/// A number as a file gives it.
+/// A number as stored in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     /// True or false.
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// A whole number above all `i64`.
+    /// An integer beyond the range of `i64`.
     Big(u64),
     /// A binary32.
     F32(f32),
@@ -25,7 +25,7 @@ pub(crate) enum Scalar {
     F64(f64),
 }
 
-/// Why a number does not become a lane.
+/// Why a number does not fit a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
     /// It is something else.
@@ -35,31 +35,31 @@ pub(crate) enum Misfit {
 }
 
 impl Scalar {
-    /// The number as bits of a lane, as `Value::lane` gives them.
+    /// The number as the bits of a lane, in the encoding of `Value::lane`.
     pub(crate) fn to_bits(self, lane: Lane) -> Result<u64, Misfit> {
         match lane {
-            Lane::Bool => match self.whole()? {
+            Lane::Bool => match self.integer()? {
                 0 => Ok(0),
                 1 => Ok(1),
                 _ => Err(Misfit::Shape),
             },
             Lane::I32 => {
-                let x = i32::try_from(self.whole()?).map_err(|_| Misfit::Range)?;
+                let x = i32::try_from(self.integer()?).map_err(|_| Misfit::Range)?;
                 Ok(u64::from(x as u32))
             }
-            Lane::I64 => self.whole().map(|x| x as u64),
+            Lane::I64 => self.integer().map(|x| x as u64),
             Lane::F32 => self.single().map(|x| u64::from(x.to_bits())),
             Lane::F64 => Ok(self.double().to_bits()),
         }
     }
 
-    fn whole(self) -> Result<i64, Misfit> {
+    fn integer(self) -> Result<i64, Misfit> {
         match self {
             Self::Bool(x) => Ok(i64::from(x)),
             Self::Int(x) => Ok(x),
             Self::Big(_) => Err(Misfit::Range),
-            Self::F32(x) => whole(f64::from(x)),
-            Self::F64(x) => whole(x),
+            Self::F32(x) => integer(f64::from(x)),
+            Self::F64(x) => integer(x),
         }
     }
 
@@ -98,7 +98,7 @@ impl fmt::Display for Scalar {
 }
 
 impl Misfit {
-    /// The error for what was found where a number of this lane is needed.
+    /// The error for a value found where a number of this lane is needed.
     pub(crate) fn error(self, spot: Spot, lane: Lane, found: String) -> IoError {
         let ty = Type::of_lane(lane);
         match self {
@@ -108,7 +108,7 @@ impl Misfit {
     }
 }
 
-/// The lane of a missing number; `None` for lanes that have none.
+/// The lane of a missing number; `None` for lane types without one.
 pub(crate) fn missing_lane(lane: Lane) -> Option<u64> {
     match lane {
         Lane::F32 => Some(u64::from(f32::NAN.to_bits())),
@@ -117,15 +117,15 @@ pub(crate) fn missing_lane(lane: Lane) -> Option<u64> {
     }
 }
 
-fn whole(x: f64) -> Result<i64, Misfit> {
+fn integer(x: f64) -> Result<i64, Misfit> {
     if !x.is_finite() || x.fract() != 0.0 {
         return Err(Misfit::Shape);
     }
-    // 2^53 bounds the integers that a float holds exactly.
+    // 2^53 limits the integers that a float holds exactly.
     if x.abs() > 9_007_199_254_740_992.0 { Err(Misfit::Range) } else { Ok(x as i64) }
 }
 
-/// A word as bits of a lane: decimal numbers, `nan`, `inf`, `-inf`, `true` and `false`.
+/// A word as the bits of a lane: decimal numbers, `nan`, `inf`, `-inf`, `true` and `false`.
 ///
 /// A binary32 is rounded once, from the decimal digits.
 pub(crate) fn parse_lane(text: &str, lane: Lane) -> Result<u64, Misfit> {
@@ -149,7 +149,7 @@ pub(crate) fn parse_lane(text: &str, lane: Lane) -> Result<u64, Misfit> {
     }
 }
 
-/// As [`parse_lane`], with an error that says where.
+/// Like [`parse_lane`], with an error that gives the position.
 pub(crate) fn read_lane(
     text: &str,
     lane: Lane,
@@ -158,7 +158,7 @@ pub(crate) fn read_lane(
     parse_lane(text, lane).map_err(|misfit| misfit.error(spot(), lane, quoted(text)))
 }
 
-/// `true` or `false`, also with a capital or in capitals.
+/// Parses `true` or `false`, also capitalized or in capitals.
 pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -167,7 +167,7 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// A decimal number, `nan`, `inf` or `-inf`; what rounds to infinity does not fit.
+/// Parses a decimal number, `nan`, `inf` or `-inf`; a number that rounds to infinity does not fit.
 pub(crate) fn parse_f64(text: &str) -> Result<f64, Misfit> {
     let x: f64 = text.parse().map_err(|_| Misfit::Shape)?;
     if x.is_infinite() && has_digit(text) { Err(Misfit::Range) } else { Ok(x) }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_overflow_to_infinity_is_refused() {
+    fn overflow_to_infinity_is_refused() {
         assert_eq!(Scalar::F64(1e300).to_bits(Lane::F32), Err(Misfit::Range));
         assert_eq!(parse_lane("1e39", Lane::F32), Err(Misfit::Range));
         assert_eq!(parse_lane("1e999", Lane::F64), Err(Misfit::Range));
@@ -230,7 +230,8 @@ mod tests {
 
     #[test]
     fn a_binary32_is_rounded_once() {
-        // Just above the middle of two binary32 numbers; a binary64 in between would lose that.
+        // Just above the midpoint of two binary32 numbers; an intermediate binary64 would lose
+        // that.
         let text = "1.00000005960464477539062500000000000000001";
         assert_eq!(parse_lane(text, Lane::F32), Ok(u64::from(1.000_000_1_f32.to_bits())));
     }

@@ -4,7 +4,7 @@ use millstream_base::Lane;
 
 use crate::scalar::Scalar;
 
-/// How a number is stored.
+/// The storage of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     Bool,
@@ -22,7 +22,7 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    /// How lanes are written.
+    /// The storage in which lanes are written.
     pub(crate) fn of_lane(lane: Lane) -> Self {
         match lane {
             Lane::Bool => Self::Bool,
@@ -44,7 +44,7 @@ impl Stored {
         }
     }
 
-    /// The least and the greatest whole number, as far as an `i64` holds them; `None` for floats.
+    /// The minimum and maximum integer, as far as an `i64` holds them; `None` for floats.
     pub(crate) fn range(self) -> Option<(i64, i64)> {
         Some(match self {
             Self::Bool => (0, 1),
@@ -70,7 +70,7 @@ impl Stored {
         }
     }
 
-    /// The number at the start of `bytes`, which are at least as many as its size.
+    /// The number at the start of `bytes`, which must be at least as long as its size.
     #[inline]
     pub(crate) fn scalar(self, bytes: &[u8], is_big_endian: bool) -> Scalar {
         macro_rules! number {
@@ -103,7 +103,7 @@ impl Stored {
     }
 }
 
-/// The number with these 16 bits: a sign, 5 bits of exponent, 10 of digits.
+/// The number with these 16 bits: sign, 5 bits of exponent, 10 bits of mantissa.
 fn half(bits: u16) -> f32 {
     let (digits, exponent) = (f32::from(bits & 0x3ff), i32::from(bits >> 10 & 0x1f));
     let magnitude = match exponent {

@@ -1,4 +1,4 @@
-//! Tables: named columns of one length.
+//! Tables: named columns of equal length.
 
 use indexmap::IndexMap;
 use millstream_base::diagnostics::did_you_mean;
@@ -38,7 +38,7 @@ impl Table {
     /// Appends a column.
     ///
     /// # Errors
-    /// If there is a column of this name, or the lengths differ.
+    /// If there is already a column of this name, or the lengths differ.
     pub fn insert(&mut self, name: &str, column: Column) -> Result<(), IoError> {
         if self.columns.contains_key(name) {
             return Err(IoError::DuplicateColumn { spot: Spot::file(&self.file).column(name) });
@@ -61,7 +61,7 @@ impl Table {
     /// The column of this name.
     ///
     /// # Errors
-    /// If there is none; the message names the nearest.
+    /// If there is none; the message suggests the nearest name.
     pub fn column(&self, name: &str) -> Result<&Column, IoError> {
         self.columns.get(name).ok_or_else(|| {
             missing_column(&self.file, name, self.columns.keys().map(String::as_str))
@@ -124,11 +124,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_one_table_have_one_length_and_their_own_names() {
+    fn columns_have_equal_lengths_and_different_names() {
         let mut table = Table::new("t.csv");
         table.insert("a", Column::from_vec(vec![1_i32, 2])).expect("first");
         let error = table.insert("b", Column::from_vec(vec![1_i32])).expect_err("shorter");
-        assert_eq!(error.to_string(), "in `t.csv` the column `a` has 2 rows and `b` has 1");
+        assert_eq!(
+            error.to_string(),
+            "in `t.csv` the columns `a` and `b` have different lengths: 2 and 1 rows"
+        );
         assert!(matches!(
             table.insert("a", Column::from_vec(vec![1_i32, 2])),
             Err(IoError::DuplicateColumn { .. })
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_gets_the_nearest_one() {
+    fn a_wrong_name_suggests_the_nearest() {
         let mut table = Table::new("t.csv");
         table.insert("height", Column::from_vec(vec![1_i32])).expect("first");
         let IoError::MissingColumn { hint, .. } = table.column("heigth").expect_err("misspelt")

@@ -1,8 +1,8 @@
-//! Files under a temporary name beside their target, which they replace when they are complete.
+//! Files under a temporary name next to their target, which they replace when complete.
 //!
-//! The file `out.csv` is written as `.out.csv.PID-N.part`. The writer holds a lock on it, which ends
-//! with the process, however it ends. So a `.part` file that can be locked belongs to nobody: the next
-//! save of the same target removes it.
+//! The file `out.csv` is written as `.out.csv.PID-N.part`. The writer holds a lock on it, which
+//! ends with the process, however it ends. So a `.part` file that can be locked has no owner: the
+//! next save of the same target removes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -20,12 +20,15 @@ pub(crate) struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Starts the file that is to become `target`, after leftovers of earlier writers are removed.
+    /// Starts the file that will become `target`, after removing leftovers of earlier writers.
     pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         let target = &followed(target)?;
         let replaced = std::fs::metadata(target).ok();
         let Some(name) = target.file_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the path does not name a file",
+            ));
         };
         if let Some(replaced) = &replaced {
             if replaced.is_dir() {
@@ -56,7 +59,7 @@ impl TemporaryFile {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files beside it"))
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files next to it"))
     }
 
     /// Gives the file its name.
@@ -69,10 +72,10 @@ impl TemporaryFile {
     }
 }
 
-/// Locks a file that was just made; `false` if another writer took it for a leftover meanwhile.
+/// Locks a file that was just created; `false` if another writer took it for a leftover meanwhile.
 fn is_mine(file: &File, path: &Path) -> bool {
     match file.try_lock() {
-        // Where there are no locks nobody removes leftovers.
+        // On systems without locks, nobody removes leftovers.
         Ok(()) | Err(TryLockError::Error(_)) => path.exists(),
         Err(TryLockError::WouldBlock) => false,
     }
@@ -88,7 +91,7 @@ fn prefix(name: &OsStr) -> OsString {
 
 /// Removes the temporary files for a target whose writers are gone.
 ///
-/// Whatever cannot be listed, opened, locked or removed stays: it does no harm.
+/// Files that cannot be listed, opened, locked or removed stay: they do no harm.
 fn remove_leftovers(target: &Path, name: &OsStr) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = folder.unwrap_or(Path::new(".")).read_dir() else { return };
@@ -117,7 +120,7 @@ fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
     is_number() && is_number() && parts.next().is_none()
 }
 
-/// Whether a path still leads to this file: another writer may have removed it and begun anew.
+/// Whether a path still leads to this file: another writer may have removed and recreated it.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -127,7 +130,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     ids(open) == ids(there)
 }
 
-/// Elsewhere files that are open are not replaced.
+/// On other systems, open files are not replaced.
 #[cfg(not(unix))]
 fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
@@ -136,7 +139,7 @@ fn is_at(_file: &File, path: &Path) -> bool {
 /// The file that a link, or a chain of links, leads to; it need not exist.
 fn followed(target: &Path) -> io::Result<PathBuf> {
     let mut target = target.to_owned();
-    // As many as Linux follows.
+    // The same maximum as in Linux.
     for _ in 0..40 {
         if !std::fs::symlink_metadata(&target).is_ok_and(|target| target.is_symlink()) {
             return Ok(target);
@@ -150,7 +153,7 @@ fn followed(target: &Path) -> io::Result<PathBuf> {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.kept {
-            // Nobody can be told in a drop; a leftover temporary file does no harm.
+            // An error cannot be reported in a drop, and a leftover temporary file does no harm.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_go_with_the_next_save_and_files_of_living_writers_stay() {
+    fn leftovers_are_removed_by_the_next_save_and_files_of_running_writers_stay() {
         let name = format!("millstream-io-{}-leftovers", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("makes a directory");

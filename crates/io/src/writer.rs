@@ -1,11 +1,10 @@
-//! Writing tables block by block, so that a result need not exist in memory at once.
+//! Writing tables block by block, so that a result need not fit into memory.
 //!
-//! A call proceeds as [`TableWriter::create`], then [`TableWriter::write_rows`] for each block,
-//! then [`TableWriter::finish`]. Until then the bytes go to a temporary name beside the target;
-//! finishing renames it, keeping the permissions of a file that is replaced. A writer that is
-//! dropped earlier leaves nothing behind, and what a killed process left behind goes with the next save
-//! of the same file. Devices and pipes, which cannot be replaced, are written
-//! to as streams.
+//! Use [`TableWriter::create`], then [`TableWriter::write_rows`] for each block, then
+//! [`TableWriter::finish`]. Until then, the bytes go to a temporary file next to the target;
+//! finishing renames it, and keeps the permissions of a replaced file. A writer that is dropped
+//! earlier leaves nothing behind, and leftovers of a killed process are removed by the next save of
+//! the same file. Devices and pipes, which cannot be replaced, are written to as streams.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
@@ -52,8 +51,8 @@ impl TableWriter {
     /// Starts a file in this format, or the one that the extension names.
     ///
     /// # Errors
-    /// If the extension names no format, the format cannot hold the columns, or the temporary
-    /// file cannot be made.
+    /// If the extension names no format, the format cannot hold the columns, or the temporary file
+    /// cannot be created.
     pub fn create(
         path: &Path,
         format: Option<Format>,
@@ -65,11 +64,11 @@ impl TableWriter {
         let framing = if format.is_stream(path) { Framing::Stream } else { options.framing };
         let is_named =
             |name: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(name));
-        // Of the two kinds of glTF, `.glb` is the binary one.
+        // Of the two kinds of glTF, `.glb` is binary.
         let is_text = format == Format::GLTF && is_named("gltf");
         let encoding = if is_text { Encoding::Text } else { options.encoding };
         let options = WriteOptions { encoding, framing, ..options };
-        // The columns are checked before anything is made on disk.
+        // The columns are checked before anything is created on disk.
         let (start, _) = start_of(&file, format)?;
         start(options.clone(), &columns, &mut io::sink())
             .map_err(|refusal| refusal.of(&file, format, &columns))?;
@@ -95,11 +94,11 @@ impl TableWriter {
         Self::begin(file, format, options, columns, Sink::Memory(Cursor::default()))
     }
 
-    /// Starts writing to a stream, such as the standard output, called `name` in messages.
+    /// Starts writing to a stream, such as standard output, called `name` in messages.
     ///
     /// # Errors
-    /// If the format cannot hold the columns, or it needs a file because it says at the start how
-    /// many rows follow.
+    /// If the format cannot hold the columns, or requires a file because its header states the
+    /// number of rows.
     pub fn to_stream(
         name: &str,
         out: Box<dyn Write + Send>,
@@ -115,7 +114,7 @@ impl TableWriter {
                 file: name.to_owned(),
                 format: format.name(),
                 columns: joined(columns.iter().map(|column| column.name.as_str())),
-                hint: format!("write {format} to a file; written to streams are {others}"),
+                hint: format!("write {format} to a file; {others} can be written to streams"),
             });
         }
         Self::begin(name.to_owned(), format, options, columns, Sink::Stream(out))
@@ -146,10 +145,10 @@ impl TableWriter {
         Ok(Self { file, format, columns, encoder, sink, n_rows: 0, faces })
     }
 
-    /// Appends rows: one column for each that was announced, in their order, all of one length.
+    /// Appends rows: one column for each announced column, in order, all of the same length.
     ///
     /// # Errors
-    /// If the columns are others than announced, or writing fails.
+    /// If the columns differ from the announced ones, or writing fails.
     pub fn write_rows(&mut self, block: &[Column]) -> Result<(), IoError> {
         let wrong = |reason| IoError::WrongBlock { file: self.file.clone(), reason };
         if block.len() != self.columns.len() {
@@ -163,7 +162,7 @@ impl TableWriter {
             }
             if column.len() != block[0].len() {
                 return Err(wrong(format!(
-                    "`{}` has {} rows and `{}` has {}",
+                    "`{}` has {} rows, but `{}` has {}",
                     self.columns[0].name,
                     block[0].len(),
                     spec.name,
@@ -180,8 +179,8 @@ impl TableWriter {
     /// Ends the file and gives it its name; returns the bytes if they were written into memory.
     ///
     /// # Errors
-    /// If a face has a corner that is no row, or writing or renaming fails; the target then is as it
-    /// was.
+    /// If a face has a corner that is not a row, or writing or renaming fails; the target is then
+    /// unchanged.
     pub fn finish(mut self) -> Result<Vec<u8>, IoError> {
         if let Some(Err(hint)) = self.faces.as_ref().map(|faces| faces.check(self.n_rows)) {
             let columns = joined(self.columns.iter().map(|column| column.name.as_str()));
@@ -248,7 +247,7 @@ fn start_of(file: &str, format: Format) -> Result<(Start, bool), IoError> {
 /// Writes a whole table to a file.
 ///
 /// # Errors
-/// As [`TableWriter`].
+/// See [`TableWriter`].
 pub fn write(
     path: &Path,
     format: Option<Format>,
@@ -274,10 +273,10 @@ pub fn write_bytes(
     writer.finish()
 }
 
-/// Writes bytes to a file, which gets its name when they are all written, as with [`TableWriter`].
+/// Writes bytes to a file, which gets its name when complete, as with [`TableWriter`].
 ///
 /// # Errors
-/// If writing or renaming fails; the file then is as it was, unless it is a device or a pipe.
+/// If writing or renaming fails; the file is then unchanged, unless it is a device or a pipe.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(mut device) = device(path)? {
         return device.write_all(bytes);
@@ -287,7 +286,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.keep()
 }
 
-/// The device or pipe at a path, open to be written; `None` for anything else.
+/// The device or pipe at a path, opened for writing; `None` for anything else.
 pub(crate) fn device(path: &Path) -> io::Result<Option<File>> {
     if std::fs::metadata(path).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
         OpenOptions::new().write(true).open(path).map(Some)

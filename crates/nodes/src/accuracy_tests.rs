@@ -1,7 +1,7 @@
-//! Nodes are as accurate as the manual states, measured against 64-bit floats.
+//! Tests that nodes are as accurate as the manual states, measured against 64-bit floats.
 //!
-//! The manual states the bound as `error ... at most N`, which is read from there; each case says
-//! of what the error is a multiple.
+//! The bound is read from the manual, where it is stated as `error ... at most N`; each case says
+//! of which quantity the error is a multiple.
 
 mod mixing;
 mod sums;

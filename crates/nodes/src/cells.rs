@@ -2,8 +2,8 @@
 //!
 //! If every input is one value for all elements, a call computes one element and returns one value;
 //! otherwise it returns a column in which the elements of the mask are filled. [`Cells`] for single
-//! values and [`ListCells`] for lists handle both, so that a node defines only what happens at one
-//! element: make the cells, read the inputs, fill, put.
+//! values and [`ListCells`] for lists handle both, so that a node only defines the computation of
+//! one element. A function makes the cells, reads the inputs, fills the cells and puts them.
 
 #[cfg(test)]
 mod pace_tests;
@@ -31,7 +31,7 @@ pub fn function(
     Kernel::Function(f)
 }
 
-/// The kernel that passes on its first input.
+/// A kernel that passes on its first input.
 pub(crate) fn handing_on() -> Kernel {
     Kernel::Function(Arc::new(HandsOn))
 }

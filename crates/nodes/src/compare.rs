@@ -1,6 +1,6 @@
 //! Comparisons of numbers, whose results are `bool`s.
 //!
-//! Comparisons follow IEEE 754: -0 equals +0, and NaN equals nothing and is unordered. Texts are
+//! Comparisons follow IEEE 754: -0 equals +0, and NaN equals nothing and is unordered. Strings are
 //! compared by nodes of the string family.
 
 use millstream_base::Type;

@@ -1,7 +1,7 @@
 //! Dates: seconds since the start of 1970 in UTC, as numbers with which graphs compute.
 //!
 //! The calendar is the proleptic Gregorian calendar, with a year 0 before the year 1; a day has
-//! 86400 seconds, as in Unix time. There are no time zones except offsets in texts, and nothing
+//! 86400 seconds, as in Unix time. There are no time zones except offsets in strings, and nothing
 //! reads a clock or a file, so the same document gives the same bits everywhere.
 
 mod calendar;
@@ -114,23 +114,23 @@ fn part<R: ValueType + Copy>(
 }
 
 fn from_text() -> NodeDef {
-    NodeDef::new("date.from_text", "Parses a date and time from a text")
+    NodeDef::new("date.from_text", "Parses a date and time from a string")
         .details(format!(
-            "The text is in a format of ISO 8601: `2024-05-06`, `20240506`, `2024-05`, `2024-127` \
-             (day of the year), `2024-W19-1` (week and weekday) or `+012024-05-06`; optionally \
-             followed by `T` or a space and a time, `07:08`, `07:08:09`, `070809`, `07:08:09.25` \
-             or `07`; optionally followed by `Z` or an offset, `+02:00`, `-0530` or `+02`, which \
-             is subtracted. Without an offset the time is UTC. `24:00` is the end of a day, \
-             `23:59:60` the start of the next one. White space around the text is ignored. \
-             {CALENDAR}"
+            "The string is in a format of ISO 8601: `2024-05-06`, `20240506`, `2024-05`, \
+             `2024-127` (day of the year), `2024-W19-1` (week and weekday) or `+012024-05-06`; \
+             optionally followed by `T` or a space and a time, `07:08`, `07:08:09`, `070809`, \
+             `07:08:09.25` or `07`; optionally followed by `Z` or an offset, `+02:00`, `-0530` or \
+             `+02`, which is subtracted. Without an offset the time is UTC. `24:00` is the end of \
+             a day, `23:59:60` the start of the next one. White space around the string is \
+             ignored. {CALENDAR}"
         ))
         .input_or("text", Type::STRING, Default::Zero, "")
         .output(
             "value",
             Type::F64,
-            "seconds since the start of 1970, UTC; NaN if the text is not valid",
+            "seconds since the start of 1970, UTC; NaN if the string is not valid",
         )
-        .output("valid", Type::BOOL, "whether the text is a valid date")
+        .output("valid", Type::BOOL, "whether the string is a valid date")
         .kernel(|_| {
             Ok(function(|call| {
                 let read = |call: &Call<'_>, i: usize| {
@@ -152,12 +152,12 @@ fn from_text() -> NodeDef {
 fn to_text() -> NodeDef {
     on_seconds("date.to_text", "Writes a point in time as text")
         .details(format!(
-            "The text is in a format of ISO 8601. The fraction of a second is rounded to the given \
-             number of digits, which may carry into the next day. Years outside 0 to 9999 have a \
-             sign and six digits. Names are English. Empty for NaN and outside the supported \
-             years. For other formats see `date.parts` and `string.format`. {CALENDAR}"
+            "The string is in a format of ISO 8601. The fraction of a second is rounded to the \
+             given number of digits, which may carry into the next day. Years outside 0 to 9999 \
+             have a sign and six digits. Names are English. Empty for NaN and outside the \
+             supported years. For other formats see `date.parts` and `string.format`. {CALENDAR}"
         ))
-        .choice("form", text::Form::ALL, "date_time", "format of the text")
+        .choice("form", text::Form::ALL, "date_time", "format of the string")
         .integer("digits", (0, 9), 0, "number of digits of the fraction of a second")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -224,9 +224,9 @@ fn start_of() -> NodeDef {
                 "quarter" => days_of(year, (month - 1) / 3 * 3 + 1, 1) * DAY,
                 "month" => days_of(year, month, 1) * DAY,
                 "week" => (days_of(year, month, day) - moment.weekday() + 1) * DAY,
-                "hour" => moment.whole() - moment.whole().rem_euclid(3600),
-                "minute" => moment.whole() - moment.whole().rem_euclid(60),
-                "second" => moment.whole(),
+                "hour" => moment.unix_seconds() - moment.unix_seconds().rem_euclid(3600),
+                "minute" => moment.unix_seconds() - moment.unix_seconds().rem_euclid(60),
+                "second" => moment.unix_seconds(),
                 _ => days_of(year, month, day) * DAY,
             };
             start as f64

@@ -1,7 +1,7 @@
 //! Functions over columns, made from Rust closures that see the inputs of one element.
 //!
 //! The types of the arguments, written once, say how the inputs are read, from the first on: a
-//! value type for single values, [`Text`] for texts, [`Items`] for the items of a list and
+//! value type for single values, [`Text`] for strings, [`Items`] for the items of a list and
 //! [`Places`] for their positions. Constructors for the results of one element:
 //!
 //! | result | constructor |
@@ -49,14 +49,14 @@ impl<T: ValueType> Argument for T {
     }
 }
 
-/// A text, as `&str`.
+/// A string, as `&str`.
 pub(crate) struct Text;
 
-/// The texts of an input.
+/// The strings of an input.
 pub(crate) enum Texts<'c> {
-    /// One text for all elements.
+    /// One string for all elements.
     One(&'c str),
-    /// A text per entry.
+    /// A string per entry.
     Many(&'c [Arc<str>], Map<'c>),
 }
 
@@ -68,9 +68,9 @@ impl Argument for Text {
         let argument = call.argument(input);
         match argument.data() {
             Data::One(Value::String(text)) => Texts::One(text),
-            Data::One(_) => panic!("the argument is a text"),
+            Data::One(_) => panic!("the argument is a string"),
             Data::Many(column) => {
-                Texts::Many(column.as_slice().expect("the argument is a text"), argument.map())
+                Texts::Many(column.as_slice().expect("the argument is a string"), argument.map())
             }
         }
     }

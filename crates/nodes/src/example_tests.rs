@@ -41,7 +41,7 @@ fn blocks(language: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_code_of_the_walk_is_the_code_that_is_compiled() {
+fn the_code_in_contributing_is_the_compiled_code() {
     let compiled = include_str!("example_tests.rs");
     let code = blocks("rust");
     assert_eq!(code.len(), 2);
@@ -51,7 +51,7 @@ fn the_code_of_the_walk_is_the_code_that_is_compiled() {
 }
 
 #[test]
-fn the_node_of_the_walk_is_registered_and_has_the_manual_entry_shown() {
+fn the_example_node_is_registered_and_has_the_shown_manual_entry() {
     let mut registry = Registry::new();
     register(&mut registry);
     let def = registry.get("math.harmonic_mean").expect("the walk registers it");
@@ -59,7 +59,7 @@ fn the_node_of_the_walk_is_registered_and_has_the_manual_entry_shown() {
 }
 
 #[test]
-fn the_cases_of_the_walk_hold() {
+fn the_example_cases_hold() {
     let def = Arc::new(harmonic_mean());
     let node = def.instantiate(Settings::default(), vec![Type::F32], &[1, 1]).expect("two floats");
     let cases = &blocks("text")[0];

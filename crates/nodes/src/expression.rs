@@ -1,7 +1,7 @@
-//! `math.expression`: a formula as text, whose free names are the inputs of the node.
+//! `math.expression`: a formula in text form, whose free names are the inputs of the node.
 //!
-//! [`parse`] turns the text into terms in postfix order. These determine the sockets; with the types
-//! of the inputs they determine the network of nodes that stands for the node in graphs.
+//! [`parse`] turns the text into terms in postfix order. These determine the sockets; together with
+//! the types of the inputs, they determine the network that replaces the node in graphs.
 
 mod functions;
 mod islands;
@@ -27,7 +27,7 @@ use functions::CONSTANTS;
 use library::Library;
 use token::Number;
 
-/// Adds the node type. Expressions call the node types that the registry has so far.
+/// Adds the node type. Expressions can call the node types registered so far.
 pub fn register(registry: &mut Registry) {
     let library = Library::new(registry);
     registry.register(
@@ -45,8 +45,8 @@ pub fn register(registry: &mut Registry) {
     );
 }
 
-/// Lets expressions call the node types that were registered after them; does nothing if the registry
-/// has no expressions, or those of another library.
+/// Lets expressions call the node types that were registered after them. Does nothing if the
+/// registry has no expressions, or those of another library.
 pub fn call_new_types(registry: &mut Registry) {
     if registry.get(NAME).is_some_and(|def| def.manual.summary == SUMMARY) {
         register(registry);
@@ -75,7 +75,7 @@ impl Expression {
         &self.inputs
     }
 
-    /// Whether the value is true or false, whatever the types of the inputs are.
+    /// Whether the value is a truth value, whatever the types of the inputs are.
     fn is_truth(&self) -> bool {
         match self.terms.last().expect("an expression has a term") {
             Term::Truth(_) | Term::Unary(Unary::Not, _) => true,
@@ -97,11 +97,11 @@ impl Expression {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The byte range of the text in which the problem is.
     pub range: Range<usize>,
-    /// What to do about it.
+    /// The next step for the author.
     pub hint: Option<String>,
 }
 
@@ -118,13 +118,13 @@ impl SyntaxError {
 /// Parses the text of a `math.expression`.
 ///
 /// # Errors
-/// The first place where the text is not an expression. Text of any kind and length is either
-/// parsed or refused, with bounded time and memory.
+/// The first position at which the text is not an expression. Text of any kind and length is either
+/// parsed or refused in bounded time and memory.
 pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
     parse::parse(text)
 }
 
-/// An argument of a call, which may be that of an input of this name.
+/// An argument of a call, optionally with the name of the input.
 type Argument = (Option<Arc<str>>, TermId);
 
 /// The position of a term among the terms of its expression.
@@ -142,8 +142,7 @@ enum Term {
     Choose(TermId, TermId, TermId),
     /// A function of the table with its arguments.
     Call(u16, Vec<TermId>),
-    /// A node type that is called by its name, with arguments for the inputs in their order or by
-    /// name.
+    /// A call of a node type by name, with arguments by position or by input name.
     Node(u32, Vec<Argument>),
     /// Components of a vector, or an output of a node.
     Member(TermId, Arc<str>),
@@ -207,7 +206,7 @@ fn refused(error: SyntaxError) -> SettingError {
     }
 }
 
-/// Each input has a type of its own; that of the value follows.
+/// Each input has its own type, which determines the type of the value.
 fn signature(expression: &Expression) -> Signature {
     let ty = if expression.is_truth() { Type::BOOL.into() } else { SocketType::Made };
     let sockets = expression.inputs.iter().zip(0..).fold(NodeDef::new("", ""), |def, (name, g)| {
@@ -222,11 +221,11 @@ fn details() -> String {
     let mut functions: Vec<&str> = functions::names().collect();
     functions.sort_unstable();
     format!(
-        "Free names in the text are inputs, in order of first appearance; names of constants and of \
-         functions of numbers cannot be inputs. The formula becomes nodes in the place of the node, \
-         one for each operator and function: `e/1`, `e/2` and so on for a node `e`, in the order in \
-         which they are computed. What occurs twice is computed once, and of `c ? a : b` only the \
-         value that is chosen; both sides of `&&` and `||` are computed.\n\n\
+        "Free names in the text are inputs, in order of first appearance; names of constants and \
+         of numeric functions cannot be inputs. The formula becomes nodes that replace the node, \
+         one for each operator and function: `e/1`, `e/2` and so on for a node `e`, in the order \
+         of computation. Repeated terms are computed once, and of `c ? a : b` only the selected \
+         value is computed; both sides of `&&` and `||` are.\n\n\
          Operators, from weakest to strongest: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` \
          `>=`; `+` `-`; `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which is \
          right-associative and binds more strongly than a minus before it: -x^2 is -(x^2). \
@@ -235,21 +234,21 @@ fn details() -> String {
          `%` has the sign of the first operand, as `fmod` does; `mod` has the sign of the second. \
          `x ^ 2`, `x ^ 3` and `x ^ 4` are products. `log` of one argument is the natural \
          logarithm. Angles are in radians.\n\n\
-         Each input is of the type that is linked to it. Numbers that are combined with each other \
-         are of one type, the narrowest that holds the inputs among them: `i32`, `i64` (with \
-         floats `f64`), `f32`, `f64`. Integers stay integers: `/` truncates, and so does a power \
-         with a negative exponent. They become floats if they are combined with a number that is \
-         written with a point or exponent, or stand in a function that needs floats. What is \
-         compared may be of another type than the result.\n\n\
+         Each input has the type of its source. Numbers that are combined with each other have \
+         one type, the narrowest that can hold the inputs among them: `i32`, `i64` (with floats \
+         `f64`), `f32`, `f64`. Integers stay integers: `/` truncates, and so does a power with a \
+         negative exponent. They become floats if they are combined with a number that is written \
+         with a point or exponent, or passed to a function that needs floats. The operands of a \
+         comparison may have another type than the result.\n\n\
          Vectors are combined component by component, and a number is repeated: `2 * v + w`, \
-         `max(v, 0)`, `c ? v : w`. `==` holds if all components are equal. `v.x` is a component, \
-         `v.zyx` and `v.xy` are vectors of components, with the letters x, y, z, w or r, g, b, a; \
-         `vec3(a, b, c)` and `vec3(v.xy, c)` have these components, `vec3(a)` repeats one. A color \
-         counts as the `vec3` of its channels; `c.a` is its alpha, and `color(r, g, b, a)` a color.\
-         \n\n\
-         A node type, also one of an embedding program, is called by its name, with its default \
-         settings and its inputs in their order or by name: `noise.perlin(p, seed: 3)`; an output of several is chosen after a point: \
-         `vector.to_polar(v).angle`.\n\n\
+         `max(v, 0)`, `c ? v : w`. `==` holds if all components are equal. `v.x` is a component; \
+         `v.zyx` and `v.xy` are vectors of components, with the letters x, y, z, w or r, g, b, a. \
+         `vec3(a, b, c)` and `vec3(v.xy, c)` have these components, and `vec3(a)` repeats one. A \
+         color counts as the `vec3` of its channels; `c.a` is its alpha, and `color(r, g, b, a)` \
+         is a color.\n\n\
+         A node type, including one of an embedding program, is called by its name, with its \
+         default settings, and with its inputs by position or by name: `noise.perlin(p, seed: \
+         3)`. One of several outputs is selected after a dot: `vector.to_polar(v).angle`.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",
         constants.join(", "),

@@ -1,6 +1,7 @@
-//! Footprints: views with their size in pixels, made, taken apart, and requested in part.
+//! Footprints: views with their size in pixels; making and separating them, and requesting parts of
+//! them.
 //!
-//! `context.footprint` reads the view that is requested, `context.with_footprint` requests another.
+//! `context.footprint` reads the requested view, and `context.with_footprint` requests another one.
 
 use millstream_base::{Footprint, Mat4, Type};
 use millstream_node::signature::Default;

@@ -1,9 +1,9 @@
-//! Images: made of fields, combined, transformed, filtered and read.
+//! Images: made from fields, combined, transformed, filtered and read.
 //!
-//! The work on pixels is done in two ways. What concerns each pixel by itself is a loop over pixels
-//! as elements (`pixels`), so any node that computes a color works on images. What looks at the
-//! surroundings of pixels calls the crate `raster`; such a node requests a larger region of its
-//! image, or another view of it (`viewed`).
+//! There are two kinds of work on pixels. Nodes that treat each pixel separately are loops with the
+//! pixels as elements (`pixels`), so any node that computes a color also works on images. Nodes
+//! that read the neighborhood of pixels call the crate `raster`; they request a larger region of
+//! their image, or another view of it (`viewed`).
 
 mod filters;
 mod lift;
@@ -22,7 +22,7 @@ use millstream_raster::crew::{Cancelled, Crew};
 use pixels::PixelLoop;
 use viewed::Views;
 
-/// Adds the family; the colors and the context must be there.
+/// Adds the family; the families of colors and of the context must be registered.
 pub fn register(registry: &mut Registry) {
     registry.register_type(Type::of::<Image>());
     let pixels = PixelLoop::new(registry);
@@ -37,12 +37,12 @@ pub fn register(registry: &mut Registry) {
     own::register(registry);
 }
 
-/// How the crate `raster` works in a call.
+/// The threads and the cancellation of a call, for the crate `raster`.
 fn crew<'a>(call: &Call<'a>) -> Crew<'a> {
     Crew::new(call.threads(), call.is_over())
 }
 
-/// The evaluator knows why it cancelled, and reports that instead.
+/// The evaluator knows why it cancelled, and reports that reason instead.
 fn cancelled(_: Cancelled) -> Failure {
     Failure::whole("the evaluation was cancelled")
 }

@@ -72,7 +72,7 @@ pub fn document(registry: &Registry) -> String {
          entry.\n",
     );
     let mut family = "";
-    // Zones are written unlike any other nodes, so they come last.
+    // Zones have a notation of their own, so they come last.
     let zones = Zone::NAMES.iter().chain(&[CLOSURE, CALL]).filter_map(|name| registry.get(name));
     for def in registry.iter().chain(zones) {
         if def.family() != family {
@@ -186,7 +186,7 @@ fn input_lines(signature: &Signature, socket: &Socket) -> Vec<(String, String)> 
         about.push("required".to_string());
     }
     if socket.lazy {
-        about.push("computed only where it is asked for".to_string());
+        about.push("computed only on demand".to_string());
     }
     about.extend(socket.scope.iter().map(|rule| scope_text(signature, rule)));
     vec![(head, about.join("; "))]

@@ -1,4 +1,4 @@
-//! Meshes as lists: points with normals and texture coordinates, and triangles by the numbers of their
+//! Meshes as lists: points with normals and texture coordinates, and triangles as indices of
 //! points. `run --save` writes them for viewers.
 
 use millstream_base::num::Float;
@@ -16,13 +16,13 @@ pub fn register(registry: &mut Registry) {
 }
 
 const POINTS: &str = "points, row by row";
-const FACES: &str = "triangles: three numbers of points each, counterclockwise from outside";
+const FACES: &str = "triangles: three point indices each, counterclockwise seen from outside";
 
 fn list_of(ty: Type) -> Type {
     ty.list().expect("one level of lists")
 }
 
-/// Numbers of points of a grid along both directions.
+/// The number of cells of a grid in both directions.
 #[derive(Clone, Copy)]
 struct Counts {
     columns: usize,
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Of cells; each direction has at least so many.
+    /// Clamps the number of cells to a minimum in each direction.
     fn of((columns, rows): (i32, i32), least: (i32, i32)) -> Self {
         Self { columns: columns.max(least.0) as usize, rows: rows.max(least.1) as usize }
     }
@@ -39,15 +39,15 @@ impl Counts {
         (self.columns + 1).saturating_mul(self.rows + 1)
     }
 
-    /// Whether the points have numbers.
+    /// Checks that the points can be numbered.
     fn check(self, element: &Element<'_>) -> Result<(), Failure> {
         if i32::try_from(self.n_points()).is_ok() {
             return Ok(());
         }
-        Err(element.failure(format!("{} points are more than an i32 can number", self.n_points())))
+        Err(element.failure(format!("{} points are more than an i32 can count", self.n_points())))
     }
 
-    /// Appends something for each point, row by row; `of` takes the column and the row.
+    /// Appends an item for each point, row by row; `of` takes the column and the row.
     fn points<T>(
         self,
         element: &mut Element<'_>,
@@ -61,7 +61,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Appends two triangles for each cell, from its points: those of its row and of the next.
+    /// Appends two triangles per cell, from the points of its row and the next.
     fn triangles(
         self,
         element: &mut Element<'_>,
@@ -82,7 +82,7 @@ impl Counts {
     }
 }
 
-/// The part that is done, so that the last one is exactly 1.
+/// The fraction done, which is exactly 1 at the end.
 fn share(done: usize, all: usize) -> f64 {
     done as f64 / all as f64
 }
@@ -90,9 +90,9 @@ fn share(done: usize, all: usize) -> f64 {
 fn grid() -> NodeDef {
     NodeDef::new("mesh.grid", "A plane as a grid of points and triangles")
         .details(
-            "A rectangle around the origin in the plane of x and y, whose triangles face z. A plane \
-             without inner points is a grid of one cell. Less than one column or row counts as one. \
-             To displace it, compute new points with `list.generate` and their normals with \
+            "A rectangle around the origin in the xy plane, with triangles that face z. A plane \
+             without inner points is a grid of one cell; fewer columns or rows than one count as \
+             one. To displace it, compute new points with `list.generate` and their normals with \
              `mesh.normals`.",
         )
         .input_or("size", Type::VEC2, Vec2([1.0, 1.0]), "length in x and y")
@@ -146,12 +146,12 @@ fn grid_of(call: &mut Call<'_>) -> Result<(), Failure> {
 fn sphere() -> NodeDef {
     NodeDef::new("mesh.sphere", "A sphere as points and triangles")
         .details(
-            "Rings of points from the pole at +z down to that at -z, each closed by a second point \
-             at the place of its first, where the texture coordinates begin again; so both poles are \
-             many points. At least 3 segments and 2 rings of cells.",
+            "Rings of points from the pole at +z to the pole at -z. Each is closed by a second \
+             point at the position of its first, where the texture coordinates start again; each \
+             pole consists of several points. At least 3 segments and 2 rings of cells.",
         )
         .input_or("radius", Type::F32, 1.0, "")
-        .input_or("segments", Type::I32, 32.0, "cells around the axis z")
+        .input_or("segments", Type::I32, 32.0, "cells around the z axis")
         .input_or("rings", Type::I32, 16.0, "cells from pole to pole")
         .output("points", list_of(Type::VEC3), POINTS)
         .output("normals", list_of(Type::VEC3), "directions away from the center, of length 1")
@@ -201,7 +201,7 @@ fn sphere_of(call: &mut Call<'_>) -> Result<(), Failure> {
         &|element, (_, segments, rings), out| {
             let counts = counts(segments, rings);
             counts.triangles(element, out, |ring, [a, b, c, d]| {
-                // At a pole one of the triangles has no area.
+                // At a pole, one of the triangles has no area.
                 let [upper, lower] = [ring > 0, ring + 1 < counts.rows];
                 [lower.then_some([a, c, d]), upper.then_some([a, d, b])]
             })
@@ -209,7 +209,7 @@ fn sphere_of(call: &mut Call<'_>) -> Result<(), Failure> {
     )
 }
 
-/// The direction of a point of a sphere; equal ones, and those of the poles, are equal bits.
+/// The direction of a point on a sphere; equal directions, and those at the poles, have equal bits.
 fn direction(segment: usize, ring: usize, counts: Counts) -> [f64; 3] {
     let turn = share(segment % counts.columns, counts.columns) * std::f64::consts::TAU;
     let (sine, cosine) = match ring {
@@ -226,12 +226,13 @@ fn direction(segment: usize, ring: usize, counts: Counts) -> [f64; 3] {
 fn normals() -> NodeDef {
     NodeDef::new("mesh.normals", "The normals of the points of a mesh")
         .details(
-            "The mean of the normals of the triangles around each point, weighted by their areas, of \
-             length 1; zero for a point without triangles. Points at one place that have different \
-             numbers have normals of their own. A corner that is no point fails.",
+            "The mean of the normals of the triangles around each point, weighted by area and \
+             scaled to length 1; zero for a point without triangles. Points at the same position \
+             with different indices have separate normals. Fails if a corner is not the index of a \
+             point.",
         )
         .input("points", list_of(Type::VEC3), "points")
-        .input("faces", list_of(Type::I32), "triangles: three numbers of points each")
+        .input("faces", list_of(Type::I32), "triangles: three point indices each")
         .output("value", list_of(Type::VEC3), "a normal per point")
         .kernel(|_| {
             Ok(function(|call| {
@@ -253,7 +254,7 @@ fn normals_of(
 ) -> Result<(), Failure> {
     if !faces.len().is_multiple_of(3) {
         let n = faces.len();
-        return Err(element.failure(format!("{n} corners do not make triangles of 3")));
+        return Err(element.failure(format!("{n} corners cannot be divided into triangles")));
     }
     let mut sums = vec![[0.0_f64; 3]; points.len()];
     for (k, face) in faces.chunks_exact(3).enumerate() {
@@ -263,8 +264,9 @@ fn normals_of(
             let point = usize::try_from(*number).ok().and_then(|i| points.get(i));
             let Some(point) = point else {
                 let n = points.len();
-                let text =
-                    format!("triangle {k} has a corner at point {number}, and there are {n}");
+                let text = format!(
+                    "triangle {k} has a corner at point {number}, but there are {n} points"
+                );
                 return Err(element.failure(text));
             };
             *corner = point.0.map(f64::from);
@@ -282,7 +284,7 @@ fn normals_of(
     }
     for sum in sums {
         element.pace.work(4)?;
-        // Scaling first keeps the squares of huge and tiny normals finite and apart from 0.
+        // Scaling first keeps the squares of huge normals finite and those of tiny ones above 0.
         let largest = sum.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
         let scale = if largest > 0.0 { largest } else { 1.0 };
         let scaled = sum.map(|part| part / scale);
@@ -364,7 +366,7 @@ mod tests {
         let made = mesh("mesh.sphere", vec![Value::F32(1.0), Value::I32(64), Value::I32(32)]);
         let computed = mesh("mesh.normals", vec![made[0].clone(), made[3].clone()]);
         let (points, normals): (Vec<Vec3>, Vec<Vec3>) = (items(&made[0]), items(&computed[0]));
-        // Inner points: the seam has only one side.
+        // Inner points only, because the seam has a single side.
         let inner = (1..31).flat_map(|ring| (1..63).map(move |segment| ring * 65 + segment));
         for i in inner {
             let along: f32 = points[i].0.iter().zip(normals[i].0).map(|(a, b)| a * b).sum();

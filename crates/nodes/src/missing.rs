@@ -1,5 +1,5 @@
-//! Missing values: NaN among floats and vectors, the empty text among texts, and how they are filled
-//! in.
+//! Missing values (NaN among floats and vectors, the empty string among strings), and how they are
+//! filled in.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::shape::choices;
 use crate::sort::halfway;
 
 choices! {
-    /// The value that takes the place of a missing one.
+    /// The replacement for a missing value.
     pub(crate) enum Filling {
         Value = "value": "with `value`",
         Before = "before": "the nearest present value before it",
@@ -36,7 +36,7 @@ pub(crate) fn filled(column: &Column, how: Filling, value: &Given) -> Result<Col
     }
     let value = match value {
         Given::Number(number) => *number,
-        Given::Text(_) if how == Filling::Value => return Err("cannot be filled with a text"),
+        Given::Text(_) if how == Filling::Value => return Err("cannot be filled with a string"),
         Given::Text(_) => f64::NAN,
     };
     let by_component = |n: usize, component: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
@@ -72,7 +72,7 @@ pub(crate) fn may_miss(ty: Type) -> bool {
     ty == Type::STRING || ty.lanes().is_some_and(|(lane, _)| matches!(lane, Lane::F32 | Lane::F64))
 }
 
-/// Whether a value is missing: NaN, a vector with a NaN component, or the empty text.
+/// Whether a value is missing: NaN, a vector with a NaN component, or the empty string.
 pub(crate) fn is_missing(column: &Column, row: usize) -> bool {
     let value = column.get(row);
     match (&value, value.ty().lanes()) {

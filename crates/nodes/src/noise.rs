@@ -69,8 +69,8 @@ impl Basis {
     /// The period, rounded to one with which this noise repeats in `n` dimensions.
     fn rounded(self, period: Val<'_>, n: usize) -> Val<'_> {
         match self {
-            Self::Value | Self::Perlin => lattice::whole(period),
-            Self::Simplex => simplex::whole(period, n),
+            Self::Value | Self::Perlin => lattice::round_period(period),
+            Self::Simplex => simplex::round_period(period, n),
         }
     }
 

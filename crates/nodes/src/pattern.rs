@@ -17,12 +17,12 @@ pub fn register(registry: &mut Registry) {
 
 fn pattern(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary)
-        .input("position", Type::VEC3, "point of the scene, of which x and y count")
+        .input("position", Type::VEC3, "point of the scene; only x and y matter")
         .output("value", Type::F32, "0 to 1")
 }
 
-const BEYOND: &str = "Beyond its ends the gradient keeps the value of the end. `color.ramp` and \
-                      `curve.float` make colors and other courses of it.";
+const BEYOND: &str = "Beyond its ends the gradient keeps the end values. `color.ramp` and \
+                      `curve.float` turn it into colors and other curves.";
 
 fn linear() -> NodeDef {
     let def = pattern("pattern.linear", "A gradient from one point to another").details(BEYOND);
@@ -59,7 +59,7 @@ fn angular() -> NodeDef {
         })
 }
 
-/// Whether a number of cells from 0 is odd, as 0 or 1.
+/// Whether the cell number of a position is odd, as 0 or 1.
 fn is_odd(cells: Val<'_>) -> Val<'_> {
     let half = cells * 0.5;
     (half - half.floor()) * 2.0
@@ -70,9 +70,9 @@ fn checker() -> NodeDef {
         pattern("pattern.checker", "A checkerboard of zeros and ones"),
         "size",
         [1.0; 2],
-        "width and height of a field",
+        "width and height of a square",
     )
-    .details("The field whose lower left corner is at the origin is 0.")
+    .details("The square whose lower left corner is at the origin is 0.")
     .form(|_, x| {
         let cell = |k: usize| (x[0][k] / x[1][k]).floor();
         vec![vec![is_odd(cell(0) + cell(1))]]
@@ -80,9 +80,9 @@ fn checker() -> NodeDef {
 }
 
 fn stripes() -> NodeDef {
-    pattern("pattern.stripes", "Stripes: a wave that goes from 0 to 1 and back")
-        .input_or("width", Type::F32, 1.0, "width of a stripe and the gap next to it")
-        .input_or("angle", Type::F32, 0.0, "direction in radians across the stripes")
+    pattern("pattern.stripes", "Stripes: a wave from 0 to 1 and back")
+        .input_or("width", Type::F32, 1.0, "width of a stripe together with the gap next to it")
+        .input_or("angle", Type::F32, 0.0, "direction across the stripes, in radians")
         .form(|_, x| {
             let angle = x[2][0];
             let across = x[0][0] * angle.cos() + x[0][1] * angle.sin();

@@ -1,7 +1,7 @@
 //! Shapes in the plane as signed distances: negative inside, zero on the outline, positive outside.
 //!
-//! A distance is a field over positions, so shapes are combined, distorted and repeated like any
-//! numbers before `sdf.fill` makes a mask of them.
+//! A distance is a field over positions, so shapes can be combined, distorted and repeated like any
+//! numbers before `sdf.fill` turns them into a mask.
 
 mod combine;
 mod font;
@@ -28,10 +28,10 @@ pub fn register(registry: &mut Registry) {
     text::register(registry);
 }
 
-/// A node type with the position, of which x and y count, and the distance as its output.
+/// A node type with a position, of which only x and y matter, and the distance as its output.
 fn shape(name: &'static str, summary: &'static str) -> NodeDef {
     NodeDef::new(name, summary)
-        .input("position", Type::VEC3, "point of the scene, of which x and y count")
+        .input("position", Type::VEC3, "point of the scene; only x and y matter")
         .output("value", Type::F32, "signed distance, negative inside")
 }
 
@@ -49,7 +49,7 @@ fn center(def: NodeDef) -> NodeDef {
     point(def, "center", [0.0; 2], "the center")
 }
 
-/// The position from the center, which are the first two inputs.
+/// The position relative to the center; these are the first two inputs.
 fn from_center<'b>(x: &[Vec<Val<'b>>]) -> [Val<'b>; 2] {
     [x[0][0] - x[1][0], x[0][1] - x[1][1]]
 }
@@ -65,10 +65,10 @@ fn circle() -> NodeDef {
 }
 
 fn rectangle() -> NodeDef {
-    let def = shape("sdf.box", "The distance from a rectangle, which may have round corners");
+    let def = shape("sdf.box", "The distance from a rectangle with optionally round corners");
     let def = point(center(def), "size", [2.0; 2], "width and height");
     def.input_or("radius", Type::F32, 0.0, "radius of the corners")
-        .details("A radius of more than half of the shorter side counts as that.")
+        .details("The radius is limited to half of the shorter side.")
         .form(|_, x| {
             let half = [x[2][0].abs() * 0.5, x[2][1].abs() * 0.5];
             let radius = x[3][0].max(0.0).min(half[0].min(half[1]));
@@ -82,7 +82,7 @@ fn rectangle() -> NodeDef {
 fn segment() -> NodeDef {
     let def = shape("sdf.line", "The distance from a line between two points");
     let def = point(point(def, "a", [0.0; 2], "one end"), "b", [1.0, 0.0], "the other end");
-    def.input_or("width", Type::F32, 0.0, "width of the line, whose ends are round").form(|_, x| {
+    def.input_or("width", Type::F32, 0.0, "width of the line; its ends are round").form(|_, x| {
         let (p, a, b) = (&x[0], &x[1], &x[2]);
         let along = [b[0] - a[0], b[1] - a[1]];
         let from = [p[0] - a[0], p[1] - a[1]];
@@ -96,17 +96,18 @@ fn segment() -> NodeDef {
 
 fn half_plane() -> NodeDef {
     let def = shape("sdf.half_plane", "The distance from a straight edge");
-    let def = point(def, "point", [0.0; 2], "a point of the edge");
-    def.input_or("angle", Type::F32, 0.0, "direction in radians that leads out of the half plane")
-        .form(|_, x| {
+    let def = point(def, "point", [0.0; 2], "a point on the edge");
+    def.input_or("angle", Type::F32, 0.0, "direction out of the half plane, in radians").form(
+        |_, x| {
             let [px, py] = from_center(x);
             let angle = x[2][0];
             vec![vec![px * angle.cos() + py * angle.sin()]]
-        })
+        },
+    )
 }
 
-/// The position turned into the sector around the direction 0, of this number of sectors: its
-/// distances along and across that direction.
+/// The position rotated into the sector around direction 0, out of this many sectors: its distances
+/// along and across that direction.
 fn in_sector<'b>([x, y]: [Val<'b>; 2], n: Val<'b>, rotation: Val<'b>) -> ([Val<'b>; 2], Val<'b>) {
     let sector = x.like(std::f64::consts::TAU) / n;
     let angle = y.atan2(x) - rotation;
@@ -124,7 +125,7 @@ fn regular() -> NodeDef {
         .form(|_, x| {
             let n = x[3][0].max(3).convert(Lane::F32);
             let half = x[2][0].like(std::f64::consts::PI) / n;
-            // A side is in the middle of each sector, half a sector from the corner.
+            // A side is centered in each sector, so a corner is half a sector away.
             let ([along, across], _) = in_sector(from_center(x), n, x[4][0] + half);
             let (side, reach) = (x[2][0] * half.cos(), x[2][0] * half.sin());
             let out = norm([along - side, (across - reach).max(0.0)]);

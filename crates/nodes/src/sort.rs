@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use millstream_node::{Failure, Pace};
 
 /// The number of items sorted at once, between two checks.
-const AT_ONCE: usize = 1 << 17;
+const CHUNK: usize = 1 << 17;
 
 /// The number of buckets; a bucket is found in four comparisons.
 const N_BUCKETS: usize = 16;
@@ -30,7 +30,7 @@ pub(crate) fn sort_by<T: Copy>(
     compare: impl Fn(&T, &T) -> Ordering + Copy,
 ) -> Result<(), Failure> {
     let n = items.len();
-    if n <= AT_ONCE {
+    if n <= CHUNK {
         pace.work(n)?;
         items.sort_by(compare);
         return Ok(());
@@ -57,20 +57,20 @@ pub(crate) fn sort_by<T: Copy>(
         if bucket.len() < n {
             sort_by(&mut bucket, pace, compare)?;
         } else {
-            // All bounds equal the least item, so only items equal to it were distributed.
-            behind_least(&mut bucket, &bounds[0], pace, compare)?;
+            // All bounds equal the minimum item, so only items equal to it were distributed.
+            sort_after_minimum(&mut bucket, &bounds[0], pace, compare)?;
         }
-        let (sorted, behind) = rest.split_at_mut(bucket.len());
+        let (sorted, after) = rest.split_at_mut(bucket.len());
         sorted.copy_from_slice(&bucket);
-        rest = behind;
+        rest = after;
     }
     Ok(())
 }
 
-/// Sorts items of which none comes before `least` and some are equal to it.
-fn behind_least<T: Copy>(
+/// Sorts items of which none comes before `minimum` and some are equal to it.
+fn sort_after_minimum<T: Copy>(
     items: &mut [T],
-    least: &T,
+    minimum: &T,
     pace: &mut Pace<'_>,
     compare: impl Fn(&T, &T) -> Ordering + Copy,
 ) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ fn behind_least<T: Copy>(
             pace.work(PART)?;
         }
         let item = items[at];
-        if compare(&item, least) == Ordering::Equal {
+        if compare(&item, minimum) == Ordering::Equal {
             items[n_equal] = item;
             n_equal += 1;
         } else {

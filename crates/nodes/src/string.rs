@@ -1,8 +1,8 @@
-//! Texts: joining, cutting, searching, reading and writing numbers.
+//! Strings: joining, cutting, searching, reading and writing numbers.
 //!
-//! Texts are sequences of Unicode characters (scalar values); positions and lengths count those.
+//! Strings are sequences of Unicode characters (scalar values); positions and lengths count those.
 //! Nothing is normalized: an accent written as a separate character stays separate. The length of a
-//! text is checked against the limits before it is built.
+//! string is checked against the limits before it is built.
 
 mod alike;
 mod build;
@@ -37,7 +37,7 @@ pub fn register(registry: &mut Registry) {
     regex::register(registry);
 }
 
-/// A node on texts, which are empty by default.
+/// A node on strings, which are empty by default.
 fn on_texts(
     name: &'static str,
     summary: &'static str,
@@ -48,23 +48,24 @@ fn on_texts(
     })
 }
 
-/// The bytes of the texts that a call builds, counted against the limits.
+/// The bytes of the strings that a call builds, counted against the limits.
 #[derive(Default)]
 struct Budget {
     used: usize,
 }
 
 impl Budget {
-    /// Allows a text of `n` bytes for element `i`.
+    /// Allows a string of `n` bytes for element `i`.
     fn spend(&mut self, n: usize, i: usize, limits: &Limits) -> Result<(), Failure> {
         if n > limits.list_length {
-            let failure = Failure::limit("bytes in one text", n, limits.list_length, "list_length");
+            let failure =
+                Failure::limit("bytes in one string", n, limits.list_length, "list_length");
             return Err(Failure { element: Some(i), ..failure });
         }
         self.used = self.used.saturating_add(n);
         if self.used > limits.bytes {
             return Err(Failure::limit(
-                "bytes in the texts of one column",
+                "bytes in the strings of one column",
                 self.used,
                 limits.bytes,
                 "bytes",
@@ -74,7 +75,7 @@ impl Budget {
     }
 }
 
-/// The function whose output 0 is a text for each element. `n_bytes` is an upper bound of its
+/// The function whose output 0 is a string for each element. `n_bytes` is an upper bound of its
 /// length, which is checked before `build` appends it.
 fn each_text<A: Arguments>(
     n_bytes: impl for<'v> Fn(A::Of<'v>) -> usize + Send + Sync + 'static,
@@ -97,7 +98,7 @@ fn each_text<A: Arguments>(
     }
 }
 
-/// Passes the text of element `i` of an input to `f`.
+/// Passes the string of element `i` of an input to `f`.
 pub fn with_text<R>(call: &Call<'_>, input: usize, i: usize, f: impl FnOnce(&str) -> R) -> R {
     call.input::<Arc<str>>(input).with(i, |text| f(text))
 }

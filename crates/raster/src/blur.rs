@@ -9,7 +9,7 @@ use crate::passes::two_passes;
 use crate::region::{Edge, size};
 use crate::taps::Taps;
 
-/// Radius of a Gaussian in standard deviations; less than 0.3 % of its integral lie beyond.
+/// Radius of a Gaussian in standard deviations; less than 0.3 % of its integral lies beyond.
 const DEVIATIONS: f32 = 3.0;
 
 /// A Gaussian blur.
@@ -18,19 +18,20 @@ const DEVIATIONS: f32 = 3.0;
 /// sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
-    /// Standard deviations in x and y in pixels. Nothing is blurred where one is not above 0.
+    /// Standard deviations in x and y in pixels. A direction whose deviation is not above 0 is not
+    /// blurred.
     pub sigma: [f32; 2],
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Gaussian {
-    /// The blur whose reach are these radii, in pixels: a third of them are its deviations.
+    /// The blur that reaches this far, in pixels: a standard deviation is a third of the radius.
     pub fn of_radius(radius: [f32; 2], edge: Edge) -> Self {
         Self { sigma: radius.map(|radius| radius / DEVIATIONS), edge }
     }
 
-    /// The number of pixels in x and y that the blur looks beyond the region of its result.
+    /// How far beyond the region of its result the blur reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         self.sigma.map(|sigma| whole_reach(DEVIATIONS * sigma))
     }
@@ -38,7 +39,7 @@ impl Gaussian {
     /// The blurred image in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -62,7 +63,7 @@ impl Gaussian {
 
 /// The number of whole pixels that a radius touches; 0 for NaN.
 fn whole_reach(radius: f32) -> i32 {
-    // The conversion saturates; further images cannot reach.
+    // The conversion saturates; no image is large enough to need more.
     ((radius.max(0.0)).ceil() as i32).min(1 << 28)
 }
 
@@ -81,14 +82,14 @@ fn gaussian_weights(sigma: f64, radius: i32) -> Vec<f32> {
 /// A box blur: the mean of the pixels within a distance in x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxBlur {
-    /// Distances in x and y in pixels. A fraction is the weight of the outermost pixels.
+    /// Distances in x and y in pixels. The fractional part is the weight of the outermost pixels.
     pub radius: [f32; 2],
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl BoxBlur {
-    /// The number of pixels in x and y that the blur looks beyond the region of its result.
+    /// How far beyond the region of its result the blur reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         self.radius.map(whole_reach)
     }
@@ -96,7 +97,7 @@ impl BoxBlur {
     /// The blurred image in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -105,8 +106,8 @@ impl BoxBlur {
     ) -> Result<Image, Cancelled> {
         let [along_x, along_y] = [0, 1].map(|axis| {
             let n_source = size(image.view().crop)[axis];
-            let most = f64::from(i32::try_from(n_source).unwrap_or(i32::MAX));
-            let radius = f64::from(self.radius[axis]).max(0.0).min(most);
+            let max = f64::from(i32::try_from(n_source).unwrap_or(i32::MAX));
+            let radius = f64::from(self.radius[axis]).max(0.0).min(max);
             let first = i64::from(crop[axis]) - i64::from(image.view().crop[axis]);
             Mean { radius: radius as usize, fraction: radius.fract() as f32, first }
         });

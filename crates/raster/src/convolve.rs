@@ -11,25 +11,26 @@ use crate::region::Edge;
 use crate::rows::Rows;
 use millstream_base::width::{OverVectors, Width};
 
-/// Channels of a row that are computed at a time.
+/// Channels of a row computed at a time.
 const TILE: usize = 1024;
 
-/// Numbers that rows are divided into: as many as the accumulators of the widest vectors hold.
+/// Rows are divided into pieces of this many numbers: as many as the accumulators of the widest
+/// vectors hold.
 const PIECE: usize = 64;
 
 /// Weights of the pixels around a pixel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights {
-    /// Offsets in x and y with their weights, in the order in which they are summed.
+    /// Offsets in x and y with their weights, in summation order.
     taps: Vec<([i32; 2], f32)>,
 }
 
 impl Weights {
-    /// The weights of a rectangle of pixels, row by row from the lower edge, as images are; `None` if
-    /// their number does not fit. The pixel itself is at `[width / 2, height / 2]`, rounded down.
+    /// The weights of a rectangle of pixels, row by row from the bottom, like images; `None` if
+    /// their number does not fit. The center is at `[width / 2, height / 2]`, rounded down.
     ///
-    /// The rectangle lies on the image as it is (a correlation); it is not turned around, as a
-    /// convolution in mathematics turns it. Pixels of weight 0 are not looked at.
+    /// The kernel is not flipped: this is a correlation, not a convolution in the mathematical
+    /// sense. Pixels with weight 0 are not read.
     pub fn of_rectangle(width: usize, height: usize, weights: &[f32]) -> Option<Self> {
         if width.checked_mul(height) != Some(weights.len()) || i32::try_from(weights.len()).is_err()
         {
@@ -47,7 +48,7 @@ impl Weights {
         Self { taps: taps.into_iter().filter(|(_, weight)| *weight != 0.0).collect() }
     }
 
-    /// The same with a sum of 1, unless their sum is 0.
+    /// The weights scaled to a sum of 1, unless their sum is 0.
     pub fn normalized(mut self) -> Self {
         let sum: f64 = self.taps.iter().map(|(_, weight)| f64::from(*weight)).sum();
         if sum != 0.0 {
@@ -58,7 +59,7 @@ impl Weights {
         self
     }
 
-    /// Offsets in x and y with their weights, in the order in which they are summed.
+    /// Offsets in x and y with their weights, in summation order.
     #[cfg(test)]
     pub(crate) fn taps(&self) -> &[([i32; 2], f32)] {
         &self.taps
@@ -83,7 +84,7 @@ pub struct Convolve {
 }
 
 impl Convolve {
-    /// The number of pixels in x and y that the sum looks beyond the region of its result.
+    /// How far beyond the region of its result the sum reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         self.weights.reach()
     }
@@ -91,7 +92,7 @@ impl Convolve {
     /// The sums in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -154,7 +155,7 @@ impl Convolve {
             let n = n_tile.min(columns.end - start);
             let left = x + start as i64;
             let read = left - reach_x..left + n as i64 + reach_x;
-            // Whole pieces are computed at the ends of rows, where rows are longer.
+            // Whole pieces are computed even at the ends of rows, where buffers are padded.
             let n_values = n * n_channels;
             let pitch = n_values.next_multiple_of(PIECE) + 2 * reach_x as usize * n_channels;
             room.source.clear();
@@ -177,7 +178,7 @@ impl Convolve {
         Ok(())
     }
 
-    /// Places the weights in rows that lie `pitch` numbers apart.
+    /// Converts the weights for rows that are `pitch` numbers apart.
     fn place(&self, pitch: usize, n_channels: usize, taps: &mut Vec<(usize, f32)>) {
         let reach = self.reach();
         taps.clear();
@@ -244,13 +245,13 @@ impl<'i> Inside<'i> {
     }
 }
 
-/// Buffers of a thread.
+/// Buffers of one thread.
 #[derive(Default)]
 struct Room {
     row: Vec<f32>,
-    /// The rows of a tile and around it.
+    /// The rows of a tile and its surroundings.
     source: Vec<f32>,
-    /// For each weight, how far its number lies behind the one at the lower left.
+    /// For each weight, the offset of its number from the one at the lower left.
     taps: Vec<(usize, f32)>,
     sums: Vec<f32>,
 }

@@ -1,4 +1,4 @@
-//! Threads for the rows of an image, and the test whether somebody still wants it.
+//! Threads for the rows of an image, and the check for cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use millstream_base::pages::in_huge_pages;
 use millstream_base::width::Width;
 
-/// Values computed between two tests for cancellation: well under a millisecond of work.
+/// Values computed between two checks for cancellation: well under a millisecond of work.
 const UNITS: usize = 1 << 16;
 
 /// The computation was cancelled; there is no result.
@@ -20,7 +20,7 @@ pub(crate) fn fresh(n: usize) -> Vec<f32> {
     values
 }
 
-/// How a computation is done: on how many threads, and until when. Results do not depend on it.
+/// How a computation runs: on how many threads, and until when. Results do not depend on it.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
     threads: usize,
@@ -31,17 +31,17 @@ pub struct Crew<'a> {
 }
 
 impl<'a> Crew<'a> {
-    /// At most this many threads, which stop soon after `is_over` gives true.
+    /// At most this many threads, which stop soon after `is_over` returns true.
     pub fn new(threads: usize, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
         Self { threads: threads.max(1), is_over, width: Width::widest(), old: None }
     }
 
-    /// One thread, and nobody who cancels.
+    /// One thread without cancellation.
     pub fn alone() -> Self {
         Self::new(1, None)
     }
 
-    /// The same with instructions that every machine has.
+    /// The same, restricted to instructions that every machine has.
     pub fn at_baseline(self) -> Self {
         Self { width: Width::BASELINE, ..self }
     }
@@ -73,13 +73,13 @@ impl<'a> Crew<'a> {
         self.width
     }
 
-    /// A counter of work that tests for cancellation.
+    /// A work counter that checks for cancellation.
     pub(crate) fn pace(&self) -> Pace<'a> {
         Pace { is_over: self.is_over, left: UNITS }
     }
 
-    /// Does a job for each item, on several threads if there are several items. Each thread makes
-    /// itself one `room`, which its jobs share.
+    /// Runs a job for each item, on several threads if there are several items. Each thread creates
+    /// one `room`, which its jobs share.
     pub(crate) fn each<I, R>(
         &self,
         items: Vec<I>,
@@ -126,14 +126,14 @@ impl std::fmt::Debug for Crew<'_> {
     }
 }
 
-/// Counts work, and tests for cancellation when enough has accumulated.
+/// Counts work, and checks for cancellation when enough has accumulated.
 pub(crate) struct Pace<'a> {
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     left: usize,
 }
 
 impl Pace<'_> {
-    /// Counts values that were computed or are about to be, each of some operations.
+    /// Counts values that were computed or are about to be, of a few operations each.
     #[inline]
     pub(crate) fn work(&mut self, units: usize) -> Result<(), Cancelled> {
         match self.left.checked_sub(units) {

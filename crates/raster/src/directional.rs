@@ -9,39 +9,39 @@ use crate::convolve::{Convolve, Weights};
 use crate::crew::{Cancelled, Crew};
 use crate::region::{Edge, size};
 
-/// A blur along a line, as of something that moves: the mean of the image, interpolated linearly,
-/// along a line through the middle of each pixel.
+/// A blur along a line, like motion blur: the mean of the linearly interpolated image along a line
+/// through the center of each pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Directional {
-    /// Length of the line in pixels. Nothing is blurred if it is not above 0.
+    /// Length of the line in pixels. The image is not blurred if it is not above 0.
     pub length: f32,
-    /// Angle of the line in radians, from the x axis counterclockwise.
+    /// Angle of the line in radians, counterclockwise from the x axis.
     pub angle_rad: f32,
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Directional {
-    /// The number of pixels in x and y that the blur looks beyond the region of its result.
+    /// How far beyond the region of its result the blur reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         self.half().map(|half| (half.abs().ceil() as i32).min(1 << 28))
     }
 
-    /// Half of the line.
+    /// Half of the line, as a vector.
     fn half(&self) -> [f64; 2] {
         let angle = f64::from(self.angle_rad);
         let angle = if angle.is_finite() { angle } else { 0.0 };
         let half = 0.5 * f64::from(self.length.max(0.0));
         [num::cos(angle) * half, num::sin(angle) * half].map(|part| {
-            // A line along an axis stays on it.
+            // A line along an axis must stay on it despite rounding.
             if part.abs() < 1e-9 * half.max(1.0) { 0.0 } else { part.clamp(-1e9, 1e9) }
         })
     }
 
-    /// The blurred image in the region `crop`. A line that is longer than the image is cut.
+    /// The blurred image in the region `crop`. A line longer than the image is cut.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -56,7 +56,7 @@ impl Directional {
     }
 }
 
-/// Weights of pixels around a line to both sides of 0.
+/// Weights of the pixels around a line that extends by `half` to both sides of 0.
 fn weights(half: [f64; 2]) -> Weights {
     let length = 2.0 * (half[0] * half[0] + half[1] * half[1]).sqrt();
     // Steps of at most half a pixel.
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_have_the_weights_of_what_they_cross() {
+    fn lines_weight_the_pixels_they_cross() {
         assert_eq!(weights([0.0; 2]), Weights::of_offsets([([0, 0], 1.0)]));
         let [end, inner, middle] = [1.0_f32 / 24.0, 7.0 / 24.0, 1.0 / 3.0];
         let expected = [(-2, end), (-1, inner), (0, middle), (1, inner), (2, end)];

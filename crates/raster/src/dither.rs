@@ -1,4 +1,4 @@
-//! Few levels per channel, with patterns in the place of the values between them.
+//! Dithering: few levels per channel, with patterns in place of the values between them.
 
 use millstream_base::image::Image;
 
@@ -9,7 +9,7 @@ use crate::passes::finished;
 /// Thresholds that repeat over the plane.
 ///
 /// After Bayer ("An optimum method for two-level rendition of continuous-tone pictures", 1973): the
-/// thresholds of a matrix are spread so that those of every part of it are.
+/// thresholds in every part of a matrix are spread as evenly as those of the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bayer {
     /// 2 by 2 pixels.
@@ -24,7 +24,7 @@ pub enum Bayer {
 }
 
 impl Bayer {
-    /// The logarithm of the size to base 2.
+    /// The base-2 logarithm of the size.
     fn n_bits(self) -> u32 {
         match self {
             Self::Two => 1,
@@ -37,7 +37,7 @@ impl Bayer {
     /// The threshold of a pixel, between 0 and 1.
     fn threshold(self, x: i32, y: i32) -> f32 {
         let n_bits = self.n_bits();
-        // The bits of x ^ y and of y in turn, the lowest of them first.
+        // The bits of x ^ y and of y alternate, lowest first.
         let rank = (0..n_bits).fold(0, |rank, bit| {
             let (x, y) = (x >> bit & 1, y >> bit & 1);
             rank << 2 | (x ^ y) << 1 | y
@@ -46,14 +46,15 @@ impl Bayer {
     }
 }
 
-/// Rounds each channel, up where its part above a level exceeds the threshold of the pixel.
+/// Rounds each channel up if its distance above a level exceeds the threshold of the pixel,
+/// otherwise down.
 ///
-/// The levels divide 0 to 1 evenly; values beyond are those at the ends, NaN is 0. Fewer than two
-/// levels are two. Thresholds belong to pixels of the view, so each region of an image looks as in
-/// the whole. All channels of a pixel have the same threshold, so none exceeds alpha.
+/// The levels divide 0 to 1 evenly. Values outside are clamped, and NaN is 0. The minimum is two
+/// levels. Thresholds belong to pixels of the view, so each region of an image looks as in the
+/// whole. All channels of a pixel share a threshold, so none exceeds alpha.
 ///
 /// # Errors
-/// If it is cancelled.
+/// If cancelled.
 pub fn ordered(
     image: &Image,
     levels: u32,
@@ -87,22 +88,22 @@ pub fn ordered(
     Ok(finished(image.view().clone(), n_channels, values))
 }
 
-/// Rounds each channel and hands the error on to the pixels that follow, after Floyd and Steinberg
-/// ("An adaptive algorithm for spatial grey scale", 1976): 7/16 to the right, 3/16, 5/16 and 1/16 to
-/// those above.
+/// Rounds each channel and distributes the error to the following pixels, after Floyd and Steinberg
+/// ("An adaptive algorithm for spatial grey scale", 1976): 7/16 to the right, 3/16, 5/16 and 1/16
+/// to the three above.
 ///
-/// Levels are as of [`ordered`]. Rows are computed from the lower edge upwards, each from left to
-/// right. So every pixel depends on all before it, and **the result depends on the region**: give
-/// it the whole image. It runs on one thread.
+/// Levels are those of [`ordered`]. Rows are computed from the bottom up, each from left to right.
+/// So every pixel depends on all previous ones, and **the result depends on the region**: pass the
+/// whole image. This runs on one thread.
 ///
 /// # Errors
-/// If it is cancelled.
+/// If cancelled.
 pub fn diffused(image: &Image, levels: u32, crew: &Crew<'_>) -> Result<Image, Cancelled> {
     let n_channels = image.n_channels();
     let stride = image.width() * n_channels;
     let steps = steps(levels);
     let mut values = fresh(image.channels().len());
-    // Errors handed on to a row, with a pixel more at both ends.
+    // Errors passed on to a row, with one extra pixel at both ends.
     let mut errors = [vec![0.0_f32; stride + 2 * n_channels], vec![0.0; stride + 2 * n_channels]];
     let mut pace = crew.pace();
     let rows = values.chunks_mut(stride.max(1)).zip(image.channels().chunks(stride.max(1)));
@@ -128,11 +129,11 @@ pub fn diffused(image: &Image, levels: u32, crew: &Crew<'_>) -> Result<Image, Ca
 
 /// The number of steps between levels.
 fn steps(levels: u32) -> f32 {
-    // More are finer than the numbers.
+    // More levels than this cannot be distinguished in `f32`.
     levels.clamp(2, 1 << 24) as f32 - 1.0
 }
 
-/// The value between 0 and 1; NaN is 0.
+/// The value clamped to 0 to 1; NaN is 0.
 fn unit(value: f32) -> f32 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_becomes_one() {
+    fn out_of_range_values_are_clamped_to_levels() {
         let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 7.0, -7.0];
         let image = gray([0, 0, 5, 1], |x, _| values[x as usize]);
         let expected = [0.0, 1.0, 0.0, 1.0, 0.0];

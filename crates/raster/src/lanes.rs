@@ -1,7 +1,7 @@
-//! Blocks of numbers that are computed side by side.
+//! Blocks of numbers computed side by side.
 //!
-//! A filter along an axis does the same to every row or column, so these lie side by side in a
-//! block: one position along the axis, for as many whole pixels across it as fit.
+//! A filter along an axis treats every row or column alike, so a block holds one position along the
+//! axis for as many whole pixels across it as fit.
 
 /// Numbers in a block: a multiple of every vector length.
 pub(crate) const LANES: usize = 32;
@@ -11,11 +11,11 @@ pub(crate) const LANES: usize = 32;
 #[repr(C, align(64))]
 pub(crate) struct Block<T>(pub(crate) [T; LANES]);
 
-/// A number of a block, made of a channel of a pixel.
+/// A number in a block, converted from a channel of a pixel.
 pub(crate) trait Cell: Copy + Default + Send + Sync {
-    /// The number of a channel.
+    /// Converts a channel.
     fn read(channel: f32) -> Self;
-    /// The numbers of channels.
+    /// Converts channels.
     #[inline(always)]
     fn read_all(channels: [f32; LANES]) -> [Self; LANES] {
         channels.map(Self::read)
@@ -25,7 +25,7 @@ pub(crate) trait Cell: Copy + Default + Send + Sync {
     fn append(channels: &[f32], to: &mut Vec<Self>) {
         to.extend(channels.iter().map(|channel| Self::read(*channel)));
     }
-    /// The channel that a number means.
+    /// Converts back to a channel.
     fn write(self) -> f32;
 }
 
@@ -57,7 +57,7 @@ impl<T: Cell> Default for Block<T> {
     }
 }
 
-/// Pixels of `C` channels that a block holds.
+/// How many pixels of `C` channels a block holds.
 pub(crate) const fn pixels_of_block<const C: usize>() -> usize {
     LANES / C
 }
@@ -66,7 +66,7 @@ pub(crate) const fn pixels_of_block<const C: usize>() -> usize {
 #[inline(always)]
 pub(crate) fn read_pixels<T: Cell, const C: usize>(row: &[f32], block: &mut Block<T>) {
     if let Some(whole) = row.first_chunk::<LANES>() {
-        // The last numbers are not used if pixels do not fill a block.
+        // If pixels do not fill a block, its last numbers are unused.
         block.0 = T::read_all(*whole);
     } else {
         let n = LANES / C * C;
@@ -74,7 +74,7 @@ pub(crate) fn read_pixels<T: Cell, const C: usize>(row: &[f32], block: &mut Bloc
     }
 }
 
-/// Turns blocks of pixels around: pixel `p` of block `b` becomes pixel `b` of block `p`.
+/// Transposes blocks of pixels: pixel `p` of block `b` becomes pixel `b` of block `p`.
 #[inline(always)]
 pub(crate) fn turn<T: Cell, const C: usize>(from: &[Block<T>], to: &mut [Block<T>]) {
     let n = pixels_of_block::<C>();
@@ -88,7 +88,7 @@ pub(crate) fn turn<T: Cell, const C: usize>(from: &[Block<T>], to: &mut [Block<T
 
 /// Writes blocks, each of which holds one pixel of each row, to rows of an image.
 ///
-/// `rows` begins with the first pixel of the first row; rows lie `stride` channels apart.
+/// `rows` begins with the first pixel of the first row; rows are `stride` channels apart.
 #[inline(always)]
 pub(crate) fn write_turned<T: Cell, const C: usize>(
     from: &[Block<T>],

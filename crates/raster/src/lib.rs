@@ -1,13 +1,13 @@
 //! Algorithms on images: resampling, filters, morphology, distances, statistics.
 //!
-//! They know images and nothing of nodes. Each gives the same bits for a pixel whatever region of
-//! the image is computed, on any machine and any number of threads: vectors lie across results, and
-//! each result is a sum in one order of rounded products.
+//! They know images but no nodes. Each gives the same bits for a pixel regardless of the region
+//! computed, the machine and the number of threads: vectors run across results, and each result is
+//! a sum of rounded products in a fixed order.
 //!
 //! A filter is a value with its settings. `apply` computes a region of its result from an image,
-//! `reach` says by how many pixels the image must be larger than the region, and
-//! [`region::needed`] which of the pixels that exist these are. Where a filter looks beyond its
-//! image, its [`Edge`](region::Edge) says what is there. Reaches are cut to the size of the image.
+//! `reach` gives how many pixels beyond that region it reads, and [`region::needed`] which existing
+//! pixels those are. Where a filter reads beyond its image, its [`Edge`](region::Edge) defines what
+//! is there. Reaches are limited to the size of the image.
 
 pub mod crew;
 pub mod place;

@@ -10,9 +10,9 @@ use millstream_base::width::{OverVectors, Width};
 
 /// Means of windows along an axis.
 ///
-/// Sums of 4, 16, 64... neighbors are made in turn, each of four before, and a window is the sum of
-/// those that its length in base 4 consists of. So the effort grows with the logarithm of the length,
-/// and each sum has an order that depends on nothing but the length.
+/// Sums of 4, 16, 64... neighbors are computed in turn, each from four of the previous level, and a
+/// window is the sum of the parts given by its length in base 4. So the cost grows with the
+/// logarithm of the length, and the order of each sum depends only on the length.
 pub(crate) struct Mean {
     /// Whole pixels on each side.
     pub(crate) radius: usize,
@@ -51,16 +51,16 @@ impl Pass<f32> for Mean {
     }
 }
 
-/// A part of a window: the sum of as many neighbors as a level makes.
+/// A part of a window: a sum of as many neighbors as its level combines.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     /// 0 for single numbers, 1 for sums of 4, 2 for sums of 16...
     level: usize,
-    /// The place in the window.
+    /// The offset in the window.
     at: usize,
 }
 
-/// The parts of a window of `n` numbers, greatest first, and the number of levels above single
+/// The parts of a window of `n` numbers, largest first, and the number of levels above single
 /// numbers.
 fn parts(n: usize) -> (Vec<Part>, usize) {
     let n_levels = (n.max(1).ilog2() / 2) as usize;
@@ -89,7 +89,7 @@ impl OverVectors for Windows<'_> {
         let skipped = reach - self.mean.radius;
         let (parts, n_levels) = parts(n_window);
         let scale = (1.0 / (n_window as f64 + 2.0 * f64::from(fraction))) as f32;
-        // Outputs at a time, so that all sums of them stay in the cache.
+        // The outputs of one chunk; all their sums stay in the cache.
         let n_chunk = (4 * reach).max(64);
         let n_sums = n_chunk + n_window - 1;
         let mut sums = vec![Block::<f32>::default(); n_levels * n_sums];
@@ -100,7 +100,7 @@ impl OverVectors for Windows<'_> {
                 let (before, rest) = sums.split_at_mut(level * n_sums);
                 let below = if level == 0 { inner } else { &before[(level - 1) * n_sums..] };
                 let step = 1 << (2 * level);
-                // Sums that are not whole are made of what lies there, and not used.
+                // Incomplete sums use whatever is there; their results are not used.
                 let n = inner.len().saturating_sub(4 * step - 1);
                 four(simd, &below[..n + 3 * step], step, &mut rest[..n]);
             }
@@ -111,7 +111,7 @@ impl OverVectors for Windows<'_> {
                 };
                 &of_level[part.at..][..to.len()]
             };
-            // A window of `n` has at most three parts of each level.
+            // A window of `n` has at most three parts per level.
             let parts: Vec<&[Block<f32>]> = parts.iter().map(sources).collect();
             let last = &from[from.len() - to.len()..];
             let ends = (skipped > 0).then_some(Ends { first: from, last, weight: fraction });
@@ -120,7 +120,7 @@ impl OverVectors for Windows<'_> {
     }
 }
 
-/// Sums of four numbers that lie `step` apart.
+/// Sums of four numbers that are `step` apart.
 #[inline(always)]
 fn four<S: Simd>(simd: S, from: &[Block<f32>], step: usize, to: &mut [Block<f32>]) {
     let [b, c, d] = [1, 2, 3].map(|i| &from[i * step..]);
@@ -133,14 +133,14 @@ fn four<S: Simd>(simd: S, from: &[Block<f32>], step: usize, to: &mut [Block<f32>
     }
 }
 
-/// The numbers at both ends of windows, which count with a weight.
+/// The numbers at both ends of windows, which are weighted.
 struct Ends<'a> {
     first: &'a [Block<f32>],
     last: &'a [Block<f32>],
     weight: f32,
 }
 
-/// The scaled sums of parts, and of both ends with a weight.
+/// The scaled sums of parts and of the weighted ends.
 #[inline(always)]
 fn total<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-//! Erosion and dilation, and the two in turn.
+//! Erosion and dilation, and their combinations.
 //!
 //! A NaN counts only where there is nothing else.
 
@@ -13,7 +13,7 @@ use crate::passes::two_passes;
 use crate::rank::Rank;
 use crate::region::{Edge, size};
 use disc::Disc;
-use square::Greatest;
+use square::WindowMaximum;
 
 /// The neighborhood of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,23 +25,23 @@ pub enum Shape {
     Disc,
 }
 
-/// What is made of a neighborhood, channel by channel.
+/// What is computed from a neighborhood, channel by channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// The greatest value.
+    /// The maximum value.
     Dilate,
     /// The least value.
     Erode,
-    /// Erosion and then dilation: bright parts that the neighborhood does not fit into go.
+    /// Erosion followed by dilation: removes bright parts that the neighborhood does not fit into.
     Open,
-    /// Dilation and then erosion: dark parts that the neighborhood does not fit into go.
+    /// Dilation followed by erosion: removes dark parts that the neighborhood does not fit into.
     Close,
 }
 
 /// An operation of mathematical morphology on each channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morphology {
-    /// What is made of neighborhoods.
+    /// The operation.
     pub operation: Operation,
     /// The neighborhood.
     pub shape: Shape,
@@ -52,7 +52,7 @@ pub struct Morphology {
 }
 
 impl Morphology {
-    /// The number of pixels in x and y that the operation looks beyond the region of its result.
+    /// How far beyond the region of its result the operation reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         let radius = self.radius.max(0);
         match self.operation {
@@ -64,7 +64,7 @@ impl Morphology {
     /// The result in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -73,41 +73,41 @@ impl Morphology {
     ) -> Result<Image, Cancelled> {
         let grown = || self.middle(image.view(), crop);
         match self.operation {
-            Operation::Dilate => self.greatest::<false>(image, crop, crew),
-            Operation::Erode => self.greatest::<true>(image, crop, crew),
+            Operation::Dilate => self.maximum::<false>(image, crop, crew),
+            Operation::Erode => self.maximum::<true>(image, crop, crew),
             Operation::Open => {
-                let eroded = self.greatest::<true>(image, grown(), crew)?;
-                self.greatest::<false>(&eroded, crop, crew)
+                let eroded = self.maximum::<true>(image, grown(), crew)?;
+                self.maximum::<false>(&eroded, crop, crew)
             }
             Operation::Close => {
-                let dilated = self.greatest::<false>(image, grown(), crew)?;
-                self.greatest::<true>(&dilated, crop, crew)
+                let dilated = self.maximum::<false>(image, grown(), crew)?;
+                self.maximum::<true>(&dilated, crop, crew)
             }
         }
     }
 
-    /// The region of the first of two steps: what the second one needs and, beyond the image, where
-    /// the second step extends by itself what the first one gave.
+    /// The region of the first of two steps: what the second one needs, extended beyond the image
+    /// where the second step itself would extend the result of the first.
     fn middle(self, view: &Footprint, crop: [i32; 4]) -> [i32; 4] {
         let radius = self.radius.max(0);
         crate::region::needed(crop, [radius; 2], view.crop, self.edge)
     }
 
-    fn greatest<const REVERSED: bool>(
+    fn maximum<const REVERSED: bool>(
         self,
         image: &Image,
         crop: [i32; 4],
         crew: &Crew<'_>,
     ) -> Result<Image, Cancelled> {
         let from = image.view().crop;
-        // Beyond the length of the image there is nothing new.
+        // Nothing new lies farther than the length of the image.
         let radii = [0, 1].map(|axis| (self.radius.max(0) as usize).min(size(from)[axis]));
         let view = image.view().with_crop(crop);
         if self.shape == Shape::Disc && self.radius > 0 {
             let disc = Disc::new(self.radius as u64, radii);
-            return disc.greatest::<REVERSED>(image, self.edge, view, crew);
+            return disc.maximum::<REVERSED>(image, self.edge, view, crew);
         }
-        let [along_x, along_y] = [0, 1].map(|axis| Greatest {
+        let [along_x, along_y] = [0, 1].map(|axis| WindowMaximum {
             radius: radii[axis],
             first: i64::from(crop[axis]) - i64::from(from[axis]),
         });

@@ -1,9 +1,10 @@
 //! Filters along y and then along x, in bands of rows whose intermediate results stay in the cache.
 //!
-//! For each band, a pass along y goes through strips of columns: the pixels that it needs are copied
-//! into blocks, beyond the image as its edge says. Its results are turned around, so that a block
-//! holds a column of some rows of the band, and a pass along x goes through them. Both passes see
-//! the same: positions along their axis, and [`LANES`] independent numbers at each.
+//! For each band, a pass along y processes strips of columns: the pixels that it needs, including
+//! those beyond the image, are copied into blocks. Its results are transposed, so that a block
+//! holds a column of a few rows of the band, and a pass along x processes them. Both passes have
+//! the same view of the data: positions along their axis, and [`LANES`] independent numbers at
+//! each.
 
 use std::ops::Range;
 
@@ -15,17 +16,18 @@ use crate::lanes::{Block, Cell, LANES, pixels_of_block, read_pixels, turn, write
 use crate::region::Edge;
 use millstream_base::width::Width;
 
-/// Blocks of columns that are read at the same time, so that rows are read in longer pieces.
+/// Blocks of columns read together, for longer reads from each row.
 const STRIP: usize = 8;
 
-/// A filter along one axis. Positions of the source are counted from the first pixel of the image.
+/// A filter along one axis. Positions in the source are relative to the first pixel of the image.
 ///
-/// What an output is made of, and in which order, must not depend on the outputs beside it.
+/// The inputs of an output and their order must not depend on its neighboring outputs.
 pub(crate) trait Pass<T>: Sync {
-    /// The positions of the source that a range of outputs, which is not empty, is made of.
+    /// The source positions that a nonempty range of outputs is computed from.
     fn needs(&self, outputs: Range<usize>) -> Range<i64>;
 
-    /// Computes a range of outputs from the positions that they need, the first of which is `start`.
+    /// Computes a range of outputs from the positions that they need, the first of which is
+    /// `start`.
     fn run(
         &self,
         width: Width,
@@ -35,7 +37,7 @@ pub(crate) trait Pass<T>: Sync {
         to: &mut [Block<T>],
     );
 
-    /// The number of outputs in a row for which the needed positions are worth reading.
+    /// The number of consecutive outputs from which on reading the needed positions pays off.
     fn worthwhile(&self) -> usize;
 }
 
@@ -61,9 +63,9 @@ pub(crate) fn two_passes<T: Cell>(
     Ok(finished(view, n_channels, values))
 }
 
-/// The image of values that were made for it.
+/// The image of values computed for it.
 pub(crate) fn finished(view: Footprint, n_channels: usize, values: Vec<f32>) -> Image {
-    Image::from_channels(view, n_channels, values).expect("the values were made for the view")
+    Image::from_channels(view, n_channels, values).expect("the values were computed for the view")
 }
 
 struct TwoPasses<'a, T, const C: usize> {
@@ -75,14 +77,14 @@ struct TwoPasses<'a, T, const C: usize> {
     height: usize,
 }
 
-/// Buffers of a thread.
+/// Buffers of one thread.
 struct Room<T> {
-    /// What the pass along y reads and writes, for a strip of columns.
+    /// Input and output of the pass along y, for a strip of columns.
     strip: Vec<Block<T>>,
     strip_out: Vec<Block<T>>,
-    /// Results of the pass along y, turned: for each block of rows, the needed columns.
+    /// Transposed results of the pass along y: for each block of rows, the needed columns.
     columns: Vec<Block<T>>,
-    /// What the pass along x reads and writes, for a block of rows.
+    /// Input and output of the pass along x, for a block of rows.
     extended: Vec<Block<T>>,
     line: Vec<Block<T>>,
 }
@@ -103,11 +105,11 @@ impl<T> Room<T> {
 struct Columns {
     /// For each position, the column of the image.
     map: Vec<Option<usize>>,
-    /// The columns of the image that occur.
+    /// The columns of the image that are used.
     range: Range<usize>,
     /// The position of the first.
     start: i64,
-    /// The positions, counted from the first, that lie within the image.
+    /// The positions, relative to the first, that lie within the image.
     plain: Range<usize>,
 }
 
@@ -116,8 +118,8 @@ impl<T: Cell, const C: usize> TwoPasses<'_, T, C> {
         let [along_x, along_y] = self.passes;
         let n_pixels = pixels_of_block::<C>();
         let columns = self.columns(along_x.needs(0..self.width));
-        let most = self.height.div_ceil(crew.threads()).max(16);
-        let height = along_y.worthwhile().clamp(16, most).next_multiple_of(n_pixels);
+        let max = self.height.div_ceil(crew.threads()).max(16);
+        let height = along_y.worthwhile().clamp(16, max).next_multiple_of(n_pixels);
         let bands: Vec<(usize, &mut [f32])> =
             values.chunks_mut(height * self.width * C).enumerate().collect();
         crew.each(bands, Room::new, |(band, out), room, pace| {

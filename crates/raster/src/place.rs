@@ -1,4 +1,4 @@
-//! Images placed on the pixels of another view.
+//! Resampling of images to the pixels of another view.
 
 use millstream_base::same::Same;
 use millstream_base::{Footprint, Image, Mat4};
@@ -7,7 +7,7 @@ use crate::region::Edge;
 use crate::rows::Rows;
 use crate::sampler::Sampler;
 
-/// How a color between pixels follows from the pixels around it.
+/// How a color between pixels is interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// The nearest pixel.
@@ -18,31 +18,31 @@ pub enum Filter {
     Cubic,
 }
 
-/// A map of the plane: the points `(x, y)` go to `(a x + b y + c, d x + e y + f)`.
+/// An affine map of the plane: `(x, y)` maps to `(a x + b y + c, d x + e y + f)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine(pub [f64; 6]);
 
 impl Affine {
-    /// What a matrix does to the points of the plane `z = 0`, seen along `z`.
+    /// The effect of a matrix on the points of the plane `z = 0`, seen along `z`.
     pub fn of(matrix: &Mat4) -> Self {
         let m = &matrix.0;
         Self([m[0], m[1], m[3], m[4], m[5], m[7]].map(f64::from))
     }
 
-    /// The point at which a point arrives.
+    /// The image of a point.
     pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let [a, b, c, d, e, f] = self.0;
         [a * x + b * y + c, d * x + e * y + f]
     }
 
-    /// First `first`, then this.
+    /// The composition that applies `first`, then this map.
     pub fn after(&self, first: &Self) -> Self {
         let ([a, b, _, d, e, _], [p, q, _, s, t, _]) = (self.0, first.0);
         let [c, f] = self.at([first.0[2], first.0[5]]);
         Self([a * p + b * s, a * q + b * t, c, d * p + e * s, d * q + e * t, f])
     }
 
-    /// The map back; `None` if points coincide.
+    /// The inverse; `None` if the map is singular.
     pub fn inverse(&self) -> Option<Self> {
         let [a, b, c, d, e, f] = self.0;
         let area = a * e - b * d;
@@ -50,18 +50,18 @@ impl Affine {
         back.iter().all(|x| x.is_finite()).then_some(Self(back))
     }
 
-    /// The greater of the lengths of one step in each direction.
+    /// The greater of the lengths of a unit step in x and in y.
     fn stretch(&self) -> f64 {
         let [a, b, _, d, e, _] = self.0;
         (a * a + d * d).max(b * b + e * e).sqrt()
     }
 }
 
-/// The most samples per pixel and direction when an image is reduced.
-const MOST_SAMPLES: f64 = 32.0;
+/// The maximum number of samples per pixel and direction when an image is reduced.
+const MAX_SAMPLES: f64 = 32.0;
 
-/// The image on the pixels that a view requests. On the same grid pixels are copied; otherwise they
-/// are resampled, and where several pixels fall into one they are averaged.
+/// The image resampled to the requested pixels of a view. On the same grid, pixels are copied;
+/// otherwise they are interpolated, or averaged where several fall into one.
 ///
 /// `work` is called with the number of pixels that follow.
 ///
@@ -93,7 +93,7 @@ pub fn place<E>(
         let to_pixels = sampler.to_pixels.unwrap_or(Affine([0.0; 6])).after(&to_scene);
         let stretch = to_pixels.stretch();
         let is_mean = filter != Filter::Nearest && stretch > 1.0;
-        let n_samples = if is_mean { stretch.min(MOST_SAMPLES).ceil() } else { 1.0 };
+        let n_samples = if is_mean { stretch.min(MAX_SAMPLES).ceil() } else { 1.0 };
         let [left, lower, ..] = view.crop.map(f64::from);
         for y in 0..height {
             work(width * (n_samples * n_samples) as usize)?;
@@ -104,10 +104,10 @@ pub fn place<E>(
             }
         }
     }
-    Ok(Image::from_channels(view.clone(), n, values).expect("all pixels were made"))
+    Ok(Image::from_channels(view.clone(), n, values).expect("all pixels were computed"))
 }
 
-/// The mean of the samples of one pixel, whose lower left corner is given.
+/// The mean of the samples of the pixel with this lower left corner.
 fn average(sampler: &Sampler<'_>, to_pixels: &Affine, corner: [f64; 2], n: f64) -> [f32; 4] {
     let n_samples = n as usize;
     let mut sum = [0.0; 4];

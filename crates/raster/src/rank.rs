@@ -1,12 +1,12 @@
-//! Numbers as whole numbers in the same order, so that the greatest of some does not depend on the
-//! order in which they are compared.
+//! Floats as integers in the same order, so that a maximum does not depend on the order of
+//! comparisons.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::lanes::Cell;
 
-/// A number's place in the order of all: -0 lies below 0, and NaN below everything. If `REVERSED`,
-/// the order is reversed, but NaN still is the lowest.
+/// The rank of a number: -0 is below 0, and NaN below everything. If `REVERSED`, the order is
+/// reversed, but NaN is still the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Rank<const REVERSED: bool>(pub(crate) i32);
@@ -22,8 +22,8 @@ impl<const REVERSED: bool> Default for Rank<REVERSED> {
     }
 }
 
-/// Turns the bits of a number into its place and back: the greater the magnitude of a negative
-/// number, the lower it is.
+/// Converts between the bits of a number and its rank: the greater the magnitude of a negative
+/// number, the lower its rank.
 #[inline(always)]
 fn ordered(bits: i32) -> i32 {
     bits ^ (bits >> 31 & i32::MAX)

@@ -1,21 +1,21 @@
 //! Regions of pixels, and what lies beyond the pixels of an image.
 
-/// What an image has beyond its pixels.
+/// What lies beyond the pixels of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
     /// The nearest pixel.
     #[default]
     Extend,
-    /// Zeros, which are black and transparent.
+    /// Zeros: transparent black.
     Clear,
-    /// The image again.
+    /// The image, repeated.
     Wrap,
-    /// The image reflected, its outermost pixels twice: `b a | a b c | c b`.
+    /// The image, reflected with its outermost pixels twice: `b a | a b c | c b`.
     Mirror,
 }
 
 impl Edge {
-    /// The position, out of `n`, that stands for any position; `None` for zeros.
+    /// Maps any position to one of `n`; `None` for zeros.
     pub(crate) fn index(self, at: i64, n: usize) -> Option<usize> {
         let length = n as i64;
         if n == 0 || (0..length).contains(&at) {
@@ -33,13 +33,13 @@ impl Edge {
     }
 }
 
-/// The pixels that a filter needs for the region `crop` of its result, which lie within `bounds`,
-/// the pixels that exist.
+/// The pixels that a filter needs for the region `crop` of its result, within `bounds`, the
+/// existing pixels.
 ///
-/// `reach` is how far the filter looks in x and y. A filter of an image of these pixels gives the
-/// same bits in `crop` as one of all that exist. Where the filter looks beyond `bounds`, that is the
-/// region grown by `reach` and cut to `bounds`; pixels far outside need those at the edge, and an
-/// image that repeats is needed over its whole width or height.
+/// `reach` is how far the filter reads in x and y. Filtering an image of just these pixels gives
+/// the same bits in `crop` as filtering all existing ones. In general they are the region grown by
+/// `reach` and clipped to `bounds`; pixels far outside need those at the edge, and a repeated image
+/// is needed over its whole width or height.
 pub fn needed(crop: [i32; 4], reach: [i32; 2], bounds: [i32; 4], edge: Edge) -> [i32; 4] {
     let [(x, end_x), (y, end_y)] = [0, 1].map(|axis| {
         let (start, end) = (i64::from(crop[axis]), i64::from(crop[axis + 2]));
@@ -52,7 +52,8 @@ pub fn needed(crop: [i32; 4], reach: [i32; 2], bounds: [i32; 4], edge: Edge) -> 
         if matches!(edge, Edge::Wrap | Edge::Mirror) && (from < low || to > high) {
             return (low as i32, high as i32);
         }
-        // Filters are cut to the length of their input, so one that is not whole is this long.
+        // Filters are limited to the length of their input, so a partial input must be at least
+        // this long.
         let least = (reach.max(1)).min(high - low);
         let to_cut = to.clamp(low + least, high);
         let from_cut = from.clamp(low, high - least);

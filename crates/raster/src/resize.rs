@@ -1,4 +1,4 @@
-//! Images with another number of pixels.
+//! Resizing of images.
 
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
@@ -10,16 +10,16 @@ use crate::passes::{finished, two_passes};
 use crate::region::{Edge, size};
 use crate::taps::Taps;
 
-/// How pixels of a resized image are made of those of the image.
+/// How pixels of a resized image are computed from those of the source.
 ///
-/// Where an image is reduced, the kernels are widened by the same factor, so that every pixel counts
-/// and fine patterns do not turn into coarse ones (antialiasing). Weights are divided by their sum;
+/// Where an image is reduced, the kernels are widened by the same factor, so that every pixel
+/// counts and fine patterns do not turn into coarse ones (antialiasing). Weights are normalized;
 /// those of pixels beyond the image are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
-    /// The pixel at the center of the new one, as it is.
+    /// The pixel at the center of the new one, unchanged.
     Nearest,
-    /// The pixels that the new one covers, by area.
+    /// The pixels covered by the new one, by area.
     Area,
     /// Linear interpolation: a triangle of radius 1.
     Bilinear,
@@ -34,7 +34,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The distance in pixels from which on weights are 0, where an image is not reduced.
+    /// The distance in pixels from which weights are 0, where an image is not reduced.
     fn radius(self) -> f64 {
         match self {
             Self::Nearest | Self::Area => 0.5,
@@ -75,20 +75,21 @@ fn sinc(x: f64) -> f64 {
     if angle == 0.0 { 1.0 } else { num::sin(angle) / angle }
 }
 
-/// An image with another number of pixels, which shows the same part of the scene.
+/// An image with another number of pixels that shows the same part of the scene.
 ///
-/// It is made of the whole view of an image, `[0, 0, width, height]` of its resolution. To resize
-/// another region, give the image a view of that size first.
+/// It is computed from the whole view of an image, `[0, 0, width, height]` of its resolution. To
+/// resize another region, first give the image a view of that size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resize {
     /// Width and height of the whole result in pixels.
     pub size: [i32; 2],
-    /// How its pixels are made.
+    /// How its pixels are computed.
     pub kernel: Kernel,
 }
 
 impl Resize {
-    /// The region of an image of this resolution that the region `crop` of the result is made of.
+    /// The region of an image with this resolution that is needed for the region `crop` of the
+    /// result.
     pub fn needed(&self, resolution: [i32; 2], crop: [i32; 4]) -> [i32; 4] {
         let [(x, end_x), (y, end_y)] = [0, 1].map(|axis| {
             if crop[axis] >= crop[axis + 2] {
@@ -102,11 +103,11 @@ impl Resize {
         [x, y, end_x, end_y]
     }
 
-    /// The resized image in the region `crop` of the whole result; pixels beyond the whole are those
-    /// at its edge.
+    /// The resized image in the region `crop` of the whole result; pixels outside the result equal
+    /// those at its edge.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -125,7 +126,7 @@ impl Resize {
         two_passes(image, view, [Edge::Extend; 2], [&along_x, &along_y], crew)
     }
 
-    /// The view of the result: its pixels are as much larger as they are fewer.
+    /// The view of the result: its pixels are larger in proportion as they are fewer.
     fn view(&self, source: &Footprint, crop: [i32; 4]) -> Footprint {
         let mut transform = source.transform;
         for axis in 0..2 {
@@ -169,7 +170,7 @@ impl Resize {
     }
 }
 
-/// The pixels along an axis that each new pixel is made of.
+/// One axis of a resize: which source pixels each new pixel is computed from.
 struct Axis {
     n_source: i64,
     n_result: i64,
@@ -186,12 +187,12 @@ impl Axis {
         self.n_source as f64 / self.n_result as f64
     }
 
-    /// The center of a new pixel, in pixels of the source, whose centers are whole numbers.
+    /// The center of a new pixel, in source pixels, whose centers are at integers.
     fn center(&self, at: i64) -> f64 {
         ((2 * at + 1) * self.n_source) as f64 / (2 * self.n_result) as f64 - 0.5
     }
 
-    /// The first pixel of the source with a weight, and the one after the last.
+    /// The first source pixel with a weight, and one past the last.
     fn range(&self, at: i64) -> (i64, i64) {
         let at = at.clamp(0, self.n_result - 1);
         let (start, end) = match self.kernel {
@@ -213,13 +214,13 @@ impl Axis {
         (start.max(0), end.min(self.n_source))
     }
 
-    /// The weights of the pixels of [`range`](Self::range).
+    /// The weights of the pixels in [`range`](Self::range).
     fn weights(&self, at: i64) -> Vec<f64> {
         let at = at.clamp(0, self.n_result - 1);
         let (start, end) = self.range(at);
         let weight = |j: i64| {
             if self.kernel == Kernel::Area {
-                // Lengths in units of a pixel divided by the number of new ones, which are whole.
+                // Lengths are integers in units of a pixel divided by the number of new ones.
                 let (from, to) = (at * self.n_source, (at + 1) * self.n_source);
                 let (low, high) = (j * self.n_result, (j + 1) * self.n_result);
                 return (to.min(high) - from.max(low)) as f64;
@@ -234,12 +235,12 @@ impl Axis {
     /// The weights of the new pixels from `start` to `end`, for an image that begins with the pixel
     /// `first`.
     fn taps(&self, start: i32, end: i32, first: i32) -> Taps {
-        /// What is smaller is a 0 that was rounded.
-        const LEAST: f64 = 1e-9;
+        /// Anything smaller is a rounding error of 0.
+        const NEGLIGIBLE: f64 = 1e-9;
         let mut taps = Taps::new();
         for at in i64::from(start)..i64::from(end) {
             let weights = self.weights(at);
-            let used = |weight: &f64| weight.abs() > LEAST;
+            let used = |weight: &f64| weight.abs() > NEGLIGIBLE;
             let skipped = weights.iter().position(used).unwrap_or(0);
             let n = weights.iter().rposition(used).map_or(0, |last| last + 1);
             let position = self.range(at).0 + skipped as i64 - i64::from(first);

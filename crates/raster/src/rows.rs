@@ -1,4 +1,4 @@
-//! Rows of an image that continue beyond it.
+//! Rows of an image, continued beyond it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use millstream_base::image::Image;
 use crate::lanes::Cell;
 use crate::region::Edge;
 
-/// Rows of an image with what lies beyond it. Positions are those of the view.
+/// Rows of an image and what lies beyond it. Positions are those of the view.
 pub(crate) struct Rows<'a> {
     image: &'a Image,
     edge: Edge,

@@ -1,4 +1,4 @@
-//! Sharpening by a blurred image.
+//! Sharpening with a blurred image.
 
 use millstream_base::image::Image;
 
@@ -9,21 +9,21 @@ use crate::passes::finished;
 use crate::region::Edge;
 use crate::rows::Rows;
 
-/// An unsharp mask: what a Gaussian blur takes away from each channel is added to it.
+/// An unsharp mask: adds to each channel its difference from a Gaussian blur.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sharpen {
     /// Standard deviations of the blur in x and y in pixels.
     pub sigma: [f32; 2],
-    /// How many times the difference from the blurred image is added.
+    /// The factor of the added difference.
     pub amount: f32,
-    /// Differences below this, in the unit of the channels, are left alone.
+    /// Smaller differences, in the unit of the channels, are left alone.
     pub threshold: f32,
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Sharpen {
-    /// The number of pixels in x and y that sharpening looks beyond the region of its result.
+    /// How far beyond the region of its result sharpening reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         self.blur().reach()
     }
@@ -35,7 +35,7 @@ impl Sharpen {
     /// The sharpened image in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,

@@ -1,4 +1,4 @@
-//! Slopes of images: edges, and normals of heights.
+//! Slopes of images: edges, and normals of height maps.
 
 use std::ops::Range;
 
@@ -10,30 +10,30 @@ use crate::passes::finished;
 use crate::region::Edge;
 use crate::rows::Rows;
 
-/// What is told of a slope.
+/// The measure of a slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
-    /// Its length, which is not negative.
+    /// Its magnitude, which is not negative.
     #[default]
     Magnitude,
-    /// The part along x: positive where values grow to the right.
+    /// Its x component: positive where values increase to the right.
     X,
-    /// The part along y: positive where values grow upwards.
+    /// Its y component: positive where values increase upward.
     Y,
 }
 
-/// The slope of each channel by Sobel's operator, per pixel: differences of the neighbors on both
+/// The slope of each channel per pixel by the Sobel operator: differences of the neighbors on both
 /// sides, of which those in the same row or column count twice, divided by 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sobel {
-    /// What is told of the slope.
+    /// The measure.
     pub measure: Measure,
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Sobel {
-    /// The number of pixels in x and y that the slope looks beyond the region of its result.
+    /// How far beyond the region of its result the operator reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         [1, 1]
     }
@@ -41,7 +41,7 @@ impl Sobel {
     /// The slopes in the region `crop`.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -62,31 +62,31 @@ impl Sobel {
     }
 }
 
-/// How a normal becomes the channels of a pixel.
+/// How a normal is encoded in the channels of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Halved and moved to 0 to 1, as in pictures: straight up is `[0.5, 0.5, 1]`.
+    /// Scaled to 0 to 1, as in picture files: straight up is `[0.5, 0.5, 1]`.
     #[default]
     Unit,
-    /// As it is, -1 to 1: straight up is `[0, 0, 1]`.
+    /// Unscaled, -1 to 1: straight up is `[0, 0, 1]`.
     Signed,
 }
 
-/// The normals of a height: the first channel of an image, with slopes as of [`Sobel`].
+/// The normals of a height map, the first channel of an image; the slopes are those of [`Sobel`].
 ///
-/// x points to the right, y upwards and z to the viewer.
+/// x points right, y up and z to the viewer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normals {
-    /// Height, in pixels, of a difference of 1 in the image.
+    /// The height, in pixels, of a difference of 1 in the image.
     pub strength: f32,
-    /// How normals become channels.
+    /// How normals are encoded.
     pub encoding: Encoding,
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Normals {
-    /// The number of pixels in x and y that normals look beyond the region of their result.
+    /// How far beyond the region of their result normals read, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
         [1, 1]
     }
@@ -94,7 +94,7 @@ impl Normals {
     /// The normals in the region `crop`, an image of three channels.
     ///
     /// # Errors
-    /// If it is cancelled.
+    /// If cancelled.
     pub fn apply(
         &self,
         image: &Image,
@@ -115,8 +115,8 @@ impl Normals {
     }
 }
 
-/// The slope at a number of the middle of three rows, each with one more pixel of `n` channels on
-/// both sides.
+/// The slope at an index of the middle one of three rows, each with one extra pixel of `n` channels
+/// on both sides.
 #[inline(always)]
 fn slope([below, row, above]: [&[f32]; 3], i: usize, n: usize) -> [f32; 2] {
     let (left, right) = (i, i + 2 * n);
@@ -127,8 +127,8 @@ fn slope([below, row, above]: [&[f32]; 3], i: usize, n: usize) -> [f32; 2] {
     [x * 0.125, y * 0.125]
 }
 
-/// An image whose rows are made of three rows each, with one more pixel on both sides, and their
-/// number of channels.
+/// An image whose rows are computed from three rows each, with one extra pixel on both sides, and
+/// their number of channels.
 fn over_rows(
     image: &Image,
     edge: Edge,

@@ -4,33 +4,33 @@ use millstream_base::image::Image;
 
 use crate::crew::{Cancelled, Crew};
 
-/// Pixels whose values are summed before the sums are; part of what the results are.
+/// Pixels whose values are summed first; changing it changes results.
 const BLOCK: usize = 1024;
 
-/// Sums of a block that are continued in turn.
+/// Partial sums of a block, each of every n-th value.
 const SUMS: usize = 8;
 
-/// What the values of a channel are like. NaN values are left out.
+/// Statistics of the values of a channel, without NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
     /// Number of values that are not NaN.
     pub count: u64,
-    /// The least value; NaN if there is none.
+    /// The minimum; NaN if there are no values.
     pub min: f32,
-    /// The greatest value; NaN if there is none.
+    /// The maximum; NaN if there are no values.
     pub max: f32,
-    /// The mean; NaN if there is no value.
+    /// The mean; NaN if there are no values.
     pub mean: f64,
-    /// The standard deviation of all values (divided by their number, not one less).
+    /// The population standard deviation (divided by the number of values, not one less).
     pub deviation: f64,
 }
 
 /// The statistics of each channel of an image.
 ///
-/// Values are summed in `f64` in an order that depends on the number of pixels only.
+/// Values are summed in `f64` in an order that depends only on the number of pixels.
 ///
 /// # Errors
-/// If it is cancelled.
+/// If cancelled.
 pub fn statistics(image: &Image, crew: &Crew<'_>) -> Result<Vec<Statistics>, Cancelled> {
     (0..image.n_channels()).map(|channel| of_channel(image, channel, crew)).collect()
 }
@@ -51,7 +51,7 @@ fn of_channel(image: &Image, channel: usize, crew: &Crew<'_>) -> Result<Statisti
         let (min, max) = (f32::NAN, f32::NAN);
         return Ok(Statistics { count, min, max, mean: f64::NAN, deviation: f64::NAN });
     }
-    // -0 and 0 are equal, and which of them comes first is not said.
+    // -0 and 0 are equal, and either may have been found; adding 0 makes both 0.
     let (min, max) = (min + 0.0, max + 0.0);
     let sum = sum_of(image, channel, crew, |value| value)?;
     let mean = sum / count as f64;
@@ -59,7 +59,7 @@ fn of_channel(image: &Image, channel: usize, crew: &Crew<'_>) -> Result<Statisti
     Ok(Statistics { count, min, max, mean, deviation: (squares / count as f64).sqrt() })
 }
 
-/// The sum of a function of the values of a channel, those of NaN left out.
+/// The sum of a function of a channel's values, without NaN.
 fn sum_of(
     image: &Image,
     channel: usize,
@@ -78,7 +78,7 @@ fn sum_of(
     Ok(in_pairs(&mut sums))
 }
 
-/// The sum of pairs of pairs of numbers, and so on.
+/// Pairwise summation.
 fn in_pairs(values: &mut [f64]) -> f64 {
     let mut n = values.len();
     while n > 1 {
@@ -93,7 +93,7 @@ fn in_pairs(values: &mut [f64]) -> f64 {
     values.first().copied().unwrap_or(0.0)
 }
 
-/// Something of the values of each block of a channel, in order.
+/// Maps each block of a channel's values, in order.
 fn per_block<T: Clone + Default + Send>(
     image: &Image,
     channel: usize,
@@ -114,10 +114,11 @@ fn per_block<T: Clone + Default + Send>(
     Ok(results)
 }
 
-/// How often the values of a channel fall into each of some bins.
+/// How many values of a channel fall into each bin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// Number of values in each bin; a bin has its lower end, and the last one also its upper end.
+    /// Number of values in each bin. A bin includes its lower bound, and the last one also its
+    /// upper bound.
     pub bins: Vec<u64>,
     /// Number of values below the first bin.
     pub below: u64,
@@ -133,7 +134,7 @@ pub struct Histogram {
 /// above.
 ///
 /// # Errors
-/// If it is cancelled.
+/// If cancelled.
 pub fn histogram(
     image: &Image,
     [low, high]: [f32; 2],

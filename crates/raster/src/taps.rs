@@ -8,10 +8,10 @@ use crate::lanes::{Block, LANES};
 use crate::passes::Pass;
 use millstream_base::width::{OverVectors, Width};
 
-/// Outputs that are summed at the same time, so that a number that is read is used for each.
+/// Outputs summed together; each number read is used for all of them.
 const GROUP: usize = 4;
 
-/// For each output along an axis, the positions of the source that it is made of, and their weights.
+/// For each output along an axis, the source positions that it is computed from, and their weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Taps {
     weights: Vec<f32>,
@@ -20,9 +20,9 @@ pub(crate) struct Taps {
 
 #[derive(Clone, Copy, Debug)]
 struct Tap {
-    /// The position of the source that the first weight belongs to.
+    /// The source position that the first weight belongs to.
     first: i64,
-    /// The weights, as a range of all.
+    /// Its weights, as a range of all weights.
     weights: (usize, usize),
 }
 
@@ -34,12 +34,12 @@ impl Taps {
         Self { outputs: outputs.collect(), weights }
     }
 
-    /// No outputs; for [`push`](Self::push).
+    /// No outputs; add them with [`push`](Self::push).
     pub(crate) fn new() -> Self {
         Self { weights: Vec::new(), outputs: Vec::new() }
     }
 
-    /// Appends an output, made of positions from `first` on.
+    /// Appends an output computed from the positions from `first` on.
     pub(crate) fn push(&mut self, first: i64, weights: impl IntoIterator<Item = f32>) {
         let start = self.weights.len();
         self.weights.extend(weights);
@@ -71,8 +71,8 @@ impl Pass<f32> for Taps {
     }
 
     fn worthwhile(&self) -> usize {
-        let most = self.outputs.iter().map(|tap| tap.weights.1 - tap.weights.0).max();
-        most.unwrap_or(0) / 2
+        let max = self.outputs.iter().map(|tap| tap.weights.1 - tap.weights.0).max();
+        max.unwrap_or(0) / 2
     }
 }
 
@@ -104,7 +104,7 @@ impl OverVectors for Sums<'_> {
     }
 }
 
-/// Sums of `N` outputs, each in the order of its weights.
+/// The sums of `N` outputs, each in the order of its weights.
 #[inline(always)]
 fn sum_group<S: Simd, const N: usize>(
     simd: S,
@@ -112,7 +112,7 @@ fn sum_group<S: Simd, const N: usize>(
     taps: [(usize, &[f32]); N],
     to: &mut [Block<f32>; N],
 ) {
-    // The positions that all outputs have, and before and after them those that some have.
+    // The positions that all outputs share; before and after them are those that only some have.
     let start = taps.iter().map(|(at, _)| *at).max().unwrap_or(0);
     let end = taps.iter().map(|(at, weights)| at + weights.len()).min().unwrap_or(0).max(start);
     let parts = taps.map(|(at, weights)| {
@@ -120,7 +120,7 @@ fn sum_group<S: Simd, const N: usize>(
         let (middle, after) = rest.split_at((end - start).min(rest.len()));
         (&from[at..at + before.len()], before, middle, after)
     });
-    // Without common positions all weights of an output lie before or after.
+    // Without shared positions, all weights of an output lie before or after.
     let middle = &from[start..end];
     let two = 2 * S::f32s::LEN;
     for lane in (0..LANES).step_by(two) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use millstream_node::Zone;
+use millstream_node::interface::CLOSURE;
 
 use crate::error::Problem;
 use crate::json::next_char;

@@ -1,9 +1,9 @@
 //! Frames that do not depend on each other.
 //!
-//! Consecutive frames that compute the same outputs, and read the same stored results, are a segment:
-//! one plan answers it, and results that are equal in all of its frames are computed once. The first
-//! frame that is computed shows how long steps take. These times determine which intermediate results
-//! are stored, and how many short frames are computed at once.
+//! Consecutive frames that compute the same outputs, and read the same stored results, form a
+//! segment: one plan answers it, and results that are equal in all of its frames are computed once.
+//! The first computed frame shows how long steps take. These times determine which intermediate
+//! results are stored, and how many short frames are computed together.
 
 use std::time::{Duration, Instant};
 
@@ -20,24 +20,24 @@ use crate::keys::MARK;
 use crate::stored;
 use millstream_base::id::Id;
 
-/// The most frames of a segment.
-const MOST_FRAMES: usize = 4096;
+/// The maximum number of frames in a segment.
+const MAX_FRAMES: usize = 4096;
 
-/// The time that is computed without a look at anything else.
-const AT_ONCE: Duration = Duration::from_millis(50);
+/// The target time of one evaluation of several frames.
+const BATCH_TIME: Duration = Duration::from_millis(50);
 
-/// The size of the outputs that are computed at once.
-const BYTES_AT_ONCE: usize = 64 << 20;
+/// The maximum size of outputs computed together.
+const BATCH_BYTES: usize = 64 << 20;
 
-/// The time after which entries of other processes are looked for.
+/// The interval at which entries of other processes are looked for.
 const REFRESH: Duration = Duration::from_millis(500);
 
 pub(super) struct Frames<'f, 'r, 'p> {
     look_up: &'f mut LookUp<'r, 'p>,
     cuts: Cuts,
-    /// Whether each candidate is stored, once a frame was measured.
+    /// Whether each candidate is stored; known once a frame has been measured.
     is_stored: Option<Vec<bool>>,
-    /// Number of frames that are computed at once.
+    /// The number of frames computed together.
     n_at_once: usize,
     refreshed: Instant,
 }
@@ -91,7 +91,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         Ok(())
     }
 
-    /// Looks now and then for what other processes stored.
+    /// Looks for results stored by other processes, from time to time.
     fn refresh(&mut self) {
         if self.refreshed.elapsed() > REFRESH {
             self.look_up.cache.refresh();
@@ -99,7 +99,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
     }
 
-    /// The results that are looked up and computed for the missing outputs of a frame.
+    /// The results to look up and to compute for the missing outputs of a frame.
     fn way(&mut self, position: usize, missing: &[usize]) -> Way {
         let mut is_known = Vec::with_capacity(self.cuts.sources.len());
         for source in &self.cuts.sources {
@@ -120,8 +120,8 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let way = self.way(first, &missing);
         let n = self.look_up.bake.frames.len();
         let mut end = first + 1;
-        // The first frame that is computed is measured.
-        let most = if self.is_stored.is_none() { first + 1 } else { n.min(first + MOST_FRAMES) };
+        // The first computed frame is measured.
+        let most = if self.is_stored.is_none() { first + 1 } else { n.min(first + MAX_FRAMES) };
         while end < most {
             let key = self.look_up.frame_key(end);
             if !is_wanted(end, key)
@@ -189,7 +189,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 let part = self.finish(position, segment, computed);
                 let part = match part {
                     Some(part) => part,
-                    None => self.whole(position, evaluator)?,
+                    None => self.computed_whole(position, evaluator)?,
                 };
                 each(part).map_err(BakeError::Caller)?;
                 position += 1;
@@ -273,7 +273,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         Computed { values, answer: blank, took, is_new: true }
     }
 
-    /// Computes several frames at once; `None` if a node fails in one of them.
+    /// Computes several frames together; `None` if a node fails in one of them.
     fn several(
         &mut self,
         first: usize,
@@ -284,7 +284,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         request: &Request,
     ) -> Result<Option<Vec<Computed>>, EvalError> {
         let started = Instant::now();
-        // Frames with equal keys are one.
+        // Frames with equal keys are computed once.
         let mut frames: Vec<i64> = Vec::with_capacity(n);
         let mut of_position = Vec::with_capacity(n);
         let mut last = None;
@@ -323,7 +323,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
     }
 
     /// Uses the times of the first frame to choose the results to store and the number of frames to
-    /// compute at once.
+    /// compute together.
     fn measured(
         &mut self,
         segment: &Segment,
@@ -354,17 +354,17 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let gain = self.look_up.bake.gain;
         let mut is_stored = self.cuts.worth(plan, gain, &time_of, &bytes_of, most);
         for cut in &segment.way.given {
-            // It was worth it in an earlier bake.
+            // It was worth storing in an earlier bake.
             is_stored[*cut] = true;
         }
         self.is_stored = Some(is_stored);
         let bytes = answer.outputs.iter().filter_map(|it| it.value.as_ref());
         let bytes: usize = bytes.map(|series| series.data.bytes()).sum();
-        let by_time = (AT_ONCE.as_nanos() / took.as_nanos().max(1)) as usize;
-        self.n_at_once = by_time.min(BYTES_AT_ONCE / bytes.max(1)).clamp(1, MOST_FRAMES);
+        let by_time = (BATCH_TIME.as_nanos() / took.as_nanos().max(1)) as usize;
+        self.n_at_once = by_time.min(BATCH_BYTES / bytes.max(1)).clamp(1, MAX_FRAMES);
     }
 
-    /// Computes outputs of a frame without anything that is stored.
+    /// Computes outputs of a frame without using stored results.
     fn apart(
         &mut self,
         position: usize,
@@ -382,12 +382,16 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         Ok(self.taken(position, missing, answer, started.elapsed()))
     }
 
-    /// Computes all outputs of a frame, because some that were stored cannot be read.
-    fn whole(&mut self, position: usize, evaluator: &mut dyn Evaluator) -> Result<Part, EvalError> {
+    /// Computes all outputs of a frame because some stored ones cannot be read.
+    fn computed_whole(
+        &mut self,
+        position: usize,
+        evaluator: &mut dyn Evaluator,
+    ) -> Result<Part, EvalError> {
         let all: Vec<usize> = (0..self.look_up.outputs().len()).collect();
         let computed = self.apart(position, &all, evaluator)?;
         let part = self.look_up.part(position, computed);
-        Ok(part.expect("cheap outputs are at hand, and all others were computed"))
+        Ok(part.expect("cheap outputs are known, and all others were computed"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A bake gives the values of single evaluations, and computes only the results that are not stored.
+//! A bake gives the values of single evaluations, and computes only results that are not stored.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ use proptest::test_runner::TestRunner;
 use super::{Bake, BakeError, Fate};
 use crate::cache::Cache;
 
-/// How often nodes ran, by their label.
+/// The number of runs of nodes, by their label.
 type Runs = Arc<Mutex<BTreeMap<i32, usize>>>;
 
 /// A cache for a test, removed when it ends.
@@ -42,7 +42,7 @@ impl Drop for Store {
     }
 }
 
-/// An engine whose node `test.work` counts its runs by a label, and takes long.
+/// An engine whose node `test.work` counts its runs by a label, and is slow.
 fn engine() -> (Engine, Runs) {
     let runs = Runs::default();
     let mut engine = Engine::new();
@@ -66,7 +66,7 @@ fn taken(runs: &Runs) -> Vec<(i32, usize)> {
     std::mem::take(&mut *runs.lock().expect("no run panics")).into_iter().collect()
 }
 
-/// Bakes frames; gives the first output of each, and whether it ran.
+/// Bakes frames, and returns the first output of each and whether it ran.
 fn baked(
     program: &Program,
     request: &Request,
@@ -89,7 +89,7 @@ fn fates(all: &[(f64, Fate)]) -> String {
 }
 
 #[test]
-fn what_was_baked_is_not_computed_again() {
+fn baked_frames_are_not_computed_again() {
     let (engine, runs) = engine();
     let store = Store::new("again");
     let text = b"fixed = test.work(5, label: 1)\ny = test.work(context.time() + fixed, label: 2)\noutput y: f64 = y\n";
@@ -102,14 +102,14 @@ fn what_was_baked_is_not_computed_again() {
     assert_eq!(taken(&runs), []);
     assert_eq!(fates(&second), "..........");
     assert!(first.iter().zip(&second).all(|(a, b)| a.0.to_bits() == b.0.to_bits()));
-    // Of an overlapping range only the new frames are computed.
+    // For an overlapping range, only the new frames are computed.
     let more = baked(&program, &Request::new(), &[8, 9, 10, 11], &mut store.open());
     assert_eq!(fates(&more), "..xx");
     assert_eq!(taken(&runs), [(2, 2)]);
 }
 
 #[test]
-fn a_changed_node_is_computed_with_what_depends_on_it() {
+fn a_changed_node_is_recomputed_with_its_dependents() {
     let (engine, runs) = engine();
     let store = Store::new("changed");
     let chain = |last: &str| {
@@ -132,7 +132,7 @@ fn a_changed_node_is_computed_with_what_depends_on_it() {
 }
 
 #[test]
-fn a_change_matters_in_the_frames_whose_values_it_changes() {
+fn a_change_affects_only_frames_whose_values_change() {
     let (engine, runs) = engine();
     let store = Store::new("matters");
     let with = |from: i32| {
@@ -153,7 +153,7 @@ fn a_change_matters_in_the_frames_whose_values_it_changes() {
 }
 
 #[test]
-fn the_arm_that_a_frame_does_not_take_does_not_matter_in_it() {
+fn arms_that_a_frame_does_not_take_do_not_affect_it() {
     let (engine, runs) = engine();
     let store = Store::new("arm");
     let with = |late: f32| {
@@ -195,7 +195,7 @@ output y: f64 = speed
 ";
 
 #[test]
-fn state_goes_on_from_where_a_bake_stopped() {
+fn state_resumes_where_a_bake_stopped() {
     let (engine, runs) = engine();
     let store = Store::new("state");
     let program = engine.load(FALLING.as_bytes()).expect("it compiles");
@@ -210,13 +210,13 @@ fn state_goes_on_from_where_a_bake_stopped() {
     assert_eq!(fates(&all), "..........xxxxxxxxxx");
     assert_eq!(taken(&runs), [(1, 10)]);
     assert!(all.iter().enumerate().all(|(i, (y, _))| *y == i as f64 * 1.5));
-    // Only the last frame: nothing is played again.
+    // For the last frame alone, no tick is replayed.
     let last = baked(&program, &Request::new(), &[20], &mut store.open());
     assert_eq!((last[0].0, taken(&runs)), (30.0, vec![(1, 1)]));
 }
 
 #[test]
-fn pictures_are_stored_and_keyed_by_what_moves_in_them() {
+fn pictures_are_keyed_by_the_values_that_change() {
     let (engine, _) = engine();
     let store = Store::new("pictures");
     let picture = |speed: f32, sharp: f32| {
@@ -238,7 +238,7 @@ fn pictures_are_stored_and_keyed_by_what_moves_in_them() {
     assert_eq!(n_reused(&picture(40.0, 1.0)), 0);
     assert_eq!(n_reused(&picture(40.0, 1.0)), 4);
     assert_eq!(n_reused(&picture(40.0, 2.0)), 0);
-    // Where nothing has moved yet the speed does not matter.
+    // Before anything has moved, the speed does not matter.
     assert_eq!(n_reused(&picture(50.0, 1.0)), 1);
     assert_eq!(n_reused(&picture(50.0, 2.0)), 1);
 }
@@ -274,7 +274,7 @@ fn alone(bake: &Bake<'_>, frame: i64) -> Answer {
     }
 }
 
-/// Bakes all frames and compares each with an evaluation by itself.
+/// Bakes all frames, and compares each with a separate evaluation.
 fn agrees(bake: &Bake<'_>, cache: &mut Cache) -> usize {
     let mut n_reused = 0;
     let done = bake.run(cache, &mut Lazy, &mut |_, _| true, &mut |part| {

@@ -1,8 +1,8 @@
-//! Frames of documents with state: one after the other, from the start frame on.
+//! Frames of documents with state: one after another, from the start frame on.
 //!
-//! The state after a tick is stored as often as storing takes a small part of the time. A bake begins
-//! at the last stored state before the first frame that is missing, and leaves out ticks before a
-//! later one where it can.
+//! The state after a tick is stored as often as storing costs only a small part of the time. A bake
+//! starts at the last stored state before the first missing frame, and skips ticks before later
+//! ones where it can.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,15 @@ use millstream_run::{Parts, Varying};
 use super::{BakeError, Computed, Each, IsWanted, LookUp};
 use crate::stored;
 
-/// Storing state takes at most this part of the time of ticks.
+/// Storing state takes at most this fraction of the time of ticks.
 const SHARE: u32 = 4;
 
 struct Ticks<'t, 'r, 'p> {
     look_up: &'t mut LookUp<'r, 'p>,
     states: States,
-    /// The position of the next tick, among all from the start frame on.
+    /// The position of the next tick, counted from the start frame.
     next: usize,
-    /// The time of ticks since the state was stored, and the time that this took.
+    /// The time of ticks since state was last stored, and the time that storing took.
     since: Duration,
     storing: Duration,
 }
@@ -76,8 +76,8 @@ pub(crate) fn run<E>(
 }
 
 impl Ticks<'_, '_, '_> {
-    /// Brings the state to that before a tick: from a stored one if there is a later one than the one
-    /// at hand, and tick by tick from there.
+    /// Brings the state to that before a tick: from the latest stored state, if it is later than
+    /// the current one, and tick by tick from there.
     fn play_to(
         &mut self,
         tick: usize,
@@ -122,7 +122,7 @@ impl Ticks<'_, '_, '_> {
         } else if plan.state_writers.is_empty() {
             request.only_states(plan)
         } else {
-            // Nodes inside scopes advance only where they are asked for.
+            // Nodes inside scopes advance only where they are requested.
             request.with_states(plan)
         };
         let mut answer = parts.evaluate(evaluator, self.states.given_to(plan, request))?;
@@ -136,7 +136,7 @@ impl Ticks<'_, '_, '_> {
         Ok(answer)
     }
 
-    /// Stores the state after this tick, if enough time passed since the last one.
+    /// Stores the state after this tick if enough time has passed since the last one.
     fn store(&mut self) {
         if self.since < self.storing * SHARE || self.look_up.cache.limit() == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Packs: files of entries, one after the other.
+//! Packs: files of consecutive entries.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,27 +16,27 @@ const MARK: [u8; 4] = *b"mill";
 /// Mark, key, length, and a checksum of these.
 const HEADER: usize = 4 + 16 + 8 + 4;
 
-/// The checksum of the bytes, which stands before them.
+/// The size of the checksum before the bytes.
 pub(super) const CHECK: usize = 16;
 
-/// Bytes that are read at once while looking for entries.
+/// The number of bytes read at once while scanning for entries.
 const AHEAD: usize = 1 << 16;
 
-/// A pack that is read.
+/// A pack to read.
 pub(super) struct Pack {
     path: PathBuf,
     file: File,
-    /// The bytes whose entries are known.
+    /// The number of bytes scanned so far.
     scanned: u64,
     is_touched: bool,
     is_damaged: bool,
 }
 
-/// What scanning a pack finds.
+/// A result of scanning a pack.
 pub(super) enum Found {
-    /// An entry; `at` is the place of its checksum.
+    /// An entry; `at` is the position of its checksum.
     Entry { key: Key, at: u64, length: u64 },
-    /// Bytes that are no entry.
+    /// Bytes that are not an entry.
     Damage { at: u64 },
 }
 
@@ -53,7 +53,7 @@ pub(super) fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Removes a pack unless a process is writing it; tells whether it is gone.
+/// Removes a pack unless a process is writing it; returns whether it is gone.
 pub(super) fn remove(path: &Path) -> bool {
     !is_in_use(path) && std::fs::remove_file(path).is_ok()
 }
@@ -61,7 +61,8 @@ pub(super) fn remove(path: &Path) -> bool {
 /// Whether a process is writing a pack.
 pub(super) fn is_in_use(path: &Path) -> bool {
     let file = OpenOptions::new().read(true).open(path);
-    // The lock ends with the file. Where there are no locks, a pack that is removed is only missed.
+    // The lock ends with the file. On systems without locks, a removed pack merely has to be
+    // computed again.
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
@@ -71,8 +72,8 @@ fn check_of(bytes: &[u8]) -> [u8; CHECK] {
     check
 }
 
-/// Whether bytes follow their checksum.
-pub(super) fn is_whole(bytes: &[u8]) -> bool {
+/// Whether bytes match the checksum before them.
+pub(super) fn is_intact(bytes: &[u8]) -> bool {
     bytes.len() >= CHECK && check_of(&bytes[CHECK..]) == bytes[..CHECK]
 }
 
@@ -86,7 +87,7 @@ fn header(key: Key, length: u64) -> [u8; HEADER] {
     header
 }
 
-/// Key and length of a header, if it is one.
+/// Key and length of a header, if it is valid.
 fn of_header(bytes: &[u8; HEADER]) -> Option<(Key, u64)> {
     let mut key = Key([0; 16]);
     key.0.copy_from_slice(&bytes[4..20]);
@@ -119,13 +120,13 @@ impl Pack {
         self.file.metadata().map_or(0, |data| data.len())
     }
 
-    /// The entries up to here are known.
+    /// Marks the entries up to here as known.
     pub(super) fn skip_to(&mut self, length: u64) {
         self.scanned = length;
     }
 
-    /// The entries that were added since the last call. An entry whose bytes are not all there yet is
-    /// left for the next.
+    /// The entries added since the last call. An entry whose bytes are not complete yet is left for
+    /// the next call.
     pub(super) fn scan(&mut self) -> Vec<Found> {
         let mut found = Vec::new();
         let end = self.bytes();
@@ -169,10 +170,10 @@ impl Pack {
         self.file.read_exact(bytes)
     }
 
-    /// Notes that the pack is used, once for each process.
+    /// Marks the pack as used, once per process.
     pub(super) fn touch(&mut self) {
         if !std::mem::replace(&mut self.is_touched, true) {
-            // In a cache that is read-only nothing is removed either.
+            // If the cache is read-only, nothing is removed from it either.
             let file = OpenOptions::new().append(true).open(&self.path);
             let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
         }
@@ -188,7 +189,7 @@ pub(super) struct OpenPack {
 }
 
 impl OpenPack {
-    /// Starts a pack with a name of its own.
+    /// Starts a pack under a new name.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_millis());
@@ -198,7 +199,7 @@ impl OpenPack {
             match OpenOptions::new().append(true).create_new(true).open(&path) {
                 Ok(file) => {
                     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.exists() {
-                        // Another process is just looking at it, or took it for an old one.
+                        // Another process is inspecting it, or took it for an old one.
                         continue;
                     }
                     return Ok(Self { path, file, length: 0 });
@@ -218,7 +219,7 @@ impl OpenPack {
         self.length
     }
 
-    /// Appends an entry; gives the place of its checksum.
+    /// Appends an entry, and returns the position of its checksum.
     pub(super) fn append(&mut self, key: Key, bytes: &[u8]) -> io::Result<u64> {
         let start = self.length;
         let head = [&header(key, bytes.len() as u64)[..], &check_of(bytes)].concat();

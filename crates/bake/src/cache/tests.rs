@@ -1,4 +1,4 @@
-//! Caches that are shared, cut off, damaged, too large, foreign, and of another version.
+//! Caches that are shared, truncated, damaged, too large, foreign, and of another version.
 
 use super::*;
 
@@ -8,7 +8,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("millstream-{}-{name}", std::process::id()));
-        // It is there if a run with the same number was killed.
+        // It exists if a run with the same number was killed.
         let _ = std::fs::remove_dir_all(&path);
         Self(path)
     }
@@ -52,7 +52,7 @@ fn entries_are_found_again_by_this_and_other_processes() {
 }
 
 #[test]
-fn an_entry_that_was_cut_off_is_not_there_and_harms_no_other() {
+fn a_truncated_entry_is_ignored_and_harms_no_other() {
     let folder = Folder::new("cut");
     let mut cache = Cache::open(&folder.0, MIB);
     assert!(cache.put(key(1), b"whole") && cache.put(key(2), &[7; 100]));
@@ -73,7 +73,7 @@ fn an_entry_that_was_cut_off_is_not_there_and_harms_no_other() {
 }
 
 #[test]
-fn bytes_that_changed_are_noticed() {
+fn changed_bytes_are_detected() {
     let folder = Folder::new("changed");
     let mut cache = Cache::open(&folder.0, MIB);
     assert!(cache.put(key(1), &[1; 50]) && cache.put(key(2), &[2; 50]));
@@ -95,7 +95,7 @@ fn bytes_that_changed_are_noticed() {
 }
 
 #[test]
-fn what_was_used_longest_ago_goes_first() {
+fn the_least_recently_used_packs_are_removed_first() {
     let folder = Folder::new("limit");
     let limit = 16 * (1 << 16);
     let entry = vec![0; 60 << 10];
@@ -121,7 +121,7 @@ fn what_was_used_longest_ago_goes_first() {
 }
 
 #[test]
-fn a_directory_of_something_else_is_left_alone() {
+fn a_foreign_directory_is_left_alone() {
     let folder = Folder::new("foreign");
     std::fs::create_dir_all(&folder.0).expect("it can be made");
     std::fs::write(folder.0.join("photo.png"), "precious").expect("it can be written");

@@ -7,8 +7,7 @@ use crate::value::Value;
 use crate::value::types::Type;
 
 impl Footprint {
-    /// The footprint of a JSON object with `resolution` and, unless they have their defaults,
-    /// `transform` and `crop`.
+    /// The footprint of a JSON object with `resolution` and optionally `transform` and `crop`.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let fields = json.as_object()?;
         if fields.keys().any(|key| !["transform", "resolution", "crop"].contains(&key.as_str())) {

@@ -7,8 +7,8 @@ use crate::value::Value;
 use crate::value::image::{Image, PIXEL_TYPES};
 
 impl Image {
-    /// The image of a JSON object with the `pixels`, row by row from the lower edge, their `type`, and
-    /// the `view` whose requested region they are.
+    /// The image of a JSON object with the `pixels`, row by row from the lower edge, their `type`,
+    /// and the `view` whose requested region they cover.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let fields = json.as_object()?;
         if fields.keys().any(|key| !["view", "type", "pixels"].contains(&key.as_str())) {
@@ -29,15 +29,15 @@ impl Image {
         json!({ "view": self.view().to_json(), "type": self.pixels().ty().name(), "pixels": pixels })
     }
 
-    /// The size of the image as a JSON object, for people.
+    /// The size of the image as a JSON object, for display.
     pub(crate) fn to_plain_json(&self) -> Json {
         json!({ "width": self.width(), "height": self.height(), "channels": self.n_channels() })
     }
 }
 
-/// How an image is written.
-pub(crate) const FORM: &str = "an object with the `view`, the `type` of the pixels (f32, vec2, vec3 or \
-                               color) and the `pixels`, row by row from the lower edge";
+/// The notation of an image.
+pub(crate) const FORM: &str = "an object with the `view`, the `type` of the pixels (f32, vec2, \
+                               vec3 or color) and the `pixels`, row by row from the lower edge";
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,9 @@ use crate::value::table::Table;
 use crate::value::types::Type;
 
 impl Table {
-    /// The table of a JSON object of columns of one length, in order. Lists of booleans, integers,
-    /// other numbers and strings become columns of `bool`, `i64`, `f64` and `string`; `{"type":
-    /// "vec3", "values": [...]}` is a column of the named type.
+    /// The table of a JSON object of columns of equal length, in order. Lists of booleans,
+    /// integers, other numbers and strings become columns of `bool`, `i64`, `f64` and `string`;
+    /// `{"type": "vec3", "values": [...]}` is a column of the named type.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let column = |json: &Json| match json {
             Json::Array(items) => plain_column(items),
@@ -28,8 +28,8 @@ impl Table {
         Self::new(columns.collect::<Option<Vec<_>>>()?).ok()
     }
 
-    /// The table as a JSON object that reads back to the same columns. A column whose list alone
-    /// would read back as another type is written with its type.
+    /// The table as a JSON object that reads back to the same columns. A column's type is written
+    /// if the list alone would read back as another type.
     pub(crate) fn to_json(&self) -> Json {
         self.json_of(|column, items| match plain_column(&items) {
             Some(plain) if plain.ty() == column.ty() => Json::Array(items),
@@ -54,15 +54,15 @@ impl Table {
     }
 }
 
-/// A column of a given type.
+/// A column of the given type.
 fn column_of(ty: Type, items: &[Json]) -> Option<Column> {
     let values = items.iter().map(|item| super::from_json(ty, item));
     ty.collect(&mut values.collect::<Result<Vec<_>, _>>().ok()?.into_iter())
 }
 
-/// A column of a list without a type.
+/// A column from a list without a type.
 fn plain_column(items: &[Json]) -> Option<Column> {
-    // Numbers are integers if all of them are written as such: 2.0 is not.
+    // Numbers are integers if all are written as such: 2.0 is not.
     let are_whole = items.iter().all(|item| item.as_i64().is_some());
     let numbers = if are_whole { Type::I64 } else { Type::F64 };
     [Type::BOOL, numbers, Type::STRING].into_iter().find_map(|ty| column_of(ty, items))

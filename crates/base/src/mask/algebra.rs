@@ -1,11 +1,11 @@
 //! Set operations on masks, linear in the segments and scattered indices of both.
 //!
-//! Ranges, disjoint masks and masks of one storage are combined without copying.
+//! Ranges, disjoint masks and masks with shared storage are combined without copying.
 
 use super::{Mask, build::MaskBuilder};
 
 impl Mask {
-    /// The elements of either.
+    /// The elements in either mask.
     pub fn union(&self, other: &Self) -> Self {
         if self.is_same_view(other) || self.surely_covers(other) {
             return self.clone();
@@ -29,7 +29,7 @@ impl Mask {
         }
     }
 
-    /// The elements of both.
+    /// The elements in both masks.
     pub fn intersect(&self, other: &Self) -> Self {
         if self.is_same_view(other) {
             return self.clone();
@@ -58,7 +58,7 @@ impl Mask {
         builder.finish()
     }
 
-    /// The elements that `other` lacks.
+    /// The elements that are not in `other`.
     pub fn difference(&self, other: &Self) -> Self {
         let (Some(bounds), Some(all)) = (other.bounds(), self.bounds()) else {
             return self.clone();
@@ -95,7 +95,7 @@ impl Mask {
         builder.finish()
     }
 
-    /// Whether every element of `other` is an element of this mask.
+    /// Whether `other` is a subset of this mask.
     pub fn covers(&self, other: &Self) -> bool {
         if self.is_same_view(other) || self.surely_covers(other) {
             return true;
@@ -112,7 +112,8 @@ impl Mask {
         })
     }
 
-    /// An O(1) test for `covers`: whether `other` is empty or this mask is a range around it.
+    /// An O(1) sufficient test for [`covers`](Self::covers): `other` is empty, or this mask is a
+    /// range around it.
     fn surely_covers(&self, other: &Self) -> bool {
         match (self.as_range(), other.bounds()) {
             (_, None) => true,

@@ -1,10 +1,10 @@
-//! The shared storage of masks and how it is made from ascending runs.
+//! The shared storage of masks, and how it is built from ascending runs.
 
 use std::{ops::Range, sync::Arc};
 
 use super::{Mask, Repr, View};
 
-/// Shorter runs are stored as indices. A range takes the space of three indices, and walking to the
+/// Shorter runs are stored as indices. A range takes the space of three indices, and moving to the
 /// next segment costs the time of a few elements.
 pub(super) const MIN_RANGE: u32 = 32;
 
@@ -12,7 +12,7 @@ pub(super) const MIN_RANGE: u32 = 32;
 #[derive(Debug)]
 pub(super) struct Storage {
     segments: Box<[StoredSegment]>,
-    /// The indices of all segments that are not ranges, in order.
+    /// The indices of all non-range segments, in order.
     indices: Box<[u32]>,
     /// Number of elements in all segments.
     len: u32,
@@ -20,7 +20,7 @@ pub(super) struct Storage {
 
 #[derive(Clone, Copy, Debug)]
 struct StoredSegment {
-    /// Number of elements before it.
+    /// Number of elements before the segment.
     ordinal: u32,
     /// The first index.
     first: u32,
@@ -29,22 +29,22 @@ struct StoredSegment {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Consecutive indices from the first one.
+    /// Consecutive indices.
     Range,
     /// The position of the first index in the index buffer.
     Indices(u32),
 }
 
-/// A segment cut to some ordinals, with u32 ends.
+/// Part of a segment, with its ends as `u32`.
 pub(super) enum Cut<'a> {
     Range(Range<u32>),
     Indices(&'a [u32]),
 }
 
 impl Storage {
-    /// The segment that holds this ordinal; it is `from` or a later one.
+    /// The segment that holds this ordinal: `from` or a later one.
     ///
-    /// Gallops from `from`, so near segments are found at once.
+    /// Gallops from `from`, so nearby segments are found quickly.
     pub(super) fn segment_of(&self, from: usize, ordinal: u32) -> usize {
         let rest = &self.segments[from..];
         let mut step = 1;
@@ -56,7 +56,7 @@ impl Storage {
         from + near + after - 1
     }
 
-    /// The first ordinal in these segments whose index is not below `index`.
+    /// The first ordinal in these segments whose index is at least `index`.
     pub(super) fn ordinal_of(&self, segments: Range<usize>, index: usize) -> u32 {
         let within = &self.segments[segments.clone()];
         let after = within.partition_point(|segment| segment.first as usize <= index);
@@ -77,7 +77,7 @@ impl Storage {
         segment.ordinal + inside.min((end - segment.ordinal) as usize) as u32
     }
 
-    /// The ordinal at which a segment starts; the length for the end of the segments.
+    /// The ordinal at which a segment starts; the total length for the end of the segments.
     fn ordinal_at(&self, segment: usize) -> u32 {
         self.segments.get(segment).map_or(self.len, |segment| segment.ordinal)
     }
@@ -88,7 +88,7 @@ impl Storage {
         self.index_in(after - 1, ordinal)
     }
 
-    /// The index with this ordinal, which lies in this segment.
+    /// The index with this ordinal, which lies in the given segment.
     pub(super) fn index_in(&self, segment: usize, ordinal: u32) -> u32 {
         let StoredSegment { ordinal: start, first, kind } = self.segments[segment];
         match kind {
@@ -97,7 +97,7 @@ impl Storage {
         }
     }
 
-    /// The index with this ordinal, which lies in this segment, if the segment is a range.
+    /// The index with this ordinal if the given segment, in which it lies, is a range.
     pub(super) fn range_start(&self, segment: usize, ordinal: u32) -> Option<u32> {
         match self.segments[segment].kind {
             Kind::Range => Some(self.index_in(segment, ordinal)),
@@ -105,7 +105,7 @@ impl Storage {
         }
     }
 
-    /// The part of a segment with ordinals in `lo..hi`, which is not empty.
+    /// The nonempty part of a segment with ordinals in `lo..hi`.
     pub(super) fn cut(&self, at: usize, lo: u32, hi: u32) -> Cut<'_> {
         let segment = self.segments[at];
         let lo = lo.max(segment.ordinal) - segment.ordinal;
@@ -126,7 +126,7 @@ pub(super) struct MaskBuilder {
     indices: Vec<u32>,
     /// Number of elements in finished runs.
     len: u32,
-    /// Whether the last finished segment accepts further indices.
+    /// Whether the last finished segment accepts more indices.
     open: bool,
     /// The start of the run that may still grow.
     start: u32,
@@ -134,7 +134,7 @@ pub(super) struct MaskBuilder {
 }
 
 impl MaskBuilder {
-    /// Adds an index greater than all before it.
+    /// Appends an index greater than all previous ones.
     #[inline]
     pub(super) fn push(&mut self, index: u32) {
         if index != self.end || self.start == self.end {
@@ -144,7 +144,7 @@ impl MaskBuilder {
         self.end = index + 1;
     }
 
-    /// Adds the indices `start..end`, where `start` is not below the start of the run before.
+    /// Appends the indices `start..end`; `start` is not below the start of the previous run.
     #[inline]
     pub(super) fn push_run(&mut self, start: u32, end: u32) {
         if start >= end {
@@ -192,7 +192,7 @@ impl MaskBuilder {
     }
 }
 
-/// The mask of strictly ascending indices. Takes over their buffer if there are no long runs.
+/// The mask of strictly ascending indices. Reuses their buffer if there are no long runs.
 pub(super) fn from_ascending(indices: Vec<u32>) -> Mask {
     let reach = MIN_RANGE as usize - 1;
     let has_range = indices.windows(reach + 1).any(|run| run[reach] - run[0] == reach as u32);

@@ -4,7 +4,7 @@ use std::{iter::FusedIterator, ops::Range, slice, sync::Arc};
 
 use super::{Mask, Repr, View, build::Cut};
 
-/// A part of a mask that one plain loop can walk.
+/// A part of a mask that a plain loop can walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
     /// Consecutive indices, at least one.
@@ -28,7 +28,7 @@ impl Segment<'_> {
 #[derive(Clone)]
 pub struct Segments<'a> {
     view: Option<&'a View>,
-    /// The stored segments that remain, or the range itself.
+    /// The remaining stored segments, or the range itself.
     from: u32,
     to: u32,
 }
@@ -109,7 +109,7 @@ impl FusedIterator for Iter<'_> {}
 pub(super) struct Runs<'a> {
     segments: Segments<'a>,
     indices: &'a [u32],
-    /// A run that has been read but may touch the next one.
+    /// A run that has been read but may be adjacent to the next one.
     pending: Option<Range<u32>>,
 }
 
@@ -149,7 +149,7 @@ impl Iterator for Runs<'_> {
     }
 }
 
-/// The slices of a mask with a maximal length.
+/// The slices of a mask of a maximum length.
 pub struct Chunks {
     rest: Mask,
     size: usize,
@@ -180,7 +180,7 @@ impl ExactSizeIterator for Chunks {}
 impl FusedIterator for Chunks {}
 
 impl Mask {
-    /// The segments, ascending: what kernels loop over.
+    /// The segments, ascending; kernels loop over these.
     pub fn segments(&self) -> Segments<'_> {
         match &self.repr {
             Repr::Range { start, end } => Segments { view: None, from: *start, to: *end },

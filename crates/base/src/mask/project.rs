@@ -1,18 +1,18 @@
 //! Masks between axes: projecting a larger space onto a smaller one, and back.
 //!
 //! In the row-major product of two axes, element `i` has the coordinate `i / inner` on the outer
-//! axis and `i % inner` on the inner one, where `inner` is the extent of the inner axis. These two
-//! maps have functions of their own that work on whole runs; `project_any` and `expand` take any
-//! map and visit every element.
+//! axis and `i % inner` on the inner axis, where `inner` is the extent of the inner axis. These two
+//! maps have dedicated functions that work on whole runs; `project_any` and `expand` take any map
+//! and visit every element.
 
 use super::{Mask, build::MaskBuilder};
 
 impl Mask {
-    /// The images of the elements: what has to be computed in a smaller space so that every element
-    /// of this mask finds its source.
+    /// The images of the elements: what must be computed in the smaller space for every element of
+    /// this mask to find its source.
     ///
-    /// Linear while the map is nondecreasing. Otherwise the map is called a second time and the
-    /// images are sorted, or marked in a bit set if that is small.
+    /// Linear while the map is nondecreasing. Otherwise the map is called again and the images are
+    /// sorted, or marked in a bit set if that is small.
     ///
     /// # Panics
     /// If an image is not below `extent`.
@@ -67,8 +67,8 @@ impl Mask {
 
     /// The images under `i % inner`: coordinates on the inner axis.
     ///
-    /// Linear in runs up to a logarithm; a run of `inner` or more elements has every coordinate and
-    /// ends the search.
+    /// Linear in runs up to a logarithmic factor; a run of `inner` or more elements has every
+    /// coordinate and stops the search.
     ///
     /// # Panics
     /// If `inner` is 0 or above [`Self::MAX_EXTENT`].

@@ -1,4 +1,4 @@
-//! Facts about masks, checked against sorted sets.
+//! Mask operations, checked against sorted sets.
 
 use std::{
     collections::BTreeSet,
@@ -36,7 +36,7 @@ fn indices_of(set: &Naive) -> Vec<u32> {
     set.iter().map(|&i| i as u32).collect()
 }
 
-/// A mask with its elements, built in one of several ways that give different representations.
+/// A mask and its elements, built in one of several ways that lead to different representations.
 fn masks() -> impl Strategy<Value = (Mask, Naive)> {
     (pieces(), 0..4_u8, 0.0..1.0, 0.0..1.0).prop_map(|(pieces, way, a, b)| {
         let set = naive_of(&pieces);
@@ -60,8 +60,8 @@ fn masks() -> impl Strategy<Value = (Mask, Naive)> {
     })
 }
 
-/// Checks that the mask holds exactly these elements, answers all queries about them correctly, and
-/// equals masks built in other ways.
+/// Checks that the mask holds exactly these elements, answers all queries correctly, and equals
+/// masks built in other ways.
 fn check(mask: &Mask, set: &Naive) {
     assert!(mask.iter().eq(set.iter().copied()), "{mask:?} is {set:?}");
     assert_eq!((mask.len(), mask.is_empty()), (set.len(), set.is_empty()));
@@ -203,7 +203,7 @@ proptest! {
         let coordinates: Naive = set.iter().map(|i| i % inner).collect();
         check(&mask.project_inner(inner), &coordinates);
         check(&mask.project_any(inner, |i| i % inner), &coordinates);
-        // The factor decides between the bit set and sorting.
+        // The factor selects the bit set or sorting.
         let extent = if salt % 2 == 0 { 1000 } else { 4_000_000 };
         let scatter = |i: usize| (i as u64).wrapping_mul(salt | 1) as usize % extent;
         check(&mask.project_any(extent, scatter), &set.iter().map(|&i| scatter(i)).collect());

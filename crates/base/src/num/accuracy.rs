@@ -1,10 +1,10 @@
-//! Tests of the accuracy of the elementary functions, against `libm` and by special values.
+//! Tests of the accuracy of the elementary functions against `libm` and known values.
 //!
 //! The example `accuracy` measures the same over every `f32`.
 
 use super::*;
 
-/// The distance of a result from the exact value, in units in the last place of `f32` there.
+/// The distance of a result from the exact value, in ULP of `f32`.
 fn ulps_f32(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if found.is_nan() || nearest.is_nan() {
@@ -25,7 +25,7 @@ fn steps_f64(found: f64, reference: f64) -> u64 {
     (found.to_bits() as i64).wrapping_sub(reference.to_bits() as i64).unsigned_abs()
 }
 
-/// Every 40,009th `f32` and those next to where exponents change, of both signs.
+/// Every 40,009th `f32` and those around changes of the exponent, of both signs.
 fn every_f32(mut f: impl FnMut(f32)) {
     (0..=u32::MAX).step_by(40_009).for_each(|bits| f(f32::from_bits(bits)));
     for exponent in 0..=510_u32 {
@@ -35,7 +35,7 @@ fn every_f32(mut f: impl FnMut(f32)) {
     }
 }
 
-/// A small random number generator: multiplicative congruential, of which the upper bits are used.
+/// A small random number generator: multiplicative congruential, using the upper bits.
 struct Dice(u64);
 
 impl Dice {
@@ -138,12 +138,12 @@ accurate! {
     cbrt_is_near_the_reference cbrt libm::cbrt, 0.52, 1;
 }
 
-/// `ln_gamma` of positive arguments: below zero the logarithm crosses zero between floats.
+/// `ln_gamma` for positive arguments: below zero the logarithm crosses zero between floats.
 fn ln_gamma_above_zero<T: Float>(x: T) -> T {
     if x < T::ZERO { T::NAN } else { ln_gamma(x) }
 }
 
-/// As [`ln_gamma_above_zero`], by `libm`.
+/// Like [`ln_gamma_above_zero`], from `libm`.
 fn ln_gamma_reference(x: f64) -> f64 {
     if x < 0.0 { f64::NAN } else { libm::lgamma(x) }
 }
@@ -157,7 +157,7 @@ fn special_functions_are_near_the_reference() {
     check_one("ln_gamma", of_f32, of_f64, ln_gamma_reference, 0.52, 6);
 }
 
-/// Values computed with mpmath, of which only the last digits may differ.
+/// Values computed with mpmath; only the last digits may differ.
 #[test]
 fn special_functions_have_known_values() {
     let near = |found: f64, wanted: f64, steps: u64| {

@@ -1,30 +1,30 @@
 //! Operations with one rounding or none: sums and products in two parts, scaling, remainders.
 //!
-//! Without FMA the error of a product is found from halves of its factors (T. J. Dekker, "A
+//! Without FMA, the error of a product is computed from the halves of its factors (T. J. Dekker, "A
 //! floating-point technique for extending the available precision", Numer. Math. 18, 1971); the
-//! error of a sum as D. Knuth does in "The Art of Computer Programming", volume 2, 4.2.2.
+//! error of a sum as in D. Knuth, "The Art of Computer Programming", volume 2, 4.2.2.
 
 use super::round;
 
-/// `yes` if `condition` holds, else `no`. Both are computed: a branch would keep a loop from
-/// becoming SIMD.
+/// `yes` if `condition` holds, otherwise `no`. Both are computed: a branch would prevent
+/// vectorization.
 #[inline(always)]
 pub(super) fn pick<T: Copy>(condition: bool, yes: T, no: T) -> T {
     std::hint::select_unpredictable(condition, yes, no)
 }
 
-/// Adding and subtracting this rounds an f64 below 2^51 to an integer. The sum has that integer in
-/// its lowest bits.
+/// Adding and subtracting this rounds an `f64` below 2^51 to an integer. The sum has that integer
+/// in its lowest bits.
 pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// The nearest integer to `value`, and a word with that integer in its lowest bits.
+/// The integer nearest to `value`, and a word with that integer in its lowest bits.
 #[inline(always)]
 pub(super) fn nearest(value: f64) -> (f64, u64) {
     let shifted = value + SHIFT;
     (shifted - SHIFT, shifted.to_bits())
 }
 
-/// 2 to the power of an integer from -1022 to 1023; unspecified for others, without a trap.
+/// 2 to the power of an integer from -1022 to 1023; unspecified for others, but does not trap.
 #[inline(always)]
 pub(super) fn power_of_two(n: f64) -> f64 {
     f64::from_bits(((n + SHIFT).to_bits().wrapping_add(1023)) << 52)

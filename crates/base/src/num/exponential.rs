@@ -1,7 +1,7 @@
-//! Powers of e and 2, and the hyperbolic functions made of them.
+//! Powers of e and 2, and the hyperbolic functions built on them.
 //!
 //! `e^x = 2^n e^r` with `n` the integer nearest to `x / ln 2`; `ln 2` is subtracted in two parts,
-//! so that `n` times the first is exact (W. J. Cody, W. Waite, "Software Manual for the Elementary
+//! of which `n` times the first is exact (W. J. Cody, W. Waite, "Software Manual for the Elementary
 //! Functions", 1980, chapter 6).
 
 use super::constants::{EXP, EXP_F32, EXP_SHORT, EXP2_F32, LN_2, LN_2_26, LN_2_F32, SINH};
@@ -10,7 +10,7 @@ use super::exact::{
     sum,
 };
 
-/// `value` limited to the bounds; NaN stays NaN.
+/// `value` clamped to the bounds; NaN stays NaN.
 #[inline(always)]
 fn clamp(value: f64, low: f64, high: f64) -> f64 {
     let value = pick(value > high, high, value);

@@ -61,7 +61,7 @@ fn angle(a: f64, b: f64) -> (f64, f64) {
     let t = pick(below == 0.0, 0.0, above / below);
     let (back, back_low) = product(t, below);
     let t_low = (((above - back) - back_low) + (above_low - t * below_low)) / below;
-    // Errors of products that underflow say nothing about the quotient.
+    // The error terms of products that underflow say nothing about the quotient.
     let sound = (above.abs() > 1e-290) & (below > 0.0);
     let t_low = pick(sound, t_low, 0.0);
     let z = t * t;

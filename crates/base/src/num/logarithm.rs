@@ -1,9 +1,9 @@
-//! Logarithms, and the inverse hyperbolic functions made of them.
+//! Logarithms, and the inverse hyperbolic functions built on them.
 //!
 //! `x = 2^e (1 + f)` with `1 + f` from the root of 1/2 to that of 2. With `s = f / (2 + f)`, the
 //! logarithm of `1 + f` is `2 atanh s`, a series that converges quickly. `2 s` is written as `f -
-//! f^2 / 2 + s f^2 / 2`, so that its first term is exact (the decomposition described in the
-//! logarithm of FreeBSD's mathematical library, by K. C. Ng).
+//! f^2 / 2 + s f^2 / 2`, whose first term is exact (the decomposition of the logarithm in FreeBSD's
+//! math library, by K. C. Ng).
 
 use super::constants::{LN, LN_2, LN_2_F32, LN_F32, LN_SHORT, LOG2_E, LOG10_2, LOG10_E};
 use super::exact::{ordered_sum, pick, polynomial, polynomial_f32, sum};
@@ -13,7 +13,7 @@ const ROOT_BITS: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
 /// The number 1023 in the exponent field.
 const ONE_BITS: u64 = 1023 << 52;
 
-/// `e` and `f` of a positive, normal, finite value; unspecified for others, without a trap.
+/// `e` and `f` of a positive, normal, finite value; unspecified for others, but does not trap.
 #[inline(always)]
 pub(super) fn split_normal(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
@@ -24,7 +24,7 @@ pub(super) fn split_normal(x: f64) -> (f64, f64) {
     (e, f)
 }
 
-/// `e` and `f` of a positive, finite value; unspecified for others, without a trap.
+/// `e` and `f` of a positive, finite value; unspecified for others, but does not trap.
 #[inline(always)]
 pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
@@ -32,7 +32,7 @@ pub(super) fn split(x: f64) -> (f64, f64) {
     (pick(small, e - 54.0, e), f)
 }
 
-/// `result` where `x` has a finite logarithm, else the limit or NaN.
+/// `result` where `x` has a finite logarithm, otherwise the limit or NaN.
 #[inline(always)]
 fn with_limits(x: f64, result: f64) -> f64 {
     let result = pick(x == f64::INFINITY, x, result);

@@ -28,7 +28,7 @@ pub(super) fn ln_in_parts(x: f64) -> (f64, f64) {
     ordered_sum(near, error + e * LN_2_POW[1] + (2.0 * half_low + e * LN_2_POW[2]))
 }
 
-/// The power for special values of `x` and `y`, else `size` with its sign.
+/// The power for special values of `x` and `y`, otherwise `size` with its sign.
 #[inline(always)]
 fn with_limits(x: f64, y: f64, size: f64) -> f64 {
     let a = x.abs();
@@ -43,7 +43,7 @@ fn with_limits(x: f64, y: f64, size: f64) -> f64 {
     pick((x == 1.0) | (y == 0.0), 1.0, result)
 }
 
-/// `y` limited to 2^66, from which on a power is what it is for an infinite exponent.
+/// `y` limited to 2^66, from where powers equal those of an infinite exponent.
 #[inline(always)]
 fn bounded(y: f64) -> f64 {
     const LARGE: f64 = 73_786_976_294_838_206_464.0;
@@ -64,9 +64,8 @@ pub(super) fn pow_f32(x: f32, y: f32) -> f32 {
     with_limits(x, y, exp_short(bounded(y) * ln(x.abs()))) as f32
 }
 
-/// A third of the exponent gives a root within 5 %; Halley's method triples the number of right
-/// digits with each step. Before the last step the root is cut to 26 bits, so that its square is
-/// exact.
+/// A third of the exponent gives a root within 5 %; each step of Halley's method triples the number
+/// of correct digits. Before the last step the root is cut to 26 bits, to make its square exact.
 #[inline(always)]
 pub(super) fn cbrt(x: f64) -> f64 {
     let a = x.abs();

@@ -1,14 +1,14 @@
-//! Rounding to integers without calls or branches, so that loops over columns become SIMD.
+//! Rounding to integers without calls or branches, so that loops over columns vectorize.
 //!
 //! Adding and subtracting 2 to the power of the mantissa's width rounds to the nearest even
-//! integer, since the addition itself rounds so; the other roundings correct that result by one.
-//! Values from that power on are integers already, and so are infinities; NaN stays NaN.
+//! integer, as the addition itself rounds; the other roundings correct that result by one. Values
+//! from that power on are integers already, and so are infinities; NaN stays NaN.
 
 macro_rules! rounding {
     ($float:ident) => {
         /// The roundings of one type.
         pub(super) mod $float {
-            /// From this value on, every value is an integer.
+            /// From this value on, all values are integers.
             const WHOLE: $float = 1.0 / $float::EPSILON;
 
             #[inline(always)]

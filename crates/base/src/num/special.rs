@@ -1,13 +1,13 @@
 //! The error function and the gamma function.
 //!
-//! Up to 1 the error function is `x` times a polynomial in `x^2`, and up to 0.65 its complement is
-//! 1 minus that. From there on the complement is `e^(-x^2)`, with the square in two parts, times `g
-//! / (1 + 2 x)`. The factor `g` varies little: it is a polynomial in `(x - 3.75) / (x + 3.75)`,
+//! Up to 1, the error function is `x` times a polynomial in `x^2`, and up to 0.65 its complement is
+//! 1 minus that. From there on, the complement is `e^(-x^2)`, with the square in two parts, times
+//! `g / (1 + 2 x)`. The factor `g` varies little: it is a polynomial in `(x - 3.75) / (x + 3.75)`,
 //! which maps all arguments to -1..1 (M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 +
 //! 2x) exp(x^2) erfc x in 0 <= x < infinity", Math. Comp. 36, 1981).
 //!
 //! Between 0.75 and 2.75 the logarithm of the gamma function is `(x - 1) (x - 2)` times a
-//! polynomial, which is accurate near its zeros too. Above, it is Stirling's formula with a
+//! polynomial, which is accurate near the zeros as well. Above, it is Stirling's formula with a
 //! polynomial in `1 / x^2` in place of its series. Below, `gamma(x) = gamma(x + 1) / x`, and for
 //! negative arguments `gamma(x) gamma(1 - x) = pi / sin(pi x)`.
 
@@ -94,7 +94,7 @@ fn parts(x: f64) -> Parts {
     let close = pick(u < 1.75, u, 0.0);
     let close = close * (close - 1.0) * polynomial(close - 0.75, &LN_GAMMA);
     let (v, e) = sum(a, pick(shifted, 1.0, 0.0));
-    // Larger arguments overflow or underflow, as this one does.
+    // Larger arguments overflow or underflow, like this one.
     let bounded = pick(u < 1.75, 2.75, pick(v > LARGEST, 1e305, v));
     let (far, far_low) = stirling(bounded, pick(v > 1e15, 0.0, e));
     let rest = a - round::f64::round_even(a);
@@ -112,7 +112,7 @@ fn parts(x: f64) -> Parts {
 #[inline(always)]
 pub(super) fn gamma(x: f64) -> f64 {
     let Parts { high, low, shifted, negative, sine } = parts(x);
-    // For negative arguments the square root, which is never subnormal and therefore exact.
+    // For negative arguments, the square root, which is never subnormal and therefore exact.
     let times = pick(negative, -0.5, 1.0);
     let power = exp_of_sum(times * high, times * low);
     let below = PI / sine * power * power;

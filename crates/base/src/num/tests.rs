@@ -1,4 +1,4 @@
-//! Tests of the elementary functions against the standard library, where that is exact.
+//! Tests of the elementary functions against the standard library where that is exact.
 
 use super::*;
 
@@ -156,8 +156,7 @@ fn bits_are_the_same_everywhere() {
     assert_eq!(sin(0.5_f32).to_bits(), 0.479_425_55_f32.to_bits());
 }
 
-/// Computes NaNs by operations that the compiler sees, which may take the canonical NaN for the one
-/// that an operation gives.
+/// Computes NaNs by operations that the compiler sees, for which it may substitute its own NaN.
 macro_rules! canonical_nans {
     ($float:ident, $wide:ident) => {{
         let [zero, one, inf, nan] =
@@ -187,7 +186,7 @@ macro_rules! canonical_nans {
     }};
 }
 
-/// It has to hold with optimization: this crate is optimized in tests as well.
+/// Must hold with optimization: this crate is optimized in tests as well.
 #[test]
 fn every_nan_has_one_canonical_form() {
     canonical_nans!(f32, f64);

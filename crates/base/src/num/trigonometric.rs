@@ -3,7 +3,7 @@
 //! Multiples of pi / 2 are subtracted in parts whose products with an integer are exact (W. J.
 //! Cody, W. Waite, as in `exponential`). Sine and cosine of f32 count in half turns, with 1 / pi in
 //! two parts. Larger angles are reduced with integers ([`reduce`]). A loop over a column computes
-//! those after all others, so that the loop itself has no branches.
+//! those in a second pass, so the loop itself has no branches.
 
 use super::constants::{COS, FRAC_1_PI_F32, FRAC_PI_2, FRAC_PI_2_F32, SIN, SIN_F32, TWO_OVER_PI};
 use super::exact::{nearest, ordered_sum, pick, polynomial, power_of_two, product, sum};
@@ -23,8 +23,8 @@ pub(super) fn is_rare_f32(x: f32) -> bool {
     (x.abs() > LARGE_F32) & (x.abs() < f32::INFINITY)
 }
 
-/// An angle as `quarters` of a turn, of which only the lowest two bits matter, and a rest in two
-/// parts.
+/// An angle as `quarters` of a turn, of which only the lowest two bits matter, and a remainder in
+/// two parts.
 #[derive(Clone, Copy)]
 struct Angle {
     quarters: u64,
@@ -48,7 +48,7 @@ fn window(skipped: usize) -> u64 {
     if shift == 0 { word(index) } else { word(index) << shift | word(index + 1) >> (64 - shift) }
 }
 
-/// Multiplies the angle by the bits of 2 / pi that decide the quarter of the turn and the rest (M.
+/// Multiplies the angle by the bits of 2 / pi that determine the quarter turn and the remainder (M.
 /// Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM 18, 1983).
 ///
 /// For finite angles from 2^19 on.
@@ -56,7 +56,7 @@ fn reduce(x: f64) -> Angle {
     let bits = x.abs().to_bits();
     let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
     let exponent = (bits >> 52) as i32 - 1075;
-    // Bits that contribute whole turns only are skipped: the rest is computed modulo 4 quarters.
+    // Bits that contribute only whole turns are skipped: the product is computed modulo 4 quarters.
     let skipped = (exponent - 2 + 64) as usize;
     let low = mantissa * u128::from(window(skipped + 128));
     let middle = mantissa * u128::from(window(skipped + 64)) + (low >> 64);
@@ -98,7 +98,7 @@ fn negative(above: u128, below: u64) -> (u128, u64) {
     ((!above).wrapping_add(u128::from(carry)), below)
 }
 
-/// The sine of the rest, in two parts.
+/// The sine of the remainder, in two parts.
 #[inline(always)]
 fn sin_rest(angle: Angle) -> (f64, f64) {
     let Angle { rest, low, .. } = angle;
@@ -106,7 +106,7 @@ fn sin_rest(angle: Angle) -> (f64, f64) {
     ordered_sum(rest, z * (rest * polynomial(z, &SIN) - 0.5 * low) + low)
 }
 
-/// The cosine of the rest, in two parts.
+/// The cosine of the remainder, in two parts.
 #[inline(always)]
 fn cos_rest(angle: Angle) -> (f64, f64) {
     let Angle { rest, low, .. } = angle;
@@ -115,7 +115,7 @@ fn cos_rest(angle: Angle) -> (f64, f64) {
     ordered_sum(near, error + (z * z * polynomial(z, &COS) - rest * low))
 }
 
-/// `value` or, where that bit of `quarters` is set, `-value`.
+/// `value`, or `-value` if that bit of `quarters` is set.
 #[inline(always)]
 fn turn(value: f64, quarters: u64, bit: u32) -> f64 {
     f64::from_bits(value.to_bits() ^ (quarters >> bit << 63))
@@ -158,7 +158,7 @@ pub(super) fn cos_usual(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn tan_usual(x: f64) -> f64 {
     let result = tan_of(reduce_usual(x));
-    // For tiny angles, partial products underflow.
+    // Partial products underflow for tiny angles.
     pick(x.abs() < 1e-9, x, result)
 }
 

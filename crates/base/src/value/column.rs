@@ -1,4 +1,4 @@
-//! Columns: many values of one type in one flat buffer, shared until it is written to.
+//! Columns: many values of one type in one flat buffer, shared until written to.
 
 use std::any::Any;
 use std::fmt;
@@ -167,7 +167,7 @@ impl ColumnData for Ragged {
 }
 
 impl Column {
-    /// A column of the given values.
+    /// A column of these values.
     pub fn from_vec<T: ValueType>(values: Vec<T>) -> Self {
         Self(Arc::new(values))
     }
@@ -235,7 +235,7 @@ impl Column {
         }
     }
 
-    /// Type of the elements.
+    /// The type of the elements.
     pub fn ty(&self) -> Type {
         self.0.ty()
     }
@@ -263,7 +263,8 @@ impl Column {
         self.0.any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
     }
 
-    /// The elements for writing, copied first if the buffer is shared; `None` for another type.
+    /// The elements for writing, copied first if the buffer is shared; `None` if they have another
+    /// type.
     pub fn make_mut<T: ValueType>(&mut self) -> Option<&mut Vec<T>> {
         self.as_slice::<T>()?;
         if self.derivation().is_some() || Arc::get_mut(&mut self.0).is_none() {
@@ -280,7 +281,7 @@ impl Column {
     /// The buffer of the column.
     ///
     /// # Errors
-    /// Returns the column if it is of another type, is derived, or its buffer is shared.
+    /// Returns the column if it has another type or its buffer is shared.
     pub fn try_into_vec<T: ValueType>(self) -> Result<Vec<T>, Self> {
         if self.derivation().is_some() || self.as_slice::<T>().is_none() {
             return Err(self);
@@ -324,7 +325,7 @@ impl Column {
         }
     }
 
-    /// The elements at these positions, in the given order.
+    /// The elements at these indices, in the given order.
     pub fn gather(&self, indices: impl ExactSizeIterator<Item = usize>) -> Self {
         let mut indices = indices;
         self.0.gather(&mut indices)
@@ -360,12 +361,12 @@ impl Column {
         assert!(same_type, "a column is overwritten by one of its own type");
     }
 
-    /// Whether element `i` is the same value as element `j` of the other column.
+    /// Whether element `i` and element `j` of the other column are the same value.
     pub fn same_at(&self, i: usize, other: &Self, j: usize) -> bool {
         self.0.same_at(i, &*other.0, j)
     }
 
-    /// Feeds element `i` into a hasher.
+    /// Feeds element `i` to a hasher.
     pub fn feed_at(&self, i: usize, state: &mut dyn Hasher) {
         self.0.feed_at(i, state);
     }
@@ -375,7 +376,7 @@ impl Column {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Size of the buffer in bytes.
+    /// The size of the buffer in bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }
@@ -385,7 +386,8 @@ impl Column {
         (0..self.len()).map(|i| self.get(i))
     }
 
-    /// The column as flat `f32`, for types made of `f32` lanes: element `i` starts at `i * lanes`.
+    /// The column as flat `f32`, if its type consists of `f32` lanes: element `i` starts at `i *
+    /// lanes`.
     pub fn as_f32_lanes(&self) -> Option<&[f32]> {
         use crate::vector::{Color, Mat4, Quat, Vec2, Vec3, Vec4};
         let Kind::Lanes(crate::lane::Lane::F32, _) = self.ty().kind() else {

@@ -12,11 +12,11 @@ use crate::vector::{Color, Vec2, Vec3};
 /// A rectangle of pixels in linear light, with 1 to 4 channels of `f32`.
 ///
 /// The pixels are a column of `f32` (gray), `vec2` (gray and alpha), `vec3` (red, green, blue) or
-/// `color` (with alpha), so a list of such values becomes an image, and the reverse, without a copy.
+/// `color` (with alpha), so a list of such values becomes an image, and vice versa, without a copy.
 /// Where there is alpha, the other channels are premultiplied by it.
 ///
-/// The rectangle is the requested region (`crop`) of a view. Rows lie from the lower edge upwards,
-/// pixels of a row from left to right.
+/// The rectangle is the requested region (`crop`) of a view. Rows are stored from the bottom up,
+/// the pixels of a row from left to right.
 #[derive(Clone, Debug)]
 pub struct Image {
     view: Footprint,
@@ -25,7 +25,7 @@ pub struct Image {
 
 value_type!(Image, "image", eq);
 
-/// The type of the pixels of images with 1, 2, 3 and 4 channels.
+/// The types of pixels with 1, 2, 3 and 4 channels.
 pub const PIXEL_TYPES: [Type; 4] = [Type::F32, Type::VEC2, Type::VEC3, Type::COLOR];
 
 impl Image {
@@ -36,10 +36,9 @@ impl Image {
         fits.then_some(Self { view, pixels })
     }
 
-    /// An image of these channels, those of a pixel side by side; `None` if their number does not
-    /// fit.
+    /// An image of these channels, interleaved; `None` if their number does not fit.
     pub fn from_channels(view: Footprint, n_channels: usize, values: Vec<f32>) -> Option<Self> {
-        // Values beyond the last whole pixel make the cast fail.
+        // The cast fails if the last pixel is incomplete.
         fn cast<T: bytemuck::Pod>(values: Vec<f32>) -> Option<Vec<T>> {
             let cast = bytemuck::try_cast_slice_box(values.into_boxed_slice());
             cast.ok().map(<[T]>::into_vec)
@@ -54,12 +53,12 @@ impl Image {
         Self::new(view, pixels)
     }
 
-    /// The view; its requested region is what the image covers.
+    /// The view; the image covers its requested region.
     pub fn view(&self) -> &Footprint {
         &self.view
     }
 
-    /// The same pixels at another place; `None` if the region has another size.
+    /// The same pixels in another view; `None` if its region has a different size.
     pub fn with_view(self, view: Footprint) -> Option<Self> {
         (view.size() == self.view.size()).then_some(Self { view, ..self })
     }
@@ -84,7 +83,7 @@ impl Image {
         matches!(self.n_channels(), 2 | 4)
     }
 
-    /// The pixels, row by row from the lower edge.
+    /// The pixels, row by row from the bottom.
     pub fn pixels(&self) -> &Column {
         &self.pixels
     }
@@ -94,12 +93,12 @@ impl Image {
         self.pixels
     }
 
-    /// The channels of all pixels, those of a pixel side by side.
+    /// The channels of all pixels, interleaved.
     pub fn channels(&self) -> &[f32] {
         self.pixels.as_f32_lanes().expect("pixels are made of f32")
     }
 
-    /// The channels of a row, counted from the upper edge, as files have them.
+    /// The channels of a row counted from the top, as in files.
     pub fn row_from_top(&self, row: usize) -> &[f32] {
         let length = self.width() * self.n_channels();
         &self.channels()[(self.height() - 1 - row) * length..][..length]
@@ -127,12 +126,12 @@ impl PartialEq for Image {
 impl Eq for Image {}
 
 impl Hash for Image {
-    /// Hashes the view and pixels at regular distances: equal images have equal hashes, and hashing
-    /// does not read the whole of a large one.
+    /// Hashes the view and a regular sample of the pixels: equal images have equal hashes, and
+    /// hashing a large one does not read all of it.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        const MOST_HASHED: usize = 256;
+        const MAX_HASHED: usize = 256;
         self.view.hash(state);
-        let step = self.pixels.len().div_ceil(MOST_HASHED).max(1);
+        let step = self.pixels.len().div_ceil(MAX_HASHED).max(1);
         (0..self.pixels.len()).step_by(step).for_each(|i| self.pixels.feed_at(i, state));
     }
 }

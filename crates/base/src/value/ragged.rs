@@ -15,8 +15,8 @@ pub struct Ragged {
 }
 
 impl Ragged {
-    /// The lists that `offsets` cut out of `values`. `None` if the offsets do not start at 0,
-    /// descend, or do not end at the number of values, or if the element type is nested too deeply.
+    /// Cuts `values` into lists at `offsets`. `None` if the offsets do not start at 0, descend, or
+    /// do not end at the number of values, or if the element type is nested too deeply.
     pub fn new(offsets: Vec<usize>, values: Column) -> Option<Self> {
         let ty = values.ty().list()?;
         let fits = offsets.first() == Some(&0)
@@ -25,13 +25,14 @@ impl Ragged {
         fits.then_some(Self { ty, offsets, values })
     }
 
-    /// `n_lists` lists of equal length; `None` if the number of `values` is no multiple of it.
+    /// `n_lists` lists of equal length; `None` if the number of `values` is not a multiple of
+    /// `n_lists`.
     pub fn even(n_lists: usize, values: Column) -> Option<Self> {
         let each = values.len().checked_div(n_lists).unwrap_or(0);
         Self::new((0..=n_lists).map(|i| i * each).collect(), values)
     }
 
-    /// A column of `list<T>` made of list values; `None` if one is of another type.
+    /// A column of `list<T>` from list values; `None` if one has another type.
     pub(crate) fn collect(ty: Type, lists: &mut dyn Iterator<Item = Value>) -> Option<Self> {
         let element = ty.element()?;
         let mut offsets = vec![0];
@@ -91,7 +92,7 @@ impl Ragged {
         (self.offsets, self.values)
     }
 
-    /// Positions of list `i` in [`values`](Self::values).
+    /// The range of list `i` in [`values`](Self::values).
     pub fn range(&self, i: usize) -> Range<usize> {
         self.offsets[i]..self.offsets[i + 1]
     }
@@ -106,7 +107,7 @@ impl Ragged {
         self.values.as_slice::<T>().map(|values| &values[self.range(i)])
     }
 
-    /// The lists at these positions, in the given order.
+    /// The lists at these indices, in the given order.
     pub fn gather(&self, indices: &mut dyn Iterator<Item = usize>) -> Self {
         let mut offsets = vec![0];
         let mut sources = Vec::new();

@@ -1,6 +1,6 @@
-//! Tables as values: named columns of one length.
+//! Tables as values: named columns of equal length.
 //!
-//! A table is shared, so cloning is cheap; a changed copy shares the columns that did not change.
+//! A table is shared, so cloning is cheap, and a modified copy shares the unchanged columns.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -10,7 +10,7 @@ use super::column::Column;
 use crate::same::Same;
 use crate::value_type;
 
-/// Named columns of one length, in order; all names differ.
+/// Named columns of equal length, in order; all names differ.
 #[derive(Clone, Debug, Default)]
 pub struct Table(Arc<Data>);
 
@@ -26,13 +26,15 @@ value_type!(Table, "table", eq);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// Two columns have the same name.
-    #[error("two columns are called `{name}`")]
+    #[error("two columns are named `{name}`")]
     Repeated {
         /// The name.
         name: Arc<str>,
     },
     /// Two columns have different lengths.
-    #[error("the column `{first}` has {n_first} rows and `{second}` has {n_second}")]
+    #[error(
+        "the columns `{first}` and `{second}` have different lengths: {n_first} and {n_second} rows"
+    )]
     Lengths {
         /// The first column.
         first: Arc<str>,
@@ -77,21 +79,21 @@ impl Table {
         &self.0.columns
     }
 
-    /// The column of this name.
+    /// The column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.0.columns.iter().find(|(known, _)| **known == *name).map(|(_, column)| column)
     }
 
-    /// Size of the columns in bytes, shared ones included.
+    /// Size of the columns in bytes, including shared ones.
     pub fn bytes(&self) -> usize {
         let of = |(name, column): &(Arc<str>, Column)| name.len() + column.bytes();
         size_of::<Self>() + self.0.columns.iter().map(of).sum::<usize>()
     }
 
-    /// The rows with these numbers, in the given order.
+    /// The rows with these indices, in the given order.
     ///
     /// # Panics
-    /// If a number is not below the number of rows.
+    /// If an index is not below the number of rows.
     pub fn gather(&self, rows: &[usize]) -> Self {
         let of = |(name, column): &(Arc<str>, Column)| {
             (Arc::clone(name), column.gather(rows.iter().copied()))
@@ -131,9 +133,12 @@ mod tests {
             Table::new(columns.iter().map(|(name, n)| ((*name).into(), column(*n))).collect())
         };
         let error = of(&[("a", 2), ("b", 3)]).expect_err("longer");
-        assert_eq!(error.to_string(), "the column `a` has 2 rows and `b` has 3");
+        assert_eq!(
+            error.to_string(),
+            "the columns `a` and `b` have different lengths: 2 and 3 rows"
+        );
         let error = of(&[("a", 2), ("a", 2)]).expect_err("repeated");
-        assert_eq!(error.to_string(), "two columns are called `a`");
+        assert_eq!(error.to_string(), "two columns are named `a`");
         assert_eq!(of(&[]).expect("nothing").n_rows(), 0);
     }
 }

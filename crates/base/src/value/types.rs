@@ -1,7 +1,7 @@
 //! Run-time types: handles compared by pointer, and the trait of the Rust types that have one.
 //!
-//! The types of the engine are constants (`Type::F32`), list types are interned on demand, and an
-//! embedding program makes any Rust type a value type with one line of
+//! The engine's types are constants (`Type::F32`), list types are interned on demand, and an
+//! embedding program turns any Rust type into a value type with one line of
 //! [`value_type!`](crate::value_type).
 
 use std::any::Any;
@@ -35,7 +35,7 @@ pub struct TypeInfo {
 pub enum Kind {
     /// `n` lanes of one scalar type, stored as an array.
     Lanes(Lane, u8),
-    /// Text.
+    /// A string.
     String,
     /// A list of another type.
     List(Type),
@@ -71,16 +71,16 @@ pub trait ValueType: Clone + Send + Sync + Sized + 'static {
     fn into_value(self) -> Value;
     /// Unwraps a value; `None` if it is of another type.
     fn from_value(value: &Value) -> Option<Self>;
-    /// The value of an input that is not set.
+    /// The value of an unset input.
     fn default_value() -> Self;
     /// Whether two values are the same, see [`Same`].
     fn same_value(&self, other: &Self) -> bool;
-    /// Feeds the value into a hasher, consistently with [`same_value`](Self::same_value).
+    /// Feeds the value to a hasher, consistently with [`same_value`](Self::same_value).
     fn feed_value(&self, state: &mut dyn Hasher);
 }
 
 impl TypeInfo {
-    /// The information of a type of the embedding program; used by `value_type!`.
+    /// The information about a type of the embedding program; used by `value_type!`.
     pub const fn opaque<T: ValueType>(name: &'static str) -> Self {
         Self::new::<T>(name, Kind::Opaque)
     }
@@ -147,7 +147,7 @@ impl Type {
     pub const COLOR: Self = Self(&COLOR);
     /// A 4 by 4 matrix.
     pub const MAT4: Self = Self(&MAT4);
-    /// Text.
+    /// A string.
     pub const STRING: Self = Self(&STRING);
 
     /// The types that every registry knows.
@@ -178,7 +178,7 @@ impl Type {
         Self::VEC4,
     ];
 
-    /// The maximal nesting of lists, so that a document cannot make types without bound.
+    /// The maximum nesting of lists, so that a document cannot create types without bound.
     pub const MAX_LIST_DEPTH: usize = 4;
 
     /// The handle of a type's information; used by `value_type!`.
@@ -204,7 +204,7 @@ impl Type {
 
     /// The type of lists of this type; `None` past [`MAX_LIST_DEPTH`](Self::MAX_LIST_DEPTH).
     pub fn list(self) -> Option<Self> {
-        // The lock guards a table that only grows and is read when a list type is named, never
+        // The lock guards a table that only grows. It is read when a list type is named, never
         // during an evaluation.
         static LISTS: Mutex<Option<HashMap<Type, Type>>> = Mutex::new(None);
         if self.list_depth() >= Self::MAX_LIST_DEPTH {
@@ -235,12 +235,13 @@ impl Type {
         })))
     }
 
-    /// The type of this name if its values have a notation as text: a built-in type or lists of it.
+    /// The type with this name, if its values have a notation: a built-in type or a list of such
+    /// types.
     pub fn written(name: &str) -> Option<Self> {
         Self::named(name, |name| Self::BUILT_IN.into_iter().find(|ty| ty.name() == name))
     }
 
-    /// The type of this name, or lists of it, where `element` finds the types that are not lists.
+    /// The type with this name, or a list of it; `element` looks up types that are not lists.
     pub fn named(name: &str, element: impl FnOnce(&str) -> Option<Self>) -> Option<Self> {
         let (mut inner, mut depth) = (name, 0);
         while let Some(item) = inner.strip_prefix("list<").and_then(|s| s.strip_suffix('>')) {
@@ -271,7 +272,7 @@ impl Type {
     pub fn with_article(self) -> String {
         let mut letters = self.name().chars();
         let (first, second) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
-        // The name of the letter F starts with a vowel.
+        // The letter F is pronounced with a leading vowel.
         let is_vowel =
             matches!(first, 'a' | 'e' | 'i' | 'o' | 'u') || first == 'f' && second.is_ascii_digit();
         format!("{} {}", if is_vowel { "an" } else { "a" }, self.name())
@@ -308,7 +309,7 @@ impl Type {
         }
     }
 
-    /// The value of an input that is not set: zero, the empty text, the empty list.
+    /// The value of an unset input: zero, the empty string, the empty list.
     pub fn default_value(self) -> Value {
         match self.0.kind {
             Kind::List(element) => Value::List(Column::empty(element)),
@@ -316,7 +317,7 @@ impl Type {
         }
     }
 
-    /// A column of these values; `None` if one is of another type.
+    /// A column of these values; `None` if one has another type.
     pub fn collect(self, values: &mut dyn Iterator<Item = Value>) -> Option<Column> {
         match self.0.kind {
             Kind::List(_) => {
@@ -352,7 +353,8 @@ impl PartialOrd for Type {
     }
 }
 impl Ord for Type {
-    /// By name, so that sorted output does not depend on addresses; types of equal name by address.
+    /// By name, so that sorted output does not depend on addresses; types with equal names by
+    /// address.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.name()
             .cmp(other.name())
@@ -437,7 +439,7 @@ impl ValueType for Mat4 {
 
 /// Makes a Rust type a value type: `value_type!(Money, "money");`
 ///
-/// The type must be `Clone + Send + Sync + Default`. Two values are equal only if they are one
+/// The type must be `Clone + Send + Sync + Default`. Two values are equal only if they share an
 /// allocation; with `value_type!(Money, "money", eq);` the type's own `PartialEq` and `Hash`
 /// decide. Values whose comparison panics are not equal.
 #[macro_export]
@@ -452,7 +454,7 @@ macro_rules! value_type {
         $crate::value_type!(@ $rust, $name,
             |a: &$rust, b: &$rust| $crate::catch_panic(|| a == b).unwrap_or(false),
             |value: &$rust, mut state: &mut dyn ::std::hash::Hasher| {
-                // Values whose hashing panics share one hash, which is permitted.
+                // Values whose hashing panics share a hash, which is permitted.
                 let _ = $crate::catch_panic(|| ::std::hash::Hash::hash(value, &mut state));
             });
     };

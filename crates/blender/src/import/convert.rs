@@ -8,7 +8,7 @@ use super::error::ImportError;
 use super::kind::Kind;
 use super::writer::{Source, Writer};
 
-/// The source as another type, with the nodes that convert it.
+/// The source converted to another type, with the necessary nodes.
 pub(super) fn to_kind(
     writer: &mut Writer,
     source: Source,
@@ -69,7 +69,7 @@ pub(super) fn converted(writer: &mut Writer, source: Source, to: Kind) -> Option
     })
 }
 
-/// Our own conversion, written as a node so that generic sockets get the right type.
+/// Millstream's own conversion, written as a node so that generic sockets get the right type.
 fn plain(writer: &mut Writer, source: Source, to: Kind) -> Source {
     let source = writer.linked(source);
     let set = [("to", json!(to.ty().name()))];

@@ -1,4 +1,4 @@
-//! The file that the exporter writes. Unknown fields are skipped.
+//! The file format of the exporter. Unknown fields are skipped.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -10,7 +10,7 @@ use super::error::ImportError;
 pub struct Dump {
     /// The version of Blender that wrote it.
     pub blender: String,
-    /// The networks; one that cannot be read is an error of its own.
+    /// The networks; an unreadable one is an error of its own.
     pub networks: Vec<Result<Network, ImportError>>,
 }
 
@@ -20,7 +20,8 @@ pub struct Network {
     /// The node group that the network is a part of.
     #[serde(default)]
     pub group: String,
-    /// The release of Blender that computed the outputs: some operations changed their meaning.
+    /// The release of Blender that computed the outputs, because some operations have changed their
+    /// meaning.
     #[serde(skip)]
     pub(super) release: Release,
     pub(super) nodes: Vec<Node>,
@@ -51,7 +52,7 @@ impl Release {
     }
 }
 
-/// A column that Blender was given.
+/// A column that was input to Blender.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct NetworkInput {
     #[serde(rename = "type")]
@@ -100,7 +101,8 @@ pub(super) struct Socket {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) feed: Feed,
-    /// Whether a muted link ends here. A muted node prefers it to a value, like any other link.
+    /// Whether a muted link ends here. Like any other link, it takes precedence over a value when
+    /// its node is muted.
     pub(super) has_muted_link: bool,
 }
 
@@ -199,12 +201,12 @@ impl Node {
         }
     }
 
-    /// Whether it only frames other nodes.
+    /// Whether the node merely frames other nodes.
     pub(super) fn is_decoration(&self) -> bool {
         self.ty == "NodeFrame"
     }
 
-    /// The operation of the node, in a word or two.
+    /// The operation of the node in a word or two.
     pub(super) fn title(&self) -> String {
         let says_what = ["ShaderNodeMath", "ShaderNodeVectorMath"].contains(&&*self.ty)
             || ["FunctionNodeIntegerMath", "FunctionNodeBooleanMath"].contains(&&*self.ty)

@@ -3,11 +3,11 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// What is wrong with a dump or a network in it.
+/// A problem with a dump or a network in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The file or a network in it does not have the format.
+    /// The file, or a network in it, is malformed.
     #[error("{what} is not a {expected}: {message}")]
     #[diagnostic(
         code(import::format),
@@ -16,12 +16,12 @@ pub enum ImportError {
     Format {
         /// The part of the file.
         what: String,
-        /// What it should be.
+        /// The expected format.
         expected: &'static str,
-        /// Where and why reading ended.
+        /// The position and the reason.
         message: String,
     },
-    /// No translation for this type of node.
+    /// There is no translation for this type of node.
     #[error("{node}: nodes of type `{ty}` cannot be imported")]
     #[diagnostic(
         code(import::unknown_node),
@@ -33,7 +33,7 @@ pub enum ImportError {
         /// Its type.
         ty: String,
     },
-    /// A property has a value that has no translation.
+    /// There is no translation for the value of a property.
     #[error("{node}: `{property}` is {value}, which cannot be imported")]
     #[diagnostic(code(import::unknown_setting))]
     UnknownSetting {
@@ -44,25 +44,26 @@ pub enum ImportError {
         /// Its value.
         value: String,
     },
-    /// The operation had another meaning in the release that was exported.
-    #[error("{node}: {what} of Blender {release} cannot be imported, as it changed in {since}")]
+    /// The operation had another meaning in the exporting release.
+    #[error("{node}: {what} of Blender {release} cannot be imported because it changed in {since}")]
     #[diagnostic(
         code(import::changed),
         help(
-            "open the file with a newer Blender and export it there; its results are those of that Blender"
+            "open the file with a newer Blender and export it there; the results will be those of \
+             the newer version"
         )
     )]
     Changed {
         /// The node.
         node: String,
-        /// What it does.
+        /// The operation.
         what: String,
-        /// The release that was exported.
+        /// The exporting release.
         release: String,
-        /// The first release that is understood.
+        /// The first supported release.
         since: String,
     },
-    /// A node lacks a socket that its settings ask for.
+    /// A node lacks a socket that its settings require.
     #[error("{node} has no input `{socket}`")]
     #[diagnostic(code(import::missing_socket))]
     MissingSocket {
@@ -104,7 +105,7 @@ pub enum ImportError {
         /// Number of the input.
         number: usize,
     },
-    /// An input of the network has a type that is none of ours.
+    /// An input of the network has an unsupported type.
     #[error("input {number} of the network is of type `{kind}`, which cannot be imported")]
     #[diagnostic(code(import::input_type))]
     InputType {
@@ -119,7 +120,7 @@ pub enum ImportError {
     NoOutput {
         /// The node.
         node: String,
-        /// Number of the node that the link starts at.
+        /// The number of the node at which the link starts.
         from: usize,
         /// The output.
         id: String,
@@ -130,7 +131,7 @@ pub enum ImportError {
     NoValue {
         /// The node.
         node: String,
-        /// Number of the node that the link starts at.
+        /// The number of the node at which the link starts.
         from: usize,
         /// The output.
         id: String,

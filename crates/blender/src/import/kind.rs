@@ -89,8 +89,8 @@ impl Kind {
         }
     }
 
-    /// The value where a node gives none for an element. It differs from [`zero`](Self::zero): the
-    /// color is transparent, the matrix has zeros only.
+    /// The value for elements for which the node has none. It differs from [`zero`](Self::zero):
+    /// the color is transparent, and the matrix consists of zeros.
     pub(super) fn nothing(self) -> Json {
         match self {
             Self::Color => json!([0, 0, 0, 0]),
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// As [`nothing`](Self::nothing), if the node gives none for any element.
+    /// Like [`nothing`](Self::nothing), if the node has no value for any element.
     pub(super) fn missing(self) -> Json {
         if self == Self::Matrix { self.zero() } else { self.nothing() }
     }
@@ -127,7 +127,7 @@ impl Kind {
         })
     }
 
-    /// A value of the file as a literal.
+    /// A value in the file as a literal.
     pub(super) fn converted(self, json: &Json) -> Option<Json> {
         if json.is_null() {
             return Some(self.zero());
@@ -136,7 +136,7 @@ impl Kind {
             Self::Value => number(json),
             Self::Int => match json {
                 Json::Bool(b) => Some(json!(i32::from(*b))),
-                _ => json.as_i64().or_else(|| whole(json.as_f64()?)).map(|x| json!(x)),
+                _ => json.as_i64().or_else(|| integer(json.as_f64()?)).map(|x| json!(x)),
             },
             Self::Boolean => match json {
                 Json::Bool(b) => Some(json!(b)),
@@ -165,7 +165,7 @@ impl Kind {
                         .collect::<Option<Vec<_>>>()
                         .map(|r| r.concat())
                 } else {
-                    // Sixteen numbers stand as in Blender's memory: column by column.
+                    // Sixteen numbers in the memory layout of Blender: column by column.
                     let v = numbers(json, 16)?;
                     Some((0..16).map(|i| v[4 * (i % 4) + i / 4].clone()).collect())
                 };
@@ -180,17 +180,17 @@ impl Kind {
     }
 }
 
-/// A value in messages, at most a line long.
+/// A value for messages, at most a line long.
 pub(super) fn shown(json: &Json) -> String {
-    const MOST: usize = 80;
+    const MAX_CHARS: usize = 80;
     let text = json.to_string();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,
     }
 }
 
-fn whole(x: f64) -> Option<i64> {
+fn integer(x: f64) -> Option<i64> {
     (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64)
 }
 
@@ -212,9 +212,9 @@ fn numbers(json: &Json, at_least: usize) -> Option<Vec<Json>> {
     items.iter().map(number).collect()
 }
 
-/// The quaternion of turns about x, then y, then z.
+/// The quaternion of rotations about x, then y, then z.
 fn from_euler(angles: &[Json]) -> Option<Json> {
-    // Rounded to single precision as in Blender, because hashes depend on every bit.
+    // Rounded to single precision like in Blender, because hashes depend on every bit.
     let part = |i: usize| {
         let half = f64::from(angles[i].as_f64()? as f32 * 0.5);
         Some((half.sin() as f32, half.cos() as f32))

@@ -13,7 +13,7 @@ fn is_passed(release: Release, node: &str, socket: &str, first: Option<&str>) ->
         "Enable" | "Switch" | "Index" | "Menu" | "Factor_Float" | "Factor_Vector" => false,
         "Factor" => node != "ShaderNodeFloatCurve",
         "Fac" => node == "ShaderNodeValToRGB",
-        // Of the arms of a switch only the first is passed on.
+        // Only the first arm of a switch is passed on.
         "True" => node != "GeometryNodeSwitch" || release < ALL_ARMS_BEFORE,
         "Color1" | "Color2" => true,
         _ if node == "GeometryNodeIndexSwitch" || node == "GeometryNodeMenuSwitch" => {
@@ -26,7 +26,7 @@ fn is_passed(release: Release, node: &str, socket: &str, first: Option<&str>) ->
     }
 }
 
-/// Before this release any arm of a switch was passed on, a linked arm if there was one.
+/// Before this release any arm of a switch was passed on, preferably a linked one.
 const ALL_ARMS_BEFORE: Release = Release(4, 5);
 
 /// Makes the outputs of a muted node.

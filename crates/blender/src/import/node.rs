@@ -1,4 +1,4 @@
-//! A node that is being translated: its sockets by role, and the nodes that are written for it.
+//! A node being translated: its sockets by role, and the nodes written for it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ pub(super) struct NodeContext<'a> {
     pub(super) node: &'a Node,
     pub(super) release: Release,
     at: usize,
-    /// The source of each socket; none if the type of the socket is unknown.
+    /// The source of each socket; `None` if the type of the socket is unknown.
     sources: Vec<Option<Source>>,
     writer: &'a mut Writer,
     outputs: Vec<(String, Source)>,
-    /// The first output that was given, whatever its role.
+    /// The first output that was set, whatever its role.
     first: Option<Source>,
-    /// A property with a value of an unexpected kind.
+    /// The first property with a value of an unexpected kind.
     wrong: RefCell<Option<ImportError>>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> NodeContext<'a> {
     /// The source of the socket with this role, as this type.
     ///
     /// Identifiers differ between versions of Blender: `A`, `A_INT` and `A_Float` all have the role
-    /// `A`, and the one of the right type is taken.
+    /// `A`; the one of the right type is used.
     pub(super) fn input(&mut self, role: &str, kind: Kind) -> Result<Source, ImportError> {
         match self.find(role, kind) {
             Some(source) => self.as_kind(source, kind),
@@ -75,7 +75,7 @@ impl<'a> NodeContext<'a> {
         }
     }
 
-    /// As [`input`](Self::input), or this literal if there is no such socket.
+    /// Like [`input`](Self::input), with this literal as the default if there is no such socket.
     pub(super) fn input_or(
         &mut self,
         role: &str,
@@ -105,7 +105,7 @@ impl<'a> NodeContext<'a> {
             .or_else(|| find(&|_, id| id == role))
     }
 
-    /// Whether the node has an input of this role.
+    /// Whether the node has an input with this role.
     pub(super) fn has_input(&self, role: &str) -> bool {
         self.find(role, Kind::Value).is_some()
     }
@@ -116,7 +116,7 @@ impl<'a> NodeContext<'a> {
         socket.is_none_or(|socket| matches!(socket.feed, Feed::Value(_)))
     }
 
-    /// The position of the element: an input of the document besides those of the network.
+    /// The position of the element: an additional input of the document.
     pub(super) fn position(&mut self) -> Source {
         self.writer.position()
     }
@@ -131,7 +131,7 @@ impl<'a> NodeContext<'a> {
         })
     }
 
-    /// A property that is text; this default if it is missing.
+    /// A string property, with this default if it is missing.
     pub(super) fn text<'t>(&self, property: &str, default: &'t str) -> &'t str
     where
         'a: 't,
@@ -144,7 +144,7 @@ impl<'a> NodeContext<'a> {
         self.property(property, Json::as_bool).unwrap_or(default)
     }
 
-    /// A property of the expected kind; any other kind is remembered as [`wrong`](Self::wrong).
+    /// A property of the expected kind; any other kind is recorded as [`wrong`](Self::wrong).
     fn property<T>(&self, property: &str, read: impl Fn(&'a Json) -> Option<T>) -> Option<T> {
         let json = self.node.props.get(property).filter(|json| !json.is_null())?;
         let value = read(json);
@@ -154,18 +154,18 @@ impl<'a> NodeContext<'a> {
         value
     }
 
-    /// An error about the first property with a value of an unexpected kind.
+    /// The error for the first property of an unexpected kind.
     pub(super) fn wrong(&self) -> Option<ImportError> {
         self.wrong.take()
     }
 
-    /// An error about a property.
+    /// The error for an unsupported property.
     pub(super) fn unknown(&self, property: &str) -> ImportError {
-        let value = self.node.props.get(property).map_or("not there".into(), shown);
+        let value = self.node.props.get(property).map_or("missing".into(), shown);
         ImportError::UnknownSetting { node: self.label(), property: property.into(), value }
     }
 
-    /// An error about an operation with another meaning in the release that was exported.
+    /// The error for an operation that had another meaning in the exporting release.
     pub(super) fn changed(&self, what: &str, since: &str) -> ImportError {
         let Release(major, minor) = self.release;
         ImportError::Changed {
@@ -176,7 +176,7 @@ impl<'a> NodeContext<'a> {
         }
     }
 
-    /// The type of the output, if all outputs have one type.
+    /// The type of the outputs, if all have the same.
     pub(super) fn output_kind(&self) -> Result<Kind, ImportError> {
         let first = self.node.outputs.first();
         first.and_then(|output| Kind::of_socket(&output.kind)).ok_or_else(|| {
@@ -185,7 +185,7 @@ impl<'a> NodeContext<'a> {
         })
     }
 
-    /// Whether the node has an output of this role.
+    /// Whether the node has an output with this role.
     pub(super) fn has_output(&self, role: &str) -> bool {
         self.node.outputs.iter().any(|output| is_role(&output.id, role))
     }
@@ -213,7 +213,7 @@ impl<'a> NodeContext<'a> {
         self.writer.node(&self.node.title(), ty, set, inputs)
     }
 
-    /// As [`write`](Self::write), for a node whose inputs of type `kind` decide its type.
+    /// Like [`write`](Self::write), for a node whose type is decided by its inputs of type `kind`.
     pub(super) fn write_generic(
         &mut self,
         ty: &str,
@@ -225,7 +225,7 @@ impl<'a> NodeContext<'a> {
         self.write(ty, set, inputs, result)
     }
 
-    /// Literals alone leave the type open, so one of them becomes a node of the type.
+    /// Literals by themselves leave the type open, so one of them becomes a node of that type.
     fn state_type(&mut self, inputs: &mut [(&str, Source)], generic: Kind) {
         let of_kind = |source: &Source| source.kind() == generic;
         let is_open = inputs.iter().all(|(_, source)| source.is_literal() || !of_kind(source));
@@ -258,7 +258,7 @@ impl<'a> NodeContext<'a> {
         self.writer.linked(source)
     }
 
-    /// One of several sources, by number.
+    /// One of several sources, selected by index.
     pub(super) fn choose(&mut self, index: Source, items: Vec<Source>, kind: Kind) -> Source {
         let mut items = items;
         if items.iter().all(Source::is_literal) {
@@ -283,17 +283,17 @@ impl<'a> NodeContext<'a> {
         self.first.get_or_insert_with(|| source.clone());
     }
 
-    /// Sets the output with this role to the output `ours` of a node that was just written.
+    /// Sets the output with this role to the output `ours` of the node just written.
     pub(super) fn give_part(&mut self, role: &str, kind: Kind, node: &Arc<str>, ours: &str) {
         self.give(role, &Self::part(kind, node, ours));
     }
 
-    /// The output `ours` of a node just written.
+    /// The output `ours` of the node just written.
     pub(super) fn part(kind: Kind, node: &Arc<str>, ours: &str) -> Source {
         Source::Link(kind, Link::new(Arc::clone(node), ours))
     }
 
-    /// The sources of the outputs, by identifier.
+    /// Sets the source of the output with this exact identifier.
     pub(super) fn give_exactly(&mut self, id: &str, source: Source) {
         self.outputs.push((id.to_owned(), source));
     }

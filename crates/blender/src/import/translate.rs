@@ -16,7 +16,7 @@ mod vector;
 use super::error::ImportError;
 use super::node::NodeContext;
 
-/// Writes the nodes that compute the same as this one.
+/// Writes nodes equivalent to this one.
 pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let node = cx.node;
     match &*node.ty {

@@ -16,28 +16,27 @@ pub struct OutputDifference {
     pub output: String,
     /// The largest |d| / max(1, |reference|) over elements and components.
     pub difference: f64,
-    /// The element that has it.
+    /// The element with this difference.
     pub element: usize,
-    /// The number of elements that were compared.
+    /// The number of compared elements.
     pub compared: usize,
-    /// The number of elements that were left out, because small changes of the inputs change them
-    /// much.
+    /// The number of elements left out because small changes of the inputs change them strongly.
     pub sensitive: usize,
 }
 
-/// Why a document was not compared.
+/// Why a document could not be compared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// The document does not compile.
-    #[error("the document is wrong: {0}")]
+    #[error("the document is invalid: {0}")]
     Document(millstream::Error),
     /// The recorded values do not have the types of their sockets.
     #[error("{what}: {message}")]
     Values {
         /// The input or output.
         what: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// The evaluation failed.
@@ -47,7 +46,7 @@ pub enum VerifyError {
 
 /// Evaluates the document of a network on the recorded inputs and compares the outputs.
 ///
-/// Non-finite results must be the same. A rotation and its negative are the same rotation.
+/// Non-finite results must be equal. A rotation and its negative are the same rotation.
 ///
 /// # Errors
 /// If the document does not compile or run, or the recorded values do not have their types.
@@ -97,8 +96,7 @@ fn column(name: &str, kind: &str, values: &[Json]) -> Result<Column, VerifyError
     Ok(Column::concat(ty, &columns).expect("all columns are of the type"))
 }
 
-/// Whether a value has the number of components that Blender records; values of sockets may be
-/// shorter.
+/// Whether a value has the number of components that Blender records; socket values may be shorter.
 fn is_recorded(kind: Kind, json: &Json) -> bool {
     let width = match kind {
         Kind::Vector => 3,

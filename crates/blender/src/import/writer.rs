@@ -40,7 +40,7 @@ impl Source {
         }
     }
 
-    /// The source as an output of a document reads it.
+    /// The source in the notation for outputs of a document.
     ///
     /// # Panics
     /// If this is a literal.
@@ -65,9 +65,9 @@ impl Source {
 pub(super) struct Writer {
     document: Document,
     free: FreeNames,
-    /// Positions of nodes, for the view.
+    /// The positions of nodes, for the view.
     places: Map<String, Json>,
-    /// The position of the node that is being translated, and the number of nodes written for it.
+    /// The position of the node being translated, and the number of nodes written for it so far.
     place: Option<([f64; 2], u32)>,
     /// The input for the position of elements, if some node reads it.
     position: Option<Source>,
@@ -87,7 +87,7 @@ impl Writer {
         }
     }
 
-    /// Adds an input; an input without a name is called by its type.
+    /// Adds an input; an unnamed input is named after its type.
     pub(super) fn input(&mut self, name: &str, kind: Kind, def: InputDef) -> Source {
         let name = match plain(name) {
             name if name.is_empty() => kind.name().to_owned(),
@@ -111,7 +111,7 @@ impl Writer {
         position
     }
 
-    /// The nodes that follow are the translation of this one.
+    /// Starts the translation of a node: the nodes written next belong to it.
     pub(super) fn begin(&mut self, node: &dump::Node) {
         self.place = node.location.map(|at| (at, 0));
     }
@@ -142,7 +142,8 @@ impl Writer {
         }
         let name = self.free.find(title, |name| self.document.nodes.contains_key(name));
         if let Some((at, n)) = &mut self.place {
-            // Blender's y axis points up; several nodes for one are placed below each other.
+            // Blender's y axis points up; several nodes for the same one are placed below each
+            // other.
             let at = [at[0], -at[1] + f64::from(*n) * 30.0];
             self.places.insert(name.to_string(), json!({ "at": at }));
             *n += 1;
@@ -189,7 +190,7 @@ impl Writer {
     }
 }
 
-/// The name in letters, digits and underscores.
+/// The name reduced to letters, digits and underscores.
 pub(super) fn plain(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {

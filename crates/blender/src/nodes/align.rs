@@ -1,4 +1,4 @@
-//! Rotations turned so that an axis points along a vector.
+//! Rotations that align an axis with a vector.
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::{FormBuilder, Val};
@@ -18,34 +18,34 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 const PIVOTS: &[(&str, &str)] = &[
-    ("auto", "whichever way is shortest"),
-    ("x", "about its x axis"),
-    ("y", "about its y axis"),
-    ("z", "about its z axis"),
+    ("auto", "the shortest rotation"),
+    ("x", "about the x axis of the rotation"),
+    ("y", "about the y axis of the rotation"),
+    ("z", "about the z axis of the rotation"),
 ];
 
-/// The number of the axis of the turn, if the axis is fixed.
+/// The number of the pivot axis, if it is fixed.
 fn pivot_number(name: &str) -> Option<usize> {
     if name == "auto" { None } else { Some(axis_number(name)) }
 }
 
 fn described(name: &'static str, about: &'static str, ty: Type, zero: Default) -> NodeDef {
     let def = NodeDef::new(name, about);
-    axis_setting(def, "axis", "z", "the axis that is to point along the vector")
-        .choice("pivot", PIVOTS, "auto", "the axis of the turn")
+    axis_setting(def, "axis", "z", "axis to align with the vector")
+        .choice("pivot", PIVOTS, "auto", "axis to rotate about")
         .details(
-            "Nothing is turned for a vector of length 0, or about the axis itself. A vector against \
-             the axis is reached about some perpendicular axis.",
+            "A vector of length 0, or a pivot equal to the axis, changes nothing. A vector \
+             opposite to the axis is reached by rotating about some perpendicular axis.",
         )
-        .input_or("rotation", SocketType::Exact(ty), zero, "the rotation to turn")
-        .input_or("factor", Type::F32, 1.0, "the fraction of the turn")
-        .input_or("vector", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "the direction that the axis is to point in")
+        .input_or("rotation", SocketType::Exact(ty), zero, "initial rotation")
+        .input_or("factor", Type::F32, 1.0, "fraction of the rotation to apply")
+        .input_or("vector", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "direction to align the axis with")
 }
 
 fn align() -> NodeDef {
-    let about = "A rotation turned so that an axis points";
+    let about = "Rotates a rotation so that an axis points along a vector";
     described("blender.align_rotation", about, Type::QUAT, Default::Zero)
-        .output("value", Type::QUAT, "as long as the rotation")
+        .output("value", Type::QUAT, "aligned rotation, of the same length")
         .kernel(form_by_settings(|settings, x| {
             let axis = axis_number(settings.text("axis"));
             let pivot = pivot_number(settings.text("pivot"));
@@ -67,7 +67,7 @@ fn align() -> NodeDef {
 }
 
 fn align_euler() -> NodeDef {
-    let about = "Euler angles turned so that an axis points";
+    let about = "Rotates Euler angles so that an axis points along a vector";
     described("blender.align_euler", about, Type::VEC3, Default::Zero)
         .output("value", Type::VEC3, "angles in radians")
         .kernel(form_by_settings(|settings, x| {
@@ -90,7 +90,7 @@ fn unless_zero<'b>(vector: &[Val<'b>], old: &[Val<'b>], new: &[Val<'b>]) -> Vec<
     old.iter().zip(new).map(|(old, new)| none.select(*old, *new)).collect()
 }
 
-/// The axis and angle of the turn from a direction to the vector.
+/// The axis and angle of the rotation from a direction to the vector.
 fn turn<'b>(
     old: &[Val<'b>],
     pivot: Option<Vec<Val<'b>>>,
@@ -105,7 +105,7 @@ fn turn<'b>(
     }
 }
 
-/// The axis and angle of the turn from one direction to another.
+/// The axis and angle of the rotation from one direction to another.
 fn shortest_turn<'b>(from: &[Val<'b>], to: &[Val<'b>]) -> (Vec<Val<'b>>, Val<'b>) {
     let b: &FormBuilder = from[0].builder();
     let unit = |i: usize| -> Vec<Val<'b>> {
@@ -130,8 +130,8 @@ fn signed_angle<'b>(a: &[Val<'b>], b: &[Val<'b>], axis: &[Val<'b>]) -> Val<'b> {
     let size = angle(&a, &b);
     let turn = f64::from(std::f32::consts::TAU);
     let positive = dot(&cross(&b, &a), axis).lt(0.0).select(turn - size, size);
-    // Pi in single precision is above pi. A turn is taken off in double precision: in single
-    // precision every angle above pi would be 1.7e-7 less, which shows near gimbal lock.
+    // Pi in single precision is above pi. A full turn is subtracted in double precision: in single
+    // precision, every angle above pi would be 1.7e-7 smaller, which shows near gimbal lock.
     let less = (positive.convert(Lane::F64) - std::f64::consts::TAU).convert(Lane::F32);
     positive.ge(std::f32::consts::PI).select(less, positive)
 }

@@ -11,7 +11,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(blackbody());
 }
 
-/// From this temperature on: red and green as a / t + b t + c, blue as a t^3 + b t^2 + c t + d.
+/// The curves from this temperature on: red and green are a / t + b t + c, blue is a t^3 + b t^2 +
+/// c t + d.
 struct Piece {
     from: f32,
     red: [f32; 3],
@@ -19,7 +20,7 @@ struct Piece {
     blue: [f32; 4],
 }
 
-#[expect(clippy::excessive_precision, reason = "as the fit gave them")]
+#[expect(clippy::excessive_precision, reason = "results of the fit")]
 const PIECES: [Piece; 7] = [
     Piece {
         from: 800.0,
@@ -65,7 +66,7 @@ const PIECES: [Piece; 7] = [
     },
 ];
 
-/// Below the first piece, and from 12000 on.
+/// The colors below the first piece, and from 12000 on.
 const ENDS: [[f32; 3]; 2] = [[5.413_294_5, 0.0, 0.0], [0.826_295_5, 0.994_508, 1.566_307_7]];
 
 fn blackbody() -> NodeDef {
@@ -73,7 +74,7 @@ fn blackbody() -> NodeDef {
         .details(
             "Linear light with BT.709 primaries; constant below 800 and from 12000 kelvins on.",
         )
-        .source("fitted to what Blender 5.2 gives")
+        .source("fitted to the results of Blender 5.2")
         .input_or("temperature", Type::F32, 6_500.0, "in kelvins")
         .output("value", Type::COLOR, "channels at least 0, opaque")
         .form(|_, inputs| {
@@ -104,8 +105,8 @@ mod tests {
     use crate::nodes::testing::form;
 
     #[test]
-    fn colors_are_blenders() {
-        // Temperatures, and what Blender 5.2.3 gives for them.
+    fn colors_equal_blenders() {
+        // Temperatures, and the results of Blender 5.2.3.
         let known: &[(f32, [f32; 3])] = &[
             (f32::NEG_INFINITY, [5.413_294_3, 0.0, 0.0]),
             (799.0, [5.413_294_3, 0.0, 0.0]),

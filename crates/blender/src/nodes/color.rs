@@ -32,7 +32,7 @@ pub(super) fn rgb_to_hsv<'b>(rgb: &[Val<'b>]) -> [Val<'b>; 3] {
     [hue, chroma / (top + 1e-20), top]
 }
 
-/// Red, green and blue of the hue alone.
+/// Red, green and blue of a pure hue.
 fn hue_to_rgb(hue: Val<'_>) -> [Val<'_>; 3] {
     let from = |at: f32| (hue * 6.0 - at).abs();
     [from(3.0) - 1.0, 2.0 - from(2.0), 2.0 - from(4.0)].map(|x| held(x, 0.0, 1.0))
@@ -70,7 +70,7 @@ pub(super) fn hsl_to_rgb<'b>(
 }
 
 fn solid_setting(def: NodeDef) -> NodeDef {
-    def.choice("model", SOLIDS, "hsv", "the meaning of the third number")
+    def.choice("model", SOLIDS, "hsv", "meaning of the third number")
 }
 
 const PARTS: [(&str, &str); 4] = [
@@ -81,16 +81,18 @@ const PARTS: [(&str, &str); 4] = [
 ];
 
 fn combine() -> NodeDef {
-    let def =
-        solid_setting(NodeDef::new("blender.combine_color", "A color from hue and saturation"))
-            .details("A hue outside 0 to 1 is not wrapped into that range.");
+    let def = solid_setting(NodeDef::new(
+        "blender.combine_color",
+        "A color from hue, saturation and value or lightness",
+    ))
+    .details("A hue outside 0 to 1 is not wrapped into that range.");
     PARTS
         .iter()
         .fold(def, |def, (name, about)| {
             let opaque = if *name == "alpha" { 1.0 } else { 0.0 };
             def.input_or(*name, Type::F32, opaque, *about)
         })
-        .output("value", Type::COLOR, "the color")
+        .output("value", Type::COLOR, "combined color")
         .kernel(form_by_settings(|settings, x| {
             let is_hsl = settings.text("model") == "hsl";
             let convert = if is_hsl { hsl_to_rgb } else { hsv_to_rgb };
@@ -100,9 +102,11 @@ fn combine() -> NodeDef {
 }
 
 fn separate() -> NodeDef {
-    let def =
-        solid_setting(NodeDef::new("blender.separate_color", "Hue and saturation of a color"))
-            .input_or("color", Type::COLOR, Default::Zero, "");
+    let def = solid_setting(NodeDef::new(
+        "blender.separate_color",
+        "The hue, saturation and value or lightness of a color",
+    ))
+    .input_or("color", Type::COLOR, Default::Zero, "");
     PARTS.iter().fold(def, |def, (name, about)| def.output(*name, Type::F32, *about)).kernel(
         form_by_settings(|settings, inputs| {
             let is_hsl = settings.text("model") == "hsl";
@@ -114,10 +118,10 @@ fn separate() -> NodeDef {
 }
 
 fn gamma() -> NodeDef {
-    NodeDef::new("blender.gamma", "A color raised to a power")
-        .details("Channels that are 0 or below, and alpha, are not changed.")
+    NodeDef::new("blender.gamma", "Raises the channels of a color to a power")
+        .details("Channels that are 0 or negative do not change, and neither does alpha.")
         .input_or("color", Type::COLOR, Default::Zero, "")
-        .input_or("gamma", Type::F32, 1.0, "the exponent")
+        .input_or("gamma", Type::F32, 1.0, "exponent")
         .output("value", Type::COLOR, "")
         .form(|_, inputs| {
             let (color, gamma) = (&inputs[0], inputs[1][0]);

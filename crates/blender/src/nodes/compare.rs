@@ -17,13 +17,13 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("greater_than", "a > b"),
     ("greater_equal", "a >= b"),
     ("equal", "a and b differ by at most epsilon"),
-    ("not_equal", "they differ by more; dot products by epsilon or more"),
+    ("not_equal", "a and b differ by more; for dot products, by epsilon or more"),
     ("brighter", "a has the greater luminance"),
     ("darker", "a has the lesser luminance"),
 ];
 
 const MODES: &[(&str, &str)] = &[
-    ("element", "every component, or for `not_equal` some"),
+    ("element", "every component; for `not_equal`, at least one"),
     ("length", "the lengths"),
     ("average", "the means of the components"),
     ("dot_product", "the dot product of a and b, with c"),
@@ -31,19 +31,19 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 fn compare() -> NodeDef {
-    NodeDef::new("blender.compare", "Whether two values stand in a relation")
+    NodeDef::new("blender.compare", "Compares two values")
         .details(
-            "The alpha of colors is ignored. The angle between two directions is taken from their \
-             chord, so that a vector of length 0 is pi / 3 from any other.",
+            "The alpha of colors is ignored. The angle between two directions is computed from \
+             their chord, so a vector of length 0 is at an angle of pi / 3 to any other.",
         )
-        .choice("operation", OPERATIONS, "greater_than", "the relation")
-        .choice("mode", MODES, "element", "the property of vectors that is compared")
+        .choice("operation", OPERATIONS, "greater_than", "comparison")
+        .choice("mode", MODES, "element", "property of vectors to compare")
         .generic("T", Among::These(&[Type::F32, Type::VEC3, Type::COLOR]))
-        .input_or("a", T, 0.0, "the first value")
-        .input_or("b", T, 0.0, "the second")
-        .input_or("c", Type::F32, 0.9, "compared with the dot product")
-        .input_or("angle", Type::F32, 0.087_266_5, "compared with the angle, in radians")
-        .input_or("epsilon", Type::F32, 0.001, "the greatest difference of equal values")
+        .input_or("a", T, 0.0, "first value")
+        .input_or("b", T, 0.0, "second value")
+        .input_or("c", Type::F32, 0.9, "number to compare with the dot product")
+        .input_or("angle", Type::F32, 0.087_266_5, "angle to compare with, in radians")
+        .input_or("epsilon", Type::F32, 0.001, "largest difference of equal values")
         .output("value", Type::BOOL, "")
         .kernel(form_by_settings(|settings, inputs| {
             let operation = settings.text("operation").to_owned();

@@ -1,4 +1,4 @@
-//! Curves drawn by points, as Blender tabulates them.
+//! Curves defined by points, tabulated like in Blender.
 //!
 //! Blender fits cubics through the points, samples each in 32 steps, and stores 257 values at even
 //! distances, between which it interpolates linearly. A form cannot look up a table, so the node is
@@ -15,57 +15,61 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(float_curve());
 }
 
-/// Steps from one point to the next.
+/// Steps between two points.
 const N_STEPS: usize = 32;
 /// Intervals of the table.
 const N_INTERVALS: usize = 256;
-/// The greatest number of points of a curve.
-const MOST_POINTS: usize = 1024;
+/// The maximum number of points of a curve.
+const MAX_POINTS: usize = 1024;
 
 fn float_curve() -> NodeDef {
-    NodeDef::new("blender.float_curve", "A number by a curve, as Blender tabulates it")
-        .details(
-            "The handles of a point are one of: `auto`, parallel to the line between its neighbors; \
-             `auto_clamped`, the same but flat at peaks and without overshoot; `vector`, straight to \
-             the neighbors. The table spans all points, and at least the range of `table`.",
-        )
-        .setting(
-            "points",
-            SettingKind::Numbers,
-            Some(SettingValue::Numbers(vec![0.0, 0.0, 1.0, 1.0])),
-            "x and y of each point, in order of x",
-        )
-        .setting(
-            "handles",
-            SettingKind::Texts,
-            Some(SettingValue::Texts(vec!["auto".into()])),
-            "auto, auto_clamped or vector: one for all points or one for each",
-        )
-        .flag("extend", true, "extend the curve in straight lines")
-        .setting(
-            "table",
-            SettingKind::Numbers,
-            Some(SettingValue::Numbers(vec![0.0, 1.0])),
-            "start and end of the table, unless points lie outside",
-        )
-        .setting(
-            "clip",
-            SettingKind::Numbers,
-            Some(SettingValue::Numbers(vec![])),
-            "least and greatest result; none, if it is empty",
-        )
-        .input_or("x", Type::F32, 0.5, "the position on the curve")
-        .output("value", Type::F32, "")
-        .kernel(|parts| {
-            let curve = Table::read(parts.settings)?;
-            Ok(function(move |call| {
-                let mut cells = Cells::<f32>::new(call);
-                let x = call.input::<f32>(0);
-                cells.fill(call, |i| Ok(curve.at(x.get(i))))?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+    NodeDef::new(
+        "blender.float_curve",
+        "Maps a number by a curve that is tabulated like in Blender",
+    )
+    .details(
+        "The handles of a point are one of: `auto`, parallel to the line between its \
+             neighbors; `auto_clamped`, like `auto` but flat at peaks and without overshoot; \
+             `vector`, straight toward the neighbors. The table spans all points, and at least the \
+             range of `table`.",
+    )
+    .setting(
+        "points",
+        SettingKind::Numbers,
+        Some(SettingValue::Numbers(vec![0.0, 0.0, 1.0, 1.0])),
+        "x and y of each point, in the order of x",
+    )
+    .setting(
+        "handles",
+        SettingKind::Texts,
+        Some(SettingValue::Texts(vec!["auto".into()])),
+        "auto, auto_clamped or vector: one for all points or one per point",
+    )
+    .flag("extend", true, "extend the curve in straight lines")
+    .setting(
+        "table",
+        SettingKind::Numbers,
+        Some(SettingValue::Numbers(vec![0.0, 1.0])),
+        "start and end of the table, unless points lie outside",
+    )
+    .setting(
+        "clip",
+        SettingKind::Numbers,
+        Some(SettingValue::Numbers(vec![])),
+        "minimum and maximum of the result; no limits if empty",
+    )
+    .input_or("x", Type::F32, 0.5, "position on the curve")
+    .output("value", Type::F32, "")
+    .kernel(|parts| {
+        let curve = Table::read(parts.settings)?;
+        Ok(function(move |call| {
+            let mut cells = Cells::<f32>::new(call);
+            let x = call.input::<f32>(0);
+            cells.fill(call, |i| Ok(curve.at(x.get(i))))?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +109,7 @@ impl Table {
             match numbers[..] {
                 [low, high] if low <= high => Ok(Some((low, high))),
                 [] => Ok(None),
-                _ => Err(SettingError::refused(name, "is no pair of numbers in order")),
+                _ => Err(SettingError::refused(name, "is not an ascending pair of numbers")),
             }
         };
         let (low, high) = pair("table")?.unwrap_or((0.0, 1.0));
@@ -124,8 +128,8 @@ impl Table {
         Ok(table)
     }
 
-    /// The height at `x` of the curve through points. `next` is the first point that may come after
-    /// `x`, and only grows from call to call. Points that go back in x are skipped.
+    /// The height at `x` of the curve through the points. `next` is the first point that may come
+    /// after `x`; it only increases from call to call. Points that go back in x are skipped.
     fn on(&self, points: &[Point], x: f32, next: &mut usize) -> f32 {
         let last = points.len() - 1;
         while *next < last && points[*next][0] <= x {
@@ -134,7 +138,7 @@ impl Table {
         if *next > 0 && (*next < last || x < points[last][0]) {
             return between(points[*next - 1], points[*next], x);
         }
-        // Exactly at an end the curve is not extended, however steep it is.
+        // Exactly at an end, the curve is not extended, however steep it is.
         let ends = [points[0], points[last]];
         match ends.iter().find(|end| (x - end[0]).abs() <= 1e-6) {
             Some(end) => end[1],
@@ -142,7 +146,7 @@ impl Table {
         }
     }
 
-    /// The curve outside of two points.
+    /// The curve outside its first and last point.
     fn extended(&self, x: f32, first: Point, last: Point) -> f32 {
         let is_before = x <= first[0];
         let from = if is_before { first } else { last };
@@ -179,9 +183,9 @@ impl Table {
 fn knots(settings: &Settings) -> Result<Vec<Knot>, SettingError> {
     let numbers = settings.numbers("points");
     let n = numbers.len() / 2;
-    if !numbers.len().is_multiple_of(2) || !(2..=MOST_POINTS).contains(&n) {
+    if !numbers.len().is_multiple_of(2) || !(2..=MAX_POINTS).contains(&n) {
         let message =
-            format!("{} numbers are not x and y of 2 to {MOST_POINTS} points", numbers.len());
+            format!("{} numbers do not give x and y of 2 to {MAX_POINTS} points", numbers.len());
         return Err(SettingError::refused("points", message));
     }
     let handles = settings.texts("handles").iter().map(handle).collect::<Result<Vec<_>, _>>()?;
@@ -207,7 +211,9 @@ fn handle(kind: &Arc<str>) -> Result<Handle, SettingError> {
         "auto" => Ok(Handle::Auto),
         "auto_clamped" => Ok(Handle::Clamped),
         "vector" => Ok(Handle::Vector),
-        other => Err(SettingError::refused("handles", format!("`{other}` is no kind of handle"))),
+        other => {
+            Err(SettingError::refused("handles", format!("`{other}` is not a kind of handle")))
+        }
     }
 }
 
@@ -223,10 +229,10 @@ fn length(v: Point) -> f32 {
     (v[0] * v[0] + v[1] * v[1]).sqrt()
 }
 
-/// The ratio of the length of the sum of two directions to the length of the handle along it.
+/// The length of the sum of two directions divided by the length of the handle along it.
 const HANDLE_SHARE: f32 = 2.5614;
 
-/// A point with handles that suit the points beside it.
+/// A point with handles that depend on its neighbors.
 fn with_handles(before: Option<Point>, at: Point, behind: Option<Point>, handle: Handle) -> Knot {
     // At an end the missing neighbor is the other neighbor, mirrored.
     let mirrored = |other: Point| [2.0 * at[0] - other[0], 2.0 * at[1] - other[1]];
@@ -270,7 +276,7 @@ fn clamp(knot: &mut Knot, before: f32, behind: f32) {
     knot.right[1] = kept(knot.right[1], behind, d_behind);
 }
 
-/// Points the handles of the first and last point at the nearest handle of the next point.
+/// Points the handles of the first and last point at the nearest handle of the neighboring point.
 fn turn_ends(knots: &mut [Knot]) {
     let last = knots.len() - 1;
     let turned = |end: &Knot, own: Point, mut target: Point, keep: fn(f32, f32) -> f32| {

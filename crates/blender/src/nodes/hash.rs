@@ -1,4 +1,4 @@
-//! Random numbers from whole numbers, the same as Blender's.
+//! Random numbers from integers, identical to Blender's.
 //!
 //! Source: Bob Jenkins, "lookup3.c", 2006, the functions for a few words.
 
@@ -21,7 +21,7 @@ fn rotated(x: Val<'_>, by: i32) -> Val<'_> {
     x.shl(by) | x.ushr(32 - by)
 }
 
-/// Six steps that mix three words, which change places.
+/// Six steps that mix three words and rotate their roles.
 fn mixed([a, b, c]: [Val<'_>; 3]) -> [Val<'_>; 3] {
     let (mut x, mut y, mut z) = (a, c, b);
     for by in [4, 6, 8, 16, 19, 4] {
@@ -69,14 +69,14 @@ pub(super) fn unit(hash: Val<'_>) -> Val<'_> {
 
 fn seeded(def: NodeDef) -> NodeDef {
     def.source(SOURCE)
-        .input_or("id", Type::I32, 0.0, "the number to take from the series; often the index")
-        .input_or("seed", Type::I32, 0.0, "the series of random numbers")
+        .input_or("id", Type::I32, 0.0, "index in the series; often that of the element")
+        .input_or("seed", Type::I32, 0.0, "random seed, which selects a series")
 }
 
 fn random_value() -> NodeDef {
-    let def = NodeDef::new("blender.random_value", "A random number, as Blender draws it")
-        .input_or("minimum", Type::F32, 0.0, "the least result")
-        .input_or("maximum", Type::F32, 1.0, "the greatest result");
+    let def = NodeDef::new("blender.random_value", "A random number, drawn like in Blender")
+        .input_or("minimum", Type::F32, 0.0, "minimum")
+        .input_or("maximum", Type::F32, 1.0, "maximum");
     seeded(def).output("value", Type::F32, "").form(|_, x| {
         let (low, high) = (x[0][0], x[1][0]);
         vec![vec![unit(hash(&[x[3][0], x[2][0]])) * (high - low) + low]]
@@ -84,9 +84,9 @@ fn random_value() -> NodeDef {
 }
 
 fn random_vector() -> NodeDef {
-    let def = NodeDef::new("blender.random_vector", "A random vector, as Blender draws it")
-        .input_or("minimum", Type::VEC3, 0.0, "the least of each component")
-        .input_or("maximum", Type::VEC3, 1.0, "the greatest of each component");
+    let def = NodeDef::new("blender.random_vector", "A random vector, drawn like in Blender")
+        .input_or("minimum", Type::VEC3, 0.0, "minimum of each component")
+        .input_or("maximum", Type::VEC3, 1.0, "maximum of each component");
     seeded(def).output("value", Type::VEC3, "").form(|b, x| {
         let (low, high) = (&x[0], &x[1]);
         let component = |i: usize| {
@@ -98,13 +98,13 @@ fn random_vector() -> NodeDef {
 }
 
 fn random_integer() -> NodeDef {
-    let def = NodeDef::new("blender.random_integer", "A random whole number, as Blender draws it")
-        .input_or("minimum", Type::I32, 0.0, "the least result")
-        .input_or("maximum", Type::I32, 100.0, "the greatest result")
+    let def = NodeDef::new("blender.random_integer", "A random integer, drawn like in Blender")
+        .input_or("minimum", Type::I32, 0.0, "minimum")
+        .input_or("maximum", Type::I32, 100.0, "maximum")
         .flag(
             "by_fraction",
             false,
-            "as Blender before 5.0: a random fraction of the range, in single precision",
+            "like Blender before 5.0: a random fraction of the range, in single precision",
         );
     seeded(def).output("value", Type::I32, "").kernel(form_by_settings(|settings, x| {
         let by_fraction = settings.flag("by_fraction");
@@ -122,8 +122,8 @@ fn random_integer() -> NodeDef {
 }
 
 fn random_boolean() -> NodeDef {
-    let def = NodeDef::new("blender.random_boolean", "A random condition, as Blender draws it")
-        .input_or("probability", Type::F32, 0.5, "the probability, 0 to 1");
+    let def = NodeDef::new("blender.random_boolean", "A random boolean, drawn like in Blender")
+        .input_or("probability", Type::F32, 0.5, "probability of true, 0 to 1");
     seeded(def)
         .output("value", Type::BOOL, "")
         .form(|_, x| vec![vec![unit(hash(&[x[1][0], x[2][0]])).le(x[0][0])]])
@@ -133,13 +133,13 @@ const HASHED: Among =
     Among::These(&[Type::I32, Type::F32, Type::VEC3, Type::COLOR, Type::QUAT, Type::MAT4]);
 
 fn hash_value() -> NodeDef {
-    NodeDef::new("blender.hash", "A random whole number for a value, as Blender draws it")
+    NodeDef::new("blender.hash", "Hashes a value to an integer like Blender")
         .details("Depends on every bit of the value; +0 and -0 differ.")
         .source(SOURCE)
         .generic("T", HASHED)
-        .input_or("value", SocketType::Generic(0), Default::Zero, "the value to hash")
-        .input_or("seed", Type::I32, 0.0, "the series of random numbers")
-        .output("value", Type::I32, "any whole number")
+        .input_or("value", SocketType::Generic(0), Default::Zero, "value to hash")
+        .input_or("seed", Type::I32, 0.0, "random seed, which selects a series")
+        .output("value", Type::I32, "any integer")
         .form(|_, inputs| {
             let words: Vec<Val<'_>> = inputs[0].iter().map(|x| bits(*x)).collect();
             let hashed = if words.len() == 16 {

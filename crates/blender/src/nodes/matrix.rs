@@ -45,13 +45,13 @@ fn separate() -> NodeDef {
         .form(|_, inputs| elements().map(|(_, at)| vec![inputs[0][at]]).collect())
 }
 
-/// The columns of the upper left 3 by 3.
+/// The columns of the upper left 3 by 3 part.
 fn columns<'b>(m: &[Val<'b>]) -> [Vec<Val<'b>>; 3] {
     std::array::from_fn(|column| (0..3).map(|row| m[4 * row + column]).collect())
 }
 
-/// The rotation of a matrix, computed from the Euler angles of its normalized columns, and their
-/// lengths.
+/// The rotation of a matrix, computed from the Euler angles of its normalized columns, and the
+/// lengths of these columns.
 fn rotation_and_scale<'b>(m: &[Val<'b>]) -> (Vec<Val<'b>>, [Val<'b>; 3]) {
     let columns = columns(m);
     let lengths: [Val<'b>; 3] = std::array::from_fn(|i| dot(&columns[i], &columns[i]).sqrt());
@@ -61,15 +61,15 @@ fn rotation_and_scale<'b>(m: &[Val<'b>]) -> (Vec<Val<'b>>, [Val<'b>; 3]) {
 }
 
 fn decompose() -> NodeDef {
-    NodeDef::new("blender.separate_transform", "Location, rotation and scale of a matrix")
+    NodeDef::new("blender.separate_transform", "The translation, rotation and scale of a matrix")
         .details(
-            "The scale is not negative, and the rotation is that of the Euler angles in the matrix, \
-             as if it did not mirror. Shear is lost.",
+            "The scale is not negative, and the rotation is computed from the Euler angles of the \
+             matrix as if it did not mirror. Shear is lost.",
         )
         .input_or("matrix", Type::MAT4, Default::Zero, "")
-        .output("translation", Type::VEC3, "added last")
+        .output("translation", Type::VEC3, "translation, applied last")
         .output("rotation", Type::QUAT, "length 1")
-        .output("scale", Type::VEC3, "along each axis")
+        .output("scale", Type::VEC3, "scale along each axis")
         .form(|_, inputs| {
             let m = &inputs[0];
             let (rotation, lengths) = rotation_and_scale(m);
@@ -78,7 +78,7 @@ fn decompose() -> NodeDef {
 }
 
 fn to_rotation() -> NodeDef {
-    NodeDef::new("blender.matrix_to_rotation", "The rotation in a matrix")
+    NodeDef::new("blender.matrix_to_rotation", "The rotation of a matrix")
         .details("Blender's conversion from a matrix to a rotation.")
         .input_or("matrix", Type::MAT4, Default::Zero, "")
         .output("value", Type::QUAT, "length 1")
@@ -86,11 +86,11 @@ fn to_rotation() -> NodeDef {
 }
 
 fn project_point() -> NodeDef {
-    NodeDef::new("blender.project_point", "A point seen in perspective")
+    NodeDef::new("blender.project_point", "Transforms a point by a projective matrix")
         .details("Divides by the magnitude of the fourth coordinate.")
         .input_or("matrix", Type::MAT4, Default::Zero, "")
         .input_or("point", Type::VEC3, 0.0, "")
-        .output("value", Type::VEC3, "the projected point")
+        .output("value", Type::VEC3, "projected point")
         .form(|_, x| {
             let (m, p) = (&x[0], &x[1]);
             let row = |r: usize| {
@@ -102,8 +102,8 @@ fn project_point() -> NodeDef {
 }
 
 fn is_invertible() -> NodeDef {
-    NodeDef::new("blender.is_invertible", "Whether a number is no zero")
-        .details("False if the determinant is 0 or NaN.")
+    NodeDef::new("blender.is_invertible", "Whether a determinant is not zero")
+        .details("False if it is 0 or NaN.")
         .input_or("determinant", Type::F32, 1.0, "")
         .output("value", Type::BOOL, "")
         .form(|_, inputs| vec![vec![inputs[0][0].abs().gt(0.0)]])

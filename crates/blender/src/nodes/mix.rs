@@ -16,16 +16,16 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn clamp_setting(def: NodeDef) -> NodeDef {
-    def.flag("clamp_factor", true, "keep the factor between 0 and 1")
+    def.flag("clamp_factor", true, "clamp the factor to 0 to 1")
 }
 
 fn mix() -> NodeDef {
-    NodeDef::new("blender.mix", "Numbers or vectors mixed by one factor")
-        .details("a * (1 - factor) + b * factor, the factor clamped to 0 to 1; NaN stays NaN.")
+    NodeDef::new("blender.mix", "Mixes numbers or vectors by one factor")
+        .details("a * (1 - factor) + b * factor, with the factor clamped to 0 to 1; NaN stays NaN.")
         .generic("T", NUMBER_OR_VECTOR)
-        .input_or("a", T, 0.0, "the result at factor 0")
-        .input_or("b", T, 0.0, "the result at factor 1")
-        .input_or("factor", Type::F32, 0.5, "the weight of b")
+        .input_or("a", T, 0.0, "result at factor 0")
+        .input_or("b", T, 0.0, "result at factor 1")
+        .input_or("factor", Type::F32, 0.5, "weight of b")
         .output("value", T, "")
         .kernel(lanewise_by_settings(|_, _, x| {
             let factor = held(x[2], 0.0, 1.0);
@@ -34,12 +34,12 @@ fn mix() -> NodeDef {
 }
 
 fn mix_vector() -> NodeDef {
-    let def = NodeDef::new("blender.mix_vector", "Vectors mixed by a factor for each component");
+    let def = NodeDef::new("blender.mix_vector", "Mixes vectors by a factor for each component");
     clamp_setting(def)
         .details("a * (1 - factor) + b * factor, component by component.")
-        .input_or("factor", Type::VEC3, 0.5, "the weight of b")
-        .input_or("a", Type::VEC3, 0.0, "the result at factor 0")
-        .input_or("b", Type::VEC3, 0.0, "the result at factor 1")
+        .input_or("factor", Type::VEC3, 0.5, "weight of b")
+        .input_or("a", Type::VEC3, 0.0, "result at factor 0")
+        .input_or("b", Type::VEC3, 0.0, "result at factor 1")
         .output("value", Type::VEC3, "")
         .kernel(form_by_settings(|settings, x| {
             let clamp = settings.flag("clamp_factor");
@@ -52,33 +52,34 @@ fn mix_vector() -> NodeDef {
 }
 
 fn mix_rotation() -> NodeDef {
-    let def = NodeDef::new("blender.mix_rotation", "A rotation between two");
+    let def = NodeDef::new("blender.mix_rotation", "Interpolates between two rotations");
     clamp_setting(def)
         .details(
-            "Along the shorter way at even speed: a (a^-1 b)^factor. How far it is, is taken from the \
-             cosine, which for rotations close together is coarse. A factor outside 0 to 1 turns on. Weighed \
-             by sines, rotations are mixed in a straight line where the cosine of half the angle between \
-             them is at least 0.9999: a factor far outside 0 to 1 then gives no length of 1.",
+            "Along the shorter arc at constant speed: a (a^-1 b)^factor. The angle is computed \
+             from its cosine, which is imprecise for nearly equal rotations. Factors outside 0 to \
+             1 extrapolate. With `by_sines`, rotations are mixed linearly if the cosine of half \
+             the angle between them is at least 0.9999; for a factor far outside 0 to 1, the \
+             length of the result is then not 1.",
         )
         .source("K. Shoemake, Animating rotation with quaternion curves, 1985")
-        .flag("by_sines", false, "as Blender up to 5.0: spherical interpolation")
-        .input_or("factor", Type::F32, 0.5, "the weight of b")
-        .input_or("a", Type::QUAT, Default::Zero, "the result at factor 0")
-        .input_or("b", Type::QUAT, Default::Zero, "the result at factor 1")
+        .flag("by_sines", false, "like Blender up to 5.0: spherical interpolation")
+        .input_or("factor", Type::F32, 0.5, "weight of b")
+        .input_or("a", Type::QUAT, Default::Zero, "rotation at factor 0")
+        .input_or("b", Type::QUAT, Default::Zero, "rotation at factor 1")
         .output("value", Type::QUAT, "")
         .kernel(form_by_settings(|settings, x| {
             let clamp = settings.flag("clamp_factor");
             let by_sines = settings.flag("by_sines");
-                let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
-                let mixed = if by_sines { between } else { turned };
-                vec![mixed(&x[1], &x[2], factor)]
-            }))
+            let factor = if clamp { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
+            let mixed = if by_sines { between } else { turned };
+            vec![mixed(&x[1], &x[2], factor)]
+        }))
 }
 
-/// `a` turned by a power of the rotation from `a` to `b`.
+/// `a` followed by a power of the rotation from `a` to `b`.
 fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
     let way = quat_product(&[a[0], -a[1], -a[2], -a[3]], b);
-    // The shorter of the two ways around.
+    // The shorter of the two arcs.
     let far = way[0].lt(0.0);
     let way: Vec<Val<'b>> = way.iter().map(|x| far.select(-*x, *x)).collect();
     let half = held(way[0], -1.0, 1.0).acos() * t;
@@ -89,10 +90,10 @@ fn turned<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
     quat_product(a, &power)
 }
 
-/// Spherical interpolation; linear if the two are close together.
+/// Spherical interpolation; linear if the two are nearly equal.
 fn between<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
     let cosine = dot(a, b);
-    // The shorter of the two ways around.
+    // The shorter of the two arcs.
     let far = cosine.lt(0.0);
     let cosine = cosine.abs();
     let (angle, rest): (Val<'b>, Val<'b>) =
@@ -106,11 +107,14 @@ fn between<'b>(a: &[Val<'b>], b: &[Val<'b>], t: Val<'b>) -> Vec<Val<'b>> {
 
 const BLENDS: &[(&str, &str)] = &[
     ("mix", "from a to b"),
-    ("darken", "the darker of each channel"),
+    ("darken", "the darker of both in each channel"),
     ("multiply", "the product"),
     ("burn", "a darkened by b"),
-    ("lighten", "the lighter of each channel"),
-    ("lighten_part", "the lighter of a and the factor's part of b; `lighten` before Blender 4.4"),
+    ("lighten", "the lighter of both in each channel"),
+    (
+        "lighten_part",
+        "the lighter of a and factor * b in each channel; `lighten` before Blender 4.4",
+    ),
     ("screen", "the complement of the product of the complements"),
     ("dodge", "a lightened by b"),
     ("add", "the sum"),
@@ -128,38 +132,38 @@ const BLENDS: &[(&str, &str)] = &[
 ];
 
 fn mix_color() -> NodeDef {
-    let def = NodeDef::new("blender.mix_color", "Two colors blended");
+    let def = NodeDef::new("blender.mix_color", "Blends two colors");
     clamp_setting(def)
         .details(
-            "The factor says how much of the effect is seen. The result has the alpha of `a`; Blender \
-             treats alpha as `mix_alpha` says since 5.1. The error is at most 2e-6 of 1, or of the greatest \
-             channel if that is more, for channels from 0 to 1.",
+            "The factor is the strength of the effect. The result has the alpha of `a`; since 5.1, \
+             Blender treats alpha as with `mix_alpha`. The error is at most 2e-6, or 2e-6 times \
+             the greatest channel if that is more than 1, for channels from 0 to 1.",
         )
-        .choice("blend", BLENDS, "mix", "the blend mode")
-        .flag("clamp_result", false, "keep the channels between 0 and 1")
-        .flag("mix_alpha", false, "the blend `mix` mixes alpha too, and `clamp_result` clamps it")
-        .input_or("factor", Type::F32, 0.5, "the strength of the effect")
-        .input_or("a", Type::COLOR, Default::Zero, "the first color")
-        .input_or("b", Type::COLOR, Default::Zero, "the second color")
+        .choice("blend", BLENDS, "mix", "blend mode")
+        .flag("clamp_result", false, "clamp the channels to 0 to 1")
+        .flag("mix_alpha", false, "mix alpha too in mode `mix`, and clamp it with `clamp_result`")
+        .input_or("factor", Type::F32, 0.5, "strength of the effect")
+        .input_or("a", Type::COLOR, Default::Zero, "first color")
+        .input_or("b", Type::COLOR, Default::Zero, "second color")
         .output("value", Type::COLOR, "")
         .kernel(form_by_settings(|settings, x| {
             let blend = settings.text("blend").to_owned();
             let clamp_factor = settings.flag("clamp_factor");
             let mix_alpha = settings.flag("mix_alpha");
             let clamp_result = settings.flag("clamp_result");
-                let factor = if clamp_factor { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
-                let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
-                let mut alpha = x[1][3];
-                if mix_alpha && blend == "mix" {
-                    alpha = channel("mix", factor, alpha, x[2][3]);
-                }
-                if clamp_result {
-                    result = result.iter().map(|x| held(*x, 0.0, 1.0)).collect();
-                    alpha = if mix_alpha { held(alpha, 0.0, 1.0) } else { alpha };
-                }
-                result.push(alpha);
-                vec![result]
-            }))
+            let factor = if clamp_factor { held(x[0][0], 0.0, 1.0) } else { x[0][0] };
+            let mut result = blended(&blend, factor, &x[1][..3], &x[2][..3]);
+            let mut alpha = x[1][3];
+            if mix_alpha && blend == "mix" {
+                alpha = channel("mix", factor, alpha, x[2][3]);
+            }
+            if clamp_result {
+                result = result.iter().map(|x| held(*x, 0.0, 1.0)).collect();
+                alpha = if mix_alpha { held(alpha, 0.0, 1.0) } else { alpha };
+            }
+            result.push(alpha);
+            vec![result]
+        }))
 }
 
 fn blended<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
@@ -205,7 +209,7 @@ fn channel<'b>(blend: &str, f: Val<'b>, a: Val<'b>, b: Val<'b>) -> Val<'b> {
     }
 }
 
-/// The blend modes that exchange hue, saturation or value; gray has no hue to exchange.
+/// The blend modes that replace hue, saturation or value. Gray has no hue to replace.
 fn by_hue<'b>(blend: &str, f: Val<'b>, a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
     let rest: Val<'b> = 1.0 - f;
     let (of_a, of_b) = (rgb_to_hsv(a), rgb_to_hsv(b));

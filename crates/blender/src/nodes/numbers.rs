@@ -1,4 +1,4 @@
-//! The entries of the Math and Vector Math menus that have a meaning of their own.
+//! The entries of the Math and Vector Math menus whose meaning differs from Millstream's nodes.
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
@@ -36,42 +36,43 @@ const OPERATIONS: &[(&str, &str)] = &[
 ];
 
 fn math() -> NodeDef {
-    NodeDef::new("blender.math", "A number computed as Blender's Math node does")
+    NodeDef::new("blender.math", "Operations as defined by Blender's Math node")
         .details(
-            "What divides by zero gives 0. Vectors: each component. Entries of Blender's menus that \
-             are not listed here mean the same as nodes of the math, vector and mix families.",
+            "Division by zero gives 0. For vectors, component by component. Other entries of \
+             Blender's menus have the meaning of nodes of the math, vector and mix families.",
         )
-        .choice("operation", OPERATIONS, "power", "the operation")
+        .choice("operation", OPERATIONS, "power", "operation")
         .generic("T", NUMBER_OR_VECTOR)
-        .input_or("a", T, 0.5, "the first number")
-        .input_or("b", T, 0.5, "the second, where the operation takes two")
-        .input_or("c", T, 0.5, "the third, where the operation takes three")
-        .output("value", T, "").kernel(lanewise_by_settings(|settings, _, x| {
-        let (a, b, c) = (x[0], x[1], x[2]);
-        match settings.text("operation") {
-            "logarithm" => logarithm(a, b),
-            "sqrt" => a.gt(0.0).select(a.sqrt(), 0.0),
-            "inverse_sqrt" => a.gt(0.0).select(1.0 / a.sqrt(), 0.0),
-            "round" => (a + 0.5).floor(),
-            "compare" => {
-                let near = a.eq(b) | (a - b).abs().le(c.max(f32::EPSILON));
-                near.select(a.like(1.0), 0.0)
+        .input_or("a", T, 0.5, "first number")
+        .input_or("b", T, 0.5, "second number, if the operation takes two")
+        .input_or("c", T, 0.5, "third number, if the operation takes three")
+        .output("value", T, "")
+        .kernel(lanewise_by_settings(|settings, _, x| {
+            let (a, b, c) = (x[0], x[1], x[2]);
+            match settings.text("operation") {
+                "logarithm" => logarithm(a, b),
+                "sqrt" => a.gt(0.0).select(a.sqrt(), 0.0),
+                "inverse_sqrt" => a.gt(0.0).select(1.0 / a.sqrt(), 0.0),
+                "round" => (a + 0.5).floor(),
+                "compare" => {
+                    let near = a.eq(b) | (a - b).abs().le(c.max(f32::EPSILON));
+                    near.select(a.like(1.0), 0.0)
+                }
+                "modulo" => b.eq(0.0).select(0.0, a % b),
+                "floored_modulo" => b.eq(0.0).select(0.0, a - (a / b).floor() * b),
+                "wrap" => wrap(a, b, c),
+                "snap" => safe_divide(a, b).floor() * b,
+                "ping_pong" => ping_pong(a, b),
+                "arcsine" => held(a, -1.0, 1.0).asin(),
+                "arccosine" => held(a, -1.0, 1.0).acos(),
+                "minimum" => least(a, b),
+                "maximum" => greatest(a, b),
+                "smooth_minimum" => smooth_minimum(a, b, c),
+                "smooth_maximum" => -smooth_minimum(-a, -b, c),
+                "sign" => a.gt(0.0).select(a.like(1.0), a.lt(0.0).select(a.like(-1.0), 0.0)),
+                _ => power(a, b),
             }
-            "modulo" => b.eq(0.0).select(0.0, a % b),
-            "floored_modulo" => b.eq(0.0).select(0.0, a - (a / b).floor() * b),
-            "wrap" => wrap(a, b, c),
-            "snap" => safe_divide(a, b).floor() * b,
-            "ping_pong" => ping_pong(a, b),
-            "arcsine" => held(a, -1.0, 1.0).asin(),
-            "arccosine" => held(a, -1.0, 1.0).acos(),
-            "minimum" => least(a, b),
-            "maximum" => greatest(a, b),
-            "smooth_minimum" => smooth_minimum(a, b, c),
-            "smooth_maximum" => -smooth_minimum(-a, -b, c),
-            "sign" => a.gt(0.0).select(a.like(1.0), a.lt(0.0).select(a.like(-1.0), 0.0)),
-            _ => power(a, b),
-        }
-    }))
+        }))
 }
 
 fn power<'b>(base: Val<'b>, exponent: Val<'b>) -> Val<'b> {
@@ -109,12 +110,12 @@ const ORDERS: &[(&str, &str)] = &[
 ];
 
 fn clamp() -> NodeDef {
-    NodeDef::new("blender.clamp", "A number kept between two bounds, as Blender does")
+    NodeDef::new("blender.clamp", "Clamps a number between two bounds like Blender")
         .details("NaN stays NaN, unlike with `mix.clamp`.")
-        .choice("order", ORDERS, "minmax", "the meaning of bounds in the wrong order")
-        .input_or("x", Type::F32, 0.0, "the number")
-        .input_or("minimum", Type::F32, 0.0, "the lower bound")
-        .input_or("maximum", Type::F32, 1.0, "the upper bound")
+        .choice("order", ORDERS, "minmax", "treatment of bounds in the wrong order")
+        .input_or("x", Type::F32, 0.0, "number to clamp")
+        .input_or("minimum", Type::F32, 0.0, "lower bound")
+        .input_or("maximum", Type::F32, 1.0, "upper bound")
         .output("value", Type::F32, "")
         .kernel(lanewise_by_settings(|settings, _, x| match settings.text("order") {
             "range" => x[1].lt(x[2]).select(held(x[0], x[1], x[2]), held(x[0], x[2], x[1])),
@@ -124,35 +125,36 @@ fn clamp() -> NodeDef {
 
 const VECTOR_OPERATIONS: &[(&str, &str)] = &[
     ("cross_product", "perpendicular to a and b; computed in double precision"),
-    ("project", "the part of a along b; 0 where b is 0"),
+    ("project", "the component of a along b; 0 if b is 0"),
     ("reflect", "a reflected at a surface with the normal b"),
     (
         "refract",
-        "a refracted at a surface with the normal b, c being the ratio of the indices; 0 at total reflection",
+        "a refracted at a surface with the normal b, where c is the ratio of the indices; 0 at \
+         total reflection",
     ),
 ];
 
 fn vector() -> NodeDef {
-    NodeDef::new("blender.vector", "A vector computed as Blender's Vector Math node does")
+    NodeDef::new("blender.vector", "Operations as defined by Blender's Vector Math node")
         .details(
-            "Entries of the menu that are not listed here mean the same as nodes of the vector and math \
-             families, or are in `blender.math` and `blender.normalize`.",
+            "Other entries of the menu have the meaning of nodes of the vector and math \
+             families, or of `blender.math` and `blender.normalize`.",
         )
-        .choice("operation", VECTOR_OPERATIONS, "cross_product", "the operation")
-        .input_or("a", Type::VEC3, 0.0, "the first vector")
-        .input_or("b", Type::VEC3, 0.0, "the second")
-        .input_or("c", Type::F32, 1.0, "a number, where the operation takes one")
+        .choice("operation", VECTOR_OPERATIONS, "cross_product", "operation")
+        .input_or("a", Type::VEC3, 0.0, "first vector")
+        .input_or("b", Type::VEC3, 0.0, "second vector")
+        .input_or("c", Type::F32, 1.0, "number, if the operation takes one")
         .output("value", Type::VEC3, "")
         .kernel(form_by_settings(|settings, x| {
             let operation = settings.text("operation").to_owned();
-                let (a, b) = (&x[0], &x[1]);
-                vec![match &*operation {
-                    "project" => project(a, b),
-                    "reflect" => reflect(a, &normalized(b)),
-                    "refract" => refract(a, &normalized(b), x[2][0]),
-                    _ => cross_in_double(a, b),
-                }]
-            }))
+            let (a, b) = (&x[0], &x[1]);
+            vec![match &*operation {
+                "project" => project(a, b),
+                "reflect" => reflect(a, &normalized(b)),
+                "refract" => refract(a, &normalized(b), x[2][0]),
+                _ => cross_in_double(a, b),
+            }]
+        }))
 }
 
 fn project<'b>(a: &[Val<'b>], b: &[Val<'b>]) -> Vec<Val<'b>> {
@@ -174,8 +176,8 @@ fn refract<'b>(a: &[Val<'b>], b: &[Val<'b>], ratio: Val<'b>) -> Vec<Val<'b>> {
 
 fn normalize() -> NodeDef {
     NodeDef::new("blender.normalize", "The direction of a vector")
-        .details("Zero for a vector that is at most 3.2e-18 long.")
+        .details("Zero for a vector of length 3.2e-18 or less.")
         .input_or("vector", Type::VEC3, 0.0, "")
-        .output("value", Type::VEC3, "length 1, or zero")
+        .output("value", Type::VEC3, "direction of length 1, or zero")
         .form(|_, inputs| vec![normalized(&inputs[0])])
 }

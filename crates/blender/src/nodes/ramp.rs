@@ -20,33 +20,34 @@ const MODELS: &[(&str, &str)] = &[
 
 const INTERPOLATIONS: &[(&str, &str)] = &[
     ("linear", "a straight line"),
-    ("constant", "the color of the stop before"),
+    ("constant", "the color of the previous stop"),
     ("ease", "eased at every stop"),
     ("cardinal", "a smooth curve through the stops"),
     ("b_spline", "a smoother curve near the stops"),
 ];
 
 const HUES: &[(&str, &str)] = &[
-    ("near", "the shorter way around"),
-    ("far", "the longer way around"),
+    ("near", "the shorter way around the color wheel"),
+    ("far", "the longer way around the color wheel"),
     ("cw", "up"),
     ("ccw", "down"),
 ];
 
 fn color_ramp() -> NodeDef {
-    NodeDef::new("blender.color_ramp", "A color on the way through many")
+    NodeDef::new("blender.color_ramp", "A color gradient with stops")
         .details(
-            "The color is that on the way to the first stop, as they are listed, that lies behind the \
-             factor, from the one listed before; with none behind it that of the last. Up to the place of \
-             the first it is the color of the first. The curves count a copy of the first stop at 0 and \
-             one of the last at 1. Between hues only linear mixing is known; other interpolations mix \
-             channels. With one stop the color is its color.",
+            "The stops are searched in the order in which they are listed. The first one at a \
+             position after the factor ends the interval, and the one listed before it starts it. \
+             Without such a stop, the color is that of the last one; up to the position of the \
+             first stop, it is that of the first. The curves assume a copy of the first stop at 0 \
+             and one of the last at 1. Hues are only mixed linearly; other interpolations mix \
+             channels.",
         )
         .setting(
             "positions",
             SettingKind::Numbers,
             Some(SettingValue::Numbers(vec![0.0, 1.0])),
-            "the positions of the stops",
+            "positions of the stops",
         )
         .setting(
             "colors",
@@ -54,11 +55,11 @@ fn color_ramp() -> NodeDef {
             Some(SettingValue::Numbers(vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
             "red, green, blue and alpha of each stop",
         )
-        .choice("model", MODELS, "rgb", "the channels that are mixed")
-        .choice("interpolation", INTERPOLATIONS, "linear", "the way between stops")
-        .choice("hue", HUES, "near", "the way between hues")
-        .input_or("factor", Type::F32, 0.5, "the position on the ramp")
-        .output("value", Type::COLOR, "the color there")
+        .choice("model", MODELS, "rgb", "channels to mix")
+        .choice("interpolation", INTERPOLATIONS, "linear", "interpolation between stops")
+        .choice("hue", HUES, "near", "direction from hue to hue")
+        .input_or("factor", Type::F32, 0.5, "position on the ramp")
+        .output("value", Type::COLOR, "color at that position")
         .kernel(|parts| {
             let ramp = Ramp::read(parts.settings)?;
             Ok(form_kernel(parts, move |inputs| vec![ramp.color(inputs[0][0])]))
@@ -77,7 +78,7 @@ impl Ramp {
         let (positions, colors) = (settings.numbers("positions"), settings.numbers("colors"));
         if positions.is_empty() || colors.len() != 4 * positions.len() {
             let message = format!(
-                "{} numbers are no {} colors of four",
+                "{} numbers do not give {} colors; give 4 per stop",
                 colors.len(),
                 positions.len().max(1)
             );
@@ -161,7 +162,7 @@ impl Ramp {
         hue - hue.floor()
     }
 
-    /// The curve between stop `a - 1` and stop `a`. A copy of the first stop lies at 0 before it,
+    /// The curve between stop `a - 1` and stop `a`, with a copy of the first stop at 0 before it
     /// and a copy of the last at 1 after it.
     fn curve<'b>(&self, x: Val<'b>, a: usize) -> Vec<Val<'b>> {
         let last = self.stops.len() - 1;
@@ -186,7 +187,7 @@ impl Ramp {
     }
 }
 
-/// The fraction of the way from one position to another at `x`; 0 where they are the same.
+/// The fraction of the distance from one position to another at `x`; 0 if they are equal.
 fn share(x: Val<'_>, from: f32, to: f32) -> Val<'_> {
     let width = to - from;
     if width == 0.0 { x.like(0.0) } else { (x - from) / width }

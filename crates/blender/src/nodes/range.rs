@@ -12,21 +12,22 @@ pub(super) fn register(registry: &mut Registry) {
 fn map_range() -> NodeDef {
     let def = NodeDef::new(
         "blender.map_range",
-        "x mapped from one range to another, as Blender does",
+        "Maps x from one range to another like Blender",
     )
     .details(
-        "to_min + f * (to_max - to_min), with f = (x - from_min) / (from_max - from_min), 0 for \
-             an empty source range. Stepped: f becomes floor(f * (steps + 1)) / steps, 0 without \
-             steps. The smooth ones clamp f always, the others the result if `clamp` is set.",
+        "to_min + f * (to_max - to_min), with f = (x - from_min) / (from_max - from_min), or 0 for \
+             an empty source range. With steps, f becomes floor(f * (steps + 1)) / steps, or 0 \
+             without steps. The smooth interpolations always clamp f; the others clamp the result \
+             if `clamp` is set.",
     );
     let def = with_way(def).generic("T", NUMBER_OR_VECTOR);
     let inputs = [
-        ("x", 1.0, "the number"),
-        ("from_min", 0.0, "the beginning of the source range"),
-        ("from_max", 1.0, "the end of the source range"),
-        ("to_min", 0.0, "what the beginning becomes"),
-        ("to_max", 1.0, "what the end becomes"),
-        ("steps", 4.0, "number of steps, where the interpolation has some"),
+        ("x", 1.0, "number to map"),
+        ("from_min", 0.0, "start of the source range"),
+        ("from_max", 1.0, "end of the source range"),
+        ("to_min", 0.0, "start of the target range"),
+        ("to_max", 1.0, "end of the target range"),
+        ("steps", 4.0, "number of steps, if the interpolation is stepped"),
     ];
     inputs
         .iter()

@@ -1,6 +1,6 @@
 //! Rotations: parts, Euler angles, axes.
 //!
-//! Euler angles are turns about x, then y, then z, each about the fixed axis, in radians.
+//! Euler angles are rotations about x, then y, then z, each about the fixed axis, in radians.
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
@@ -20,12 +20,19 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(rotate_euler());
 }
 
-const PARTS: [(&str, &str); 4] =
-    [("w", "real part"), ("x", "of the axis"), ("y", "of the axis"), ("z", "of the axis")];
+const PARTS: [(&str, &str); 4] = [
+    ("w", "real part"),
+    ("x", "imaginary part along x"),
+    ("y", "imaginary part along y"),
+    ("z", "imaginary part along z"),
+];
 
 fn from_parts() -> NodeDef {
-    let def = NodeDef::new("blender.quaternion_to_rotation", "A rotation from four numbers")
-        .details("Normalized to length 1; zeros give the identity.");
+    let def = NodeDef::new(
+        "blender.quaternion_to_rotation",
+        "A rotation from the four parts of a quaternion",
+    )
+    .details("Normalized to length 1; zeros give the identity.");
     PARTS
         .iter()
         .fold(def, |def, (name, about)| {
@@ -43,8 +50,11 @@ fn from_parts() -> NodeDef {
 }
 
 fn to_parts() -> NodeDef {
-    let def = NodeDef::new("blender.rotation_to_quaternion", "The four numbers of a rotation")
-        .input_or("rotation", Type::QUAT, Default::Zero, "length 1");
+    let def = NodeDef::new(
+        "blender.rotation_to_quaternion",
+        "The four parts of a rotation as a quaternion",
+    )
+    .input_or("rotation", Type::QUAT, Default::Zero, "length 1");
     PARTS
         .iter()
         .fold(def, |def, (name, about)| def.output(*name, Type::F32, *about))
@@ -54,8 +64,9 @@ fn to_parts() -> NodeDef {
 fn to_euler() -> NodeDef {
     NodeDef::new("blender.rotation_to_euler", "The Euler angles of a rotation")
         .details(
-            "First about x, then y, then z, each about the fixed axis. Of the two ways to write a \
-             rotation the one with the smaller sum of magnitudes; where y is a right angle, z is 0.",
+            "Rotates about x, then y, then z, each about the fixed axis. Of the two equivalent \
+             triples of angles, it is the one with the smaller sum of magnitudes; if y is a right \
+             angle, z is 0.",
         )
         .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
         .output("value", Type::VEC3, "angles in radians")
@@ -74,7 +85,7 @@ pub(super) fn quat_of_euler<'b>(angles: &[Val<'b>]) -> Vec<Val<'b>> {
     quat_product(&about(2), &quat_product(&about(1), &about(0)))
 }
 
-/// The greatest cosine of y at which Euler angles made from Euler angles count as upright.
+/// The largest cosine of y at which Euler angles derived from Euler angles count as upright.
 pub(super) const UPRIGHT: f32 = 3.75e-5;
 
 /// The angles of a matrix without scale, given by rows; z is 0 if the cosine of y is at most
@@ -93,36 +104,35 @@ pub(super) fn euler_of<'b>(rows: &Rows<'b>, upright: f32) -> Vec<Val<'b>> {
     (0..3).map(|i| regular.select(take_second.select(second[i], first[i]), third[i])).collect()
 }
 
-const TURNS: &[(&str, &str)] =
-    &[("euler", "by `angles`, about x, then y, then z"), ("axis_angle", "by `angle` about `axis`")];
-
-const SPACES: &[(&str, &str)] = &[
-    ("object", "about fixed axes, after the rotation"),
-    ("local", "about the axes as the rotation has turned them"),
+const TURNS: &[(&str, &str)] = &[
+    ("euler", "rotate by `angles`, about x, then y, then z"),
+    ("axis_angle", "rotate by `angle` about `axis`"),
 ];
 
+const SPACES: &[(&str, &str)] =
+    &[("object", "about the fixed axes, after the rotation"), ("local", "about the rotated axes")];
+
 fn rotate_euler() -> NodeDef {
-    NodeDef::new("blender.rotate_euler", "Euler angles turned further")
+    NodeDef::new("blender.rotate_euler", "Rotates Euler angles further")
         .details(
-            "By way of matrices, which keeps angles apart where y is near a right angle. An axis of \
-             length 0 turns nothing.",
+            "Computed with matrices, which stays accurate if y is near a right angle. An axis of \
+             length 0 changes nothing.",
         )
-        .choice("by", TURNS, "euler", "the inputs that define the turn")
-        .choice("space", SPACES, "object", "about which axes")
+        .choice("by", TURNS, "euler", "inputs that define the rotation")
+        .choice("space", SPACES, "object", "axes of the rotation")
         .input_or("rotation", Type::VEC3, 0.0, "angles in radians")
         .input_or("angles", Type::VEC3, 0.0, "angles in radians")
-        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "axis of any length")
         .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::VEC3, "angles in radians")
         .kernel(form_by_settings(|settings, x| {
             let by_axis = settings.text("by") == "axis_angle";
             let is_local = settings.text("space") == "local";
-                let first = rows_of_euler(&x[0]);
-                let then =
-                    if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
-                let (a, b) = if is_local { (first, then) } else { (then, first) };
-                vec![euler_of(&normalized_columns(&rows_product(&a, &b)), UPRIGHT)]
-            }))
+            let first = rows_of_euler(&x[0]);
+            let then = if by_axis { rows_of_turn(&x[2], x[3][0]) } else { rows_of_euler(&x[1]) };
+            let (a, b) = if is_local { (first, then) } else { (then, first) };
+            vec![euler_of(&normalized_columns(&rows_product(&a, &b)), UPRIGHT)]
+        }))
 }
 
 pub(super) fn rows_product<'b>(a: &Rows<'b>, b: &Rows<'b>) -> Rows<'b> {
@@ -150,9 +160,9 @@ pub(super) fn rows_of_euler<'b>(angles: &[Val<'b>]) -> Rows<'b> {
     rows.map(|row| row.map(|x| x.convert(Lane::F32)))
 }
 
-/// The matrix of a turn about an axis.
+/// The matrix of a rotation about an axis.
 pub(super) fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
-    // A length whose square overflows makes an axis of zeros, which still turns.
+    // A length whose square overflows gives an axis of zeros, which still rotates.
     let none = !dot(axis, axis).gt(SHORTEST_SQUARED);
     let axis = normalized_by_reciprocal(axis);
     let (sine, cosine) = (angle.sin(), angle.cos());
@@ -173,10 +183,10 @@ pub(super) fn rows_of_turn<'b>(axis: &[Val<'b>], angle: Val<'b>) -> Rows<'b> {
 fn from_axis_angle() -> NodeDef {
     NodeDef::new("blender.axis_angle_to_rotation", "The rotation about an axis")
         .details(
-            "An axis of length 0 gives the rotation that changes nothing; of one whose length squared \
-             is at most 1e-35 or no number only the real part remains.",
+            "An axis of length 0 gives the identity. If the squared length of the axis \
+             is at most 1e-35 or NaN, only the real part remains.",
         )
-        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "axis of any length")
         .input_or("angle", Type::F32, 0.0, "angle in radians")
         .output("value", Type::QUAT, "")
         .form(|_, inputs| {
@@ -188,10 +198,10 @@ fn from_axis_angle() -> NodeDef {
 }
 
 fn to_axis_angle() -> NodeDef {
-    NodeDef::new("blender.rotation_to_axis_angle", "Axis and angle of a rotation")
+    NodeDef::new("blender.rotation_to_axis_angle", "The axis and angle of a rotation")
         .details(
-            "Where the sine of half the angle is below 0.0005 there is no turn: the axis is that of y, \
-             its opposite if the real part is negative, zero if that is zero.",
+            "If the sine of half the angle is below 0.0005, the angle is 0 and the axis is y, \
+             or -y if the real part is negative, or zero if that is zero.",
         )
         .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
         .output("axis", Type::VEC3, "length 1")
@@ -202,9 +212,8 @@ fn to_axis_angle() -> NodeDef {
             let none = sine.lt(0.0005);
             let up: Val<'_> = q[0].gt(0.0).select(q[0].like(1.0), 0.0);
             let back: Val<'_> = q[0].lt(0.0).select(q[0].like(-1.0), up);
-            let axis = |i: usize| {
-                none.select(if i == 1 { back } else { back * 0.0 }, q[i + 1] / sine)
-            };
+            let axis =
+                |i: usize| none.select(if i == 1 { back } else { back * 0.0 }, q[i + 1] / sine);
             let angle = none.select(0.0, sine.atan2(q[0]) * 2.0);
             vec![(0..3).map(axis).collect(), vec![angle]]
         })
@@ -258,21 +267,27 @@ pub(super) fn axis_setting(
 }
 
 fn from_axes() -> NodeDef {
-    let def = NodeDef::new("blender.axes_to_rotation", "A rotation from where two axes point");
-    let def = axis_setting(def, "primary_axis", "z", "the axis that points along `primary`");
-    axis_setting(def, "secondary_axis", "x", "the axis that points about along `secondary`")
+    let def =
+        NodeDef::new("blender.axes_to_rotation", "A rotation from the directions of two axes");
+    let def = axis_setting(def, "primary_axis", "z", "axis that points along `primary`");
+    axis_setting(def, "secondary_axis", "x", "axis that points approximately along `secondary`")
         .details(
-            "Vectors of length 0, of a length whose square is no number, or in line are replaced by some perpendicular one. Both axes must \
-             not be the same.",
+            "Vectors that are parallel, or whose squared length is 0 or NaN, are replaced by some \
+             perpendicular one. The axes must differ.",
         )
-        .input_or("primary", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "the direction of the primary axis")
-        .input_or("secondary", Type::VEC3, Vec3([1.0, 0.0, 0.0]), "the approximate direction of the secondary axis")
+        .input_or("primary", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "direction of the primary axis")
+        .input_or(
+            "secondary",
+            Type::VEC3,
+            Vec3([1.0, 0.0, 0.0]),
+            "approximate direction of the secondary axis",
+        )
         .output("value", Type::QUAT, "length 1")
         .kernel(form_by_settings(|settings, inputs| {
             let first = axis_number(settings.text("primary_axis"));
             let second = axis_number(settings.text("secondary_axis"));
-                vec![rotation_of_axes(first, second, &inputs[0], &inputs[1])]
-            }))
+            vec![rotation_of_axes(first, second, &inputs[0], &inputs[1])]
+        }))
 }
 
 fn rotation_of_axes<'b>(

@@ -1,4 +1,4 @@
-//! Numbers at the start of texts, as Blender reads them.
+//! Numbers at the start of strings, parsed like in Blender.
 
 use millstream_base::{Type, ValueType};
 use millstream_node::{Call, Default, Failure, NodeDef, Registry};
@@ -10,28 +10,27 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn to_float() -> NodeDef {
-    NodeDef::new("blender.string_to_float", "The number that a text starts with")
-        .details("The number may have a decimal point and an exponent. 0 if the text does not start with a number, or if the number does not fit.")
+    NodeDef::new("blender.string_to_float", "Parses a number at the start of a string")
+        .details(
+            "The number may have a decimal point and an exponent. The result is 0 if the string \
+             does not start with a number, or if the number does not fit.",
+        )
         .input_or("text", Type::STRING, Default::Zero, "")
         .output("value", Type::F32, "")
-        .output("length", Type::I32, "number of characters that were read")
-        .kernel(|_| {
-            Ok(function(|call| {
-                both(call, |call, i| with_text(call, 0, i, float))
-            }))
-        })
+        .output("length", Type::I32, "number of characters read")
+        .kernel(|_| Ok(function(|call| both(call, |call, i| with_text(call, 0, i, float)))))
 }
 
 fn to_integer() -> NodeDef {
-    NodeDef::new("blender.string_to_integer", "The whole number that a text starts with")
+    NodeDef::new("blender.string_to_integer", "Parses an integer at the start of a string")
         .details(
-            "Digits above 9 are letters. 0 where none starts there, or none that fits, or the base is \
-             outside 2 to 36.",
+            "Digits above 9 are letters. The result is 0 if the string does not start with an \
+             integer, if that does not fit, or if the base is outside 2 to 36.",
         )
         .input_or("text", Type::STRING, Default::Zero, "")
         .input_or("base", Type::I32, 10.0, "2 to 36")
         .output("value", Type::I32, "")
-        .output("length", Type::I32, "number of characters that were read")
+        .output("length", Type::I32, "number of characters read")
         .kernel(|_| {
             Ok(function(|call| {
                 both(call, |call, i| {
@@ -42,7 +41,7 @@ fn to_integer() -> NodeDef {
         })
 }
 
-/// Sets the outputs to a value and to the number of characters that it took.
+/// Sets the outputs to a value and the number of characters read.
 fn both<T: ValueType>(
     call: &mut Call<'_>,
     read: impl Fn(&Call<'_>, usize) -> (T, usize),
@@ -107,9 +106,9 @@ fn integer(text: &str, base: i32) -> (i32, usize) {
 mod tests {
     use super::*;
 
-    /// What Blender 5.2.3 gives for these texts.
+    /// The results of Blender 5.2.3 for these strings.
     #[test]
-    fn numbers_are_read_as_far_as_they_go() {
+    fn numbers_are_read_up_to_their_end() {
         for (text, number, whole) in [
             ("12.5abc", (12.5, 4), (12, 2)),
             (" 7", (0.0, 0), (0, 0)),

@@ -25,12 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
 
 /// Adds the inputs for a position: a vector and, for one or four dimensions, a number.
 fn placed(def: NodeDef) -> NodeDef {
-    def.input_or("vector", Type::VEC3, 0.0, "the position; in two dimensions x and y").input_or(
-        "w",
-        Type::F32,
-        0.0,
-        "the coordinate of the only or the fourth dimension",
-    )
+    def.input_or("vector", Type::VEC3, 0.0, "position; in two dimensions, only x and y matter")
+        .input_or("w", Type::F32, 0.0, "coordinate in one dimension, or the fourth coordinate")
 }
 
 /// Adds the setting for the number of dimensions.
@@ -62,13 +58,13 @@ fn mixed<'b>(a: Val<'b>, b: Val<'b>, t: Val<'b>) -> Val<'b> {
     a * (1.0 - t) + b * t
 }
 
-/// Adds the setting for the greatest number of octaves: forms have no loops.
+/// Adds the setting for the maximum number of octaves, because forms have no loops.
 fn octaves(def: NodeDef) -> NodeDef {
     def.integer(
         "octaves",
         (1, 16),
         3,
-        "how many octaves are computed at most; the detail asks for one more than its whole part, and for \
-         another if it has a fraction",
+        "maximum number of octaves; the detail requires one more than its integer part, and \
+         another one for a fraction",
     )
 }

@@ -1,4 +1,4 @@
-//! Vectors and transforms turned by rotations, rounding where Blender rounds.
+//! Rotating vectors and transforms with the same rounding as Blender.
 
 use millstream_base::{Lane, Type, Vec3};
 use millstream_form::Val;
@@ -49,32 +49,32 @@ pub(super) fn turned<'b>(rotation: &[Val<'b>], v: &[Val<'b>]) -> Vec<Val<'b>> {
 }
 
 fn rotate_vector() -> NodeDef {
-    NodeDef::new("blender.rotate_vector", "A vector turned by a rotation")
-        .details("A rotation whose length is not 1 scales by the square of its length.")
+    NodeDef::new("blender.rotate_vector", "Rotates a vector")
+        .details("A rotation whose length is not 1 also scales by the square of its length.")
         .source("the product of the rotation, the vector and the conjugated rotation")
         .input_or("rotation", Type::QUAT, Default::Zero, "")
-        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
-        .output("value", Type::VEC3, "the turned vector")
+        .input_or("vector", Type::VEC3, 0.0, "vector to rotate")
+        .output("value", Type::VEC3, "rotated vector")
         .form(|_, inputs| vec![turned(&inputs[0], &inputs[1])])
 }
 
 fn rotate_about_axis() -> NodeDef {
-    NodeDef::new("blender.rotate_about_axis", "A vector turned about an axis")
-        .details("Computed with a matrix. An axis of length 0 turns nothing.")
-        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
-        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "of any length")
+    NodeDef::new("blender.rotate_about_axis", "Rotates a vector about an axis")
+        .details("Computed with a matrix. An axis of length 0 changes nothing.")
+        .input_or("vector", Type::VEC3, 0.0, "vector to rotate")
+        .input_or("axis", Type::VEC3, Vec3([0.0, 0.0, 1.0]), "axis of any length")
         .input_or("angle", Type::F32, 0.0, "angle in radians")
-        .output("value", Type::VEC3, "the turned vector")
+        .output("value", Type::VEC3, "rotated vector")
         .form(|_, x| vec![applied(&rows_of_turn(&x[1], x[2][0]), &x[0])])
 }
 
 fn rotate_by_angles() -> NodeDef {
-    NodeDef::new("blender.rotate_by_angles", "A vector turned about x, then y, then z")
+    NodeDef::new("blender.rotate_by_angles", "Rotates a vector about x, then y, then z")
         .details("Computed with a matrix.")
-        .flag("invert", false, "turn back instead")
-        .input_or("vector", Type::VEC3, 0.0, "the vector to turn")
+        .flag("invert", false, "apply the inverse rotation")
+        .input_or("vector", Type::VEC3, 0.0, "vector to rotate")
         .input_or("angles", Type::VEC3, 0.0, "angles in radians")
-        .output("value", Type::VEC3, "the turned vector")
+        .output("value", Type::VEC3, "rotated vector")
         .kernel(form_by_settings(|settings, x| {
             let invert = settings.flag("invert");
             let rows = rows_of_euler(&x[1]);
@@ -84,8 +84,11 @@ fn rotate_by_angles() -> NodeDef {
 }
 
 fn invert_rotation() -> NodeDef {
-    NodeDef::new("blender.invert_rotation", "The opposite rotation")
-        .details("The length of the result is the reciprocal of the length of the rotation. Zeros give the identity.")
+    NodeDef::new("blender.invert_rotation", "The inverse of a rotation")
+        .details(
+            "The length of the result is the reciprocal of the length of the rotation. Zeros give \
+             the identity.",
+        )
         .input_or("rotation", Type::QUAT, Default::Zero, "")
         .output("value", Type::QUAT, "")
         .form(|_, inputs| {
@@ -101,27 +104,34 @@ fn invert_rotation() -> NodeDef {
 }
 
 fn combine_transform() -> NodeDef {
-    NodeDef::new("blender.combine_transform", "A matrix that scales, rotates and moves")
-        .details("Scales first, then rotates, then moves. The matrix of the rotation is computed in double precision.")
-        .flag("constant", false, "translation and rotation are known beforehand: where they change nothing the scale is not \
-             multiplied with zeros, which would make NaN of infinity")
-        .input_or("translation", Type::VEC3, 0.0, "added last")
+    NodeDef::new("blender.combine_transform", "A matrix from translation, rotation and scale")
+        .details(
+            "Scales first, then rotates, then translates. The matrix of the rotation is computed \
+             in double precision.",
+        )
+        .flag(
+            "constant",
+            false,
+            "translation and rotation are known beforehand: if they change \
+             nothing, the scale is not multiplied by zeros, which would turn infinity into NaN",
+        )
+        .input_or("translation", Type::VEC3, 0.0, "translation, applied last")
         .input_or("rotation", Type::QUAT, Default::Zero, "length 1")
-        .input_or("scale", Type::VEC3, 1.0, "along each axis")
+        .input_or("scale", Type::VEC3, 1.0, "scale along each axis")
         .output("value", Type::MAT4, "")
         .kernel(form_by_settings(|settings, x| {
             let constant = settings.flag("constant");
-                let (moved, rotation, scale) = (&x[0], &x[1], &x[2]);
-                let b = moved[0].builder();
-                let is_still = length(&rotation[1..]).lt(0.5e-7) & length(moved).eq(0.0);
-                let is_still = if constant { is_still } else { b.constant_bool(false) };
-                let rows = rows_of_quat(rotation);
-                let rows: Rows<'_> = std::array::from_fn(|r| {
-                    std::array::from_fn(|c| {
-                        let scaled = rows[r][c] * scale[c];
-                        if r == c { scaled } else { is_still.select(0.0, scaled) }
-                    })
-                });
-                vec![affine(&rows, moved)]
-            }))
+            let (moved, rotation, scale) = (&x[0], &x[1], &x[2]);
+            let b = moved[0].builder();
+            let is_still = length(&rotation[1..]).lt(0.5e-7) & length(moved).eq(0.0);
+            let is_still = if constant { is_still } else { b.constant_bool(false) };
+            let rows = rows_of_quat(rotation);
+            let rows: Rows<'_> = std::array::from_fn(|r| {
+                std::array::from_fn(|c| {
+                    let scaled = rows[r][c] * scale[c];
+                    if r == c { scaled } else { is_still.select(0.0, scaled) }
+                })
+            });
+            vec![affine(&rows, moved)]
+        }))
 }

@@ -1,4 +1,4 @@
-//! Values of a stated type, and conversions.
+//! Values of a given type, and conversions.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn value() -> NodeDef {
-    NodeDef::new("blender.value", "A value of a stated type")
+    NodeDef::new("blender.value", "A value of a given type")
         .details("Stands for Blender's input nodes and for literals of typed sockets.")
         .setting(
             "type",
             SettingKind::Type,
             Some(SettingValue::Type(Type::F32)),
-            "the type of the value",
+            "type of the value",
         )
         .sockets_by_settings(|settings| {
             let ty = settings.ty("type");
-            let ty = ty.ok_or_else(|| SettingError::refused("type", "is no type"))?;
+            let ty = ty.ok_or_else(|| SettingError::refused("type", "is not a type"))?;
             let sockets = NodeDef::new("", "")
                 .input_or("value", ty, Default::Zero, "the value")
                 .output("value", ty, "");
@@ -37,19 +37,20 @@ fn value() -> NodeDef {
 }
 
 const ROUNDINGS: &[(&str, &str)] = &[
-    ("truncate", "towards zero"),
-    ("round", "to the nearest, halves away from zero"),
+    ("truncate", "toward zero"),
+    ("round", "to nearest, ties away from zero"),
     ("floor", "down"),
     ("ceiling", "up"),
 ];
 
 fn to_integer() -> NodeDef {
-    NodeDef::new("blender.to_integer", "A number as a whole number")
+    NodeDef::new("blender.to_integer", "Converts a number to an integer")
         .details(
-            "What no `i32` holds, and NaN, becomes the least integer, as when processors cast.",
+            "NaN, and numbers outside the range of `i32`, become the least integer, as in a cast \
+             on processors.",
         )
-        .choice("rounding", ROUNDINGS, "truncate", "the rounding of fractions")
-        .input_or("x", Type::F32, 0.0, "the number")
+        .choice("rounding", ROUNDINGS, "truncate", "rounding of fractions")
+        .input_or("x", Type::F32, 0.0, "number to convert")
         .output("value", Type::I32, "")
         .kernel(form_by_settings(|settings, inputs| {
             let rounding: Arc<str> = settings.text("rounding").into();
@@ -68,7 +69,7 @@ fn average() -> NodeDef {
     NodeDef::new("blender.average", "The mean of the components of a vector")
         .details("Blender's conversion from a vector to a number.")
         .input_or("vector", Type::VEC3, 0.0, "")
-        .output("value", Type::F32, "a third of the sum")
+        .output("value", Type::F32, "mean of the components")
         .form(|_, inputs| {
             let v = &inputs[0];
             vec![vec![(v[0] + v[1] + v[2]) / 3.0]]
@@ -76,7 +77,7 @@ fn average() -> NodeDef {
 }
 
 fn is_nonzero() -> NodeDef {
-    NodeDef::new("blender.is_nonzero", "Whether some component of a vector is not zero")
+    NodeDef::new("blender.is_nonzero", "Whether any component of a vector is not zero")
         .details("Blender's conversion from a vector to a boolean; NaN counts as zero.")
         .input_or("vector", Type::VEC3, 0.0, "")
         .output("value", Type::BOOL, "")

@@ -1,5 +1,4 @@
-//! What holds of every node type of Millstream's own library holds of Blender's as well, by the same
-//! tests.
+//! The tests of Millstream's own node library, applied to Blender's node types.
 
 #![expect(clippy::unwrap_used, reason = "a test may end where an expectation fails")]
 
@@ -25,6 +24,6 @@ fn registry() -> millstream_node::Registry {
 }
 
 #[test]
-fn mixed_colors_are_as_near_to_their_formulas_as_the_manual_says() {
+fn mixed_colors_are_as_close_to_their_formulas_as_the_manual_states() {
     check([node("blender.mix_color", Scale::Most).each("blend")]);
 }

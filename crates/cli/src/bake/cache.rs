@@ -1,4 +1,4 @@
-//! `bake --status` and `bake --clean`, and the problems of a cache.
+//! `bake --status` and `bake --clean`, and warnings about a damaged cache.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use serde_json::json;
 use super::manifest;
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
-use crate::terminal::{self, print, tell, visible};
+use crate::terminal::{self, eprint, print, visible};
 
-/// Reads a number of bytes, such as `500M`.
+/// Parses a number of bytes, such as `500M`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a number of bytes: write 1000000, 500M or 20G");
     let (digits, scale) = match text.trim().char_indices().last() {
@@ -24,7 +24,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(scale).filter(|bytes| *bytes > 0).ok_or_else(wrong)
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 fn shown(bytes: u64) -> String {
     let units = [("GB", 30), ("MB", 20), ("kB", 10)];
     let unit = units.into_iter().find(|(_, shift)| bytes >= 1 << shift);
@@ -34,23 +34,23 @@ fn shown(bytes: u64) -> String {
     }
 }
 
-/// Tells what was wrong with a cache since the last call; the bake goes on.
-pub(super) fn tell_problems(cache: &mut Cache) -> Vec<String> {
+/// Reports the problems of a cache since the last call; the bake continues.
+pub(super) fn report_problems(cache: &mut Cache) -> Vec<String> {
     let style = terminal::of_stderr();
-    let tell_one = |problem: &CacheProblem| {
+    let message = |problem: &CacheProblem| {
         let text = problem.to_string();
-        tell(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
-        tell(&format!("  {} {}\n", style.help("help:"), problem.help()));
+        eprint(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
+        eprint(&format!("  {} {}\n", style.help("help:"), problem.help()));
         text
     };
-    cache.take_problems().iter().map(tell_one).collect()
+    cache.take_problems().iter().map(message).collect()
 }
 
 fn stop(problem: &CacheProblem) -> Stop {
     Stop::new(Exit::Failed, problem.to_string(), Some(problem.help().into()))
 }
 
-/// Shows the cache and the manifest.
+/// Prints the state of the cache and the manifest.
 pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
     let found = Cache::status(cache).map_err(|problem| stop(&problem))?;
     let (n_frames, n_finished) = manifest::count(folder)?;
@@ -95,9 +95,9 @@ pub(super) fn clean(format: Format, cache: &Path) -> Result<Exit, Stop> {
         print(&json!({ "bytes": bytes, "files_in_use": stay }).to_string())?;
         return Ok(Exit::Done);
     }
-    tell(&format!("removed {} from {}\n", shown(bytes), visible(&cache.display().to_string())));
+    eprint(&format!("removed {} from {}\n", shown(bytes), visible(&cache.display().to_string())));
     if stay > 0 {
-        tell(&format!("{stay} files stay, which a bake is writing\n"));
+        eprint(&format!("{stay} files were kept because a bake is writing them\n"));
     }
     Ok(Exit::Done)
 }

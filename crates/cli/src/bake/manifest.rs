@@ -1,8 +1,9 @@
-//! The manifest of a bake: a line of JSON for the bake, then one for each frame.
+//! The manifest of a bake: one line of JSON for the bake, then one for each frame.
 //!
-//! Lines are appended as frames are finished, each in one write, so that a bake that is killed loses
-//! at most the line that it was writing, and several bakes may write at once. The last line about a
-//! frame counts. A bake that ends alone replaces the file by one with the lines of its frames in order.
+//! Each finished frame is appended in a single write. So a bake that is killed loses at most the
+//! line it was writing, and several bakes may append at the same time. The last line about a frame
+//! counts. A bake that ends while no other is running rewrites the file with one line per frame, in
+//! order.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -16,21 +17,21 @@ use serde_json::{Value as Json, json};
 use crate::outcome::{Exit, Stop};
 use crate::save::{not_written, write_complete};
 
-/// The name of the manifest.
+/// The file name of the manifest.
 pub(super) const NAME: &str = "manifest.jsonl";
 
-/// The name of the file on which each bake of a directory holds a lock.
+/// The lock file that each bake of a directory holds.
 const LOCK: &str = ".manifest.lock";
 
-/// What became of a frame, or of several that were computed at once.
+/// The outcome of a frame, or of several that were computed together.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     /// The first and the last frame.
     pub(super) frames: (i64, i64),
     pub(super) key: Option<String>,
-    /// The files, with their sizes if they hold nothing but this frame.
+    /// The files, each with its size if it holds only this frame.
     pub(super) files: Vec<(String, Option<u64>)>,
-    /// The time for one frame.
+    /// The time per frame.
     pub(super) took: Duration,
     pub(super) fate: String,
 }
@@ -39,10 +40,10 @@ pub(super) struct Manifest {
     path: PathBuf,
     file: File,
     lock: File,
-    /// What tells how values became files.
+    /// A description of how values become files.
     description: String,
     header: Json,
-    /// The last record of each single frame, with the description that it was written under.
+    /// The last record of each frame, with the description under which it was written.
     known: BTreeMap<i64, (Record, String)>,
     /// The records of this bake.
     done: Vec<Record>,
@@ -66,7 +67,7 @@ impl Record {
         })
     }
 
-    /// The record of a line about one frame, with its description.
+    /// Parses a line about a frame into its record and description.
     fn of(line: &Json) -> Option<(Self, String)> {
         let frame = line["frame"].as_i64()?;
         let files = line["files"]
@@ -83,7 +84,7 @@ impl Record {
         Some((record, line["as"].as_str()?.to_owned()))
     }
 
-    /// Whether all files are there with their sizes.
+    /// Whether all files exist with the recorded sizes.
     fn is_there(&self, folder: &Path) -> bool {
         let is_there = |(name, bytes): &(String, Option<u64>)| {
             let data = folder.join(name).metadata();
@@ -97,7 +98,7 @@ fn if_one(one: &'static str, many: &'static str, is_one: bool) -> &'static str {
     if is_one { one } else { many }
 }
 
-/// The records of a manifest; lines that were cut off are left out.
+/// Reads the records of a manifest, skipping lines that were cut off.
 fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
@@ -117,12 +118,12 @@ fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
     Ok(known)
 }
 
-/// The number of frames in a manifest, and of those whose files are there.
+/// The number of frames in a manifest, and of those whose files exist.
 pub(super) fn count(folder: &Path) -> Result<(u64, u64), Stop> {
     let path = folder.join(NAME);
     let known = read(&path)?;
     let finished = known.values().filter(|(record, _)| record.is_there(folder)).count() as u64;
-    // Frames that were computed at once stand in one line.
+    // One line may cover several frames that were computed together.
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let several = text.lines().filter_map(|line| {
         let line: Json = serde_json::from_str(line).ok()?;
@@ -153,18 +154,18 @@ impl Manifest {
             file.map_err(|error| not_written(path, &error))
         };
         let lock = open(&lock)?;
-        // Where there are no locks, the file stays as it was appended to.
+        // On systems without file locks the file is never rewritten, only appended to.
         let _ = lock.lock_shared();
         let known = read(&path)?;
         let mut file = open(&path)?;
         let header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
-        // A line that was cut off ends here.
+        // The leading newline ends a line that was cut off.
         let line = format!("\n{header}\n");
         file.write_all(line.as_bytes()).map_err(|error| not_written(&path, &error))?;
         Ok(Self { path, file, lock, description, header, known, done: Vec::new() })
     }
 
-    /// Whether the files of a frame are there and hold the values of this key.
+    /// Whether the files of a frame exist and hold the values of this key.
     pub(super) fn is_finished(&self, folder: &Path, frame: i64, key: Option<Key>) -> bool {
         let (Some(key), Some((record, description))) = (key, self.known.get(&frame)) else {
             return false;
@@ -179,7 +180,7 @@ impl Manifest {
         self.known.get(&frame).map_or_else(Vec::new, |(record, _)| record.files.clone())
     }
 
-    /// Notes what became of frames.
+    /// Records the outcome of frames.
     pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
         let line = format!("{}\n", record.json(&self.description));
         let written = self.file.write_all(line.as_bytes());
@@ -188,7 +189,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// Replaces the file by one with the lines of these frames, unless another bake is writing it.
+    /// Rewrites the file with the lines of these frames in order, unless another bake is writing
+    /// it.
     pub(super) fn finish(mut self, frames: &[i64], every: usize) -> Result<(), Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
         if !is_alone {
@@ -199,7 +201,7 @@ impl Manifest {
         let mut done = self.done.iter().peekable();
         for frame in frames {
             while done.peek().is_some_and(|record| record.frames.0 <= *frame) {
-                let record = done.next().expect("it was seen");
+                let record = done.next().expect("the iterator was peeked");
                 let mut line = record.json(&self.description);
                 if record.frames.0 < record.frames.1 {
                     line["every"] = every.into();

@@ -1,5 +1,5 @@
-//! Frames as rows of one table: a column for the frame, one for the time, one for the element if there
-//! are several, and the outputs. Lists of one length, and a table, have a row for each item.
+//! Frames as rows of one table: a column for the frame, one for the time, one for the element if
+//! there are several, and the outputs. Lists of equal length, and tables, take one row per item.
 
 use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
@@ -11,14 +11,14 @@ use crate::save;
 
 /// The rows of an answer for some frames.
 pub(super) struct Rows {
-    /// Number of columns before those of outputs.
+    /// The number of columns before those of the outputs.
     n_keys: usize,
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<Column>,
 }
 
 impl Rows {
-    /// The rows without the columns that tell frame, time and element, for formats of one column.
+    /// Drops the frame, time and element columns, for formats that hold a single column.
     pub(super) fn of_outputs(mut self) -> Self {
         self.specs.drain(..self.n_keys);
         self.columns.drain(..self.n_keys);
@@ -60,7 +60,7 @@ pub(super) fn rows(
     for output in outputs {
         let Some(series) = &output.value else { continue };
         if output.ty == Type::of::<Table>() {
-            let text = format!("the table `{}` does not fit beside other outputs", output.name);
+            let text = format!("the table `{}` does not fit next to other outputs", output.name);
             return Err(Stop::new(Exit::Usage, text, Some("choose it with --out NAME".into())));
         }
         add(&output.name, answer.full_column(series));

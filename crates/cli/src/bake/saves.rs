@@ -15,31 +15,31 @@ use crate::place::{Target, stop};
 use crate::save;
 use crate::tables::Coordinates;
 
-/// The output that pictures show, if there are pictures.
+/// The output shown in pictures, if pictures are saved.
 pub(super) struct Shown {
     pub(super) picture: Option<String>,
 }
 
-/// All files.
+/// All files that a bake writes.
 pub(super) struct Saves {
     all: Vec<Save>,
     depth: Option<Depth>,
 }
 
-/// A file, or one for each frame.
+/// One file, or one file per frame.
 struct Save {
     name: String,
     kind: Kind,
 }
 
 enum Kind {
-    /// A picture for each frame.
+    /// One picture per frame.
     Pictures,
     Animation {
         format: AnimationFormat,
         writer: Option<AnimationWriter>,
     },
-    /// A table or a mesh for each frame.
+    /// One table or mesh per frame.
     Tables,
     /// All frames in one table.
     Rows {
@@ -55,11 +55,11 @@ impl Save {
     fn of(name: &str, n_frames: usize) -> Result<Self, Stop> {
         let path = Path::new(name);
         if path.file_name().is_none_or(|file| file != name) {
-            let text = format!("`--save {name}` is no name of a file in the directory of -o");
-            return Err(usage(text, "give the name alone, such as out.####.png"));
+            let text = format!("`--save {name}` is not a file name inside the directory of -o");
+            return Err(usage(text, "give a plain name, such as out.####.png"));
         }
         if name == super::manifest::NAME || name == "cache" {
-            let text = format!("`{name}` is the bake's own");
+            let text = format!("`{name}` is reserved for the bake itself");
             return Err(usage(text, "save under another name"));
         }
         let is_many = name.contains('#');
@@ -68,20 +68,20 @@ impl Save {
         let kind = match animation {
             _ if is_picture && (is_many || n_frames == 1) => Kind::Pictures,
             Some(_) if is_many => {
-                let text = format!("`{name}` is an animation, which holds all frames");
+                let text = format!("`{name}` is an animation, which already holds all frames");
                 return Err(usage(text, "leave out #, or save pictures such as out.####.png"));
             }
             Some(format) => Kind::Animation { format, writer: None },
             None if is_picture => {
-                let text = format!("{n_frames} pictures do not fit into one file `{name}`");
-                let help = "write # in the name where the number goes, such as out.####.png";
+                let text = format!("{n_frames} pictures do not fit in one file `{name}`");
+                let help = "write # in the name in place of the number, such as out.####.png";
                 return Err(usage(text, help));
             }
             None => {
                 let is_mesh = Format::of_path(path).map_err(|error| stop(&error))?.is_mesh();
                 if is_mesh && !is_many && n_frames > 1 {
-                    let text = format!("{n_frames} meshes do not fit into one file `{name}`");
-                    let help = "write # in the name where the number goes, such as mesh.####.ply";
+                    let text = format!("{n_frames} meshes do not fit in one file `{name}`");
+                    let help = "write # in the name in place of the number, such as mesh.####.ply";
                     return Err(usage(text, help));
                 }
                 if is_many || is_mesh { Kind::Tables } else { Kind::Rows { writer: None } }
@@ -92,7 +92,7 @@ impl Save {
 }
 
 impl Saves {
-    /// The files of these names.
+    /// Parses the file names of `--save`.
     pub(super) fn of(
         names: &[String],
         n_frames: usize,
@@ -102,7 +102,7 @@ impl Saves {
         let all = all.collect::<Result<Vec<_>, _>>()?;
         for (i, save) in all.iter().enumerate() {
             if all[..i].iter().any(|known| known.name == save.name) {
-                return Err(usage(format!("`{}` is saved twice", save.name), "name it once"));
+                return Err(usage(format!("`{}` is given twice", save.name), "give it once"));
             }
         }
         Ok(Self { all, depth })
@@ -120,24 +120,25 @@ impl Saves {
         self.all.iter().any(|save| matches!(save.kind, Kind::Tables | Kind::Rows { .. }))
     }
 
-    /// Whether all files are tables of all frames.
+    /// Whether every file is a table of all frames.
     pub(super) fn are_tables(&self) -> bool {
         self.all.iter().all(|save| matches!(save.kind, Kind::Rows { .. }))
     }
 
-    /// Whether a file holds all frames, so that each is needed whatever is there.
+    /// Whether some file holds all frames, so that every frame is needed whatever already exists.
     pub(super) fn need_all(&self) -> bool {
         let holds_all =
             |save: &Save| matches!(save.kind, Kind::Rows { .. } | Kind::Animation { .. });
         self.all.iter().any(holds_all)
     }
 
-    /// The names without numbers.
+    /// The names that contain no frame number.
     pub(super) fn fixed_names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|save| save.name.as_str()).filter(|name| !name.contains('#'))
     }
 
-    /// What tells how values become files; files that were written in another way are written again.
+    /// A description of how values become files. Files written under another description are
+    /// rewritten.
     pub(super) fn description(&self, shown: &Shown) -> String {
         let mut text: Vec<String> = self.all.iter().map(|save| save.name.clone()).collect();
         text.extend(shown.picture.clone());
@@ -145,7 +146,7 @@ impl Saves {
         text.join(" ")
     }
 
-    /// Starts; `fps` is the number of frames a second of animations.
+    /// Starts writing; `fps` is the frame rate of animations.
     pub(super) fn start(&mut self, folder: &Path, fps: f64, frames: &[i64]) -> Result<(), Stop> {
         for save in &mut self.all {
             if let Kind::Animation { format, writer } = &mut save.kind {
@@ -157,7 +158,8 @@ impl Saves {
         Ok(())
     }
 
-    /// Writes the files of a frame; gives their names, with sizes for those that hold nothing else.
+    /// Writes the files of a frame. Returns their names, with the sizes of files that hold only
+    /// this frame.
     pub(super) fn push(
         &mut self,
         folder: &Path,
@@ -186,7 +188,7 @@ impl Saves {
                 }
                 Kind::Animation { writer, .. } => {
                     let image = shown.image(answer).ok_or_else(|| several(&save.name))?;
-                    let writer = writer.as_mut().expect("it was started");
+                    let writer = writer.as_mut().expect("writers are started before frames");
                     writer.push(&image).map_err(|error| stop(&error))?;
                 }
                 Kind::Tables => {
@@ -206,10 +208,12 @@ impl Saves {
                             rows.specs.clone(),
                         ));
                     }
-                    let (writer, specs) = writer.as_mut().expect("it was made");
+                    let (writer, specs) = writer.as_mut().expect("the writer was created above");
                     if *specs != rows.specs {
-                        let text =
-                            format!("frame {} has other columns than those before", frames[0]);
+                        let text = format!(
+                            "frame {} has different columns from the frames before it",
+                            frames[0]
+                        );
                         return Err(Stop::new(
                             Exit::Failed,
                             text,
@@ -224,7 +228,7 @@ impl Saves {
         Ok(files)
     }
 
-    /// Leaves out a frame that failed; animations show the one before it.
+    /// Skips a frame that failed; animations repeat the previous frame instead.
     pub(super) fn skip(&mut self) -> Result<(), Stop> {
         for save in &mut self.all {
             if let Kind::Animation { writer: Some(writer), .. } = &mut save.kind {
@@ -234,20 +238,20 @@ impl Saves {
         Ok(())
     }
 
-    /// Completes the files that hold all frames; gives the names of all.
+    /// Completes the files that hold all frames, and returns the names of all files.
     pub(super) fn finish(self) -> Result<Vec<String>, Stop> {
         let mut names = Vec::new();
         for save in self.all {
             match save.kind {
                 Kind::Pictures | Kind::Tables => {}
                 Kind::Animation { writer, .. } => {
-                    let writer = writer.expect("it was started");
+                    let writer = writer.expect("writers are started before frames");
                     writer.finish().map_err(|error| stop(&error))?;
                 }
                 Kind::Rows { writer: Some((writer, _)) } => {
                     writer.finish().map_err(|error| stop(&error))?;
                 }
-                // All frames failed.
+                // Every frame failed.
                 Kind::Rows { writer: None } => continue,
             }
             names.push(save.name);
@@ -264,6 +268,6 @@ fn with_number(name: &str) -> String {
 }
 
 fn several(name: &str) -> Stop {
-    let text = format!("`{name}` shows one picture for each frame, and --count asks for several");
+    let text = format!("`{name}` holds one picture per frame, but --count asks for several");
     usage(text, "leave out --count")
 }

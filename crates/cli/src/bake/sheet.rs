@@ -1,4 +1,4 @@
-//! The contact sheet: small pictures of some frames side by side, for a look.
+//! The contact sheet: thumbnails of some frames side by side.
 
 use std::path::Path;
 
@@ -7,34 +7,34 @@ use millstream::values::Image;
 
 use crate::outcome::Stop;
 use crate::picture::PictureTarget;
-use crate::terminal::tell;
+use crate::terminal::eprint;
 
 /// The name of the file.
 const NAME: &str = "sheet.png";
 
-/// The most pictures.
-const MOST: usize = 20;
+/// The maximum number of thumbnails.
+const MAX_THUMBNAILS: usize = 20;
 
-/// Pictures in a row.
+/// Thumbnails per row.
 const IN_ROW: usize = 5;
 
-/// The greatest width and height of a picture in pixels.
+/// The maximum width and height of a thumbnail in pixels.
 const SIDE: usize = 256;
 
-/// Pixels between pictures.
+/// Pixels between thumbnails.
 const GAP: usize = 4;
 
 /// The brightness of the gaps.
 const GRAY: f32 = 0.05;
 
 pub(super) struct Sheet {
-    /// The positions of the frames that are shown.
+    /// The positions of the frames on the sheet.
     positions: Vec<usize>,
     frames: Vec<i64>,
     pictures: Vec<Small>,
 }
 
-/// A picture with red, green and blue, from its upper left corner.
+/// A thumbnail in red, green and blue, from its upper left corner.
 struct Small {
     position: usize,
     width: usize,
@@ -43,29 +43,29 @@ struct Small {
 }
 
 impl Sheet {
-    /// A sheet of frames at regular distances, with the first and the last.
+    /// A sheet of evenly spaced frames, including the first and the last.
     pub(super) fn new(frames: &[i64]) -> Self {
         let n = frames.len();
-        let shown = n.min(MOST);
+        let shown = n.min(MAX_THUMBNAILS);
         let positions: Vec<usize> =
             (0..shown).map(|i| if shown == 1 { 0 } else { i * (n - 1) / (shown - 1) }).collect();
         let frames = positions.iter().map(|position| frames[*position]).collect();
         Self { positions, frames, pictures: Vec::new() }
     }
 
-    /// Whether a frame is shown.
+    /// Whether a frame is on the sheet.
     pub(super) fn shows(&self, position: usize) -> bool {
         self.positions.binary_search(&position).is_ok()
     }
 
-    /// Adds the picture of a frame, if it is shown.
+    /// Adds the picture of a frame if it is on the sheet.
     pub(super) fn push(&mut self, position: usize, image: &Image) {
         if self.shows(position) && image.width() > 0 && image.height() > 0 {
             self.pictures.push(small(position, image));
         }
     }
 
-    /// Writes the sheet; gives the name of the file.
+    /// Writes the sheet and returns its file name.
     pub(super) fn write(self, folder: &Path) -> Result<Option<String>, Stop> {
         let Some(first) = self.pictures.first() else { return Ok(None) };
         let n = self.pictures.len();
@@ -77,7 +77,7 @@ impl Sheet {
             let [left, top] = [i % IN_ROW * cell_w + GAP, i / IN_ROW * cell_h + GAP];
             for y in 0..picture.height.min(first.height) {
                 for x in 0..picture.width.min(first.width) {
-                    // Rows of images lie from the lower edge.
+                    // Rows of images start at the lower edge.
                     let at = ((height - 1 - top - y) * width + left + x) * 3;
                     let pixel = picture.pixels[y * picture.width + x];
                     values[at..at + 3].copy_from_slice(&pixel);
@@ -85,21 +85,22 @@ impl Sheet {
             }
         }
         let view = Footprint::of_size(width as i32, height as i32);
-        let sheet = Image::from_channels(view, 3, values).expect("it has a pixel for each place");
+        let sheet =
+            Image::from_channels(view, 3, values).expect("the buffer has one pixel per position");
         let path = folder.join(NAME);
         let target = PictureTarget::of(&path, None).expect("the extension is that of a picture");
         target.write_image(&path, &sheet)?;
         let frame = |picture: &Small| {
             let at = self.positions.iter().position(|position| *position == picture.position);
-            self.frames[at.expect("it is shown")].to_string()
+            self.frames[at.expect("only frames on the sheet have thumbnails")].to_string()
         };
         let frames: Vec<String> = self.pictures.iter().map(frame).collect();
-        tell(&format!("{NAME} shows the frames {}\n", frames.join(", ")));
+        eprint(&format!("{NAME} shows the frames {}\n", frames.join(", ")));
         Ok(Some(NAME.to_owned()))
     }
 }
 
-/// The means of squares of pixels, on black where the image is transparent.
+/// Averages squares of pixels; transparent parts turn black.
 fn small(position: usize, image: &Image) -> Small {
     let by = image.width().max(image.height()).div_ceil(SIDE).max(1);
     let [width, height] = [image.width() / by, image.height() / by].map(|n| n.max(1));

@@ -1,4 +1,5 @@
-//! The request of a benchmark: the flags, and arbitrary values for inputs without a flag.
+//! The request of a benchmark, made from the flags and from arbitrary values for inputs without a
+//! flag.
 
 use millstream::values::{Column, Lane, Type, Value};
 use millstream::{Given, Limits, Program, Request, RequestAxis};
@@ -13,27 +14,27 @@ use crate::outcome::Stop;
 use crate::random::Random;
 use crate::request::{ViewFlag, features};
 
-/// The number of elements if neither a count nor a column gives it.
+/// The number of elements if neither a count nor a column determines it.
 const DEFAULT_COUNT: usize = 1_000_000;
 
 /// The parts of a request.
 pub(super) struct Asked {
-    /// Outputs, limits, and inputs that the program does not have.
+    /// Outputs, limits, and assignments to inputs that the program does not have.
     base: Request,
-    /// The value or column for each input of the program.
+    /// The value or column of each input of the program.
     pub(super) inputs: Vec<Option<Given>>,
     pub(super) time: Option<Times>,
     pub(super) frame: Option<FrameNumbers>,
     count: Option<usize>,
-    /// The number of arms that each input chooses among.
+    /// For each input, the number of arms it selects among.
     pub(super) arms: Vec<u64>,
 }
 
 impl Asked {
-    /// The request of the flags. If there are elements, inputs of numbers or booleans without a flag
-    /// become columns, unless they change and choose among arms.
+    /// Builds the request from the flags. If there are elements, numeric and boolean inputs without
+    /// a flag become columns, except those that select an arm when inputs change.
     pub(super) fn new(args: &Args, program: &Program, limits: Limits) -> Result<Self, Stop> {
-        // The first Ctrl-C ends this verb at once, and it has no deadline.
+        // This verb has no deadline, and the first Ctrl-C ends it at once.
         let until = Budget::default();
         let mut base = Request::new();
         let mut count = args.count;
@@ -42,7 +43,7 @@ impl Asked {
             let at = assignment("--in", text)?;
             let known = program.inputs().iter().position(|input| &*input.name == at.name);
             let Some(known) = known else {
-                // The plan refuses the name, and lists the inputs.
+                // Binding reports the unknown name together with the known ones.
                 base = base.set(at.name, 0.0_f32);
                 continue;
             };
@@ -51,7 +52,7 @@ impl Asked {
                 count.get_or_insert(column.len());
             }
             if inputs[known].replace(given).is_some() {
-                // The plan refuses it as well.
+                // Binding reports this one too.
                 base = base.set(at.name, 0.0_f32);
             }
         }
@@ -85,7 +86,7 @@ impl Asked {
         Ok(Self { base: base.with_limits(limits), inputs, time, frame, count, arms })
     }
 
-    /// The bytes of the columns for inputs.
+    /// The bytes in the input columns.
     pub(super) fn bytes(&self) -> usize {
         let columns = self.inputs.iter().map(|given| match given {
             Some(Given::Along(_, column)) => bytes_of(column),
@@ -94,7 +95,6 @@ impl Asked {
         columns.sum()
     }
 
-    /// The request.
     pub(super) fn request(&self, program: &Program) -> Request {
         let mut request = self.base.clone();
         for (input, given) in program.inputs().iter().zip(&self.inputs) {
@@ -115,12 +115,12 @@ impl Asked {
     }
 }
 
-/// A sequence of random numbers that depends on a salt.
+/// A pseudorandom sequence seeded by a salt.
 pub(super) fn salted(salt: u64) -> Random {
     Random(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1)
 }
 
-/// Pseudorandom values of a type made of numbers: floats from 0 to 1, integers from 0 to 99.
+/// Pseudorandom values of a numeric type: floats from 0 to 1, integers from 0 to 99.
 pub(super) fn arbitrary(ty: Type, n: usize, random: &mut Random) -> Option<Column> {
     let (lane, width) = ty.lanes()?;
     let mut bits = || {
@@ -136,7 +136,7 @@ pub(super) fn arbitrary(ty: Type, n: usize, random: &mut Random) -> Option<Colum
     let mut lanes = vec![0; width as usize];
     let mut values = (0..n).map(|_| {
         lanes.fill_with(&mut bits);
-        Value::from_lanes(ty, &lanes).expect("the lanes are those of the type")
+        Value::from_lanes(ty, &lanes).expect("the lanes match the type")
     });
     ty.collect(&mut values)
 }

@@ -1,8 +1,8 @@
 //! Changes between evaluations: a pseudorandom sequence, the same for every evaluator.
 //!
-//! An input that is a column gets another column. A single number stays in the range that the
-//! document states. Without such a range it stays between 0 and twice its first value or, if that
-//! was 0, in the range of columns.
+//! A column input gets a new column. A single number stays in the range that the document states
+//! or, without one, between 0 and twice its first value; if that value is 0, it stays in the range
+//! used for columns.
 
 use clap::ValueEnum;
 use millstream::values::{Lane, Type, Value};
@@ -16,13 +16,13 @@ use crate::random::Random;
 /// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
-    /// All kinds below that the document has, in turn
+    /// Every kind below that applies to the document, in turn
     All,
-    /// One input of numbers gets another value
+    /// A new value for one numeric input
     One,
-    /// Half of the inputs of numbers get other values, at least two
+    /// New values for half of the numeric inputs, at least two
     Many,
-    /// A boolean, or a number that a switch chooses by, takes another arm
+    /// Another arm for a boolean or a number that selects one
     Switch,
     /// The next frame
     Time,
@@ -40,19 +40,19 @@ impl Kind {
     }
 }
 
-/// An input of single values that chooses among arms.
+/// A single-valued input that selects among arms.
 struct Switch {
     input: usize,
     n_arms: u64,
 }
 
-/// A document whose inputs change.
+/// A document with changing inputs.
 pub(super) struct Changes<'p> {
     pub(super) program: &'p Program,
     asked: Asked,
-    /// The kinds that come in turn.
+    /// The kinds that take turns.
     pub(super) kinds: Vec<Kind>,
-    /// Inputs of numbers that select no arm, with the range of single values.
+    /// Numeric inputs that select no arm, with the range of their single values.
     numbers: Vec<(usize, [f64; 2])>,
     switches: Vec<Switch>,
     random: Random,
@@ -93,25 +93,28 @@ impl<'p> Changes<'p> {
             },
         };
         if changes.kinds.is_empty() {
-            return Err(refused(kind, "the document has no inputs of numbers, and reads no time"));
+            return Err(refused(
+                kind,
+                "the document has no numeric inputs and does not read the time",
+            ));
         }
         Ok(changes)
     }
 
-    /// The reason why changes of a kind are not possible, if they are not.
+    /// The reason why changes of a kind are impossible, if they are.
     fn lacks(&self, kind: Kind) -> Option<&'static str> {
         match kind {
             Kind::All => None,
-            Kind::One => self.numbers.is_empty().then_some("no input is made of numbers"),
-            Kind::Many => (self.numbers.len() < 2).then_some("fewer than two inputs are numbers"),
+            Kind::One => self.numbers.is_empty().then_some("no input is numeric"),
+            Kind::Many => (self.numbers.len() < 2).then_some("fewer than two inputs are numeric"),
             Kind::Switch => {
-                self.switches.is_empty().then_some("no input of single values chooses among arms")
+                self.switches.is_empty().then_some("no single-valued input selects an arm")
             }
             Kind::Time if !self.reads_time() => Some("nothing reads the time"),
             Kind::Time => {
                 let is_many = matches!(self.asked.time, Some(Times::Many(_)))
                     || matches!(self.asked.frame, Some(FrameNumbers::Many(_)));
-                is_many.then_some("many moments are asked for at once")
+                is_many.then_some("several moments are requested at once")
             }
         }
     }
@@ -121,7 +124,7 @@ impl<'p> Changes<'p> {
         self.program.needs().any(|need| need.level == 0 && is_time(&need.feature))
     }
 
-    /// Starts at the first frame, unless flags give a moment.
+    /// Starts at the first frame, unless flags set a time.
     fn start_time(&mut self) {
         let is_given = self.asked.time.is_some() || self.asked.frame.is_some();
         if !is_given && self.reads_time() {
@@ -129,12 +132,12 @@ impl<'p> Changes<'p> {
         }
     }
 
-    /// The request as of now.
+    /// The current request.
     pub(super) fn request(&self) -> Request {
         self.asked.request(self.program)
     }
 
-    /// Makes the next change; returns the request after it.
+    /// Makes the next change and returns the resulting request.
     fn next(&mut self) -> Request {
         let kind = self.kinds[self.turn % self.kinds.len()];
         self.turn += 1;
@@ -148,7 +151,7 @@ impl<'p> Changes<'p> {
         self.request()
     }
 
-    /// Makes `n` changes; returns the request after each.
+    /// Makes `n` changes and returns the request after each.
     pub(super) fn next_many(&mut self, n: usize) -> Vec<Request> {
         (0..n).map(|_| self.next()).collect()
     }
@@ -166,7 +169,7 @@ impl<'p> Changes<'p> {
                 }
                 Given::Along(_, column) => {
                     let other = arbitrary(ty, column.len(), &mut self.random);
-                    *column = other.expect("the type is made of numbers");
+                    *column = other.expect("the type is numeric");
                 }
             }
         }
@@ -179,7 +182,8 @@ impl<'p> Changes<'p> {
         let arm = value.lane(0).unwrap_or(0).min(switch.n_arms - 1);
         let step = 1 + self.random.below(switch.n_arms as usize - 1) as u64;
         let lanes = [(arm + step) % switch.n_arms];
-        *value = Value::from_lanes(ty, &lanes).expect("booleans and whole numbers are their bits");
+        *value =
+            Value::from_lanes(ty, &lanes).expect("booleans and integers are stored as their bits");
     }
 
     fn go_on(&mut self) {
@@ -195,11 +199,11 @@ impl<'p> Changes<'p> {
 
 fn refused(kind: Kind, lack: &str) -> Stop {
     let text = format!("there is nothing for --changes={} to change: {lack}", kind.name());
-    let help = "--changes alone takes all kinds that there are";
+    let help = "--changes without a value takes every kind that applies";
     Stop::new(Exit::Usage, text, Some(help.to_owned()))
 }
 
-/// The range of the lanes of a single value.
+/// The range for the lanes of a single value.
 fn range(program: &Program, input: usize, given: Option<&Given>) -> [f64; 2] {
     let input = &program.inputs()[input];
     let def = program.document().inputs.get(&input.name);
@@ -235,9 +239,9 @@ fn number_of(value: &Value) -> Option<f64> {
     })
 }
 
-/// A value whose lanes are in a range.
+/// A value whose lanes lie in a range.
 fn number(ty: Type, [min, max]: [f64; 2], random: &mut Random) -> Value {
-    let (lane, width) = ty.lanes().expect("the type is made of numbers");
+    let (lane, width) = ty.lanes().expect("the type is numeric");
     let mut bits = || {
         let unit = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         let x = min + (max - min) * unit;
@@ -250,5 +254,5 @@ fn number(ty: Type, [min, max]: [f64; 2], random: &mut Random) -> Value {
         }
     };
     let lanes: Vec<u64> = (0..width).map(|_| bits()).collect();
-    Value::from_lanes(ty, &lanes).expect("the lanes are those of the type")
+    Value::from_lanes(ty, &lanes).expect("the lanes match the type")
 }

@@ -10,16 +10,16 @@ use serde_json::{Value as Json, json};
 use crate::evaluators::EvaluatorName;
 use crate::outcome::{Exit, Stop};
 use crate::request::refused;
-use crate::terminal::{self, tell, visible};
+use crate::terminal::{self, eprint, visible};
 
-/// An evaluator that is timed.
+/// An evaluator under test.
 pub(super) struct Contender {
     pub(super) evaluator: AnyEvaluator,
-    /// The times of its evaluations.
+    /// The times of its evaluations in seconds.
     pub(super) seconds: Vec<f64>,
 }
 
-/// The evaluators that are timed, and those that cannot be, with the reason.
+/// The evaluators under test, and those that cannot take part, with the reason.
 pub(super) struct Field {
     pub(super) contenders: Vec<Contender>,
     left_out: Vec<(&'static str, String)>,
@@ -34,22 +34,21 @@ impl Contender {
         self.evaluator.name()
     }
 
-    /// Lets it take over what a request gives, without an answer. What is kept from tick to tick goes
-    /// on in evaluations.
+    /// Hands the inputs of a request to the evaluator without asking for an answer. State advances
+    /// only in evaluations.
     pub(super) fn commit(&mut self, program: &Program, request: &Request) -> Result<(), EvalError> {
         let plan = program.plan();
         if plan.has_states() { Ok(()) } else { self.evaluator.commit(plan, request) }
     }
 
-    /// Evaluates.
     pub(super) fn answer(&mut self, program: &Program, request: &Request) -> Result<Answer, Stop> {
         let answer = program.run_with(&mut *self.evaluator, request);
         answer.map_err(|error| refused(&error))
     }
 }
 
-/// The answer, or an end of the verb if a node failed.
-pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
+/// The answer, or an error if a node failed.
+pub(super) fn complete(answer: Answer) -> Result<Answer, Stop> {
     match answer.failures.first() {
         Some(failure) => Err(Stop::new(Exit::Failed, failure.to_string(), failure.help.clone())),
         None => Ok(answer),
@@ -57,8 +56,8 @@ pub(super) fn whole(answer: Answer) -> Result<Answer, Stop> {
 }
 
 impl Field {
-    /// The named evaluators, or all that support the request; `chunked` also on one thread. Each
-    /// evaluates once.
+    /// The named evaluators, or all that support the request; `chunked` also runs on one thread.
+    /// Each one evaluates once.
     pub(super) fn of(
         names: &[EvaluatorName],
         threads: NonZeroUsize,
@@ -75,7 +74,7 @@ impl Field {
                 let mut contender = Contender::new(*name, threads);
                 match program.run_with(&mut *contender.evaluator, request) {
                     Ok(answer) => {
-                        contender.evaluator.give_back(whole(answer)?);
+                        contender.evaluator.give_back(complete(answer)?);
                         field.contenders.push(contender);
                     }
                     Err(EvalError::Unfit { why, .. }) if !is_named => {
@@ -88,19 +87,19 @@ impl Field {
         Ok(field)
     }
 
-    /// Tells people which evaluators are left out, and why.
-    pub(super) fn tell_left_out(&self) {
+    /// Reports which evaluators are left out, and why.
+    pub(super) fn report_left_out(&self) {
         let style = terminal::of_stderr();
-        let mut told = 0;
-        while let Some((_, why)) = self.left_out.get(told) {
-            let rest = &self.left_out[told..];
+        let mut n_reported = 0;
+        while let Some((_, why)) = self.left_out.get(n_reported) {
+            let rest = &self.left_out[n_reported..];
             let alike = rest.iter().take_while(|(_, other)| other == why);
             let names: Vec<&str> = alike.map(|(name, _)| *name).collect();
-            told += names.len();
+            n_reported += names.len();
             let verb = if names.len() == 1 { "takes" } else { "take" };
             let note = style.strong("note:");
             let names = names.join(", ");
-            tell(&format!("{note} {names} {verb} no part: {}\n", visible(why)));
+            eprint(&format!("{note} {names} {verb} no part: {}\n", visible(why)));
         }
     }
 

@@ -1,10 +1,10 @@
 //! Evaluators side by side while inputs change.
 //!
-//! First the runs of nodes are counted for a fixed number of changes, and the answers of all
-//! evaluators are compared bit for bit. Then changes are timed, a few by one evaluator and the same by the
-//! next, so that each finds its own data in the caches, and other load on the machine affects all
-//! alike. The time to make a change does not count; the time to pass it on, to evaluate, and to do
-//! all deferred work does.
+//! First the runs of nodes are counted over a fixed number of changes, and the answers of all
+//! evaluators are compared bit for bit. Then the changes are timed. The evaluators take turns on
+//! the same few changes, so that each finds its own data in the caches and other load on the
+//! machine affects all of them alike. The time to generate a change does not count; the time to
+//! pass it on, to evaluate and to do any deferred work does.
 
 use std::time::{Duration, Instant};
 
@@ -13,30 +13,30 @@ use millstream::{Answer, LogDetail, Program, Request};
 use serde_json::{Value as Json, json};
 
 use super::changes::Changes;
-use super::contender::{Contender, Field, whole};
+use super::contender::{Contender, Field, complete};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
 use crate::request::refused;
 use crate::terminal::print;
 
-/// The number of reads that are counted, for single values and for columns.
+/// The number of counted reads, for single values and for columns.
 const COUNTED: [usize; 2] = [24, 6];
 
-/// The number of reads by one evaluator in a row, for single values and for columns.
+/// The number of consecutive reads per turn, for single values and for columns.
 const IN_A_ROW: [usize; 2] = [16, 1];
 
-/// The least number of turns of an evaluator.
+/// The minimum number of turns per evaluator.
 const MIN_TURNS: usize = 5;
 
-/// The runs of nodes of an evaluator.
+/// The node runs of an evaluator.
 #[derive(Clone, Copy, Default)]
 struct Runs {
     all: u64,
     most: u64,
 }
 
-/// Plays, and shows.
+/// Runs the benchmark and prints the results.
 pub(super) fn play(
     mut field: Field,
     mut changes: Changes<'_>,
@@ -60,7 +60,7 @@ pub(super) fn play(
                 let start = Instant::now();
                 let answer = answer(contender, program, requests)?;
                 contender.seconds.push(start.elapsed().as_secs_f64() / per_read as f64);
-                contender.evaluator.give_back(whole(answer)?);
+                contender.evaluator.give_back(complete(answer)?);
             }
         }
         turn += 1;
@@ -94,7 +94,7 @@ pub(super) fn play(
             let reads = if per_read == 1 { "a read".into() } else { format!("{per_read} a read") };
             print(&format!("{n_cells} elements; changes ({}), {reads}", kinds.join(", ")))?;
             let same =
-                format!("all evaluators gave the same bits for the {n_counted} changes counted");
+                format!("all evaluators gave the same bits for the {n_counted} counted changes");
             print(&same)?;
             print(
                 "evaluator            threads     p50 us       p99 us       max us  runs/change  most runs",
@@ -102,19 +102,19 @@ pub(super) fn play(
             for row in &rows {
                 print(&row.row())?;
             }
-            field.tell_left_out();
+            field.report_left_out();
         }
     }
     Ok(Exit::Done)
 }
 
-/// Passes changes on, and evaluates the last request.
+/// Passes the changes on and evaluates the last request.
 fn answer(
     contender: &mut Contender,
     program: &Program,
     requests: &[Request],
 ) -> Result<Answer, Stop> {
-    let (last, before) = requests.split_last().expect("a read has at least one change");
+    let (last, before) = requests.split_last().expect("every read follows a change");
     for request in before {
         let committed = contender.commit(program, request);
         committed.map_err(|error| refused(&error))?;
@@ -122,7 +122,7 @@ fn answer(
     contender.answer(program, last)
 }
 
-/// Counts the runs of all evaluators, and compares their answers; returns the number of elements.
+/// Counts the runs of all evaluators and compares their answers. Returns the number of elements.
 fn count(
     contenders: &mut [Contender],
     program: &Program,
@@ -134,7 +134,7 @@ fn count(
     let mut first: Option<(&'static str, Answer)> = None;
     let mut n_cells = 0;
     for (contender, runs) in contenders.iter_mut().zip(runs) {
-        let answer = whole(answer(contender, program, &counted)?)?;
+        let answer = complete(answer(contender, program, &counted)?)?;
         n_cells = answer.n_cells();
         let n_runs = answer.log.total_runs();
         runs.all += n_runs;
@@ -150,7 +150,7 @@ fn count(
     Ok(n_cells)
 }
 
-/// Whether two evaluators gave the same bits.
+/// Checks that two evaluators gave the same bits.
 fn agree((a, in_a): (&str, &Answer), (b, in_b): (&str, &Answer)) -> Result<(), Stop> {
     for (output, other) in in_a.outputs.iter().zip(&in_b.outputs) {
         let is_same = match (&output.value, &other.value) {
@@ -160,7 +160,7 @@ fn agree((a, in_a): (&str, &Answer), (b, in_b): (&str, &Answer)) -> Result<(), S
         };
         if !is_same {
             let output = &output.name;
-            let text = format!("{a} and {b} do not give the same bits for output `{output}`");
+            let text = format!("{a} and {b} disagree on the bits of output `{output}`");
             return Err(Stop::new(
                 Exit::Failed,
                 text,
@@ -171,14 +171,14 @@ fn agree((a, in_a): (&str, &Answer), (b, in_b): (&str, &Answer)) -> Result<(), S
     Ok(())
 }
 
-/// The results for one evaluator.
+/// The results of one evaluator.
 struct Row {
     evaluator: &'static str,
     threads: usize,
     /// Per change.
     seconds: Percentiles,
     runs_per_change: f64,
-    /// Between two reads.
+    /// The maximum between two reads.
     most_runs: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Evaluators side by side on one request, again and again.
+//! Evaluators side by side on one unchanging request.
 //!
-//! Runs alternate, so that other load on the machine affects all alike. Before each short run there is
-//! one that is not timed, so that the run finds its own data in the caches. The bound is the time
-//! for memory alone: loops, timed between the runs, read as many bytes as the given columns have,
-//! and write as many as the outputs have.
+//! Runs alternate, so that other load on the machine affects all evaluators alike. An untimed run
+//! precedes each short run, so that its data are in the caches. The bound is the time for memory
+//! traffic alone: loops, timed between the runs, read as many bytes as the input columns hold and
+//! write as many as the outputs hold.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use millstream::evaluate::{Answer, Data, LogDetail, Request};
 use millstream::{Column, Program};
 use serde_json::{Value as Json, json};
 
-use super::contender::{Contender, Field, whole};
+use super::contender::{Contender, Field, complete};
 use crate::format::Format;
 use crate::outcome::{Exit, Stop};
 use crate::terminal::print;
 
-/// The least number of timed runs of an evaluator.
+/// The minimum number of timed runs per evaluator.
 const MIN_ROUNDS: usize = 5;
 
-/// Runs that take longer, in seconds, find nothing of use in the caches.
+/// Runs longer than this many seconds do not profit from warm caches.
 const SHORT: f64 = 0.01;
 
 /// The bytes of the values of a column.
@@ -37,15 +37,15 @@ fn bytes_out(answer: &Answer) -> usize {
     bytes.sum()
 }
 
-/// The evaluation that is timed.
+/// The evaluation under test.
 pub(super) struct Play<'a> {
     pub(super) program: &'a Program,
     pub(super) request: &'a Request,
-    /// The bytes of the given columns.
+    /// The bytes in the input columns.
     pub(super) bytes_in: usize,
 }
 
-/// Times evaluators, and shows.
+/// Times the evaluators and prints the results.
 pub(super) fn time(
     mut field: Field,
     &Play { program, request, bytes_in }: &Play<'_>,
@@ -65,7 +65,7 @@ pub(super) fn time(
             let start = Instant::now();
             let answer = contender.answer(program, request)?;
             contender.seconds.push(start.elapsed().as_secs_f64());
-            let answer = whole(answer)?;
+            let answer = complete(answer)?;
             (elements, bytes) = (answer.n_cells(), bytes_in + bytes_out(&answer));
             contender.evaluator.give_back(answer);
         }
@@ -99,31 +99,31 @@ pub(super) fn time(
             for row in &rows {
                 print(&row.row())?;
             }
-            field.tell_left_out();
+            field.report_left_out();
         }
     }
     Ok(Exit::Done)
 }
 
-/// Whether the next run needs a warm-up run before it.
+/// Whether a warm-up run precedes the next one.
 fn is_short(seconds: &[f64]) -> bool {
     seconds.last().is_none_or(|last| *last < SHORT)
 }
 
-/// Loops that read and write memory, timed.
+/// Timed loops that read and write memory.
 struct Moving {
-    /// The memory that each thread reads and writes.
+    /// A pair of buffers to read and write, per thread.
     parts: Vec<[Vec<u64>; 2]>,
     /// The ratio of the bytes of the evaluation to the bytes moved.
     times: f64,
     seconds: Vec<f64>,
 }
 
-/// The greatest number of bytes to move. More bytes than caches hold take time in proportion, so
-/// times for more are computed.
+/// The maximum number of bytes to move. Beyond the cache sizes the time is proportional, so the
+/// times for larger amounts are extrapolated.
 const MOVED: usize = 1 << 28;
 
-/// The numbers in a block; blocks are read and written in turn.
+/// Numbers per block; reading and writing alternate block by block.
 const BLOCK: usize = 1 << 10;
 
 impl Moving {
@@ -156,7 +156,7 @@ impl Moving {
         });
     }
 
-    /// The least time in seconds.
+    /// The minimum time in seconds.
     fn seconds(&self) -> f64 {
         self.times * self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -180,7 +180,7 @@ pub(super) fn median(seconds: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The results for one evaluator.
+/// The results of one evaluator.
 struct Row {
     evaluator: &'static str,
     threads: usize,

@@ -1,11 +1,11 @@
 //! `millstream bench --study DIR`: which strategy is best for which graph.
 //!
 //! Each study varies one quantity, such as the share of the inputs that change, and reads the
-//! output of a graph with many strategies side by side. Some strategies are those of the engine;
-//! others are the simple ones that people write first, some of them exponential, on the same
-//! graphs (`recursion`, `lists`, `propagation`). All give the same values, which is checked.
+//! output of a graph with many strategies side by side. Some strategies are the engine's own.
+//! Others are the simple ones that people write first, some of them exponential (`recursion`,
+//! `lists`, `propagation`). All strategies must produce the same values, which is checked.
 //!
-//! The directory gets a table of all results (`study.csv`), the tables for people (`tables.md`),
+//! The directory receives a table of all results (`study.csv`), tables for people (`tables.md`),
 //! and a chart for each study.
 
 mod documents;
@@ -26,42 +26,42 @@ use std::path::Path;
 use millstream::{Engine, Program};
 
 use crate::outcome::{Exit, Stop};
-use crate::terminal::tell;
+use crate::terminal::eprint;
 use measure::Row;
 use report::Report;
 
-/// A study: its results, and how they are shown.
+/// A study's results and their presentation.
 pub(super) struct Study {
-    /// The name of its files.
+    /// The stem of its file names.
     name: &'static str,
     title: &'static str,
-    /// The quantity that it varies.
+    /// The quantity on the x axis.
     x: &'static str,
     rows: Vec<Row>,
-    /// What its chart shows; none if a table shows more.
+    /// The quantity on the chart; none if tables are clearer.
     chart: Option<Shown>,
 }
 
-/// The quantity that a chart shows.
+/// A quantity shown on a chart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// Nanoseconds for each read.
+    /// Nanoseconds per read.
     Time,
-    /// Runs of nodes for each read.
+    /// Node runs per read.
     Runs,
 }
 
-/// What all studies need.
+/// The settings that all studies share.
 pub(super) struct Setting<'a> {
     engine: &'a Engine,
-    /// For each point of a study.
+    /// The time for each point of a study.
     seconds: f64,
 }
 
 /// A function that runs a study.
 type Run = fn(&Setting<'_>) -> Result<Study, Stop>;
 
-/// Runs all studies, including that of the given documents, and writes the results.
+/// Runs all studies, including the one of the given documents, and writes the results.
 pub(super) fn study(
     engine: &Engine,
     documents: &[(String, Program)],
@@ -82,11 +82,11 @@ pub(super) fn study(
     let mut studies = Vec::new();
     for study in all {
         let study = study(&setting)?;
-        tell(&format!("{}: {} results\n", study.name, study.rows.len()));
+        eprint(&format!("{}: {} results\n", study.name, study.rows.len()));
         studies.push(study);
     }
     for study in documents::all(documents, &setting)? {
-        tell(&format!("{}: {} results\n", study.name, study.rows.len()));
+        eprint(&format!("{}: {} results\n", study.name, study.rows.len()));
         studies.push(study);
     }
     report.write(&studies)?;

@@ -1,9 +1,9 @@
-//! Axes: ranges that show all numbers, and numbers as people write them.
+//! Axes: ranges that cover all numbers, and tick labels in the usual notation.
 
 use std::ops::Range;
 
-/// Numbers beyond this are not drawn: the distances between them are too large for a number.
-const MOST: f64 = 1e300;
+/// Larger numbers are not drawn: differences between them would overflow.
+const MAX_MAGNITUDE: f64 = 1e300;
 
 /// An axis: the name and unit of its quantity, and its scale.
 #[derive(Clone, Debug)]
@@ -12,19 +12,19 @@ pub(crate) struct Axis {
     pub(crate) scale: Scale,
 }
 
-/// How numbers lie along an axis.
+/// The arrangement of numbers along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Equal distances are equal ratios. Numbers that are not positive are left out.
+    /// Logarithmic. Numbers that are not positive are left out.
     Log,
-    /// From the least to the greatest number, with a margin; at zero if that is not far.
+    /// From the minimum to the maximum with a margin; starts at zero if that is near.
     Values,
-    /// From the least to the greatest number.
+    /// From the minimum to the maximum.
     Tight,
 }
 
 impl Axis {
-    /// An axis on which equal distances are equal ratios.
+    /// A logarithmic axis.
     pub(crate) fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
@@ -37,17 +37,17 @@ impl Axis {
         is_shown(at) && (!self.is_log() || at > 0.0)
     }
 
-    /// The range that shows all numbers; `None` without numbers.
+    /// The range that covers all numbers; `None` without numbers.
     pub(crate) fn range(&self, numbers: impl Iterator<Item = f64>) -> Option<Range<f64>> {
         let (min, max) = extent(numbers)?;
         if self.is_log() {
-            // Whole powers of ten, unless the numbers are within one of them.
+            // Whole powers of ten, unless all numbers lie between two of them.
             let (low, high) = (10_f64.powf(min.log10().floor()), 10_f64.powf(max.log10().ceil()));
             return Some(if low < high { low..high } else { min / 2.0..max * 2.0 });
         }
         let (low, high) = apart(min, max);
         let margin = (high - low) * 0.04;
-        // Numbers that are the same stand in the middle.
+        // Equal numbers are shown in the middle.
         let is_same = low < min && max < high;
         Some(match self.scale {
             _ if is_same => low..high,
@@ -60,10 +60,10 @@ impl Axis {
 
 /// Whether a number can be drawn.
 pub(super) fn is_shown(x: f64) -> bool {
-    x.abs() <= MOST
+    x.abs() <= MAX_MAGNITUDE
 }
 
-/// The least and the greatest of the numbers that can be drawn.
+/// The minimum and maximum of the numbers that can be drawn.
 pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     numbers.filter(|x| is_shown(*x)).fold(None, |extent: Option<(f64, f64)>, x| {
         let (min, max) = extent.unwrap_or((x, x));
@@ -71,7 +71,7 @@ pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Two numbers so far apart that there are numbers between them for ticks.
+/// Widens a range until there are numbers between its ends for ticks.
 pub(super) fn apart(min: f64, max: f64) -> (f64, f64) {
     let largest = min.abs().max(max.abs());
     if max - min > largest * 1e-9 && max - min > 1e-290 {
@@ -81,18 +81,18 @@ pub(super) fn apart(min: f64, max: f64) -> (f64, f64) {
     (min - half, max + half)
 }
 
-/// Numbers of a range as people write them on an axis: `0.05`, `20`, `50k`, `3M`, `2e-6`.
+/// Tick labels for a range: `0.05`, `20`, `50k`, `3M`, `2e-6`.
 pub(super) fn labels(range: &Range<f64>) -> impl Fn(f64) -> String + use<> {
     let largest = range.start.abs().max(range.end.abs());
     let (by, unit) = match largest {
-        // Years stay years.
+        // Years are not abbreviated.
         1e-3..1e4 => (1.0, ""),
         1e4..1e6 => (1e3, "k"),
         1e6..1e9 => (1e6, "M"),
         _ => (1.0, "e"),
     };
     let span = range.end - range.start;
-    // Rounding errors of the steps are not shown, and steps are told apart.
+    // Enough digits to tell steps apart, but not their rounding errors.
     let digits_of =
         move |scale: f64| (2.0 - (span / scale).log10()).clamp(0.0, 9.0).ceil() as usize;
     move |x: f64| {
@@ -121,22 +121,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_steps_are_told_apart() {
-        let told = |range: Range<f64>, x: f64| labels(&range)(x);
-        assert_eq!(told(0.0..0.5, 0.1 + 0.2), "0.3");
-        assert_eq!(told(0.0..0.06, 0.05), "0.05");
-        assert_eq!(told(-20.0..20.0, 20.0), "20");
-        assert_eq!(told(0.0..6e4, 5e4), "50k");
-        assert_eq!(told(-2e3..3e4, -1.5e3), "-1.5k");
-        assert_eq!(told(0.0..4e6, 3e6), "3M");
-        assert_eq!(told(0.0..4e-6, 2e-6), "2e-6");
-        assert_eq!(told(0.0..4e12, 2e12), "2e12");
-        assert_eq!(told(1000.0..1000.1, 1000.02), "1000.02");
-        assert_eq!(told(-1.0..1.0, 1e-17), "0");
+    fn labels_are_short_and_steps_stay_distinct() {
+        let label = |range: Range<f64>, x: f64| labels(&range)(x);
+        assert_eq!(label(0.0..0.5, 0.1 + 0.2), "0.3");
+        assert_eq!(label(0.0..0.06, 0.05), "0.05");
+        assert_eq!(label(-20.0..20.0, 20.0), "20");
+        assert_eq!(label(0.0..6e4, 5e4), "50k");
+        assert_eq!(label(-2e3..3e4, -1.5e3), "-1.5k");
+        assert_eq!(label(0.0..4e6, 3e6), "3M");
+        assert_eq!(label(0.0..4e-6, 2e-6), "2e-6");
+        assert_eq!(label(0.0..4e12, 2e12), "2e12");
+        assert_eq!(label(1000.0..1000.1, 1000.02), "1000.02");
+        assert_eq!(label(-1.0..1.0, 1e-17), "0");
     }
 
     #[test]
-    fn ranges_start_at_zero_if_that_is_not_far() {
+    fn ranges_start_at_zero_if_that_is_near() {
         let range = |scale, numbers: [f64; 2]| {
             Axis { label: String::new(), scale }.range(numbers.into_iter()).expect("numbers")
         };

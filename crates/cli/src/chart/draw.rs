@@ -16,28 +16,28 @@ use plotters::style::{Color, FontStyle, IntoFont, ShapeStyle, TextStyle, registe
 use super::axis::{apart, labels};
 use super::{Bars, COLORS, Cells, Chart, Marks, Series};
 
-/// Pixels: the width, the height of a chart that is alone and of others, the title above them, and
-/// the part of a chart that its legend takes.
+/// In pixels: the total width, the height of a single chart and of one among several, the height of
+/// the title, and the width of the legend.
 const WIDTH: u32 = 900;
 const HEIGHT: u32 = 440;
 const HEIGHT_OF_SEVERAL: u32 = 320;
 const TITLE: u32 = 30;
 const LEGEND: u32 = 230;
 
-/// Characters of a name in the legend.
+/// The maximum length of a name in the legend, in characters.
 const MAX_NAME: usize = 30;
 
-/// Lines with at most so many points show them.
+/// Lines with at most this many points show each of them as a dot.
 const MAX_DOTS: usize = 120;
 
-/// Colors of cells; runs of equal colors are drawn at once.
+/// Colors of cells; runs of equal color are drawn as one rectangle.
 const N_SHADES: usize = 96;
 
 const INK: RGBColor = RGBColor(60, 60, 60);
 
 const DRAWS: &str = "drawing into memory does not fail";
 
-/// Sizes in pixels of the picture.
+/// The sizes of drawing elements, in pixels of the picture.
 #[derive(Clone, Copy)]
 struct Pen {
     /// Pixels of the picture per pixel of the drawing.
@@ -55,7 +55,7 @@ pub(crate) fn svg(title: &str, charts: &[Chart]) -> String {
     svg
 }
 
-/// The charts as a PNG file, in twice the pixels.
+/// The charts as a PNG file, at twice the resolution.
 pub(crate) fn png(title: &str, charts: &[Chart]) -> Vec<u8> {
     let pen = Pen { scale: 2 };
     let (width, height) = pen.size(title, charts);
@@ -74,12 +74,12 @@ pub(crate) fn png(title: &str, charts: &[Chart]) -> Vec<u8> {
     file
 }
 
-/// The font that texts are drawn and measured with.
+/// Registers the font that text is drawn and measured with.
 fn have_font() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let known = register_font("sans-serif", FontStyle::Normal, Font::BUILT_IN);
-        assert!(known.is_ok(), "the font is a font");
+        assert!(known.is_ok(), "the built-in font is valid");
     });
 }
 
@@ -168,7 +168,7 @@ impl Pen {
         }
         builder.x_label_area_size(self.px(42)).y_label_area_size(self.px(64));
         let mut context = builder.build_cartesian_2d(x, y).expect(DRAWS);
-        // Cells are beneath the grid.
+        // Cells are drawn below the grid.
         if let Marks::Cells(cells) = &chart.marks {
             draw_cells(&mut context, cells);
         }
@@ -218,7 +218,7 @@ impl Pen {
         }
     }
 
-    /// A disc and a ring for each point.
+    /// Draws a disc and a ring for each point.
     fn dots<DB: DrawingBackend, X, Y>(
         self,
         context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
@@ -302,7 +302,7 @@ impl Pen {
         }
     }
 
-    /// The numbers that colors stand for.
+    /// Draws the legend of the color scale.
     fn shades<DB: DrawingBackend>(self, area: &DrawingArea<DB, Shift>, cells: &Cells, left: i32) {
         let Some((min, max)) = cells.range() else { return };
         let height = area.dim_in_pixel().1 as i32;
@@ -395,7 +395,7 @@ fn has_legend(chart: &Chart) -> bool {
     names(&chart.marks).iter().any(|name| !name.is_empty())
 }
 
-/// A text of at most so many characters.
+/// Truncates a text to this many characters.
 fn cut(text: &str, n_most: usize) -> String {
     if text.chars().count() <= n_most {
         return text.to_owned();
@@ -403,13 +403,13 @@ fn cut(text: &str, n_most: usize) -> String {
     text.chars().take(n_most - 1).chain(['…']).collect()
 }
 
-/// The inside of the points of a line: lines beyond the number of colors have hollow ones.
+/// The fill of the points of a line: lines beyond the number of colors have hollow points.
 fn fill(line: usize) -> ShapeStyle {
     let color = if line < COLORS.len() { COLORS[line] } else { WHITE };
     color.filled()
 }
 
-/// From dark to light, evenly to the eye and also without color (after the map `viridis`).
+/// From dark to light, perceptually uniform and legible without color (after `viridis`).
 fn color_of(shade: usize) -> RGBColor {
     const STOPS: [[f64; 3]; 5] = [
         [68.0, 1.0, 84.0],

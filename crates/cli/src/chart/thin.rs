@@ -1,22 +1,22 @@
-//! Fewer marks for many points: what a reader sees stays the same.
+//! Fewer marks for many points, without a visible difference.
 
 use super::Cells;
 use super::axis::{apart, extent, is_shown};
 
-/// Points that are drawn one by one; of more, their number in each cell is drawn.
+/// Up to this many points are drawn individually; more are counted in a grid of cells.
 pub(crate) const MAX_SHOWN: usize = 4000;
 
-/// Columns of a line. In each, its first, least, greatest and last point are kept.
+/// Columns of a line. Each one keeps its first, minimum, maximum and last point.
 const N_COLUMNS: usize = 1200;
 
 /// The grid in which many points are counted.
 const GRID: (usize, usize) = (160, 90);
 
-/// The greatest number of columns and rows of a grid.
+/// The maximum number of columns and rows of a grid.
 const MAX_GRID: (usize, usize) = (240, 140);
 
-/// Points of a line over numbers that ascend or descend, at most four in each of the columns that a
-/// reader can tell apart. Numbers that cannot be drawn leave a gap.
+/// Thins a line over ascending or descending numbers to at most four points per visible column.
+/// Numbers that cannot be drawn leave a gap.
 pub(crate) fn thin(x_of: impl Fn(usize) -> f64, numbers: &[f64]) -> Vec<(f64, f64)> {
     let n = numbers.len();
     let at = |i: usize| (x_of(i), numbers[i]);
@@ -26,7 +26,7 @@ pub(crate) fn thin(x_of: impl Fn(usize) -> f64, numbers: &[f64]) -> Vec<(f64, f6
     let (first, last) = (x_of(0), x_of(n - 1));
     let column_of = |i: usize| {
         let share = (x_of(i) / 2.0 - first / 2.0) / (last / 2.0 - first / 2.0);
-        // A share that is no number is in the first column.
+        // A NaN lands in the first column.
         ((share * N_COLUMNS as f64) as usize).min(N_COLUMNS - 1)
     };
     let mut kept = Vec::with_capacity(5 * N_COLUMNS);
@@ -44,7 +44,7 @@ pub(crate) fn thin(x_of: impl Fn(usize) -> f64, numbers: &[f64]) -> Vec<(f64, f6
         some.sort_unstable();
         some.dedup();
         if some.is_empty() {
-            // Wider gaps than a column are seen.
+            // A gap wider than a column is visible.
             some.push(start);
         }
         kept.extend(some.into_iter().map(at));
@@ -53,8 +53,8 @@ pub(crate) fn thin(x_of: impl Fn(usize) -> f64, numbers: &[f64]) -> Vec<(f64, f6
     kept
 }
 
-/// A grid of at most as many cells as a reader can tell apart: the means of the numbers in each; and
-/// its number of columns. Numbers that cannot be drawn are left out of the means.
+/// Reduces a grid to at most as many cells as a reader can tell apart, each the mean of its
+/// numbers. Returns the means and the number of columns. Numbers that cannot be drawn do not count.
 pub(crate) fn thin_grid(numbers: Vec<f64>, n_columns: usize) -> (Vec<f64>, usize) {
     let n_rows = numbers.len() / n_columns;
     let (wide, high) = (n_columns.min(MAX_GRID.0), n_rows.min(MAX_GRID.1));
@@ -74,8 +74,9 @@ pub(crate) fn thin_grid(numbers: Vec<f64>, n_columns: usize) -> (Vec<f64>, usize
     (sums.into_iter().zip(counts).map(mean).collect(), wide)
 }
 
-/// The number of points in each cell of a grid over all of them, its logarithm where some cells hold
-/// many; of points with a third number, its mean. `None` if no point can be drawn.
+/// The number of points in each cell of a grid that covers all of them, as a logarithm if some
+/// cells hold many. Given a third coordinate, its mean per cell instead. `None` if no point can be
+/// drawn.
 pub(crate) fn cells_of_points(points: &[(f64, f64)], third: Option<&[f64]>) -> Option<Cells> {
     let shown = || {
         let all = points.iter().enumerate();
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_and_equal_places_stay() {
+    fn few_points_and_equal_positions_stay() {
         assert_eq!(thin(|i| i as f64, &[1.0, f64::NAN]).len(), 2);
         assert_eq!(thin(|_| 1.0, &vec![0.0; 10_000]).len(), 2);
     }

@@ -1,4 +1,4 @@
-//! `millstream nodes --from DIR`: the groups of the documents in a folder, as a node library.
+//! `millstream nodes --from DIR`: the groups of the documents in a directory, as a node library.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,15 +18,15 @@ use crate::terminal::{self, visible};
 use super::found;
 use super::search::{Texts, search};
 
-/// The endings of documents.
+/// The file extensions of documents.
 const ENDINGS: [&str; 2] = [".mill.json", ".mill"];
 
-/// Folders inside folders that are looked into.
+/// The maximum depth of nested directories to search.
 const MAX_DEPTH: usize = 16;
 
-/// A document of the folder.
+/// A document in the directory.
 struct Library {
-    /// The path from the folder, with `/` between its parts.
+    /// The path relative to the directory, with `/` between its parts.
     path: String,
     document: Document,
 }
@@ -34,7 +34,7 @@ struct Library {
 /// A group of a document, or a document as a whole.
 struct Entry<'a> {
     library: &'a Library,
-    /// The path of the document without its ending, and the group.
+    /// The path of the document without its extension, and the group.
     name: String,
     group: Option<&'a str>,
     summary: &'a str,
@@ -48,7 +48,7 @@ impl Library {
         stems.next().unwrap_or(&self.path)
     }
 
-    /// The name under which a document may use it.
+    /// The alias under which a document may use it.
     fn alias(&self) -> &str {
         self.stem().rsplit('/').next().unwrap_or_default()
     }
@@ -75,7 +75,7 @@ impl Library {
     }
 }
 
-/// Lists the groups in a folder, or shows one.
+/// Lists the groups in a directory, or shows one.
 pub(super) fn from(
     folder: &Path,
     name: Option<&str>,
@@ -130,20 +130,20 @@ pub(super) fn from(
     Ok(exit)
 }
 
-/// The paths of the documents in a folder and in those inside it, in order.
+/// The paths of the documents in a directory tree, in order.
 fn documents(folder: &Path) -> Result<Vec<String>, Stop> {
     let mut found = Vec::new();
     let mut ahead = vec![(PathBuf::new(), 0)];
     while let Some((inner, depth)) = ahead.pop() {
         let entries = std::fs::read_dir(folder.join(&inner)).map_err(|error| {
             let path = folder.join(&inner);
-            let text = format!("cannot read the folder `{}`: {error}", path.display());
-            Stop::new(Exit::Wrong, text, Some("give the folder of a node library".into()))
+            let text = format!("cannot read the directory `{}`: {error}", path.display());
+            Stop::new(Exit::Wrong, text, Some("give the directory of a node library".into()))
         })?;
         for entry in entries {
             let entry = entry?;
             let path = inner.join(entry.file_name());
-            // Links are not followed, so there is no way around in circles.
+            // Links are not followed, so there can be no cycle.
             let kind = entry.file_type()?;
             if kind.is_dir() && depth < MAX_DEPTH {
                 ahead.push((path, depth + 1));
@@ -203,7 +203,7 @@ fn texts(entry: &Entry<'_>) -> Texts {
 fn visible_entry(entry: &Entry<'_>) -> String {
     let mut out = String::new();
     let mut line = |text: String| {
-        writeln!(out, "{}", visible(text.trim_end())).expect("strings take all text");
+        writeln!(out, "{}", visible(text.trim_end())).expect("writing to a string does not fail");
     };
     let colon = if entry.summary.is_empty() { "" } else { ": " };
     line(format!("{}{colon}{}", entry.name, entry.summary));
@@ -213,7 +213,7 @@ fn visible_entry(entry: &Entry<'_>) -> String {
     }
     for (name, def) in &entry.inputs {
         let default = def.default.as_ref().map(|default| format!(" = {default}"));
-        let default = default.unwrap_or_else(|| ", must be given".into());
+        let default = default.unwrap_or_else(|| ", required".into());
         let range =
             [def.min.map(|min| format!(" from {min}")), def.max.map(|max| format!(" to {max}"))];
         let range: String = range.into_iter().flatten().collect();
@@ -228,7 +228,7 @@ fn visible_entry(entry: &Entry<'_>) -> String {
         line(format!("    {name}: {}{about}", def.ty));
     }
     line(String::new());
-    line("  in a document in the folder, or with --lib".into());
+    line("  in a document in the same directory, or with --lib".into());
     let path = Json::from(&*entry.library.path);
     line(format!("    use {} = {path}", in_text(entry.library.alias())));
     let parts: Vec<String> = group(entry).split('/').map(in_text).collect();
@@ -243,7 +243,7 @@ fn visible_entry(entry: &Entry<'_>) -> String {
     out
 }
 
-/// A name as the text form has it.
+/// A name in the notation of the text form.
 fn in_text(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || c == '_';
     let starts_plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -269,7 +269,7 @@ fn group(entry: &Entry<'_>) -> String {
     entry.group.map_or_else(|| alias.to_owned(), |group| format!("{alias}/{group}"))
 }
 
-/// A group for other programs.
+/// A group for programs.
 fn as_json(entry: &Entry<'_>) -> Json {
     let inputs = entry.inputs.iter().map(|(name, def)| {
         json!({

@@ -1,16 +1,16 @@
-//! `millstream nodes --search WORDS`: the nodes that fit some words, best first.
+//! `millstream nodes --search WORDS`: the nodes that match some words, best first.
 //!
-//! A word is looked for in the name, in the summary and in the whole manual entry. It counts more in
-//! a name than in a summary, more there than in the manual, and more as a whole word than as a part.
+//! A word is looked up in the name, the summary and the whole manual entry. A match counts most in
+//! a name and least in the manual, and a whole word counts more than a part of one.
 
 use millstream::diagnostics::did_you_mean;
 
 use crate::outcome::{Exit, Stop};
 
-/// Results that people are shown.
+/// The number of results that people are shown.
 pub(super) const MAX_SHOWN: usize = 20;
 
-/// The texts of something that is searched for.
+/// The searchable texts of a node type.
 pub(super) struct Texts {
     /// Parts separated by dots, slashes and underscores.
     pub(super) name: String,
@@ -19,17 +19,17 @@ pub(super) struct Texts {
     pub(super) manual: String,
 }
 
-/// The positions of the texts that fit every word, best first; equal ones stay in their order. If
-/// none fits every word, of those that fit most.
+/// The positions of the texts that match every word, best first; ties keep their order. If none
+/// matches every word, those that match most.
 ///
 /// # Errors
-/// If no text fits any word, with the nearest word that some text has.
+/// If no text matches any word, with the nearest word in the texts.
 pub(super) fn search(words: &[String], texts: &[Texts]) -> Result<Vec<usize>, Stop> {
     let wanted: Vec<String> =
         words.iter().flat_map(|text| words_of(text)).map(|word| stem(&word).to_owned()).collect();
     if wanted.is_empty() {
         let text = "--search needs words to look for";
-        let help = "name what a node does: --search smooth noise";
+        let help = "describe what a node does: --search smooth noise";
         return Err(Stop::new(Exit::Usage, text, Some(help.into())));
     }
     let mut found: Vec<(usize, u32, usize)> = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn search(words: &[String], texts: &[Texts]) -> Result<Vec<usize>, St
     Ok(found.into_iter().map(|(.., i)| i).collect())
 }
 
-/// The points of each word; 0 if the texts lack it.
+/// The score of each word; 0 if it does not occur in the texts.
 fn points(texts: &Texts, wanted: &[String]) -> Vec<u32> {
     let name = words_of(&texts.name);
     let (summary, manual) = (words_of(&texts.summary), words_of(&texts.manual));
@@ -65,7 +65,7 @@ fn points(texts: &Texts, wanted: &[String]) -> Vec<u32> {
     wanted.iter().map(of_word).collect()
 }
 
-/// All of the points for a word that is there, half of them if a word starts with it.
+/// The full score if the word occurs, half of it if a word starts with it.
 fn fit(words: &[String], wanted: &str, all: u32) -> u32 {
     if words.iter().any(|word| stem(word) == wanted) {
         all
@@ -85,7 +85,7 @@ fn words_of(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// A word without the ending of a plural.
+/// A word without a plural ending.
 fn stem(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(one) if one.len() > 2 && !one.ends_with('s') => one,
@@ -104,9 +104,9 @@ fn nothing(words: &[String], texts: &[Texts]) -> Stop {
     });
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "look for other words, or list all nodes without --search".into(),
+        None => "try other words, or list all nodes without --search".into(),
     };
-    Stop::new(Exit::Usage, format!("nothing fits `{}`", words.join(" ")), Some(help))
+    Stop::new(Exit::Usage, format!("nothing matches `{}`", words.join(" ")), Some(help))
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_before_summaries_and_these_before_manuals() {
+    fn names_rank_above_summaries_and_summaries_above_manuals() {
         assert_eq!(names(&["root"]), ["color.root", "math.sqrt", "math.power"]);
         assert_eq!(names(&["Square", "ROOTS"]), ["math.sqrt", "math.power"]);
         assert_eq!(names(&["square root"]), ["math.sqrt", "math.power"]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_that_fits_all_words_those_are_found_that_fit_most() {
+    fn if_no_node_matches_all_words_the_best_partial_matches_are_found() {
         assert_eq!(names(&["smooth", "perlin", "xyzzy"]), ["noise.smooth"]);
         assert!(names(&["xyzzy"]).is_empty() && names(&["", "?!"]).is_empty());
     }

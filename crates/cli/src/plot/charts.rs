@@ -1,12 +1,12 @@
-//! The charts of a table, by the shape of its columns.
+//! The charts of a table, chosen by the shape of its columns.
 //!
-//! - Numbers over moments are lines. Numbers over elements or items are lines, too, unless neighbors
-//!   have as little in common as any two of them: then their order says nothing, and how often they
-//!   occur is drawn.
-//! - Vectors over elements or items are points of a plane, with the third component as color.
-//! - Numbers over moments and elements, and lists of one length, are heat maps.
+//! - Numbers over moments become lines. So do numbers over elements or items, unless neighbors are
+//!   as different as any two of them. Then the order carries no information, and a histogram is
+//!   drawn instead.
+//! - Vectors over elements or items become points in a plane, with the third component as color.
+//! - Numbers over moments and elements, and lists of equal length, become heat maps.
 //!
-//! Numbers with one unit share a chart.
+//! Numbers with the same unit share a chart.
 
 use millstream::Answer;
 use millstream::evaluate::Data;
@@ -21,22 +21,22 @@ use crate::tables::Table;
 use super::over::{Over, Places};
 use super::{Kind, is_drawable, with_unit};
 
-/// Lines that are drawn for the rows of a grid.
+/// The maximum number of lines for the rows of a grid.
 const MAX_ROWS: usize = 8;
 
-/// Fewer numbers are not judged by their order.
+/// Shorter series are always drawn as lines.
 const LEAST_JUDGED: usize = 100;
 
-/// The greatest number of bars.
+/// The maximum number of bars.
 const MAX_BARS: usize = 60;
 
-/// A chart, and what it shows in words.
+/// A chart and its description.
 pub(super) struct Drawn {
     pub(super) chart: Chart,
     pub(super) about: String,
 }
 
-/// Lanes with one unit that are drawn in the same way.
+/// Lanes of one unit that are drawn in the same way.
 struct Group<'a> {
     kind: Kind,
     unit: Option<&'a str>,
@@ -99,7 +99,7 @@ pub(super) fn charts_of<'a>(
     all
 }
 
-/// The first output as the axis of the others, if it ascends and there is no better one.
+/// The first output, if it ascends, as the axis of the others, unless there is a better axis.
 fn own_axis<'a>(
     columns: &[&(&str, Column)],
     over: &Over,
@@ -116,7 +116,7 @@ fn own_axis<'a>(
     Some((0, places))
 }
 
-/// Single numbers, side by side.
+/// Charts of single numbers, side by side.
 pub(super) fn of_singles<'a>(
     answer: &Answer,
     unit: &impl Fn(&str) -> Option<&'a str>,
@@ -148,8 +148,8 @@ fn names(lanes: &[Lane]) -> String {
     lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether neighbors differ as much as any two numbers (the ratio of von Neumann is 2 on average for
-/// numbers in a random order, and near 0 for a smooth course).
+/// Whether neighbors differ as much as any two numbers. The von Neumann ratio is 2 on average for
+/// numbers in random order, and near 0 for a smooth curve.
 fn is_unordered(numbers: &[f64]) -> bool {
     let finite: Vec<f64> = numbers.iter().copied().filter(|x| x.abs() < 1e100).collect();
     if finite.len() < LEAST_JUDGED {
@@ -218,7 +218,7 @@ impl Group<'_> {
         Drawn { chart: Chart { title: String::new(), x, y, marks }, about }
     }
 
-    /// The first lane along the axis of the others.
+    /// The first lane on one axis and the others on the other.
     fn first_and_others(self) -> Drawn {
         let (first, others) = self.lanes.split_first().expect("there are two");
         let about = format!("points of {} over {}", names(others), first.name);
@@ -235,7 +235,7 @@ impl Group<'_> {
             let chart = scatter(pairs(lane), None, x, y);
             return Drawn { chart, about };
         }
-        // Many points of several lanes are drawn as a part of them, evenly chosen.
+        // Of too many points in several lanes, an even selection is drawn.
         let step = (first.numbers.len() * others.len()).div_ceil(MAX_SHOWN).max(1);
         let series = |lane: &Lane| Series {
             name: lane.name.clone(),
@@ -263,19 +263,20 @@ fn bars_over(all: &[f64]) -> (f64, f64, usize) {
     (min, (max - min) / n as f64, n)
 }
 
-/// The components of vectors as points, the third as color.
+/// Vectors as points, with the third component as color.
 fn of_points(name: &str, unit: Option<&str>, lanes: &[Lane]) -> Drawn {
     let points: Vec<(f64, f64)> =
         lanes[0].numbers.iter().copied().zip(lanes[1].numbers.iter().copied()).collect();
     let label = |k: usize| with_unit(&lanes[k].name, unit);
     let (x, y) = (axis(label(0), Scale::Values), axis(label(1), Scale::Values));
     let third = lanes.get(2).map(|lane| (lane.numbers.as_slice(), label(2)));
-    // One color needs no legend.
+    // A single color needs no legend.
     let third = third.filter(|(numbers, _)| range(numbers).is_some_and(|(min, max)| min < max));
     Drawn { chart: scatter(points, third, x, y), about: format!("points of {name}") }
 }
 
-/// Points, or their number in each cell if there are many; with a third number, its mean in each.
+/// Points, or the number of points in each cell if there are many; with a third coordinate, its
+/// mean per cell.
 fn scatter(points: Vec<(f64, f64)>, third: Option<(&[f64], String)>, x: Axis, y: Axis) -> Chart {
     let is_counted = points.len() > MAX_SHOWN || third.is_some() && points.len() > 1;
     let numbers = third.as_ref().map(|(numbers, _)| *numbers);
@@ -290,7 +291,7 @@ fn scatter(points: Vec<(f64, f64)>, third: Option<(&[f64], String)>, x: Axis, y:
     Chart { title: String::new(), x, y, marks }
 }
 
-/// Lists of one length, one below the other; nothing of lists that differ in length.
+/// Lists of equal length, one below the other; `None` if the lengths differ.
 fn of_lists(
     name: &str,
     column: &Column,
@@ -357,7 +358,7 @@ fn of_grid(
     }
 }
 
-/// A heat map of a grid, whose rows are those of `y`.
+/// A heat map of a grid, whose rows are the positions of `y`.
 fn heat_map(label: String, numbers: Vec<f64>, x: &Places, y: &Places, name: &str) -> Drawn {
     let (x, y) = (x.evenly(), y.evenly());
     let (numbers, n_columns) = thin_grid(numbers, x.n);

@@ -1,4 +1,4 @@
-//! The axes that outputs are drawn over.
+//! The axes over which outputs are plotted.
 
 use millstream::evaluate::RequestAxis;
 use millstream::{Answer, Given, Mask, Program, Request};
@@ -9,18 +9,18 @@ use crate::tables::{Coordinates, Moments, Table};
 
 use super::with_unit;
 
-/// Places along an axis.
+/// Positions along an axis.
 pub(super) struct Places {
     pub(super) label: String,
-    /// A number for each place; `None` if they are numbered from 0.
+    /// A number for each position; `None` if they are numbered from 0.
     numbers: Option<Vec<f64>>,
     pub(super) n: usize,
 }
 
-/// The axes of a table: of its rows, or of the columns and rows of a grid.
+/// The axes of a table: the axis of its rows, or the column and row axes of a grid.
 pub(super) struct Over {
     pub(super) rows: Places,
-    /// The inner axis, if the rows are the cells of two axes.
+    /// The inner axis, if rows are the cells of two axes.
     pub(super) inner: Option<Places>,
     /// Whether the rows are moments.
     pub(super) is_time: bool,
@@ -35,30 +35,30 @@ impl Places {
         self.numbers.as_ref().map_or(i as f64, |numbers| numbers[i])
     }
 
-    /// Whether the numbers of a lane are these places.
+    /// Whether the numbers of a lane are these positions.
     pub(super) fn is(&self, lane: &Lane) -> bool {
         self.numbers.as_deref() == Some(&lane.numbers)
     }
 
-    /// Whether the places are only numbered.
+    /// Whether the positions are merely numbered.
     pub(super) fn is_plain(&self) -> bool {
         self.numbers.is_none()
     }
 
-    /// The numbers of a lane as places, if they ascend.
+    /// The numbers of a lane as positions, if they ascend.
     pub(super) fn of_lane(label: String, lane: &Lane) -> Option<Self> {
         let is_axis = lane.numbers.len() > 1 && ascends(&lane.numbers);
         is_axis.then(|| Self { label, numbers: Some(lane.numbers.clone()), n: lane.numbers.len() })
     }
 
-    /// The outer borders of the cells around the places, which are one step apart.
+    /// The outer edges of the cells around the positions, which are one step apart.
     pub(super) fn borders(&self) -> (f64, f64) {
         let (first, last) = (self.at(0), self.at(self.n - 1));
         let half = if self.n > 1 { (last - first) / (self.n - 1) as f64 / 2.0 } else { 0.5 };
         (first - half, last + half)
     }
 
-    /// These places if they ascend by one step, else numbered.
+    /// These positions if they are evenly spaced, else numbered ones.
     pub(super) fn evenly(&self) -> Self {
         let (first, last) = (self.at(0), self.at(self.n - 1));
         let step = (last - first) / (self.n.max(2) - 1) as f64;
@@ -111,7 +111,7 @@ fn of_moments(moments: Option<&Moments>, n: usize) -> Places {
     Places { label: label.into(), n: numbers.len(), numbers: Some(numbers) }
 }
 
-/// The elements: by the first input whose column ascends, else by their positions.
+/// The elements, positioned by the first input whose column ascends, else numbered.
 fn elements(program: &Program, request: &Request, only: Option<&Mask>, n: usize) -> Places {
     let asked = |i: usize| only.map_or(Some(i), |mask| mask.nth(i));
     for (name, input) in &program.document().inputs {

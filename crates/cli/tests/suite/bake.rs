@@ -1,4 +1,4 @@
-//! `bake`: frames into files, each computed once, whatever happens.
+//! `bake`: frames into files, each computed once, come what may.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 
 use crate::{code, command, expect_seen, file, json, millstream, seen};
 
-/// A directory of a test, empty.
+/// An empty directory for a test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // It is there if an earlier run of the tests made it.
+    // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_dir_all(&path);
     path
 }
@@ -22,21 +22,21 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Bakes into a directory; gives how many frames ran and were reused.
+/// Bakes into a directory, and returns how many frames ran and were reused.
 fn counts(args: &[&str], folder: &Path) -> (u64, u64) {
     let report = json(&[&["bake"], args, &["-o", &text(folder), "--format", "json"]].concat());
     let number = |name: &str| report[name].as_u64().unwrap_or_else(|| panic!("{report}"));
     (number("ran"), number("reused"))
 }
 
-/// The lines about single frames of a manifest.
+/// The lines of a manifest about single frames.
 fn lines(folder: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(folder.join("manifest.jsonl")).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
     lines.filter(|line| line["frame"].is_i64()).collect()
 }
 
-/// The files of a directory by name, without those of the bake itself.
+/// The files of a directory by name, without the bake's own files.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = folder.read_dir().expect("the bake made it");
     let mut files = BTreeMap::new();
@@ -50,7 +50,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A document whose frames take some milliseconds.
+/// A document whose frames take a few milliseconds.
 fn moving_picture(name: &str, sharp: f64) -> String {
     let text = format!(
         "t = context.time()\n\
@@ -80,7 +80,7 @@ fn a_table_of_frames_has_the_rows_of_run() {
 }
 
 #[test]
-fn files_that_are_there_are_left_alone_and_others_are_written_again() {
+fn existing_files_are_left_alone_and_missing_ones_are_rewritten() {
     let folder = folder("bake-files");
     let graph = moving_picture("bake-files.mill", 1.0);
     let args = [&*graph, "--frames", "1..6", "--size", "48x32"];
@@ -90,14 +90,14 @@ fn files_that_are_there_are_left_alone_and_others_are_written_again() {
     assert_eq!(names[0], "frame.0001.png");
     assert_eq!(names.len(), 6);
     assert_eq!(counts(&args, &folder), (0, 6));
-    // A file that is missing, and one that was cut off, come from the cache.
+    // A missing file and a truncated one are restored from the cache.
     std::fs::remove_file(folder.join("frame.0003.png")).expect("it is there");
     std::fs::write(folder.join("frame.0005.png"), "cut off").expect("it can be written");
     assert_eq!(counts(&args, &folder), (0, 6));
     assert_eq!(files(&folder), first);
     let fates: Vec<String> = lines(&folder).iter().map(|line| line["fate"].to_string()).collect();
     assert_eq!(fates, vec!["\"reused\""; 6]);
-    // Without cache, only what is missing is computed.
+    // Without the cache, only missing frames are computed.
     std::fs::remove_file(folder.join("frame.0003.png")).expect("it is there");
     assert_eq!(counts(&[&args[..], &["--no-cache"]].concat(), &folder), (1, 5));
     assert_eq!(files(&folder), first);
@@ -106,13 +106,13 @@ fn files_that_are_there_are_left_alone_and_others_are_written_again() {
 }
 
 #[test]
-fn a_change_bakes_again_what_depends_on_it() {
+fn a_change_rebakes_only_what_depends_on_it() {
     let folder = folder("bake-change");
     let args = |graph: &'static str| ["--frames", "0..9", "--save", "y.####.json", graph];
     let write = |speed: &str| {
         let text = format!(
-            "t = context.time() * 24\nx = t < 5 ? 1.0 : {speed}\n\
-             all = list.sort(list.range(start: 3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
+            "t = context.time() * 24\nx = t < 5 ? 1.0 : {speed}\nall = list.sort(list.range(start: \
+             3, step: convert.to_i32(x)))\noutput y: list<i32> = all\n"
         );
         file("bake-change.mill", &text)
     };
@@ -145,7 +145,7 @@ fn animations_and_a_sheet_show_all_frames() {
 }
 
 #[test]
-fn a_frame_that_fails_is_told_and_the_others_are_baked() {
+fn a_failed_frame_is_reported_and_the_others_are_baked() {
     let folder = folder("bake-fails");
     let graph = file(
         "bake-fails.mill",
@@ -156,7 +156,7 @@ fn a_frame_that_fails_is_told_and_the_others_are_baked() {
     let output = millstream(&["bake", &graph, "--frames", "0..3", "-o", &shown]);
     assert_eq!(output.status.code(), Some(3));
     let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    assert!(told.contains("frame 2 is not written:\nerror: "), "{told}");
+    assert!(told.contains("frame 2 was not written:\nerror: "), "{told}");
     assert!(told.contains("2 failed"), "{told}");
     let csv = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
     assert_eq!(csv.lines().count(), 3, "{csv}");
@@ -165,7 +165,7 @@ fn a_frame_that_fails_is_told_and_the_others_are_baked() {
 }
 
 #[test]
-fn wrong_flags_are_told() {
+fn wrong_flags_are_reported() {
     let folder = text(&folder("bake-usage"));
     let echo = "examples/echo.mill";
     let saved = |name: &str, expected| {
@@ -203,7 +203,7 @@ fn wrong_flags_are_told() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
+fn an_unusable_cache_is_reported_and_the_bake_continues() {
     let graph = moving_picture("bake-cache.mill", 1.0);
     let args = [&*graph, "--frames", "1..3", "--size", "32x24"];
     let warned = |folder: &Path, cache: &Path, warning: &str| {
@@ -213,21 +213,21 @@ fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
         assert!(told.contains("baked 3 frames"), "{told}");
         assert_eq!(files(folder).len(), 3);
     };
-    // A directory of something else.
+    // A directory that belongs to something else.
     let other = folder("bake-foreign");
     std::fs::create_dir_all(&other).expect("it can be made");
     std::fs::write(other.join("photo.png"), "precious").expect("it can be written");
     warned(&folder("bake-cache-1"), &other, "holds files and is no cache");
     assert!(other.join("photo.png").exists());
-    // A file in the place of the directory.
+    // A file where the directory should be.
     warned(&folder("bake-cache-2"), &other.join("photo.png"), "cannot be");
     // Another version.
     let cache = folder("bake-version");
     std::fs::create_dir_all(&cache).expect("it can be made");
     let tag = cache.join("millstream-cache");
     std::fs::write(tag, "Millstream cache, format 0\n").expect("it can be written");
-    warned(&folder("bake-cache-3"), &cache, "has format 0, this program has format");
-    // Bytes that changed: what they held is computed again.
+    warned(&folder("bake-cache-3"), &cache, "has format 0, but this program uses format");
+    // Corrupted bytes: the results they held are computed again.
     let cache = folder("bake-damaged");
     let out = folder("bake-cache-4");
     let shown = text(&cache);
@@ -238,7 +238,7 @@ fn a_cache_that_cannot_be_used_is_told_and_the_bake_goes_on() {
     let pack = pack.into_iter().find(|path| path.extension().is_some_and(|it| it == "pack"));
     let pack = pack.expect("results were stored");
     let mut bytes = std::fs::read(&pack).expect("it can be read");
-    // Every kilobyte, so that each result has one of them.
+    // One byte per kilobyte, so that each result is hit.
     bytes.iter_mut().skip(500).step_by(1000).for_each(|byte| *byte ^= 0xff);
     std::fs::write(&pack, bytes).expect("it can be written");
     for name in expected.keys() {
@@ -288,8 +288,8 @@ fn below(state: &mut u64, n: u64) -> u64 {
     (*state >> 33) % n
 }
 
-/// Kills bakes at random moments until so many were killed; each bake goes on where the last one was,
-/// and one that ends is begun anew with an empty directory.
+/// Kills bakes at random moments until this many have been killed. Each bake resumes where the last
+/// one stopped; when one finishes, the next starts in an empty directory.
 fn killed(name: &str, args: &[&str], n_kills: usize) {
     let (whole, often) = (folder(&format!("{name}-whole")), folder(&format!("{name}-often")));
     let started = std::time::Instant::now();
@@ -309,7 +309,7 @@ fn killed(name: &str, args: &[&str], n_kills: usize) {
         let ended = bake.wait().expect("it ends");
         let now = lines(&often);
         if ended.success() {
-            // Its manifest has each frame once: those that were finished before are reused.
+            // The manifest has each frame once, and frames finished before are reused.
             for line in &now {
                 let frame = line["frame"].as_i64().expect("it is one");
                 let was_finished = finished.contains_key(&frame);
@@ -327,7 +327,7 @@ fn killed(name: &str, args: &[&str], n_kills: usize) {
             *ran.entry(line["frame"].as_i64().expect("it is one")).or_default() += 1;
         }
         assert!(ran.values().all(|n| *n == 1), "a finished frame ran again: {ran:?}");
-        // Files under their names are complete, also after a kill.
+        // Files under their final names are complete even after a kill.
         if often.exists() {
             for (name, bytes) in files(&often) {
                 assert_eq!(expected.get(&name), Some(&bytes), "{name} after {n_killed} kills");
@@ -338,9 +338,9 @@ fn killed(name: &str, args: &[&str], n_kills: usize) {
     println!("{n_killed} kills, {n_ended} bakes ended");
 }
 
-/// `MILLSTREAM_KILLS=200` kills so many of them.
+/// `MILLSTREAM_KILLS=200` sets the number of kills.
 #[test]
-fn bakes_that_are_killed_go_on_where_they_were() {
+fn killed_bakes_resume_where_they_stopped() {
     let kills = std::env::var("MILLSTREAM_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     let graph = moving_picture("bake-killed.mill", 1.0);
     let frames = ["--frames", "1..20", "--size", "160x96", "--threads", "1"];

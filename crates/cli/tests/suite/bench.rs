@@ -38,15 +38,15 @@ fn every_evaluator_has_a_row() {
         "auto 2",
     ];
     assert_eq!(names, all);
-    // Forms of live graphs keep single values.
+    // Live graphs hold single values only.
     let left_out = seen["left_out"].as_array().expect("a list");
     assert_eq!(left_out.len(), 4);
     assert!(left_out.iter().all(|one| text(&one["why"]).contains("many elements")), "{left_out:?}");
     for row in rows {
-        // What kept its results has nothing to run.
+        // An evaluator that kept its results has nothing to run.
         let runs = if text(&row["evaluator"]).starts_with("incremental") { 0 } else { 13 };
         assert_eq!((&row["elements"], &row["runs"]), (&500.into(), &runs.into()));
-        // What runs nothing moves nothing.
+        // An evaluator that runs nothing moves no memory.
         let moved = if row["runs"] == 0 { 0 } else { 500 * (3 * 12 + 4) };
         assert_eq!(row["bytes_moved"], moved);
         let number = |key: &str| row[key].as_f64().expect("a number");
@@ -68,7 +68,7 @@ fn single_values_are_timed_on_chosen_evaluators() {
 }
 
 #[test]
-fn what_fails_is_no_benchmark() {
+fn failing_graphs_are_not_benchmarked() {
     assert_eq!(code(&["bench", TRIANGLE, "--in", "nobody=1"]), Some(2));
     assert_eq!(code(&["bench", TRIANGLE, "--count", "20", "--limit", "list_length=10"]), Some(3));
     assert!(millstream(&["bench", TRIANGLE, "--count", "9", "--seconds", "0"]).status.success());
@@ -91,7 +91,7 @@ const NUMBERS: &str = r#"{ "millstream": 2,
         "item": { "type": "control.choose", "in": {
             "index": { "input": "k" }, "items": [{ "from": "sum.value" }, { "from": "wave.value" }] } } } }"#;
 
-/// Runs by change of each evaluator, and what else was told.
+/// The runs per change of each evaluator, and the rest of the report.
 fn changed(file: &str, more: &[&str]) -> (Vec<(String, f64)>, serde_json::Value) {
     let args = ["bench", file, "--seconds", "0", "--threads", "1", "--format", "json"];
     let told = json(&[&args[..], more].concat());
@@ -115,7 +115,7 @@ fn changes_are_played_to_every_evaluator() {
     assert_eq!((&told["changes"]["kinds"], &told["changes"]["counted"]), (&kinds, &24.into()));
     assert_eq!((told["left_out"].as_array().map(Vec::len), rows.len()), (Some(0), 11));
     let runs = |name: &str| rows.iter().find(|row| row.0 == name).expect("it takes part").1;
-    // All forms run what one change needs; those without memory run all that is taken.
+    // All forms run what one change needs; those without memory run everything on the taken arms.
     for name in ["pull", "push", "retract", "mixed"] {
         assert_eq!(runs(&format!("incremental-{name}")), runs("incremental"));
     }
@@ -148,7 +148,7 @@ fn changes_of_columns_are_played() {
 }
 
 #[test]
-fn forms_that_cannot_evaluate_something_say_so() {
+fn evaluators_that_do_not_support_a_request_say_so() {
     for args in [
         &["bench", TRIANGLE, "--count", "300", "--evaluator", "incremental-push"][..],
         &["run", TRIANGLE, "--count", "3", "--evaluator", "incremental-push"],
@@ -183,7 +183,7 @@ fn there_must_be_something_to_change_and_to_time() {
 }
 
 #[test]
-fn what_chooses_stays_single_while_it_changes() {
+fn selectors_stay_single_values_while_inputs_change() {
     let path = file("bench_chooses.mill.json", NUMBERS);
     let (rows, told) = changed(&path, &["--count", "20", "--changes=switch"]);
     assert_eq!(
@@ -197,7 +197,7 @@ fn what_chooses_stays_single_while_it_changes() {
 }
 
 #[test]
-fn frames_of_what_keeps_state_are_timed() {
+fn frames_of_stateful_documents_are_timed() {
     let path = file(
         "bench_state.mill.json",
         r#"{ "millstream": 2, "fps": 10, "inputs": { "x": { "type": "f32", "default": 2 } },
@@ -211,7 +211,7 @@ fn frames_of_what_keeps_state_are_timed() {
         assert!(told["results"].as_array().is_some_and(|rows| rows.len() > 4), "{told}");
         assert_eq!(told["results"][0]["elements"], 7);
     }
-    // Times that are frames are told as these.
+    // Times that are frames are treated as frames.
     let times = ["run", &path, "--format", "json", "--time", "0..0.6:0.1"];
     assert_eq!(json(&times), json(&["run", &path, "--format", "json", "--frame", "0..6"]));
     let at = |when: [&str; 2]| json(&[&["run", &path, "--format", "json"][..], &when].concat());
@@ -221,7 +221,7 @@ fn frames_of_what_keeps_state_are_timed() {
 }
 
 #[test]
-fn live_editing_is_played_and_told() {
+fn live_editing_is_simulated_and_reported() {
     let args = ["bench", "--edits", "--nodes", "300", "--seconds", "0", "--format", "json"];
     let told = json(&args);
     assert_eq!((told["hz"].as_f64(), &told["frames_without_edits"]["n"]), (Some(60.0), &60.into()));
@@ -240,7 +240,7 @@ fn live_editing_is_played_and_told() {
 }
 
 #[test]
-fn edits_are_played_on_what_needs_elements_clocks_and_views() {
+fn edits_work_on_documents_that_need_elements_clocks_and_views() {
     let tone = ["bench", "--edits", "examples/tone_curve.mill", "--seconds", "0", "--format"];
     let told = json(&[&tone[..], &["json"]].concat());
     assert_eq!(told["frames_with_failures"], 0, "{told}");
@@ -276,7 +276,7 @@ fn frames_in_which_nodes_fail_are_counted() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_pipe_ends_it_quietly() {
     for args in [
         &["bench", TRIANGLE, "--count", "10", "--seconds", "0", "--format", "json"][..],
         &["bench", TRIANGLE, "--count", "10", "--seconds", "0"],
@@ -295,18 +295,21 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_refused_by_what_is_wanted() {
+fn nonsensical_numbers_are_refused_with_what_is_expected() {
     for (args, wanted) in [
-        (&["bench", TRIANGLE, "--seconds", "nan"][..], "a number of seconds from 0"),
-        (&["bench", TRIANGLE, "--seconds", "inf"], "a number of seconds from 0"),
-        (&["bench", TRIANGLE, "--seconds", "-1"], "a number of seconds from 0"),
-        (&["bench", TRIANGLE, "--threads", "-1"], "a whole number from 1"),
-        (&["run", TRIANGLE, "--threads", "-1"], "a whole number from 1"),
-        (&["bench", TRIANGLE, "--count", "-1"], "a whole number from 0"),
-        (&["bench", "--edits", "--nodes", "0"], "a whole number from 1"),
-        (&["bench", "--edits", "--nodes", "-5"], "a whole number from 1"),
-        (&["run", TRIANGLE, "--count", "-1"], "a whole number from 0"),
-        (&["deploy", TRIANGLE, "-o", "x.json", "--store-limit", "-1"], "a whole number from 0"),
+        (&["bench", TRIANGLE, "--seconds", "nan"][..], "a number of seconds of at least 0"),
+        (&["bench", TRIANGLE, "--seconds", "inf"], "a number of seconds of at least 0"),
+        (&["bench", TRIANGLE, "--seconds", "-1"], "a number of seconds of at least 0"),
+        (&["bench", TRIANGLE, "--threads", "-1"], "a whole number of at least 1"),
+        (&["run", TRIANGLE, "--threads", "-1"], "a whole number of at least 1"),
+        (&["bench", TRIANGLE, "--count", "-1"], "a whole number of at least 0"),
+        (&["bench", "--edits", "--nodes", "0"], "a whole number of at least 1"),
+        (&["bench", "--edits", "--nodes", "-5"], "a whole number of at least 1"),
+        (&["run", TRIANGLE, "--count", "-1"], "a whole number of at least 0"),
+        (
+            &["deploy", TRIANGLE, "-o", "x.json", "--store-limit", "-1"],
+            "a whole number of at least 0",
+        ),
         (&["bench", "--edits", "--per-read", "4"], "'--per-read <N>'"),
         (&["run", TRIANGLE, "--block", "7"], "--save <FILE>"),
         (&["bench", "--edits", "--in", "zz=3", "--nodes", "9"], "there is no input called `zz`"),

@@ -17,7 +17,7 @@ const BROKEN: &str = r#"{
 "#;
 
 #[test]
-fn all_examples_are_right() {
+fn all_examples_are_valid() {
     let directory = crate::root().join("examples");
     let entries = std::fs::read_dir(directory).expect("it is there");
     let mut files: Vec<String> = entries
@@ -50,7 +50,7 @@ fn the_interface_is_shown() {
 }
 
 #[test]
-fn all_problems_are_shown_with_their_places() {
+fn all_problems_are_shown_with_their_positions() {
     let path = file("broken.mill.json", BROKEN);
     let text = seen(&["check", &path]).replace(&path, "broken.mill.json");
     expect![[r#"
@@ -68,7 +68,7 @@ fn all_problems_are_shown_with_their_places() {
 }
 
 #[test]
-fn problems_and_interface_are_there_for_programs() {
+fn problems_and_interface_are_available_to_programs() {
     let path = file("broken_json.mill.json", BROKEN);
     let files = json(&["check", &path, "examples/echo.mill", "--format", "json"]);
     assert_eq!(files[0]["ok"], false);
@@ -84,7 +84,7 @@ fn problems_and_interface_are_there_for_programs() {
 }
 
 #[test]
-fn one_wrong_document_among_several_sets_the_exit_code() {
+fn one_invalid_document_among_several_sets_the_exit_code() {
     let path = file("broken_too.mill.json", BROKEN);
     assert_eq!(code(&["check", "examples/echo.mill", &path]), Some(1));
     assert_eq!(code(&["check", "examples/echo.mill"]), Some(0));
@@ -95,7 +95,7 @@ fn one_wrong_document_among_several_sets_the_exit_code() {
 }
 
 #[test]
-fn a_warning_is_shown_and_is_no_error() {
+fn a_warning_is_shown_and_is_not_an_error() {
     let path = file(
         "warned.mill.json",
         r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 0 } } }"#,
@@ -176,14 +176,14 @@ fn a_feature_has_one_type_in_a_document() {
 }
 
 #[test]
-fn the_library_keeps_its_word() {
+fn the_library_declares_its_dependencies_correctly() {
     for example in ["examples/triangle_area.mill", "examples/echo.mill"] {
         assert_eq!(code(&["check", example, "--twice"]), Some(0), "{example}");
     }
 }
 
 #[test]
-fn nodes_that_fail_twice_are_named() {
+fn nodes_that_fail_check_twice_are_named() {
     let path = file(
         "fails_twice.mill.json",
         r#"{ "millstream": 2, "inputs": { "x": { "type": "list<f32>", "default": [] } },
@@ -199,7 +199,7 @@ fn nodes_that_fail_twice_are_named() {
 }
 
 #[test]
-fn nodes_that_only_a_scope_can_run_are_no_reason_to_stop() {
+fn nodes_that_run_only_inside_a_scope_do_not_stop_the_check() {
     let path = file(
         "outer_index.mill.json",
         r#"{ "millstream": 2, "outputs": { "y": { "type": "f32", "from": "s.value" } },
@@ -215,7 +215,7 @@ fn nodes_that_only_a_scope_can_run_are_no_reason_to_stop() {
 }
 
 #[test]
-fn types_that_differ_have_the_node_that_converts_named() {
+fn mismatched_types_name_the_node_that_converts() {
     let path = file(
         "mean.mill.json",
         r#"{
@@ -241,7 +241,7 @@ fn types_that_differ_have_the_node_that_converts_named() {
 }
 
 #[test]
-fn what_a_node_keeps_needs_something_once() {
+fn the_needs_of_a_nodes_state_are_shown_once() {
     let damped = r#"{ "millstream": 2, "outputs": { "y": { "type": "f64", "from": "damp.value" } },
         "nodes": { "time": { "type": "context.time" },
             "damp": { "type": "state.damp", "in": { "value": { "from": "time.value" } } } } }"#;

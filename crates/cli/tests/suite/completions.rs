@@ -1,4 +1,4 @@
-//! `millstream completions` and `millstream man`: nothing that the help lists is missing.
+//! `millstream completions` and `millstream man`: nothing in the help is missing.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ fn scripts_complete_every_verb_and_flag() {
         for verb in &verbs {
             assert!(script.contains(verb.as_str()), "{shell} {verb}");
             for flag in flags(verb) {
-                // Fish and PowerShell write flags in their own ways.
+                // Fish and PowerShell have their own notation for flags.
                 let name = flag.trim_start_matches('-');
                 assert!(script.contains(name), "{shell} {verb} {flag}");
             }

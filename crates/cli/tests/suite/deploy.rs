@@ -1,11 +1,11 @@
-//! `millstream deploy`: the new document, the report, what is refused.
+//! `millstream deploy`: the new document, the report, and refusals.
 
 use crate::{code, file, json, millstream, new_file};
 
 const ECHO: &str = "examples/echo.mill";
 const TRIANGLE: &str = "examples/triangle_area.mill";
 
-/// A path for a file that is not there yet.
+/// A path for a file that does not exist yet.
 fn target(name: &str) -> String {
     new_file(name).display().to_string()
 }
@@ -30,7 +30,7 @@ fn deployed_documents_check_and_answer_alike() {
 }
 
 #[test]
-fn the_compact_form_tells_ranges_units_and_notes() {
+fn the_compact_form_keeps_ranges_units_and_notes() {
     let path = file(
         "told.mill.json",
         r#"{ "millstream": 2, "name": "told",
@@ -74,11 +74,11 @@ fn a_document_without_inputs_is_one_value() {
     let text = std::fs::read_to_string(&out).expect("it was written");
     assert!(!text.contains("vector.distance"), "{text}");
     let said = String::from_utf8_lossy(&seen.stderr).into_owned();
-    assert!(said.contains("inputs that stay: 0"), "{said}");
+    assert!(said.contains("inputs kept: 0"), "{said}");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn nonsensical_flags_are_refused() {
     let out = target("refused.mill.json");
     for wrong in [["--in", "nobody=1"], ["--keep", "nobody"], ["--store-limit", "much"]] {
         let code = code(&[&["deploy", TRIANGLE, "-o", &out][..], &wrong].concat());
@@ -90,7 +90,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(!std::path::Path::new(&out).exists());
 }
 
-/// Sums, a delay and a loop with a state for each item; what makes the rates is folded.
+/// Sums, a delay and a loop with state for each item; the nodes that compute the rates are folded.
 const TICKING: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 2,
     "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 2 } },
     "outputs": { "y": { "type": "list<f32>", "from": "y.value" }, "z": { "type": "f32", "from": "last.value" } },
@@ -105,7 +105,7 @@ const TICKING: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 2,
     } }"#;
 
 #[test]
-fn deployed_documents_that_keep_state_tick_as_they_did() {
+fn deployed_stateful_documents_tick_as_before() {
     let ticking = target("ticking.mill.json");
     std::fs::write(&ticking, TICKING).expect("it is written");
     let run = |graph: &str, more: &[&str]| {
@@ -121,7 +121,7 @@ fn deployed_documents_that_keep_state_tick_as_they_did() {
         assert_eq!(code(&["deploy", &ticking, "-o", &out]), Some(0));
         assert_eq!(code(&["check", &out]), Some(0));
         assert_eq!(run(&out, &[]), whole, "{name}");
-        // An input that stays goes on meaning what it meant.
+        // A kept input keeps its meaning.
         assert_eq!(code(&["deploy", &ticking, "-o", &out, "--keep", "x"]), Some(0));
         assert_eq!(run(&out, &["--in", "x=3"]), run(&ticking, &["--in", "x=3"]), "{name}");
     }
@@ -136,7 +136,7 @@ const OF_A_TABLE: &str = r#"{ "millstream": 2,
         "cut": { "type": "table.slice", "in": { "table": { "input": "t" }, "count": { "input": "n" } } } } }"#;
 
 #[test]
-fn tables_keep_their_columns_in_order_and_of_their_types() {
+fn tables_keep_the_order_and_types_of_their_columns() {
     let graph = file("of_a_table.mill.json", OF_A_TABLE);
     let given = r#"t={"x": {"type": "vec3", "values": [[1, 2, 3]]}, "i": {"type": "i32", "values": [7]}, "b": [0.5]}"#;
     let names = serde_json::json!(["x", "i", "b"]);
@@ -154,19 +154,20 @@ fn tables_keep_their_columns_in_order_and_of_their_types() {
         let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
         assert!(text.contains("\"vec3\""), "{document}");
         let fixed = run(&[&out]);
-        // In order too.
+        // The order is kept too.
         assert_eq!(fixed.to_string(), whole.to_string(), "{keep:?}");
     }
 }
 
 #[test]
 #[cfg(unix)]
-fn what_is_at_the_target_stays_what_it_is() {
+fn links_pipes_and_permissions_of_the_target_are_kept() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     let deploy = |out: &str| assert_eq!(code(&["deploy", TRIANGLE, "-o", out]), Some(0), "{out}");
     let read = |path: &str| std::fs::read_to_string(path).expect("it is there");
-    // A link, where it leads; the permissions of a file; a file of the user's own beside it.
+    // A link is followed; a file keeps its permissions; another file of the user beside it is left
+    // alone.
     let (led, link) =
         (file("led_to.mill.json", "old"), target("deployed_through_a_link.mill.json"));
     symlink(&led, &link).expect("links can be made");
@@ -177,7 +178,7 @@ fn what_is_at_the_target_stays_what_it_is() {
     assert!(read(&led).contains("millstream"));
     assert_eq!(std::fs::metadata(&led).expect("it is there").permissions().mode() & 0o777, 0o600);
     assert_eq!(read(&beside), "mine");
-    // A pipe, into which it goes.
+    // A pipe is written into.
     let pipe = target("deployed_into_a_pipe.mill.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());

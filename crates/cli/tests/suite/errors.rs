@@ -1,4 +1,4 @@
-//! What is wrong, told with place and hint, and the exit code of its kind.
+//! Errors are reported with a position and a hint, and with the right exit code.
 
 use expect_test::expect;
 
@@ -45,7 +45,7 @@ fn unknown_verbs_and_flags_are_wrong_usage() {
 }
 
 #[test]
-fn names_that_are_not_there_get_the_nearest() {
+fn unknown_names_suggest_the_nearest() {
     expect_seen(
         &["run", TRIANGLE, "--in", "d=1", "--in", "aa=1", "--out", "aera"],
         expect![[r#"
@@ -62,7 +62,7 @@ fn names_that_are_not_there_get_the_nearest() {
 }
 
 #[test]
-fn a_value_of_another_type_a_second_and_a_missing_one_are_refused() {
+fn values_of_wrong_type_duplicate_and_missing_values_are_refused() {
     expect_seen(
         &["run", TRIANGLE, "--in", "a=[1, 2]"],
         expect![[r#"
@@ -102,7 +102,7 @@ fn a_value_of_another_type_a_second_and_a_missing_one_are_refused() {
 }
 
 #[test]
-fn a_missing_feature_is_told_with_its_flag() {
+fn a_missing_feature_is_reported_with_its_flag() {
     expect_seen(
         &["run", ECHO],
         expect![[r#"
@@ -126,7 +126,7 @@ fn a_missing_feature_is_told_with_its_flag() {
 }
 
 #[test]
-fn data_is_wrong_with_file_line_and_column() {
+fn wrong_data_is_reported_with_file_line_and_column() {
     let graph = document("data.mill.json", "f32", PASS, "f32");
     let wrong = |name: &str, content: &str| {
         let path = file(name, content);
@@ -173,7 +173,7 @@ fn data_is_wrong_with_file_line_and_column() {
 }
 
 #[test]
-fn columns_of_other_lengths_are_wrong_data() {
+fn columns_of_different_lengths_are_wrong_data() {
     let short = file("short.csv", "b.x,b.y,b.z\n1,0,0\n");
     expect_seen(
         &[
@@ -194,7 +194,7 @@ fn columns_of_other_lengths_are_wrong_data() {
 }
 
 #[test]
-fn inputs_of_other_lengths_were_given_all_the_same() {
+fn unused_inputs_of_different_lengths_are_still_refused() {
     let sum = r#"{ "millstream": 2, "inputs": { "x": { "type": "f64" }, "y": { "type": "f64" } },
         "outputs": { "o": { "type": "f64", "from": "n.value" } },
         "nodes": { "n": { "type": "math.add", "in": { "a": { "input": "x" }, "b": { "input": "y" } } } } }"#;
@@ -222,7 +222,7 @@ fn inputs_of_other_lengths_were_given_all_the_same() {
 }
 
 #[test]
-fn limits_are_told_and_can_be_changed() {
+fn limits_are_reported_and_can_be_changed() {
     let wave = "examples/square_wave.mill";
     assert_eq!(code(&["run", wave, "--in", "samples=1000", "--limit", "list_length=100"]), Some(3));
     assert_eq!(
@@ -278,7 +278,7 @@ fn limits_are_told_and_can_be_changed() {
 }
 
 #[test]
-fn an_evaluation_that_takes_too_long_is_given_up() {
+fn an_evaluation_that_takes_too_long_is_stopped() {
     expect_seen(
         &["run", "examples/tone_curve.mill", "--count", "1000", "--deadline", "0"],
         expect![[r#"
@@ -291,7 +291,7 @@ fn an_evaluation_that_takes_too_long_is_given_up() {
 }
 
 #[test]
-fn a_document_that_is_not_there_or_not_one_is_wrong() {
+fn missing_or_malformed_documents_are_reported() {
     expect_seen(
         &["run", "not/there.mill.json"],
         expect![[r#"
@@ -316,7 +316,7 @@ fn a_document_that_is_not_there_or_not_one_is_wrong() {
 }
 
 #[test]
-fn a_value_that_starts_with_a_minus_belongs_to_its_flag() {
+fn a_value_may_start_with_a_minus() {
     expect_seen(
         &["run", TRIANGLE, "--count", "-1"],
         expect![[r#"
@@ -384,7 +384,7 @@ fn text_of_a_document_does_not_control_the_terminal() {
 }
 
 #[test]
-fn a_file_that_is_read_is_not_overwritten() {
+fn an_input_file_is_not_overwritten() {
     let triangle = std::fs::read_to_string(root().join(TRIANGLE)).expect("an example");
     let graph = file("own.json", &triangle);
     let data = file("own.csv", "a.x,a.y,a.z\n1,2,3\n");
@@ -392,7 +392,7 @@ fn a_file_that_is_read_is_not_overwritten() {
     for target in [&graph, &data] {
         let args = ["run", &graph, "--in", &column, "--save", target];
         assert_eq!(code(&args), Some(2), "{target}");
-        assert!(seen(&args).contains("is read here and is not overwritten"));
+        assert!(seen(&args).contains("is an input of this run and is not overwritten"));
     }
     let link = new_file("link.json");
     #[cfg(unix)]
@@ -405,7 +405,7 @@ fn a_file_that_is_read_is_not_overwritten() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
+fn a_closed_standard_error_does_not_change_the_exit_code() {
     let full = || std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
     for (args, code) in [
         (&["run", "no-such-file"][..], 1),
@@ -424,7 +424,7 @@ fn the_standard_input_is_one_document() {
 }
 
 #[test]
-fn problems_have_a_place_where_nothing_stands() {
+fn problems_have_a_position_in_empty_space() {
     let text = |text: &str| {
         let node = format!(r#"{{ "type": "math.expression", "set": {{ "text": "{text}" }} }}"#);
         seen(&["check", &document("nothing.mill.json", "f32", &node, "f32")])

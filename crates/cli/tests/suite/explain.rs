@@ -138,7 +138,7 @@ fn pictures_show_the_graph_after_every_pass() {
 }
 
 #[test]
-fn pictures_are_whole() {
+fn pictures_are_well_formed() {
     let svg = String::from_utf8(millstream(&["explain", TRIANGLE, "--format", "svg"]).stdout);
     let svg = svg.expect("UTF-8");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
@@ -152,7 +152,7 @@ fn pictures_are_whole() {
 }
 
 #[test]
-fn regions_are_told_with_what_leaves_them() {
+fn regions_are_shown_with_their_outputs() {
     let text = seen(&["explain", TRIANGLE]);
     let nodes = [
         "ab",
@@ -194,7 +194,7 @@ fn a_run_is_explained() {
 }
 
 #[test]
-fn flags_of_a_run_need_one() {
+fn flags_of_a_run_need_run() {
     expect_seen(
         &["explain", "examples/echo.mill", "--time", "1"],
         expect![[r#"
@@ -225,7 +225,7 @@ fn flags_of_a_run_need_one() {
 }
 
 #[test]
-fn nodes_are_run_twice_with_what_is_given() {
+fn nodes_are_run_twice_with_the_given_inputs() {
     let file = "examples/echo.mill";
     let text = seen(&["check", file, "--twice", "--in", "delay=0.25", "--frame", "1..4"]);
     assert!(text.contains("ok, 6 nodes"), "{text}");
@@ -237,7 +237,7 @@ fn nodes_are_run_twice_with_what_is_given() {
 }
 
 #[test]
-fn what_failed_and_what_scopes_provide_is_told_of_runs() {
+fn explained_runs_show_failures_and_values_provided_by_scopes() {
     let path = file(
         "explain_failed.mill.json",
         r#"{ "millstream": 2, "inputs": { "x": { "type": "string", "default": "abc" } },

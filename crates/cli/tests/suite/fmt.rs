@@ -8,10 +8,10 @@ use expect_test::expect;
 
 use crate::{code, command, expect_seen, json, seen};
 
-/// A new folder with these files.
+/// A new directory with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // It is there if an earlier run of the tests made it.
+    // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("writable");
     for (path, text) in files {
@@ -30,7 +30,7 @@ const NEAT: &str = "input x: f32 = 1  # given\ny = half(x) + 1\noutput y: f32\n\
     group half(x: f32) -> value: f32 {\n  value = x / 2\n}\n";
 
 #[test]
-fn documents_are_laid_out_in_place_and_checked() {
+fn documents_are_formatted_in_place_and_checked() {
     let at = folder("fmt", &[("ugly.mill", UGLY), ("neat.mill", NEAT)]);
     let (ugly, neat) = (at.join("ugly.mill"), at.join("neat.mill"));
     let paths = [ugly.display().to_string(), neat.display().to_string()];
@@ -62,7 +62,7 @@ fn both_forms_convert_without_loss() {
 }
 
 #[test]
-fn the_standard_input_is_laid_out_to_the_standard_output() {
+fn standard_input_is_formatted_to_standard_output() {
     let mut child = command(&["fmt", "-", "--to", "json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -75,7 +75,7 @@ fn the_standard_input_is_laid_out_to_the_standard_output() {
 }
 
 #[test]
-fn what_cannot_be_read_stays_as_it_is() {
+fn unreadable_documents_are_left_unchanged() {
     let at = folder("unreadable", &[("wrong.mill", "x = sqrt(2,\ny = 'a'\nz = nosuch.type(1)\n")]);
     let path = at.join("wrong.mill").display().to_string();
     let found = seen(&["fmt", &path]).replace(&at.display().to_string(), "");

@@ -40,7 +40,8 @@ fn math(operation: &str) -> Json {
     })
 }
 
-/// The networks that have problems or differ. Of some, such as hashes of numbers, all elements are sensitive.
+/// The networks with problems or differences. All elements of some outputs, such as hashes of
+/// numbers, are sensitive.
 fn wrong(networks: &[Json]) -> Vec<&Json> {
     let no_problem = |network: &Json| network["errors"] == json!([]);
     let is_right = |network: &Json| {
@@ -56,16 +57,17 @@ fn every_entry_of_blenders_menus_agrees() {
     assert!(networks.len() > 890);
     let wrong = wrong(networks);
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // Hashes of numbers are sensitive everywhere, which leaves nothing to compare.
+    // Hashes of numbers are sensitive everywhere, so there is nothing to compare.
     assert_eq!(code(&["import", MENUS, "--verify"]), Some(1));
 }
 
 #[test]
 fn textures_and_numbers_at_the_ends_of_the_range_agree() {
-    // Edges: constants into sockets of other types, texts of which nothing is left, equal rotations,
-    // curves with steep ends and tones, ramps out of order, colors of NaN, infinite scales.
-    // Corners: angles near the upright, rotations close together, axes of any length, cells far out, items
-    // that were removed, muted links. Alignments: half turns about a fixed axis. The others are what older releases computed otherwise.
+    // Edges: constants into sockets of other types, strings that become empty, equal rotations,
+    // curves with steep ends and tones, ramps out of order, NaN colors, infinite scales. Corners:
+    // nearly upright angles, nearly equal rotations, axes of any length, distant cells, removed
+    // items, muted links. Alignments: half turns about a fixed axis. The others are operations that
+    // older releases computed differently.
     for (name, n) in [
         ("blender_extremes", 190),
         ("blender_textures", 130),
@@ -86,7 +88,7 @@ fn textures_and_numbers_at_the_ends_of_the_range_agree() {
 }
 
 #[test]
-fn a_linked_constant_is_no_missing_link() {
+fn a_linked_constant_is_not_a_missing_link() {
     let number = json!({
         "type": "FunctionNodeInputInt",
         "props": { "integer": 2 },
@@ -122,7 +124,7 @@ fn a_linked_constant_is_no_missing_link() {
 }
 
 #[test]
-fn of_many_outputs_a_file_may_list_one() {
+fn a_file_may_list_one_of_many_outputs() {
     let node = json!({
         "type": "ShaderNodeSeparateXYZ",
         "inputs": [{ "id": "Vector", "type": "VECTOR", "value": [1, 2, 3] }],
@@ -134,7 +136,7 @@ fn of_many_outputs_a_file_may_list_one() {
 }
 
 #[test]
-fn a_texture_without_vector_is_taken_at_an_input_for_the_position() {
+fn a_texture_without_a_vector_reads_a_position_input() {
     let node = json!({
         "type": "ShaderNodeTexGradient",
         "props": { "gradient_type": "LINEAR" },
@@ -153,7 +155,7 @@ fn a_texture_without_vector_is_taken_at_an_input_for_the_position() {
 }
 
 #[test]
-fn operations_mean_what_they_did_in_the_release_that_was_exported() {
+fn operations_have_the_meaning_of_the_exporting_release() {
     let modulo = json!({
         "type": "ShaderNodeVectorMath",
         "props": { "operation": "MODULO" },
@@ -201,7 +203,7 @@ fn networks_of_blenders_own_assets_agree() {
 }
 
 #[test]
-fn documents_are_written_and_right() {
+fn written_documents_are_valid() {
     let directory = new_file("imported");
     let networks = json!([
         network("My Group", &math("DIVIDE"), &json!([0.0, -4.0])),
@@ -237,7 +239,7 @@ fn documents_are_written_and_right() {
 }
 
 #[test]
-fn differences_past_the_tolerance_are_shown_and_set_the_exit_code() {
+fn differences_beyond_the_tolerance_are_shown_and_set_the_exit_code() {
     let networks = json!([network("Off", &math("ADD"), &json!([3.0, -6.06]))]);
     let path = dump("off.json", &networks);
     expect![[r"
@@ -255,7 +257,7 @@ fn differences_past_the_tolerance_are_shown_and_set_the_exit_code() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
+fn networks_that_cannot_be_imported_are_named_and_the_rest_continues() {
     let mut circle = network("Circle", &math("ADD"), &json!([1, 2]));
     circle["nodes"][0]["inputs"][0] =
         json!({ "id": "Value", "type": "VALUE", "link": [0, "Value"] });
@@ -289,7 +291,7 @@ fn what_cannot_be_imported_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
-fn files_that_are_no_dumps_are_refused() {
+fn files_that_are_not_dumps_are_refused() {
     for (name, content) in [("no.json", "{"), ("list.json", "[]"), ("none.json", r#"{"a": 1}"#)] {
         let path = file(name, content);
         let output = millstream(&["import", &path, "--verify"]);
@@ -304,7 +306,7 @@ fn files_that_are_no_dumps_are_refused() {
     assert_eq!(code(&["import", MENUS]), Some(2));
 }
 
-/// The lines of `import --verify` on a network of one Math node whose output is recorded so.
+/// The lines of `import --verify` for a network of one Math node with this recorded output.
 fn verified(name: &str, output: &Json) -> String {
     let mut network = network("N", &math("ADD"), &json!([]));
     network["outputs"][0] = output.clone();
@@ -312,7 +314,7 @@ fn verified(name: &str, output: &Json) -> String {
 }
 
 #[test]
-fn nothing_compared_is_no_agreement() {
+fn without_a_comparison_there_is_no_agreement() {
     let recorded = json!({ "node": 0, "id": "Value", "type": "VALUE", "values": [3, -6] });
     let mut sensitive = recorded.clone();
     sensitive["sensitive"] = json!([0, 1]);
@@ -383,7 +385,7 @@ fn settings_of_the_wrong_kind_are_refused() {
 }
 
 #[test]
-fn inputs_have_the_names_of_the_file() {
+fn inputs_keep_their_names_from_the_file() {
     let mut network = network("Named", &math("ADD"), &json!([3, -6]));
     network["inputs"][0]["name"] = "Wave Height".into();
     network["inputs"][1]["name"] = "2nd".into();
@@ -406,7 +408,7 @@ fn cells_of_older_releases_are_refused() {
     let network = json!({ "group": "V", "nodes": [node] });
     let content = json!({ "blender": "4.5.15 LTS", "networks": [network] }).to_string();
     let text = seen(&["import", &file("cells.json", &content), "--verify"]);
-    let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported, as it changed in 5.0";
+    let message = "Voronoi in two and more dimensions of Blender 4.5 cannot be imported because it changed in 5.0";
     assert!(text.contains(message), "{text}");
 }
 

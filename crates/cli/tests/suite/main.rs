@@ -1,4 +1,4 @@
-//! The command line as a user meets it: every verb and flag, what is printed where, exit codes.
+//! The command line as users meet it: every verb and flag, what is printed where, and exit codes.
 
 mod bake;
 mod bench;
@@ -47,7 +47,7 @@ fn millstream(args: &[&str]) -> Output {
     command(args).output().expect("the binary was built")
 }
 
-/// What a person sees: the exit code if it is not 0, then what was printed.
+/// What a person sees: the exit code unless it is 0, then the output.
 fn seen(args: &[&str]) -> String {
     let output = millstream(args);
     let mut text = match output.status.code() {
@@ -81,22 +81,23 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("the output is JSON")
 }
 
-/// A file of a test, which has this content.
+/// A test file with this content.
 fn file(name: &str, content: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, content).expect("the directory for tests can be written");
     path.display().to_string()
 }
 
-/// The name of a file that is not there yet.
+/// The name of a file that does not exist yet.
 fn new_file(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // It is there if an earlier run of the tests made it.
+    // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_file(&path);
     path
 }
 
-/// A document with one input `x` of this type and one output `y` from this node of the input.
+/// A document with one input `x` of this type and one output `y`, computed by this node from the
+/// input.
 fn document(name: &str, ty: &str, node: &str, out: &str) -> String {
     let text = format!(
         r#"{{

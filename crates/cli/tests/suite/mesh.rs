@@ -2,7 +2,7 @@
 
 use crate::{code, file, json, millstream, new_file, seen};
 
-/// What the standard error says, and the file.
+/// The standard error output and the saved file.
 fn saved(name: &str, args: &[&str]) -> (String, Vec<u8>) {
     let path = new_file(name);
     let shown = path.display().to_string();
@@ -15,7 +15,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("it is text")
 }
 
-/// A sphere whose outputs have names of its author's.
+/// A sphere whose outputs have names that the author chose.
 fn sphere() -> String {
     file(
         "sphere.mill",
@@ -28,7 +28,7 @@ fn sphere() -> String {
 }
 
 #[test]
-fn viewers_get_the_names_that_they_know_and_faces() {
+fn meshes_have_faces_and_the_names_that_viewers_know() {
     let (told, obj) = saved("sphere.obj", &[&sphere()]);
     assert_eq!(told, "saved 45 rows and 48 faces to FILE\n");
     let obj = text(obj);
@@ -70,7 +70,7 @@ fn a_saved_mesh_reads_back() {
 }
 
 #[test]
-fn elements_are_vertices_too_and_types_tell_what_names_do_not() {
+fn elements_become_vertices_and_types_decide_where_names_do_not() {
     let graph = file(
         "moved.mill",
         "input position: vec3\ninput tint: color = [1, 0.5, 0, 1]\n\
@@ -84,7 +84,7 @@ fn elements_are_vertices_too_and_types_tell_what_names_do_not() {
     }
     let (_, obj) = saved("moved.obj", &[&graph, "--in", given, "--out", "place", "--out", "shade"]);
     assert!(text(obj).lines().next().is_some_and(|line| line.ends_with(" 1.0 0.5 0.0")));
-    // In other formats names are those of the outputs.
+    // Other formats keep the names of the outputs.
     let (_, csv) = saved("moved.csv", &[&graph, "--in", given]);
     assert!(text(csv).starts_with("place.x,place.y,place.z,shade.r"));
 }
@@ -106,7 +106,7 @@ fn polygons_have_sizes() {
     assert_eq!(told, "saved 5 rows and 1 face to FILE\n");
     assert!(text(obj).ends_with("f 1 2 3 4 5\n"));
     for (sizes, problem) in [
-        ("start: 4, count: 1", "4 corners, and 5 are given"),
+        ("start: 4, count: 1", "4 corners, but 5 are given"),
         ("start: 3, step: -1, count: 2", "has 2 corners"),
     ] {
         let (told, obj) = saved("wrong.obj", &[&graph(sizes)]);
@@ -119,7 +119,7 @@ fn polygons_have_sizes() {
 }
 
 #[test]
-fn a_corner_that_is_no_vertex_leaves_no_file() {
+fn an_invalid_corner_leaves_no_file() {
     let graph = file(
         "beyond.mill",
         "ball = mesh.sphere(segments: 3, rings: 2)\n\

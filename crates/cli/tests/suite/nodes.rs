@@ -54,7 +54,7 @@ fn a_node_type_has_a_manual_entry() {
 }
 
 #[test]
-fn node_types_are_there_for_programs() {
+fn node_types_are_available_to_programs() {
     let all = json(&["nodes", "--format", "json"]);
     assert!(all.as_array().is_some_and(|all| all.len() > 100));
     let sqrt = json(&["nodes", "math.sqrt", "--format", "json"]);
@@ -88,7 +88,7 @@ fn a_family_is_suggested_too() {
 }
 
 #[test]
-fn a_node_of_another_family_is_suggested_before_any_spelling() {
+fn the_same_name_in_another_family_is_suggested_before_spelling() {
     let text = "input x: f32\na = math.clamp(x)\noutput y: f32 = math.clamp(x: x)\n";
     let node = r#"{ "type": "math.clamp", "in": { "x": { "input": "x" } } }"#;
     for told in [

@@ -6,7 +6,7 @@ use crate::run::column;
 use crate::{code, expect_seen, file, json, millstream};
 
 #[test]
-fn an_output_is_computed_whatever_is_wrong_elsewhere() {
+fn an_output_is_computed_despite_errors_elsewhere() {
     let path = file(
         "wrong_elsewhere.mill.json",
         r#"{ "millstream": 1,
@@ -26,7 +26,7 @@ fn an_output_is_computed_whatever_is_wrong_elsewhere() {
 }
 
 #[test]
-fn some_elements_are_computed_alone() {
+fn selected_elements_are_computed_alone() {
     let path = file(
         "some_elements.mill.json",
         r#"{ "millstream": 1, "inputs": { "x": { "type": "f32", "default": 2 } },

@@ -7,7 +7,7 @@ use millstream_io::pictures::{Transfer, read_picture};
 
 use crate::{code, file, millstream, new_file, seen};
 
-/// Saves a picture and reads it again: what was told, and the size and channels that it has.
+/// Saves a picture and reads it back: the messages, and its size and channels.
 fn saved(name: &str, args: &[&str]) -> (String, Option<(usize, usize, Vec<f32>)>) {
     let path = new_file(name);
     let shown = path.display().to_string();
@@ -38,7 +38,7 @@ fn a_number_at_each_pixel_is_a_gray_picture() {
 }
 
 #[test]
-fn large_views_are_written_in_strips_with_the_bits_of_one_piece() {
+fn strips_of_large_views_have_the_bits_of_the_whole() {
     let graph = file(
         "field.mill",
         "field = image.from_field(noise.fbm(context.position(), scale: 0.03))\n\
@@ -46,7 +46,7 @@ fn large_views_are_written_in_strips_with_the_bits_of_one_piece() {
     );
     let size = ["--size", "2048x1100"];
     let (_, strips) = saved("strips.exr", &[&[&*graph][..], &size].concat());
-    // With --stats a picture is computed at once.
+    // With --stats, a picture is computed as a whole.
     let (_, whole) = saved("whole.exr", &[&[&*graph, "--stats"][..], &size].concat());
     let (strips, whole) = (strips.expect("it was written"), whole.expect("it was written"));
     assert_eq!((strips.0, strips.1), (2048, 1100));
@@ -54,7 +54,7 @@ fn large_views_are_written_in_strips_with_the_bits_of_one_piece() {
 }
 
 #[test]
-fn a_large_view_that_a_node_looks_at_as_a_whole_is_refused_beyond_the_limit() {
+fn large_views_that_a_node_needs_whole_are_refused_beyond_the_limit() {
     let graph = file(
         "whole.mill",
         "p = context.position()\n\
@@ -66,14 +66,14 @@ fn a_large_view_that_a_node_looks_at_as_a_whole_is_refused_beyond_the_limit() {
     let args = ["run", &*graph, "--size", "2048x1100", "--save", &path];
     let told = seen(&[&args[..], &["--limit", "image_pixels=1000000"]].concat());
     assert!(
-        told.contains("`all` looks at the whole picture of 2048 by 1100 pixels")
+        told.contains("`all` needs the whole picture of 2048 by 1100 pixels")
             && told.contains("raise it with --limit image_pixels=N"),
         "{told}"
     );
 }
 
 #[test]
-fn a_file_that_states_no_color_space_is_linear_if_asked_for() {
+fn a_file_without_color_space_is_linear_on_request() {
     let photo = new_file("untagged.png");
     let mut encoder = png::Encoder::new(std::fs::File::create(&photo).expect("a file"), 1, 1);
     encoder.set_color(png::ColorType::Grayscale);
@@ -104,7 +104,7 @@ fn a_filter_gives_a_picture_of_the_size_of_the_photo() {
     assert_eq!(told, "saved 20x10 pixels to FILE, 8 bits, sRGB\n");
     assert_eq!(found.map(|(width, height, _)| (width, height)), Some((20, 10)));
     let over = ["run", &*graph, "--in", &given, "--save", &photo];
-    assert!(seen(&over).contains("is read here and is not overwritten"));
+    assert!(seen(&over).contains("is an input of this run and is not overwritten"));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn moments_are_a_sequence_of_pictures() {
 }
 
 #[test]
-fn what_is_no_picture_is_told() {
+fn impossible_pictures_are_reported() {
     let graph = numbers();
     let text = file("text.mill", "output t: string = string.from_integer(3)\n");
     for (args, part) in [

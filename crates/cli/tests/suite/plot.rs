@@ -1,8 +1,8 @@
-//! `run --plot`: pictures whose kind follows the shape of the outputs.
+//! `run --plot`: charts whose kind follows the shape of the outputs.
 
 use crate::{code, file, millstream, new_file, seen};
 
-/// Runs with a plot; gives what the standard error says and the picture.
+/// Runs with a plot, and returns the standard error output and the picture.
 fn drawn(name: &str, args: &[&str]) -> (String, String) {
     let path = new_file(name);
     let shown = path.display().to_string();
@@ -98,12 +98,12 @@ fn a_png_is_written_as_well() {
     assert_eq!(code(&["run", &graph, "--out", "s", "--count", "90", "--plot", &shown]), Some(0));
     let bytes = std::fs::read(&path).expect("it was written");
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
-    // Width and height are in the first chunk: 1800 and twice 440 and 30.
+    // Width and height are in the first chunk: 1800, and twice 440 plus 30.
     assert_eq!(bytes[16..24], [0, 0, 7, 8, 0, 0, 3, 172]);
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told() {
+fn outputs_that_cannot_be_drawn_are_reported() {
     let graph = shapes("plot_nothing.mill");
     let of = |args: &[&str]| {
         let (told, svg) = drawn("nothing.svg", &[&[&*graph], args].concat());
@@ -111,11 +111,11 @@ fn what_cannot_be_drawn_is_told() {
         told
     };
     let words = of(&["--out", "word", "--count", "3"]);
-    assert!(words.starts_with("error: there is nothing to draw: no output holds num"), "{words}");
+    assert!(words.starts_with("error: there is nothing to plot: no output holds num"), "{words}");
     let none = of(&["--out", "root", "--count", "3"]);
     assert!(none.contains("no output holds a finite number\n"), "{none}");
     let empty = of(&["--out", "s", "--count", "0"]);
-    assert!(empty.contains("nothing to draw"), "{empty}");
+    assert!(empty.contains("nothing to plot"), "{empty}");
     let run =
         |more: &[&str]| seen(&[&["run", &*graph, "--out", "s", "--count", "3"][..], more].concat());
     assert!(run(&["--plot", "x.pdf"]).starts_with("exit code 2\n"));
@@ -124,5 +124,5 @@ fn what_cannot_be_drawn_is_told() {
     assert!(nowhere.contains("cannot write `/nowhere/x.svg`"), "{nowhere}");
     let own = file("own.svg", "i = context.index()\noutput y: f32 = sin(i)\n");
     let refused = seen(&["run", &own, "--count", "3", "--plot", &own]);
-    assert!(refused.contains("is read here and is not overwritten"), "{refused}");
+    assert!(refused.contains("is an input of this run and is not overwritten"), "{refused}");
 }

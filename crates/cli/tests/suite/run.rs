@@ -146,7 +146,7 @@ fn a_column_of_lists_is_a_list_per_element() {
 }
 
 #[test]
-fn text_needs_no_quotes() {
+fn strings_need_no_quotes() {
     let graph = document(
         "text.mill.json",
         "string",
@@ -167,7 +167,7 @@ fn elements_are_counted() {
 }
 
 #[test]
-fn moments_are_one_or_many() {
+fn one_or_several_moments() {
     assert_eq!(seen(&["run", ECHO, "--time", "0"]), "heard = 0.0\n");
     let many = json(&["run", ECHO, "--time", "0..1:0.25", "--format", "json"]);
     assert_eq!(many["time"].as_array().map(Vec::len), Some(5));
@@ -187,7 +187,7 @@ fn frames_are_moments_of_the_document() {
 }
 
 #[test]
-fn a_feature_of_the_documents_own_is_given_by_name() {
+fn a_custom_feature_is_given_by_name() {
     let graph = document(
         "feature.mill.json",
         "f32",
@@ -225,14 +225,14 @@ fn a_feature_of_the_documents_own_is_given_by_name() {
 }
 
 #[test]
-fn the_clock_is_there_without_a_flag() {
+fn the_clock_needs_no_flag() {
     let graph = document("clock.mill.json", "f64", r#"{ "type": "context.real_time" }"#, "f64");
     let json = json(&["run", &graph, "--format", "json"]);
     assert!(json["outputs"]["y"]["value"].as_f64().is_some_and(|seconds| seconds > 1.0e9));
 }
 
 #[test]
-fn a_document_without_outputs_is_said_to_have_none() {
+fn a_document_without_outputs_is_reported() {
     let graph = file("silent.mill.json", r#"{"millstream": 2}"#);
     expect_seen(
         &["run", &graph],
@@ -352,7 +352,7 @@ fn every_moment_and_element_has_a_row() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     use std::io::Read as _;
     use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_millstream"))
@@ -413,7 +413,7 @@ fn a_list_per_element_may_hold_numbers_that_convert() {
 }
 
 #[test]
-fn an_output_that_is_asked_for_twice_is_there_once() {
+fn an_output_requested_twice_is_printed_once() {
     let args = ["run", "examples/triangle_area.mill", "--out", "area", "--out", "area"];
     assert_eq!(seen(&args), "area = 0.5000001\n");
 }
@@ -429,7 +429,7 @@ fn a_binary32_is_rounded_once_from_its_digits() {
 }
 
 #[test]
-fn evaluators_give_the_same() {
+fn evaluators_give_the_same_values() {
     let all = ["run", ECHO, "--time", "0..4:0.05", "--format", "json"];
     let lazy = json(&all);
     for threads in ["1", "3"] {
@@ -440,7 +440,7 @@ fn evaluators_give_the_same() {
     }
 }
 
-/// A document whose input `x` should be from 0 to 10.
+/// A document whose input `x` has the range 0 to 10.
 fn ranged() -> String {
     file(
         "ranged.mill.json",
@@ -553,7 +553,7 @@ const VIEW: &str = r#"{
 "#;
 
 #[test]
-fn a_view_is_asked_for_in_part() {
+fn a_part_of_a_view_is_evaluated() {
     let path = file("view.mill.json", VIEW);
     expect_seen(
         &["run", &path, "--size", "640x480"],

@@ -1,4 +1,4 @@
-//! `--save`: files that read back to what was computed.
+//! `--save`: files that read back to the computed values.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ fn a_list_becomes_rows() {
 }
 
 #[test]
-fn what_is_saved_reads_back_to_the_same_bits() {
+fn saved_values_read_back_to_the_same_bits() {
     let ripple = "examples/ripple.mill";
     let given = "position=@examples/data/torus.obj";
     let answer = json(&["run", ripple, "--in", given, "--format", "json"]);
@@ -144,7 +144,7 @@ fn nothing_is_overwritten_when_an_output_fails() {
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_refused() {
+fn values_that_a_format_cannot_hold_are_refused() {
     let refused = |name: &str| {
         let path = new_file(name);
         let shown = path.display().to_string();
@@ -185,7 +185,7 @@ fn what_a_format_cannot_hold_is_refused() {
 }
 
 #[test]
-fn what_a_killed_save_left_behind_goes_with_the_next_save_of_the_same_file() {
+fn leftovers_of_a_killed_save_are_removed_by_the_next_save() {
     let folder = new_file("killed_saves");
     std::fs::create_dir_all(&folder).expect("makes a directory");
     let target = folder.join("out.csv").display().to_string();
@@ -202,7 +202,7 @@ fn what_a_killed_save_left_behind_goes_with_the_next_save_of_the_same_file() {
         assert!(started.elapsed() < Duration::from_secs(50), "it starts to save");
         std::thread::sleep(Duration::from_millis(5));
     }
-    // A save of the same file beside it leaves it alone.
+    // A concurrent save of the same file is left alone.
     assert!(save("3").status().expect("the binary was built").success());
     assert_eq!(parts(), 1);
     long.kill().expect("it runs");

@@ -6,7 +6,7 @@ const TRIANGLE: &str = "examples/triangle_area.mill";
 const TONE: &str = "examples/tone_curve.mill";
 
 #[test]
-fn stats_tell_what_ran() {
+fn stats_show_what_ran() {
     let args = ["run", TONE, "--count", "256", "--out", "srgb", "--stats", "--evaluator", "lazy"];
     let output = millstream(&args);
     let log = String::from_utf8(output.stderr).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! Tables in blocks: the same files as of one evaluation, and nothing of a run that fails.
+//! Tables in blocks: the same files as from one evaluation, and nothing from a run that fails.
 
 use std::io::Write as _;
 #[cfg(unix)]
@@ -39,9 +39,10 @@ fn numbers(n: usize) -> String {
     format!("x\n{}", rows.collect::<String>())
 }
 
-/// What is saved, in blocks of so many rows; at once for `None`, as `--stats` asks for.
+/// The saved file, in blocks of this many rows; as a whole for `None`, because `--stats` requires
+/// it.
 fn saved(arguments: &[&str], extension: &str, block: Option<&str>) -> Vec<u8> {
-    // Tests run at the same time, so each call has a file of its own.
+    // Tests run concurrently, so each call has a file of its own.
     static N_CALLS: AtomicUsize = AtomicUsize::new(0);
     let call = N_CALLS.fetch_add(1, Ordering::Relaxed);
     let path = new_file(&format!("saved_{call}.{extension}"));
@@ -82,7 +83,7 @@ fn blocks_give_the_same_file_as_one_evaluation() {
 }
 
 #[test]
-fn a_graph_that_needs_all_elements_gets_them() {
+fn a_graph_that_needs_all_elements_is_not_split() {
     let graph = file(
         "mean.mill.json",
         r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 0.0 } },
@@ -103,13 +104,13 @@ fn an_element_that_fails_is_counted_from_the_start_and_nothing_is_written() {
     let of = |how: &[&str]| seen(&[&["run", &graph, "--in", &x, "--save", &name], how].concat());
     let text = of(&["--block", "2"]);
     assert!(text.contains("(at index 3)"), "{text}");
-    assert!(text.starts_with("exit code 3") && text.contains("is not written"), "{text}");
+    assert!(text.starts_with("exit code 3") && text.contains("was not written"), "{text}");
     assert!(!path.exists());
     assert!(of(&[]).contains("(at index 3)"), "the same at once");
 }
 
 #[test]
-fn columns_of_different_length_are_counted_to_their_ends() {
+fn errors_about_lengths_count_whole_columns() {
     let b = file("short.csv", "b.x,b.y,b.z\n1,2,3\n1,2,3\n1,2,3\n");
     let c = file("long.csv", "c.x,c.y,c.z\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n");
     let (b, c) = (format!("b=@{b}"), format!("c=@{c}"));
@@ -127,7 +128,7 @@ fn columns_of_different_length_are_counted_to_their_ends() {
 }
 
 #[test]
-fn a_table_without_rows_has_its_columns() {
+fn a_table_without_rows_keeps_its_columns() {
     let graph = file("empty.mill.json", COUNTING);
     let x = format!("x=@{}", file("empty.csv", "x\n"));
     let text = saved(&[&graph, "--in", &x, "--out", "sum"], "csv", Some("2"));
@@ -135,7 +136,7 @@ fn a_table_without_rows_has_its_columns() {
 }
 
 #[test]
-fn a_broken_file_is_named_without_a_word_of_panics() {
+fn a_broken_file_is_named_without_panic_messages() {
     let path = new_file("broken.parquet");
     std::fs::write(&path, b"PAR1 something else PAR1").expect("writes");
     let x = format!("a=@{}", path.display());
@@ -144,7 +145,7 @@ fn a_broken_file_is_named_without_a_word_of_panics() {
     assert!(text.contains("is not valid parquet") || text.contains("should hold"), "{text}");
 }
 
-/// The files of a folder whose names hold this text.
+/// The files in a directory whose names contain this text.
 #[cfg(unix)]
 fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
@@ -177,18 +178,18 @@ fn ctrl_c_leaves_no_unfinished_file() {
     let output = run.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(3));
     let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    // It is told while rows are read or while they are evaluated.
+    // The message comes while rows are read or while they are evaluated.
     assert!(text.starts_with("error: ") && text.ends_with(" was cancelled\n"), "{text}");
     assert_eq!(files_with(&folder, "interrupted_out"), Vec::<String>::new());
 }
 
-/// What a command prints that is given this on the standard input.
+/// The output of a command with this standard input.
 fn piped(args: &[&str], input: &str) -> (String, String) {
     let mut command = command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary was built");
     let mut stdin = child.stdin.take().expect("it is a pipe");
-    // Who ends early does not read all of it.
+    // A command that ends early does not read all of it.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
@@ -197,7 +198,7 @@ fn piped(args: &[&str], input: &str) -> (String, String) {
 }
 
 #[test]
-fn data_comes_from_the_standard_input_and_goes_to_the_standard_output() {
+fn data_flows_from_standard_input_to_standard_output() {
     let double = file(
         "pipe.mill.json",
         r#"{ "millstream": 2, "inputs": { "x": { "type": "f32" }, "y": { "type": "f32", "default": 0 } },
@@ -224,19 +225,23 @@ fn data_comes_from_the_standard_input_and_goes_to_the_standard_output() {
     for (args, expected) in [
         (
             ["run", &double, "--in", "x=@-"].as_slice(),
-            "error: the standard input has no extension that names a format\n  help: name it before a colon: @csv:-\n",
+            "error: standard input has no extension that names a format\n  help: name it before a \
+             colon: @csv:-\n",
         ),
         (
             &["run", &double, "--save", "-"],
-            "error: the standard output has no extension that names a format\n  help: name it before a colon: csv:-\n",
+            "error: standard output has no extension that names a format\n  help: name it before a \
+             colon: csv:-\n",
         ),
         (
             &["run", "-", "--in", "x=@csv:-"],
-            "error: the standard input is the document, so it cannot be data as well\n  help: read one of them from a file\n",
+            "error: standard input holds the document, so it cannot hold data as well\n  help: \
+             read one of them from a file\n",
         ),
         (
             &["run", &double, "--save", "csv:-", "--format", "json"],
-            "error: --save and --format json would both write to the standard output\n  help: leave out one of them\n",
+            "error: --save and --format json would both write to standard output\n  help: leave \
+             out one of them\n",
         ),
         (
             &["run", &double, "--in", "x=1", "--save", "npy:-"],

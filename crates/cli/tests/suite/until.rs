@@ -1,4 +1,4 @@
-//! Files that are slow to come or never end: reading them stops with the deadline and Ctrl-C.
+//! Files that arrive slowly or never end: reading them stops at the deadline and on Ctrl-C.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn pipe(name: &str) -> PathBuf {
     path
 }
 
-/// A pipe that gives rows as long as somebody reads them.
+/// A pipe that delivers rows as long as somebody reads them.
 fn endless(name: &str) -> String {
     let path = pipe(name);
     let shown = path.display().to_string();
@@ -48,12 +48,12 @@ fn a_file_is_read_until_the_deadline() {
     let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.starts_with("error: reading `"), "{text}");
-    assert!(text.contains("endless_late.csv` took longer than it may\n"), "{text}");
-    assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+    assert!(text.contains("endless_late.csv` exceeded its deadline\n"), "{text}");
+    assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
 }
 
 #[test]
-fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
+fn silent_standard_input_is_abandoned_at_the_deadline() {
     // As data, and as the document.
     for source in [&[&*sum(), "--in", "x=@csv:-"][..], &["-"]] {
         let started = Instant::now();
@@ -65,14 +65,14 @@ fn a_standard_input_that_nobody_writes_to_is_left_at_the_deadline() {
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert_eq!(output.status.code(), Some(3), "{text}");
-        assert!(text.contains("`standard input` took longer than it may\n"), "{text}");
-        assert!(text.contains("help: give it more with --deadline, or read less\n"), "{text}");
+        assert!(text.contains("`standard input` exceeded its deadline\n"), "{text}");
+        assert!(text.contains("help: allow more time with --deadline, or read less\n"), "{text}");
         drop(idle);
     }
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_is_left_at_the_deadline() {
+fn a_silent_pipe_is_abandoned_at_the_deadline() {
     let idle = pipe("idle.csv").display().to_string();
     let (graph, given) = (sum(), format!("x=@{idle}"));
     for args in [&[&*graph, "--in", &given][..], &[&idle]] {
@@ -80,12 +80,12 @@ fn a_pipe_that_nobody_writes_to_is_left_at_the_deadline() {
         let output = run.expect("the binary was built");
         let text = String::from_utf8(output.stderr).expect("messages are UTF-8");
         assert_eq!(output.status.code(), Some(3), "{text}");
-        assert!(text.contains("idle.csv` took longer than it may\n"), "{text}");
+        assert!(text.contains("idle.csv` exceeded its deadline\n"), "{text}");
     }
 }
 
 #[test]
-fn a_pipe_is_read_once_whatever_its_column_is_tried_as() {
+fn a_pipe_is_read_once_for_all_interpretations_of_its_column() {
     let path = pipe("once.csv");
     let (graph, given) = (sum(), format!("x=@{}", path.display()));
     let writer = std::thread::spawn(move || std::fs::write(path, "x\n1.5\n2.25\n"));
@@ -97,7 +97,7 @@ fn a_pipe_is_read_once_whatever_its_column_is_tried_as() {
 }
 
 #[test]
-fn ctrl_c_ends_reading_as_it_ends_evaluating() {
+fn ctrl_c_stops_reading_like_evaluating() {
     let graph = sum();
     for verb in
         [&["run", &*graph][..], &["explain", "--run", &graph], &["check", "--twice", &graph]]

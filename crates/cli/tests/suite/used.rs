@@ -1,4 +1,4 @@
-//! Documents that use groups of others, as the command line shows them.
+//! Documents that use groups of other documents, as the command line shows them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::{code, expect_seen, json, seen};
 
 const POND: &str = "examples/pond.mill";
 
-/// A new folder with these files.
+/// A new directory with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // It is there if an earlier run of the tests made it.
+    // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_dir_all(&folder);
     for (path, text) in files {
         let path = folder.join(path);
@@ -21,7 +21,7 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
-/// Compares what a person sees, with the folder left out.
+/// Compares what a person sees, with the directory left out.
 #[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
 fn expect_in(folder: &Path, args: &[&str], expected: Expect) {
     expected.assert_eq(&seen(args).replace(&format!("{}/", folder.display()), ""));
@@ -62,7 +62,7 @@ fn the_pond_runs_with_every_evaluator_and_deployed() {
 }
 
 #[test]
-fn a_used_document_is_found_beside_the_document_or_in_an_allowed_folder() {
+fn a_used_document_is_found_next_to_the_document_or_in_an_allowed_directory() {
     let at = folder("allowed", &[("a/user.mill.json", USER), ("b/lib/half.mill.json", HALF)]);
     let user = at.join("a/user.mill.json").display().to_string();
     let other = at.join("b").display().to_string();
@@ -107,7 +107,7 @@ fn files_elsewhere_are_not_read() {
 }
 
 #[test]
-fn a_document_that_changed_under_its_lock_is_refused_until_it_is_locked_again() {
+fn a_used_document_that_changed_is_refused_until_the_lock_is_updated() {
     let at = folder("locked", &[("user.mill.json", USER), ("lib/half.mill.json", HALF)]);
     let (user, lib) = (at.join("user.mill.json"), at.join("lib/half.mill.json"));
     let user = user.display().to_string();
@@ -132,7 +132,7 @@ fn a_document_that_changed_under_its_lock_is_refused_until_it_is_locked_again() 
         "#]],
     );
     let text = std::fs::read_to_string(&user).expect("it is there");
-    // The rest of the text is as it was.
+    // The rest of the text is unchanged.
     assert!(text.starts_with(&USER[..55]) && text.ends_with(&USER[70..]), "{text}");
     assert!(text.contains("\n    \"lib\": { \"format\": "), "{text}");
     std::fs::write(&lib, HALF.replace(": {\n", ":\n\n\n  {\n")).expect("writable");
@@ -153,7 +153,7 @@ fn a_document_that_changed_under_its_lock_is_refused_until_it_is_locked_again() 
 }
 
 #[test]
-fn problems_in_used_documents_are_told_with_file_line_and_road() {
+fn problems_in_used_documents_are_reported_with_file_line_and_use_chain() {
     let wrong = HALF.replace("math.multiply", "math.multiplyy");
     let at = folder("wrong", &[("user.mill.json", USER), ("lib/half.mill.json", &wrong)]);
     let user = at.join("user.mill.json").display().to_string();
@@ -182,7 +182,7 @@ fn problems_in_used_documents_are_told_with_file_line_and_road() {
 }
 
 #[test]
-fn a_document_from_the_standard_input_has_no_directory() {
+fn a_document_from_standard_input_has_no_directory() {
     use std::io::Write as _;
     let mut child = crate::command(&["run", "-"])
         .stdin(std::process::Stdio::piped())
@@ -199,7 +199,7 @@ fn a_document_from_the_standard_input_has_no_directory() {
 }
 
 #[test]
-fn a_folder_of_documents_is_a_node_library() {
+fn a_directory_of_documents_is_a_node_library() {
     expect_seen(
         &["nodes", "--from", "examples/lib"],
         expect![[r#"

@@ -82,9 +82,9 @@ fn wrong_views_are_refused() {
         assert!(text.contains(why), "{text}");
     };
     refused(&["--view", "4x3"], "write a name and a view");
-    refused(&["--view", "a=4x3", "--view", "a=2x2"], "two views are called `a`");
+    refused(&["--view", "a=4x3", "--view", "a=2x2"], "the view name `a` is used twice");
     refused(&["--view", "a=4x3", "--in", "eye@b=1"], "there is no view called `b`");
-    refused(&["--in", "eye@b=1"], "name the views first: --view b=640x480");
+    refused(&["--in", "eye@b=1"], "declare the views first: --view b=640x480");
     refused(&["--view", "a=4x3", "--in", "eye@a=1", "--in", "eye@a=2"], "`eye@a` is given twice");
     refused(&["--reduce", "2"], "--reduce has no effect");
     refused(&["--view", "a=0x3"], "write the width and the height");

@@ -1,4 +1,4 @@
-//! `run --watch`: what changes is evaluated again, and nothing else.
+//! `run --watch`: only what changed is evaluated again.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ b = sin(a) * 2
 output y: f32 = b + 1
 ";
 
-/// A run that watches, what it says, and its results.
+/// A watching run, its messages, and its results.
 struct Watching {
     run: Child,
     lines: Receiver<String>,
@@ -58,7 +58,7 @@ impl Watching {
         }
     }
 
-    /// Waits until the results hold this.
+    /// Waits until the results contain this.
     fn gives(&self, wanted: &str) {
         let mut seen = Vec::new();
         while !seen.last().is_some_and(|line: &String| line.contains(wanted)) {
@@ -67,7 +67,7 @@ impl Watching {
         }
     }
 
-    /// Ends with Ctrl-C; gives the exit code.
+    /// Ends the run with Ctrl-C, and returns the exit code.
     fn end(mut self) -> Option<i32> {
         let told = Command::new("kill").args(["-INT", &self.run.id().to_string()]).status();
         assert!(told.expect("there is a shell").success());
@@ -77,14 +77,14 @@ impl Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        // It has ended unless a test failed.
+        // It has already ended unless a test failed.
         let _ = self.run.kill();
     }
 }
 
 fn folder(name: &str) -> PathBuf {
     let folder = new_file(name);
-    // It is there if an earlier run of the tests made it.
+    // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("makes a directory");
     folder
@@ -99,7 +99,7 @@ fn has(lines: &[String], wanted: &str) {
 }
 
 #[test]
-fn only_what_an_edit_reaches_runs_again() {
+fn only_nodes_that_an_edit_affects_run_again() {
     let folder = folder("watch_edit");
     let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
     write(&graph, DOCUMENT);
@@ -111,7 +111,7 @@ fn only_what_an_edit_reaches_runs_again() {
     let lines = run.round();
     has(&lines, "g.mill changed");
     has(&lines, "ran 1 of 4: y/1 (an input changed)");
-    // As editors save: another file takes the name.
+    // Editors save by renaming a new file over the old one.
     let new = folder.join("new");
     write(&new, &DOCUMENT.replace("sin", "cos"));
     std::fs::rename(&new, &graph).expect("renames");
@@ -127,7 +127,7 @@ fn only_what_an_edit_reaches_runs_again() {
 }
 
 #[test]
-fn what_is_half_written_gives_its_error_and_is_watched_on() {
+fn a_half_written_document_is_reported_and_still_watched() {
     let folder = folder("watch_half");
     let (graph, data) = (folder.join("g.mill"), folder.join("d.csv"));
     write(&graph, DOCUMENT);
@@ -180,5 +180,5 @@ fn streams_and_other_evaluators_are_refused() {
     let told = seen(&["run", graph, "--watch", "--evaluator", "lazy"]);
     assert!(told.starts_with("exit code 2\n"), "{told}");
     let told = seen(&["run", graph, "--watch", "--plot", "x.gif"]);
-    assert!(told.contains("is not the name of a picture"), "{told}");
+    assert!(told.contains("is not a picture file"), "{told}");
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::large;
 
-/// A shape: its name, and the text of a document with about so many nodes.
+/// A shape: its name, and the text of a document with about this many nodes.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
 /// The shapes.
@@ -35,7 +35,7 @@ fn push(parts: &mut String, part: std::fmt::Arguments<'_>) {
     parts.write_fmt(part).expect("writing to a string does not fail");
 }
 
-/// A binary tree of sums, whose root stands first.
+/// A binary tree of sums, root first.
 fn tree(n: usize) -> String {
     let mut nodes = String::new();
     for i in 0..n {
@@ -55,7 +55,7 @@ fn tree(n: usize) -> String {
     document(X, "n0", &nodes, "")
 }
 
-/// A chain of uses of groups of nine nodes, each of which is used once.
+/// A chain of nodes that use groups of nine nodes, each group once.
 fn groups(n: usize) -> String {
     let (mut nodes, mut groups) = (String::new(), String::new());
     let n = (n / 10).max(1);
@@ -113,7 +113,7 @@ fn names(n: usize) -> String {
     document(X, &name(n - 1), &nodes, "")
 }
 
-/// Sums of an input each; there is an input for every fourth node.
+/// Sums of an input each; every fourth node has an input of its own.
 fn wide(n: usize) -> String {
     let (mut inputs, mut nodes) = (String::new(), String::new());
     let n_inputs = (n / 4).max(1);
@@ -134,7 +134,7 @@ fn wide(n: usize) -> String {
     document(&inputs, &format!("n{}", n - 1), &nodes, "")
 }
 
-/// A random graph with one line for each value, as `fmt` of editors writes JSON.
+/// A random graph with each value on a line of its own, as JSON formatters write it.
 fn pretty(n: usize) -> String {
     let text = large::random(n);
     let (mut lines, mut depth, mut quoted) = (String::with_capacity(3 * text.len()), 0, false);

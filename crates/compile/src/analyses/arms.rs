@@ -1,11 +1,11 @@
-//! Finds the choices of a region that are too expensive to select from: computing all their arms
-//! for all elements would take longer than sorting the elements by arm.
+//! Finds the choices of a region that are too expensive for selection: computing all their arms for
+//! all elements would take longer than sorting the elements by arm.
 //!
-//! A member of a region is needed unconditionally, or only by the arms of some choices. A node that
-//! every arm of a choice needs is needed under the same condition as the choice. The work of nodes
-//! needed only by arms is charged to the choice, including inner choices. If an arm reads, from
-//! outside of the region, a node that may fail and is not needed anyway, it must not be computed
-//! for elements that do not take it.
+//! A member of a region is needed either unconditionally, or only by the arms of some choices. A
+//! node that every arm of a choice needs is needed under the same condition as the choice. The work
+//! of nodes needed only by arms is charged to the choice, including that of inner choices. An arm
+//! must not be computed for elements that do not take it if it reads a node outside the region that
+//! may fail and is not needed anyway.
 
 use millstream_base::id::Id;
 use millstream_ir::region::{InRegion, RegionId};
@@ -16,15 +16,15 @@ use smallvec::SmallVec;
 
 use super::regions::select_size;
 
-/// Maximal work in arms that are selected from, see `Form::cost`. Sorting takes about 20
-/// nanoseconds per element; this much work takes 6 (AVX-512).
+/// The maximum work in arms that are computed for all elements and selected from, see `Form::cost`.
+/// Sorting takes about 20 nanoseconds per element; this much work takes 6 (AVX-512).
 const CHEAP: u32 = 600;
 
-/// Nodes that depend on more arms are treated as needed unconditionally. This costs time at most:
-/// evaluators check themselves whether a node may be computed without demand.
+/// Nodes that depend on more arms are treated as needed unconditionally. At worst this costs time:
+/// evaluators check for themselves whether a node may be computed without demand.
 const MAX_ARMS: usize = 16;
 
-/// Arms, each a choice and an index of an arm, of which at least one must be taken.
+/// Arms, each as a choice and the index of its arm. At least one of them must be taken.
 type Arms = SmallVec<[(NodeId, u32); 4]>;
 
 /// The condition under which a node is needed.
@@ -34,7 +34,7 @@ enum Need {
     Arms(Arms),
 }
 
-/// The choices in regions that are too expensive to select from.
+/// The choices in regions that are too expensive for selection.
 pub(super) fn expensive_choices(
     graph: &Graph,
     order: &[NodeId],
@@ -76,7 +76,7 @@ fn work_of(instance: &Instance) -> Option<u32> {
     }
 }
 
-/// The work of each node with everything it reads; `u32::MAX` if a part of it is not a form.
+/// The work of each node together with everything it reads; `u32::MAX` if not all of it is forms.
 fn work_of_cones(graph: &Graph, order: &[NodeId]) -> Vec<u32> {
     let of_instance = |instance: &std::sync::Arc<Instance>| match instance.kernel {
         Kernel::Read { .. } => 0,
@@ -99,12 +99,12 @@ fn work_of_cones(graph: &Graph, order: &[NodeId]) -> Vec<u32> {
 struct Weighing<'a> {
     graph: &'a Graph,
     regions: &'a [Option<InRegion>],
-    /// The regions with a choice; the others need no analysis.
+    /// The regions that contain a choice; the others need no analysis.
     has_choice: FxHashSet<RegionId>,
     /// The conditions under which members are needed if the region runs, for the readers seen so
     /// far.
     needs: FxHashMap<NodeId, Need>,
-    /// The conditions under which regions need nodes outside of them.
+    /// The conditions under which regions need nodes outside them.
     outside: FxHashMap<(RegionId, NodeId), Need>,
 }
 
@@ -154,7 +154,7 @@ impl Weighing<'_> {
         }
     }
 
-    /// The condition with all arms of a choice replaced by the condition of the choice.
+    /// The condition in which a choice replaces its arms if all of them occur.
     fn settled(&self, need: Need) -> Need {
         let Need::Arms(mut arms) = need else { return Need::Always };
         let mut at = 0;
@@ -181,8 +181,8 @@ impl Weighing<'_> {
         Need::Arms(arms)
     }
 
-    /// Charges the work needed only by arms to their choices. `choices` are in topological order,
-    /// and `cones` is the work of nodes with everything they read.
+    /// Charges work needed only by arms to their choices. `choices` are in topological order, and
+    /// `cones` is the work of nodes together with everything they read.
     fn expensive(&self, choices: &[NodeId], cones: &[u32]) -> Vec<NodeId> {
         let mut charged: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut charge = |arms: &Arms, work: u32| {
@@ -212,7 +212,7 @@ impl Weighing<'_> {
             if is_expensive {
                 expensive.push(*choice);
             }
-            // An outer choice cannot select if an inner one does not.
+            // If an inner choice cannot select, neither can the outer one.
             if let Some(Need::Arms(arms)) = self.needs.get(choice) {
                 for (outer, _) in arms {
                     let all = charged.entry(*outer).or_insert(0);

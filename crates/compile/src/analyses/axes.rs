@@ -2,10 +2,10 @@
 //!
 //! The axes of a node are those of the features and inputs that it reads, as if the request asked
 //! for the node itself. A feature contributes its axis if the request opens one, and a graph input
-//! with a column contributes the element axis, up to a reduction along that axis: inside `d`
+//! with a column contributes the element axis, up to a reduction along that axis. Inside `d`
 //! injectors of the feature, the axis is at level `d`. A node can be inside different numbers of
-//! injectors, so each node has a word whose bit `d` tells whether it has the axis when `d`
-//! injectors are outside.
+//! injectors, so each node has a word in which bit `d` tells whether it has the axis inside `d`
+//! injectors.
 
 use millstream_base::Feature;
 use millstream_base::feature::Aspect;
@@ -79,8 +79,8 @@ fn read_of(graph: &Graph, op: Op, of: &Feature) -> u64 {
     }
 }
 
-/// The word of each node for the axis of a feature, given the words of nodes without their inputs;
-/// see the head of the file.
+/// The word of each node for the axis of a feature, given each node's word without its inputs; see
+/// the file header.
 fn words(
     graph: &Graph,
     order: &[NodeId],
@@ -101,7 +101,7 @@ fn words(
     words
 }
 
-/// The word outside of a socket with these rules.
+/// The word outside a socket with these rules.
 fn crossed(mut word: u64, rules: &[ScopeRule], of: &Feature) -> u64 {
     for rule in rules {
         match rule {

@@ -1,10 +1,10 @@
 //! The class of each node, including its inputs: how often its result can change.
 //!
-//! The class of a node itself travels along links: a graph input is user input, and a stateful or
-//! device node makes all its readers so, whatever the context does. A dependency on the context
-//! does not travel as a class but as a need, which an injecting socket removes: a clip that reads
-//! `time` and is evaluated at a constant time is static. So a node is at least contextual if and
-//! only if it has a need, and volatile if that is a clock.
+//! The class of a node itself travels along links: a graph input is user input, and the readers of
+//! a stateful or device node share its class, whatever the context does. A dependency on the
+//! context travels as a need rather than a class, and an injecting socket removes it: a clip that
+//! reads `time` and is evaluated at a constant time is static. So a node is at least contextual if
+//! and only if it has a need, and volatile if one of its needs is a clock.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
@@ -15,10 +15,10 @@ use millstream_node::{Class, Instance, Kernel};
 
 use super::Needs;
 
-/// The class of an instance itself, apart from its needs.
+/// The class of an instance itself, regardless of its needs.
 pub fn own_class(instance: &Instance) -> Class {
     match (&instance.kernel, instance.class) {
-        // These read a need, or cross a socket with one.
+        // These read a need, or cross a socket that has one.
         (Kernel::Read { .. } | Kernel::Pass | Kernel::Choose, class)
             if class <= Class::Contextual =>
         {

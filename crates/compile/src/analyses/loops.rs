@@ -1,10 +1,11 @@
-//! Finds the loops that can be folded: all rounds and the step that folds the list run as one form.
+//! Finds the loops that can be folded: all rounds, and the step that folds the list, run as one
+//! form.
 //!
 //! A loop can be folded if a single node reads its list and folds it, and its items consist of
-//! forms and choices among lanes. A node that is also read elsewhere is computed again there, or
-//! evaluators that store items share it, so it must be cheaper than storing. All arms of choices
-//! are computed in all rounds, so they must be cheap (see `arms`), and nodes that only arms read
-//! from outside of the loop must not fail.
+//! forms and choices among lanes. A node with other readers is computed again for them, or shared
+//! by evaluators that store items, so it must be cheaper than storing. All arms of choices are
+//! computed in all rounds, so they must be cheap (see `arms`), and nodes outside the loop that only
+//! arms read must not fail.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
@@ -20,16 +21,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::needs::Needs;
 use super::regions::select_size;
 
-/// Maximal work per round that is computed again for other readers, see `Form::cost`: writing and
+/// The maximum work per round that is repeated for other readers, see `Form::cost`. Writing and
 /// reading a column of items takes as long.
 const CHEAP: usize = 16;
 
 /// The parts of a folded loop in a graph.
 pub type LoopParts = LoopOf<NodeId, Source>;
 
-/// The mark of each loop, by the node that gives the list. The graph has its regions, and `order`
-/// is topological. Cost: a few walks over nodes and links, and for each loop a walk over at most
-/// 4096 nodes.
+/// The mark of each loop, keyed by the node that outputs its list. The graph has its regions, and
+/// `order` is topological. Cost: a few walks over nodes and links, and for each loop a walk over at
+/// most 4096 nodes.
 pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId, LoopMark> {
     if !graph.any_instance(is_loop) {
         return FxHashMap::default();
@@ -44,7 +45,7 @@ pub fn loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> FxHashMap<NodeId
     lists.into_iter().map(|list| (list, mark(list))).collect()
 }
 
-/// The parts of the loops that are marked as folded, in topological order.
+/// The parts of the loops marked as folded, in topological order.
 pub fn folded_loops(graph: &Graph, order: &[NodeId], needs: &Needs) -> Vec<LoopParts> {
     if !graph.has_loops() {
         return Vec::new();
@@ -66,7 +67,7 @@ struct Finder<'a> {
     needs: &'a Needs,
     /// The positions of nodes in the order.
     position: SideTable<NodeId, u32>,
-    /// The number of links and outputs that read each node, among the nodes that outputs reach.
+    /// The number of links and outputs that read each node, counting only nodes that outputs reach.
     n_users: SideTable<NodeId, u32>,
     /// A reader of each node.
     reader: SideTable<NodeId, Option<NodeId>>,
@@ -101,7 +102,7 @@ impl<'a> Finder<'a> {
         Self { graph, needs, position, n_users, reader, total }
     }
 
-    /// The parts of the loop that gives this list, or the reason why it is not folded.
+    /// The parts of the loop that outputs this list, or the reason why it is not folded.
     fn find(&self, list: NodeId) -> Result<LoopParts, Why> {
         let graph = self.graph;
         let &[item, count] = graph.inputs_of(list) else { return Err((NotFolded::Context, None)) };
@@ -132,7 +133,7 @@ impl<'a> Finder<'a> {
             n_instructions: 0,
         };
         let met = self.collect(&mut made, generating, provided)?;
-        // The numbers of the rounds alone are the same for all cells.
+        // If only the round numbers differ, all cells have the same items.
         if made.members.is_empty() {
             return Err((NotFolded::Numbers, None));
         }
@@ -161,9 +162,9 @@ impl<'a> Finder<'a> {
         if provided.is_empty() { Err((NotFolded::Equal, None)) } else { Ok(provided) }
     }
 
-    /// Collects the nodes that differ between rounds and their sources: first those that are needed
+    /// Collects the nodes that differ between rounds, and their sources: first those needed
     /// unconditionally, then those that only arms need. Returns the number of readers found for
-    /// each node that differs.
+    /// each differing node.
     fn collect(
         &self,
         made: &mut LoopParts,
@@ -209,7 +210,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Checks that members with readers elsewhere are cheap. A member that depends only on the
-    /// number of the round is a constant of each round.
+    /// round number is a constant of each round.
     fn check_shared(&self, made: &LoopParts, met: &FxHashMap<NodeId, u32>) -> Result<(), Why> {
         let mut varies: FxHashSet<NodeId> = FxHashSet::default();
         for id in &made.members {
@@ -236,7 +237,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds a node that differs between rounds. Returns the number of its links that are needed
-    /// unconditionally, unless all are.
+    /// unconditionally, or `None` if all are.
     fn add(
         &self,
         made: &mut LoopParts,

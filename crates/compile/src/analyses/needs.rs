@@ -1,4 +1,4 @@
-//! The needs of each node: those of its own and those of its inputs.
+//! The needs of each node: its own and those of its inputs.
 //!
 //! A node needs the context that its kernel reads, and the needs of its inputs after they crossed
 //! the sockets: an injected feature is provided there, outer levels move one level in, and the rest
@@ -136,7 +136,7 @@ fn uses_context(instance: &Instance) -> bool {
     }
 }
 
-/// The nodes at which the number of needs exceeds 64, in the order of the graph; at least one.
+/// The nodes at which the number of needs exceeds 64, in graph order; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess(pub Vec<NodeId>);
 

@@ -1,13 +1,14 @@
 //! Finds the calls that may be fused: the element-wise regions of a graph.
 //!
 //! Forms and choices among lanes are *members*. Two linked members may be fused if they are
-//! evaluated in the same context: they have the same needs, or neither is ever evaluated in a
-//! context other than the request's. Every other link is a *barrier*: its source must be computed
-//! as a whole, such as an input of a function over columns.
+//! evaluated in the same context: they have the same needs, or neither is ever evaluated outside
+//! the request's context. Every other link is a *barrier*: its source must be computed as a whole,
+//! such as an input of a function over columns.
 //!
 //! Each node gets a level, such that a fused link stays within a level or leads up, and a barrier
-//! leads up. A region is a connected set within a level, so no path leads out of it and back.
-//! Levels are as late as readers permit, so that a node joins its readers rather than its inputs.
+//! always leads up. A region is a connected set within a level, so no path leads out of it and
+//! back. Levels are as late as readers permit, so that a node joins its readers rather than its
+//! inputs.
 
 use millstream_base::id::{Id, SideTable};
 use millstream_ir::region::{InRegion, RegionId};
@@ -17,7 +18,7 @@ use millstream_node::Instance;
 use super::arms::expensive_choices;
 use super::needs::Needs;
 
-/// Maximal number of instructions in a region before simplification; larger regions are split.
+/// The maximum number of instructions in a region before simplification; larger regions are split.
 const MAX_INSTRUCTIONS: usize = 4096;
 
 /// The region of each node, by id, where `order` is topological. Cost: a few walks over nodes and

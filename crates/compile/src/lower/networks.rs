@@ -1,7 +1,7 @@
-//! The parts of networks, in the place of the nodes that they stand for.
+//! Replaces nodes by the parts of their networks.
 //!
-//! Parts of which an input is wrong or not available yet are left out. Where the outputs of a node do
-//! not need all of its inputs, it may be entered several times, as a group is.
+//! A part with a wrong or not yet available input is left out. If the outputs of a node do not need
+//! all of its inputs, the network may be entered several times, like a group.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use millstream_node::{Instance, NetworkParts, Part};
 
 use super::{Became, Frame, Lowering};
 
-/// The parts of a node in the graph of a plan.
+/// The parts of a node, as nodes in the graph of a plan.
 struct GraphParts<'l, 'a> {
     lowering: &'l mut Lowering<'a>,
     path: PathId,
-    /// The parts that were made before, and all that are made or left out now.
+    /// The parts that exist so far, and those created or left out now.
     before: std::vec::IntoIter<Source>,
     made: Vec<Source>,
 }
@@ -49,7 +49,7 @@ impl NetworkParts for GraphParts<'_, '_> {
 impl GraphParts<'_, '_> {
     fn add(&mut self, part: &Part, inputs: &[Source]) -> Source {
         let graph = &mut self.lowering.graph;
-        // The part that does the work of the node has its path.
+        // The part that does the work of the node gets its path.
         let path = match &*part.name {
             "" => self.path,
             _ => graph.paths.child(self.path, Arc::clone(&part.name)),
@@ -60,15 +60,15 @@ impl GraphParts<'_, '_> {
 }
 
 impl<'a> Lowering<'a> {
-    /// Puts the parts of a network in the place of a node. What goes in and comes out is converted
-    /// to the types of the instance.
+    /// Replaces a node by the parts of its network. Inputs and outputs are converted to the types
+    /// of the instance.
     pub(super) fn splice(
         &mut self,
         frame: &mut Frame<'a>,
         (position, node): (u32, &CheckedNode),
         instance: &Instance,
     ) -> Became {
-        let network = instance.network.as_ref().expect("the node is one of a network");
+        let network = instance.network.as_ref().expect("the node has a network");
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut inputs = Vec::with_capacity(instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&instance.inputs) {

@@ -1,8 +1,8 @@
-//! The groups that zones run, each compiled once as a plan of its own.
+//! The groups that zones run, each compiled once into a plan of its own.
 //!
-//! A group is lowered and goes through the passes as a document does. What is left needs features
-//! of the context around the zone. These become inputs of the plan (`captured`): the nodes that
-//! read them are replaced where no scope of the group lies between, else the outputs are evaluated
+//! A group is lowered and passes through the pipeline like a document. Any features of the context
+//! around the zone that it still needs become inputs of the plan (`captured`). Where no scope of
+//! the group intervenes, the nodes that read them are replaced; otherwise the outputs are evaluated
 //! with the features provided. Groups are compiled from the inside out, so nothing recurses.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -33,11 +33,11 @@ use crate::{assert_sound, order};
 /// Why a group cannot run many times.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 pub enum ZoneError {
-    /// It reads along an axis around the zone.
-    #[error("the group `{group}`, which it runs, needs the {need} around it")]
+    /// The group reads along an axis outside the zone.
+    #[error("the group `{group}` that it runs needs the {need} outside it")]
     #[diagnostic(
         code(zone::extent),
-        help("compute it outside the group, and give it to the node by an input")
+        help("compute it outside the group and pass it to the node through an input")
     )]
     Extent {
         /// The group.
@@ -50,13 +50,13 @@ pub enum ZoneError {
 /// A compiled zone.
 #[derive(Debug)]
 pub struct Made {
-    /// What it runs.
+    /// The body that it runs.
     pub body: Arc<ZoneBody>,
-    /// What the node calls; the captures of the body are its last inputs.
+    /// The instance that the node calls; its last inputs are the captures of the body.
     pub instance: Arc<Instance>,
 }
 
-/// The zones of a document; `None` for those of which something in the group is wrong.
+/// The zones of a document; `None` for those with an error in their group.
 #[derive(Debug, Default)]
 pub struct Zones(FxHashMap<CheckedZone, Option<Made>>);
 
@@ -64,7 +64,7 @@ impl Zones {
     /// Compiles a zone that runs the root of this document.
     ///
     /// # Errors
-    /// As [`compile_zone`], and if groups hold more than the limits allow.
+    /// See [`compile_zone`]; also if groups exceed the limits.
     pub fn of_root(
         checked: &Checked,
         zone: &CheckedZone,
@@ -77,10 +77,10 @@ impl Zones {
         Ok(zones)
     }
 
-    /// Compiles what the zones of all bodies run.
+    /// Compiles the zones of all bodies.
     ///
     /// # Errors
-    /// As [`compile_zone`].
+    /// See [`compile_zone`].
     pub(crate) fn compile(
         checked: &Checked,
         registry: &Registry,
@@ -100,7 +100,7 @@ impl Zones {
         Ok(zones)
     }
 
-    /// Compiles what a zone runs; the zones in its group are compiled.
+    /// Compiles the body of a zone; the zones in its group are already compiled.
     fn add(
         &mut self,
         checked: &Checked,
@@ -127,7 +127,7 @@ impl Zones {
         Ok(())
     }
 
-    /// A zone that the document uses; `None` if something in its group is wrong.
+    /// A zone that the document uses; `None` if its group has an error.
     ///
     /// # Panics
     /// If the document does not use it.
@@ -151,7 +151,7 @@ fn path_of(checked: &Checked, expansion: &Expansion, body: BodyId) -> NodePath {
     paths.remove(&body).unwrap_or_else(NodePath::root)
 }
 
-/// Problems of a graph that a node runs, by paths that begin with that of the node.
+/// The problems of a graph that a node runs, with paths that start at the node.
 fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
     let mut all = Diagnostics::new();
     for mut problem in problems {
@@ -162,7 +162,7 @@ fn inside(problems: Diagnostics, node: &NodePath) -> Diagnostics {
     all
 }
 
-/// The zone of a lowered graph, called so.
+/// The zone with this name for a lowered graph.
 ///
 /// # Errors
 /// If the graph reads along an axis outside, or uses too many features and levels.
@@ -176,13 +176,13 @@ pub fn compile_zone(
     made_of(group, graph, course, cx)
 }
 
-/// The graph that a text describes, with what its zones run; the inverse of [`text::print`].
+/// The graph that a text describes, with the bodies of its zones; the inverse of [`text::print`].
 ///
 /// # Errors
-/// As [`text::parse_with`].
+/// See [`text::parse_with`].
 pub fn read_text(text: &str, cx: &PassContext<'_>) -> Result<Graph, Diagnostics> {
     text::parse_with(text, cx.registry, &mut |zone| {
-        // It has been through the passes when it was printed.
+        // It had been through the passes when it was printed.
         let made = made_of(&zone.name.into(), zone.graph.clone(), zone.course, cx);
         made.map(|made| made.instance).map_err(|problems| TextError::Group {
             label: zone.label.into(),
@@ -201,7 +201,7 @@ fn made_of(
     let Mode::Ticks { .. } = course.mode else {
         return running(group, graph, course, cx);
     };
-    // In a tick it runs round by round.
+    // In a tick, it runs round by round.
     let mode = Mode::Rounds { count: graph.inputs().len(), stable: None };
     let (inputs, outputs) = sockets(&graph, &course);
     let rounds = running(group, graph, Course { mode, ..course.clone() }, cx)?;
@@ -240,17 +240,17 @@ fn sockets(graph: &Graph, course: &Course) -> (Sockets, Sockets) {
     let outer = graph.outputs.iter().enumerate().map(|(k, output)| {
         (Arc::clone(&output.name), course.outer_output(k, output.ty).expect(known))
     });
-    let told = told(graph, zone).into_iter().map(|told| (told.name().into(), told.ty()));
+    let told = outputs_after(graph, zone).into_iter().map(|told| (told.name().into(), told.ty()));
     (all_inputs, outer.chain(told).collect())
 }
 
-/// What outputs after those of the graph tell.
-fn told(graph: &Graph, zone: Zone) -> Vec<Told> {
+/// The values of outputs that follow those of the graph.
+fn outputs_after(graph: &Graph, zone: Zone) -> Vec<Told> {
     let has = |name: &str| graph.outputs.iter().any(|output| *output.name == *name);
     zone.outputs_after(has).collect()
 }
 
-/// What runs a graph round by round or item by item.
+/// The zone of a graph that runs round by round or item by item.
 fn running(
     group: &Arc<str>,
     mut graph: Graph,
@@ -284,7 +284,7 @@ fn running(
         n_inputs: names.len(),
         n_outer,
         course,
-        told: told(&authored, zone),
+        told: outputs_after(&authored, zone),
     });
     let function = Arc::new(RunZone::new(Arc::clone(&body)));
     Ok(Made { instance: Arc::new(repeat::instance(spec, function)), body })
@@ -298,8 +298,8 @@ fn run_passes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<(), Diagnostics
     Ok(())
 }
 
-/// What tells the content of a group from that of others, also of another state of the document.
-/// Groups inside it are named by theirs.
+/// A digest of the content of a group, which also depends on the state of the document. Nested
+/// groups are represented by their own digests.
 fn digest(graph: &Graph, course: &Course) -> String {
     let text = text::print_lines(graph);
     let half = |salt: u8| {
@@ -310,8 +310,8 @@ fn digest(graph: &Graph, course: &Course) -> String {
     format!("{:016x}{:016x}", half(0), half(1))
 }
 
-/// Turns what the graph needs of the context into inputs after its own: those that are given back,
-/// which are seen from outside the zone, and the number of the run.
+/// Turns the features that the graph needs from the context into inputs after its own. Returns them
+/// as needs seen from outside the zone, without the number of the run.
 fn captured(graph: &mut Graph, group: &str, zone: Zone) -> Result<Vec<Need>, Diagnostics> {
     // The zone is the nearest injector of the number of the run.
     let counted = match zone {
@@ -359,7 +359,7 @@ fn captured(graph: &mut Graph, group: &str, zone: Zone) -> Result<Vec<Need>, Dia
     Ok(captures)
 }
 
-/// Puts inputs in the place of the nodes that read them; there are no scopes.
+/// Replaces the nodes that read these needs by inputs; the graph has no scopes.
 fn replace(graph: &mut Graph, order: &[NodeId], inputs: &[(Need, NodeId)]) {
     let mut instead: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for id in order {

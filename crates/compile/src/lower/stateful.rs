@@ -1,9 +1,9 @@
-//! Nodes with state, taken apart into nodes without: the state comes from sources, and the nodes
-//! that compute the next state are read when a tick is over. So a graph has no cycles: a delayed
-//! input is no link in it.
+//! Splits stateful nodes into nodes without state: the state comes in from sources, and the nodes
+//! that compute the next state are read at the end of a tick. So a graph has no cycles, because a
+//! delayed input is not a link in it.
 //!
-//! In the graph of a plan the state comes in as inputs and goes out as outputs, which are called by
-//! the path of the node, a point, and the name of the state.
+//! In the graph of a plan, state comes in as inputs and goes out as outputs, named by the path of
+//! the node, a dot, and the name of the state.
 
 use std::sync::Arc;
 
@@ -15,35 +15,35 @@ use millstream_node::{Instance, NetworkParts, Part, StateSpec};
 
 use super::{Frame, Lowering};
 
-/// Name of the output that a delayed socket reads, after the path of the node and a point.
+/// The name of the output that a delayed socket reads, after the path of the node and a dot.
 pub const DELAYED: &str = "delayed";
 
-/// An instance with state, and the instances that do the work of a tick.
+/// A stateful instance, with the instances that do the work of a tick.
 #[derive(Debug)]
 pub struct StatefulType {
     /// The instance.
     pub instance: Arc<Instance>,
-    /// The names and types of the state, besides whether there is any.
+    /// The names and types of the state variables, besides the flag for whether there is any state.
     pub variables: Vec<(Arc<str>, Type)>,
     work: Work,
 }
 
 #[derive(Debug)]
 enum Work {
-    /// A node gives the outputs, then the next state.
+    /// A node computes the outputs, then the next state.
     Tick(Arc<Instance>),
-    /// Each value of a row moves on by one place. The instance picks the state, or the initial value
-    /// if there is no state.
+    /// The values form a queue that moves by one place per tick. The instance picks the state, or
+    /// the initial value if there is no state.
     Past(Arc<Instance>),
-    /// The last output is kept or replaced by the input. The instance picks one of the two.
+    /// The last output is held or replaced by the input. The instance picks one of the two.
     Held(Arc<Instance>),
 }
 
-/// Where the parts of a node with state are made.
+/// The place where the parts of a stateful node are created.
 pub trait StatefulParts {
     /// A value that parts read.
     type Value: Clone;
-    /// Why a part cannot be made.
+    /// Why a part cannot be created.
     type Error;
 
     /// Whether there is any state.
@@ -52,7 +52,7 @@ pub trait StatefulParts {
     /// The state at this position.
     fn state(&mut self, at: usize) -> Self::Value;
 
-    /// The seconds from tick to tick.
+    /// The seconds per tick.
     fn seconds_per_tick(&mut self) -> Self::Value;
 
     /// A constant.
@@ -61,7 +61,7 @@ pub trait StatefulParts {
     /// The first output of a call.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     fn call(
         &mut self,
         instance: &Arc<Instance>,
@@ -71,7 +71,7 @@ pub trait StatefulParts {
     /// Another output of a call, of this type.
     fn output(&mut self, call: &Self::Value, output: usize, ty: Type) -> Self::Value;
 
-    /// Notes the next state at this position; `None` stands for the delayed input.
+    /// Sets the next state at this position; `None` stands for the delayed input.
     ///
     /// # Errors
     /// If that cannot be converted.
@@ -79,7 +79,7 @@ pub trait StatefulParts {
 }
 
 impl StatefulType {
-    /// The type of an instance with state; `None` for other instances. `pick` makes the instance
+    /// The type of a stateful instance; `None` for other instances. `pick` creates the instance
     /// that picks one of two values.
     pub fn of(instance: &Arc<Instance>, pick: impl FnOnce(Type) -> Arc<Instance>) -> Option<Self> {
         let keeps = instance.def.state.as_ref()?;
@@ -93,13 +93,13 @@ impl StatefulType {
         Some(Self { instance: Arc::clone(instance), variables, work })
     }
 
-    /// Whether a slot is delayed: it counts for later ticks only, and may depend on the node
+    /// Whether a slot is delayed: its value is used only in later ticks, and may depend on the node
     /// itself.
     pub fn is_delayed(&self, slot: usize) -> bool {
         slot == 0 && self.instance.def.state.as_ref().is_some_and(StateSpec::delays_first)
     }
 
-    /// The instance that computes outputs and next state, if one does.
+    /// The instance that computes outputs and next state, if there is one.
     pub fn work(&self) -> Option<&Arc<Instance>> {
         match &self.work {
             Work::Tick(work) => Some(work),
@@ -107,10 +107,10 @@ impl StatefulType {
         }
     }
 
-    /// Makes the parts of a node; gives the first output. A delayed input may be missing.
+    /// Creates the parts of a node and returns its first output. A delayed input may be missing.
     ///
     /// # Errors
-    /// If a part cannot be made.
+    /// If a part cannot be created.
     ///
     /// # Panics
     /// If another input is missing.
@@ -162,7 +162,7 @@ impl StatefulType {
     }
 }
 
-/// The parts of the work of a tick that is a network. Its last part gives all of its outputs.
+/// The parts of a tick whose work is a network. The last part provides all outputs.
 struct TickParts<'p, P>(&'p mut P);
 
 impl<P: StatefulParts> NetworkParts for TickParts<'_, P> {
@@ -182,15 +182,15 @@ impl<P: StatefulParts> NetworkParts for TickParts<'_, P> {
     }
 }
 
-/// The parts of a node in the graph of a plan.
+/// The parts of a node, as nodes in the graph of a plan.
 struct GraphParts<'l, 'a> {
     lowering: &'l mut Lowering<'a>,
     of_type: &'l StatefulType,
     path: PathId,
     /// The path as text.
     key: String,
-    /// The first source of the node, and the places of next values that come from it: the nodes
-    /// that it reads may stand after the node.
+    /// The first source of the node, and the positions of next states that come from it: the nodes
+    /// that it reads may come after the node.
     delayed: From,
     later: &'l mut Vec<(u32, From)>,
 }
@@ -216,7 +216,7 @@ impl StatefulParts for GraphParts<'_, '_> {
         let (name, source) =
             (format!("{}.{STARTED}", self.key), self.add_constant(Value::Bool(true)));
         let output = GraphOutput { name: name.into(), ty: Type::BOOL, source };
-        self.lowering.kept_next.push(output);
+        self.lowering.next_states.push(output);
         started
     }
 
@@ -244,19 +244,19 @@ impl StatefulParts for GraphParts<'_, '_> {
 
     fn keep(&mut self, at: usize, next: Option<Source>) -> Result<(), Self::Error> {
         let source = next.unwrap_or_else(|| {
-            // It is known when the body is done.
-            self.later.push((self.lowering.kept_next.len() as u32, self.delayed));
+            // The source is known once the body is finished.
+            self.later.push((self.lowering.next_states.len() as u32, self.delayed));
             self.add_constant(Value::Bool(true))
         });
         let (name, ty) = &self.of_type.variables[at];
         let name = format!("{}.{name}", self.key).into();
-        self.lowering.kept_next.push(GraphOutput { name, ty: *ty, source });
+        self.lowering.next_states.push(GraphOutput { name, ty: *ty, source });
         Ok(())
     }
 }
 
 impl<'a> Lowering<'a> {
-    /// Puts other nodes in the place of one with state; gives the one that has its outputs.
+    /// Replaces a stateful node by nodes without state, and returns the one that has its outputs.
     pub(super) fn take_apart(
         &mut self,
         frame: &mut Frame<'a>,
@@ -280,7 +280,7 @@ impl<'a> Lowering<'a> {
         made.node
     }
 
-    /// The same for a simulation with these sources.
+    /// Like [`Self::take_apart`], for a simulation with these sources.
     pub(super) fn take_zone_apart(
         &mut self,
         frame: &mut Frame<'a>,
@@ -296,20 +296,20 @@ impl<'a> Lowering<'a> {
         made.node
     }
 
-    /// Nodes of one instance share their type.
+    /// The type of a stateful instance, shared by all nodes of the instance.
     fn stateful_type(&mut self, instance: &Arc<Instance>) -> Arc<StatefulType> {
         let (registry, picks) = (self.registry, &mut self.picks);
         let address = Arc::as_ptr(instance) as usize;
         let known = self.stateful.entry(address).or_insert_with(|| {
             let pick =
                 |ty| Arc::clone(picks.entry(ty).or_insert_with(|| Arc::new(registry.pick(ty))));
-            Arc::new(StatefulType::of(instance, pick).expect("it is of an instance with state"))
+            Arc::new(StatefulType::of(instance, pick).expect("the instance has state"))
         });
         Arc::clone(known)
     }
 
-    /// A node that keeps state as it is.
-    pub(super) fn leave_whole(
+    /// Adds a stateful node unchanged.
+    pub(super) fn keep_stateful(
         &mut self,
         frame: &mut Frame<'a>,
         node: &CheckedNode,
@@ -329,19 +329,19 @@ impl<'a> Lowering<'a> {
                 sources.push(frame.source(&self.literals, *from));
                 continue;
             }
-            // The nodes that it reads may stand after it.
+            // The nodes that it reads may come after it.
             let ty = instance.inputs[i].ty;
             let default = Source::first(self.graph.add_const(ty.default_value()));
-            frame.later.push((self.kept_next.len() as u32, *from));
+            frame.later.push((self.next_states.len() as u32, *from));
             let name = format!("{key}.{DELAYED}").into();
-            self.kept_next.push(GraphOutput { name, ty, source: default });
+            self.next_states.push(GraphOutput { name, ty, source: default });
             sources.push(default);
         }
-        self.add_whole(path, instance, &sources)
+        self.add_stateful(path, instance, &sources)
     }
 
-    /// A node that keeps state with its sources: a root.
-    pub(super) fn add_whole(
+    /// Adds a stateful node with its sources as a root.
+    pub(super) fn add_stateful(
         &mut self,
         path: PathId,
         instance: &Arc<Instance>,
@@ -351,17 +351,17 @@ impl<'a> Lowering<'a> {
         let made = self.graph.add_call(id, sources, path);
         let key = self.graph.paths.get(path).to_string();
         let (name, ty) = (format!("{key}.node").into(), instance.outputs[0].ty);
-        self.kept_next.push(GraphOutput { name, ty, source: Source::first(made) });
+        self.next_states.push(GraphOutput { name, ty, source: Source::first(made) });
         made
     }
 
-    /// Links next values to nodes that come after the node with the state. Groups that are still
-    /// open then are those on cycles, in a partial document.
+    /// Links next states to nodes that come after the stateful node. Groups that are still open
+    /// then are on cycles of a partial document.
     pub(super) fn resolve_later(&mut self, done: &Frame<'a>) {
         for (at, source) in &done.later {
             let source = done.source(&self.literals, *source);
             let nowhere = self.nowhere.filter(|_| self.has_no_node(source));
-            self.kept_next[*at as usize].source = nowhere.map_or(source, Source::first);
+            self.next_states[*at as usize].source = nowhere.map_or(source, Source::first);
         }
         done.open.values().for_each(|inner| self.resolve_later(inner));
     }

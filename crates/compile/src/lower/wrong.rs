@@ -1,7 +1,8 @@
-//! State whose next value is wrong, taken out of a graph after everything else was made.
+//! Removes state whose next value is wrong, after everything else has been created.
 //!
-//! What a delayed socket reads may come after the node and may depend on it, so it is known to be
-//! wrong only at the end. Then the node is wrong, with all that depends on it.
+//! The source of a delayed socket may come after the node and may depend on it, so only at the end
+//! is it known to be wrong. Then the node is wrong too, together with everything that depends on
+//! it.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use rustc_hash::FxHashSet;
 use crate::analyses::users;
 use crate::state_scopes::{places, state_nodes};
 
-/// Takes out the state that has `nowhere` as its next value, and what depends on it. Cost: linear
-/// in nodes and links, if there is such state.
+/// Removes the state that has `nowhere` as its next value, and everything that depends on it. Cost:
+/// linear in nodes and links, if there is such state.
 pub(super) fn take_out_unfed(graph: &mut Graph, nowhere: NodeId) {
     let is_unfed = |name: &str, node: NodeId| node == nowhere && is_state(name);
     if !graph.outputs.iter().any(|output| is_unfed(&output.name, output.source.node)) {
@@ -22,7 +23,7 @@ pub(super) fn take_out_unfed(graph: &mut Graph, nowhere: NodeId) {
     }
     let users = users(graph);
     let stateful = state_nodes(graph);
-    // Only the parts of a node that keeps state read its state.
+    // Only the parts of a stateful node read its state.
     let parts_of = places(graph, &stateful, |it| {
         let readers = it.inputs.iter().flat_map(|(_, input)| users.of(*input));
         it.next.iter().chain(readers).copied().collect()

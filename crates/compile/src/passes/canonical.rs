@@ -32,7 +32,7 @@ impl Canonical {
         self.0[id.index()].0
     }
 
-    /// Whether exchanging the first two inputs of a node of the instance changes nothing.
+    /// Whether swapping the first two inputs of a node of the instance changes nothing.
     #[inline]
     pub(super) fn commutes(&self, id: InstanceId) -> bool {
         self.0[id.index()].1

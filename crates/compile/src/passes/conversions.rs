@@ -44,7 +44,8 @@ pub fn conversions(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed, D
 
 /// The nodes with a link whose type differs from that of the socket.
 fn differing(graph: &Graph) -> Vec<NodeId> {
-    // Links lead anywhere, and types alone fit into the caches where nodes do not.
+    // Links lead anywhere in memory, and a table of types fits into the caches where the nodes do
+    // not.
     let mut types: SideTable<NodeId, Option<Type>> = SideTable::new(graph.n_ids(), None);
     for id in graph.ids() {
         types[id] = graph.type_of(Source::first(id));

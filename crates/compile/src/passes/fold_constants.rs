@@ -1,8 +1,8 @@
 //! Compute nodes that depend only on constants.
 //!
 //! Requires: types equal along links. Establishes: no static node without scopes has only constant
-//! inputs, unless its kernel fails or its result is large or has no text form. A kernel that fails
-//! stays, so that the failure is reported on demand. Kernels run with tighter limits than in
+//! inputs, unless its kernel fails or its result is large or has no text form. A node whose kernel
+//! fails stays, so that the failure is reported on demand. Kernels run with tighter limits than in
 //! evaluations. Cost: one sweep.
 
 use millstream_base::diagnostics::Diagnostics;
@@ -20,7 +20,7 @@ use super::sweep::{Rule, sweep};
 use super::{Changed, PassContext};
 use crate::analyses::own_class;
 
-/// Maximal size of a folded constant, in bytes.
+/// The maximum size of a folded constant, in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 /// Fold constants.
@@ -76,7 +76,7 @@ impl<'a> Folder<'a> {
                 }
                 None => self.run_function(function, instance, inputs),
             },
-            // Reads are not constant; the others are simplified instead.
+            // A read is not constant; the others are simplified instead.
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => None,
         }?;
         let fit = values
@@ -135,8 +135,8 @@ impl<'a> Folder<'a> {
             }
         }
         let mut call = Call::new(&mask, 1, &limits, &mut arguments, &mut outputs);
-        // A failure is reported when an evaluation encounters it, with its place and context. So is
-        // a panic in a function of the embedding program.
+        // A failure, including a panic in a function of the embedding program, is reported with its
+        // place and context when an evaluation encounters it.
         catch_panic(|| function.call(&mut call)).ok()?.ok()?;
         let values = outputs.iter().map(|output| match output {
             Output::Done(data) => Some(data.get(0)),
@@ -146,7 +146,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Maximal number of steps in all rounds of a repeat that is folded.
+/// The maximum number of steps in all rounds of a folded repeat.
 const MAX_ROUND_STEPS: usize = 1 << 16;
 
 /// Whether the cost of calling the function is bounded. The rounds of nested repeats multiply.

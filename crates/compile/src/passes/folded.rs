@@ -1,7 +1,7 @@
 //! A cache of the results of functions for constants, which outlives a compilation.
 //!
-//! An edited document is compiled again and again with few changes; a function that was called with
-//! some constants once is not called with them again.
+//! A live document is compiled again and again with few changes. A function that was called with
+//! some constants once is not called with the same constants again.
 
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,10 +30,10 @@ struct Call {
     outputs: Option<Vec<Value>>,
 }
 
-/// The cache holds at most about this many bytes; beyond that it is cleared.
+/// The approximate maximum size of the cache in bytes; beyond it, the cache is cleared.
 const MAX_BYTES: usize = 1 << 24;
 
-/// Size of an entry without its values, in bytes.
+/// The size of an entry without its values, in bytes.
 const ENTRY_BYTES: usize = 256;
 
 impl Folded {

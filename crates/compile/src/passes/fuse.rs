@@ -1,5 +1,5 @@
-//! Mark the element-wise regions, which evaluators may run as one, chunk by chunk, and the loops
-//! that run as one with the node that folds their list.
+//! Mark the element-wise regions, which evaluators may run as one form chunk by chunk, and the
+//! loops that run as one form with the node that folds their list.
 //!
 //! Requires: types equal along links, every node reachable. Establishes: each form and each choice
 //! among lanes has the mark of its region, see [`regions`], and each loop has a mark, see

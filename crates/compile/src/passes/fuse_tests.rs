@@ -77,7 +77,7 @@ fn a_node_joins_its_readers() {
 }
 
 #[test]
-fn members_with_fewer_needs_join_only_outside_of_scopes() {
+fn members_with_fewer_needs_join_only_outside_scopes() {
     check(
         "n0 = input x: f32 = 0.0
          n1 = context.index

@@ -1,4 +1,4 @@
-//! Loops, tested on the text of graphs: those that are folded, and the reasons for others.
+//! Loops, tested on the text of graphs: those that are folded, and the reasons why others are not.
 
 use millstream_base::Limits;
 use millstream_ir::text;
@@ -7,7 +7,7 @@ use millstream_ir::verify::{Stage, verify};
 use super::{Changed, PassContext, fuse};
 
 /// The marks of the loops of a graph. `n20` is a loop with the items `n9`, which depend on an input
-/// `n0`, the number of the round `n2`, and the same as a float, `n3`.
+/// `n0`, the round number `n2`, and the same number as a float, `n3`.
 fn marks(item: &str, behind: &str) -> Vec<String> {
     let registry = millstream_nodes::registry();
     let text = format!(
@@ -39,7 +39,7 @@ const SUM: &str = "n21 = list.sum n20
 const PRODUCT: &str = "n9 = math.multiply n0 n3";
 
 #[test]
-fn a_loop_that_one_node_folds_is_folded() {
+fn a_loop_with_one_folding_reader_is_folded() {
     assert_eq!(marks(PRODUCT, SUM), ["n20 @folded"]);
     assert_eq!(marks(PRODUCT, &SUM.replace("sum", "maximum")), ["n20 @folded"]);
     assert_eq!(marks("n9 = math.sqrt n3", SUM), ["n20 @folded"]);
@@ -62,7 +62,7 @@ fn loops_with_choices_in_their_rounds_are_folded_where_arms_are_cheap() {
 }
 
 #[test]
-fn nodes_read_only_by_an_arm_of_a_round_must_not_fail() {
+fn nodes_that_only_an_arm_of_a_round_reads_must_not_fail() {
     let item = "n5 = list.get n1 n4
          n6 = compare.less n0 n3
          n7 = math.add n5 n3
@@ -87,7 +87,7 @@ fn nodes_read_only_by_an_arm_of_a_round_must_not_fail() {
 }
 
 #[test]
-fn members_with_other_readers_are_computed_again_if_that_is_cheap() {
+fn members_with_other_readers_are_recomputed_if_cheap() {
     let behind = "n21 = list.sum n20
          n22 = list.generate n9 n4
          n23 = list.length n22
@@ -99,12 +99,12 @@ fn members_with_other_readers_are_computed_again_if_that_is_cheap() {
     let above = "n8 = math.power n0 n3
          n9 = math.add n8 n0";
     assert_eq!(marks(above, behind), ["n20 @apart(shared n9)", other]);
-    // A member that depends only on the round is a constant of it, however expensive.
+    // A member that depends only on the round number is a constant, however expensive.
     assert_eq!(marks("n9 = math.power n3 n3", behind), ["n20 @folded", other]);
 }
 
 #[test]
-fn loops_that_are_not_folded_give_the_reason() {
+fn unfolded_loops_state_the_reason() {
     let readers = "n21 = list.sum n20
          output y n21
          output list n20";

@@ -89,7 +89,7 @@ fn is_equal(graph: &Graph, canonical: &Canonical, a: NodeId, b: NodeId) -> bool 
     op(graph, canonical, a) == op(graph, canonical, b) && inputs_of(a) == inputs_of(b)
 }
 
-/// The first two inputs, in the same order if exchanging them changes nothing, and the others.
+/// The first two inputs, sorted if swapping them changes nothing, and the others.
 #[inline]
 fn in_order<'l>(
     graph: &Graph,

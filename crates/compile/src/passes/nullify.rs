@@ -58,8 +58,8 @@ impl NeedsSoFar {
         Self { flow: NeedFlow::default(), of: SideTable::new(graph.n_ids(), FeatureSet::NONE) }
     }
 
-    /// Records the needs of a node whose inputs were visited. If the node passes its first input on
-    /// in a context that is the same for the needs of the input, returns that input.
+    /// Records the needs of a node whose inputs have been visited. If the node passes its first
+    /// input on in a context that has no effect on it, returns that input.
     pub(super) fn pass(
         &mut self,
         graph: &Graph,

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct Replaced {
     /// By node; empty until there is a replacement.
     of_node: Vec<By>,
-    /// A bit for each node that is replaced: most are not, and the bits fit into the caches.
+    /// A bit for each replaced node: most are not replaced, and the bits fit into the caches.
     is_replaced: Vec<u64>,
     /// By output, for nodes with a different replacement per output.
     of_output: FxHashMap<Source, Source>,

@@ -1,10 +1,10 @@
 //! Resolve scopes: nodes evaluated with another value of a feature become copies that read this
 //! value.
 //!
-//! Requires: types equal along links, every node reachable. Establishes: no node only passes its
-//! input on with another value of a feature, unless the scope gathers axes, contains needs for
-//! outer levels or extents, contains stateful nodes, contains a repeat that needs the feature, or
-//! would require too many copies; every node is reachable. Evaluators then see values instead of
+//! Requires: types equal along links, every node reachable. Establishes: every node is reachable,
+//! and no node only passes its input on with another value of a feature. Exceptions are scopes that
+//! gather axes, contain needs for outer levels or extents, contain stateful nodes, contain a repeat
+//! that needs the feature, or would require too many copies. Evaluators then see values instead of
 //! contexts: regions fuse across scopes, constants fold, and plans of single numbers are live
 //! graphs. Cost: a walk over the nodes in scopes.
 
@@ -27,10 +27,10 @@ use super::replaced::Replaced;
 use super::{Changed, PassContext};
 use crate::analyses::NeedFlow;
 
-/// Maximal number of copies, unless the graph has more nodes than this.
-const MOST_COPIES: usize = 1 << 12;
+/// The maximum number of copies, unless the graph has more nodes than this.
+const MAX_COPIES: usize = 1 << 12;
 
-/// Maximal number of visits per node of the graph, and per possible copy.
+/// The maximum number of visits per node of the graph, and per possible copy.
 const LOOKS_PER_NODE: usize = 8;
 
 /// The node types that replace modifiers.
@@ -51,8 +51,8 @@ pub fn resolve_scopes(graph: &mut Graph, cx: &PassContext<'_>) -> Result<Changed
         registry: cx.registry,
         flow: NeedFlow::default(),
         needs: vec![FeatureSet::NONE; graph.n_ids()],
-        copies_left: n_nodes.max(MOST_COPIES).min(n_free),
-        looks_left: LOOKS_PER_NODE * (n_nodes + MOST_COPIES),
+        copies_left: n_nodes.max(MAX_COPIES).min(n_free),
+        looks_left: LOOKS_PER_NODE * (n_nodes + MAX_COPIES),
         modifiers: Vec::new(),
         replaced: Replaced::new(),
     };
@@ -150,14 +150,14 @@ impl Resolver<'_> {
             }
         }
         if provided.is_empty() {
-            // The scope has no effect; it would keep those around it from being resolved.
+            // The scope has no effect; keeping it would prevent outer scopes from being resolved.
             return Some(link);
         }
         let bits = provided.iter().map(|it| FeatureSet::bit(it.bit));
         let bits = bits.fold(FeatureSet::NONE, FeatureSet::union);
         let cone = self.cone(graph, link.node, bits)?;
-        // Arguments are evaluated outside of the scope; within other scopes they must mean the
-        // same.
+        // Arguments are evaluated outside the scope; inside other scopes they must keep their
+        // meaning.
         let arguments = graph.inputs_of(id)[1..].iter();
         let around = arguments.map(|link| self.needs[link.node.index()]);
         let around = around.fold(bits, FeatureSet::union);
@@ -213,8 +213,8 @@ impl Resolver<'_> {
         Some(cone)
     }
 
-    /// Whether copies of the nodes mean the same: none is stateful, and inner scopes change neither
-    /// the provided features nor the inputs of the values.
+    /// Whether copies of the nodes have the same meaning: none is stateful, and inner scopes change
+    /// neither the provided features nor the inputs of the values.
     fn means_the_same(
         &mut self,
         graph: &Graph,
@@ -228,14 +228,14 @@ impl Resolver<'_> {
             if matches!(instance.kernel, Kernel::ReadState(_)) || instance.def.state.is_some() {
                 return false;
             }
-            // The context of a repeat is not among its inputs in a document.
+            // In a document, the context of a repeat is not among its inputs.
             if instance.name() == CAPTURE {
                 return false;
             }
             for (k, link) in graph.inputs_of(*node).iter().enumerate() {
                 let Some(mut map) = self.flow.map(id, k).cloned() else { continue };
                 let inside = self.needs[link.node.index()];
-                // An outer level may be the one that is provided.
+                // An outer level may be the provided one.
                 let is_outer = |bit: u32| match map.fate(bit) {
                     Fate::Outer(outer) => bits.contains(FeatureSet::bit(outer)),
                     Fate::Same | Fate::Provided(_) | Fate::Modified(..) => false,
@@ -269,7 +269,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of a feature inside of a rule of a socket; `read` reads it outside.
+    /// The value of a feature inside a rule of a socket; `read` reads it outside.
     fn value(
         &mut self,
         graph: &mut Graph,
@@ -297,7 +297,7 @@ impl Resolver<'_> {
         (graph.type_of(value) == Some(ty)).then_some(value)
     }
 
-    /// The instance of a node type that does the same as a modifier.
+    /// The instance of a node type that is equivalent to a modifier.
     fn modifier(&mut self, graph: &mut Graph, form: &Arc<Form>, ty: Type) -> Option<InstanceId> {
         if let Some((_, known)) = self.modifiers.iter().find(|(known, _)| known == form) {
             return *known;
@@ -317,7 +317,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The replacement of a node inside of a scope.
+/// The replacement of a node inside a scope.
 enum Copy {
     /// A copy with other inputs.
     Node(NodeId),

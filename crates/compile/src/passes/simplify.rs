@@ -1,9 +1,9 @@
 //! Replace nodes by simpler ones that are equal bit for bit.
 //!
-//! Requires: types equal along links. Establishes: no law of a node applies, no switch has a
-//! constant selector, or equal arms and a selector that cannot fail, and no node only passes its
-//! input on. The same sweep folds new constants and merges new duplicates. Cost: a visit of each
-//! node, and a sweep if anything can be simplified.
+//! Requires: types equal along links. Establishes: no law of a node applies; no switch has a
+//! constant selector, or equal arms together with a selector that cannot fail; and no node only
+//! passes its input on. The same sweep folds new constants and merges new duplicates. Cost: a visit
+//! of each node, and a sweep if anything can be simplified.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::{AHEAD, Lane, Value};
@@ -72,11 +72,11 @@ fn chosen(graph: &Graph, links: &[Source]) -> Option<Source> {
     Some(arms[at.min(arms.len() - 1)])
 }
 
-/// Maximal number of nodes visited to find out whether a selector may be dropped.
-const MOST_LOOKED_AT: usize = 64;
+/// The maximum number of nodes visited to find out whether a selector may be dropped.
+const MAX_EXAMINED: usize = 64;
 
-/// Whether a source cannot fail, as far as a short search can tell; then it may be dropped. A
-/// demanded node that fails has to fail.
+/// Whether a source cannot fail, as far as a short search can tell. Such a source may be dropped,
+/// whereas a demanded node that fails must be seen to fail.
 fn cannot_fail(graph: &Graph, source: Source) -> bool {
     let mut seen = vec![source.node];
     let mut at = 0;
@@ -93,7 +93,7 @@ fn cannot_fail(graph: &Graph, source: Source) -> bool {
                 seen.push(input.node);
             }
         }
-        if seen.len() > MOST_LOOKED_AT {
+        if seen.len() > MAX_EXAMINED {
             return false;
         }
     }

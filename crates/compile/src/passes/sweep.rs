@@ -1,9 +1,9 @@
 //! A walk through the graph in topological order that rewrites nodes by some rules.
 //!
-//! When a node is reached, everything it reads is final. So the same sweep continues what one rule
-//! began: a switch with a new constant selector is replaced by its arm, the arm folds with the next
-//! constant, and two nodes that now read the same are merged. A second sweep with the same rules
-//! finds nothing.
+//! When a node is reached, everything it reads is final. So the sweep also performs the rewrites
+//! that earlier ones enable: a switch whose selector became constant is replaced by its arm, the
+//! arm folds with the next constant, and two nodes that now read the same are merged. A second
+//! sweep with the same rules finds nothing.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::id::SideTable;
@@ -116,8 +116,8 @@ impl Sweep<'_> {
         self.seen.as_mut()?.earlier(self.graph, &self.canonical, id)
     }
 
-    /// Replaces a node by the values of its outputs. A node with one output becomes the constant
-    /// and keeps its path. Returns whether the node is finished.
+    /// Replaces a node by the constant values of its outputs. A node with one output becomes the
+    /// constant and keeps its path. Returns whether the node is finished.
     fn put_constants(&mut self, id: NodeId, mut values: Vec<Value>) -> bool {
         self.changed = true;
         if values.len() == 1

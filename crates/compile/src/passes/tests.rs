@@ -146,7 +146,7 @@ fn nodes_that_read_the_context_or_fail_do_not_fold() {
 }
 
 #[test]
-fn exchanged_inputs_merge_where_that_changes_no_bit() {
+fn swapped_inputs_merge_if_no_bit_changes() {
     check(
         merge_duplicates,
         "n0 = input x: f32 = 0.0
@@ -176,7 +176,7 @@ fn exchanged_inputs_merge_where_that_changes_no_bit() {
 }
 
 #[test]
-fn equal_nodes_merge_also_after_their_inputs_merged() {
+fn nodes_that_become_equal_merge_too() {
     check(
         merge_duplicates,
         r#"n0 = input x: f32 = 0.0
@@ -248,7 +248,7 @@ fn outputs_of_merged_nodes_keep_their_place() {
 }
 
 #[test]
-fn zeros_of_either_sign_are_two_constants() {
+fn zeros_of_opposite_sign_are_two_constants() {
     check(
         merge_duplicates,
         "n0 = const 0.0
@@ -374,7 +374,7 @@ fn a_switch_between_equal_arms_remains_if_its_selector_can_fail() {
 }
 
 #[test]
-fn new_constants_fold_on_without_a_changed_link() {
+fn new_constants_keep_folding_without_a_changed_link() {
     check(
         simplify,
         "n0 = const true
@@ -395,7 +395,7 @@ fn new_constants_fold_on_without_a_changed_link() {
 }
 
 #[test]
-fn passing_nodes_go() {
+fn pass_through_nodes_are_removed() {
     check(
         simplify,
         "n0 = input x: f32 = 0.0
@@ -548,7 +548,7 @@ proptest! {
         for pass in PASSES {
             run_twice(pass.run, &mut graph, &registry);
         }
-        // After the last pass none finds anything.
+        // After the last pass, no pass finds anything to change.
         let limits = Limits::default();
         let cx = PassContext::new(&registry, &limits);
         for pass in PASSES {

@@ -1,4 +1,4 @@
-//! What the analyses learn of nodes.
+//! The results of the analyses.
 
 use super::documents::graph;
 use expect_test::expect;

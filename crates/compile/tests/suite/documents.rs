@@ -12,7 +12,7 @@ pub(super) fn registry() -> Registry {
     millstream_nodes::registry()
 }
 
-/// The checked document; checking refuses no expansion, so that lowering has to.
+/// The checked document; checking accepts any expansion, so that lowering has to refuse it.
 pub(super) fn checked(json: &str) -> Checked {
     let limits = Limits { expanded_nodes: usize::MAX, ..Limits::default() };
     let (document, problems) = open(json.as_bytes(), &registry(), None, &[], &limits);
@@ -38,12 +38,12 @@ pub(super) fn graph(text: &str) -> Graph {
     text::parse(text, &registry()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The plan of a graph as it is.
+/// The plan of a graph without any passes.
 pub(super) fn scheduled(text: &str) -> Plan {
     schedule::schedule(graph(text), 24.0).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// `depth` groups inside each other, each used twice in the one outside it.
+/// `depth` nested groups, each used twice in the one around it.
 pub(super) fn doubling(depth: usize) -> String {
     let use_of = |i: usize| {
         let half = |from: &str| {

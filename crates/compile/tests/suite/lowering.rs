@@ -33,7 +33,7 @@ fn groups_are_expanded_and_keep_their_paths() {
 }
 
 #[test]
-fn borders_of_groups_and_muted_nodes_convert_what_crosses_them() {
+fn borders_of_groups_and_muted_nodes_convert_values() {
     let document = r#"{ "millstream": 2,
       "inputs": { "x": { "type": "f64", "default": 1 }, "b": { "type": "bool", "default": true } },
       "outputs": { "y": { "type": "f64", "from": "g.out" }, "z": { "type": "f64", "from": "m.value" } },
@@ -86,12 +86,12 @@ fn equal_literals_are_one_constant() {
 }
 
 #[test]
-fn forty_groups_each_used_twice_are_refused_at_once() {
+fn forty_nested_groups_each_used_twice_are_refused_immediately() {
     let checked = checked(&doubling(40));
     let start = Instant::now();
     let problems = compile(&checked, &registry(), &Options::default()).expect_err("2^40 nodes");
     assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
-    expect!["one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one: expanding the groups takes 25165822 nodes, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)"].assert_eq(&problems.to_string());
+    expect!["one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one/one: expanding the groups takes 25165822 nodes, but the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is intended)"].assert_eq(&problems.to_string());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_limit_of_nodes_counts_uses_of_groups() {
 }
 
 #[test]
-fn the_limit_of_links_holds_where_few_nodes_have_many() {
+fn the_limit_of_links_applies_to_few_nodes_with_many_links() {
     let outputs: Vec<String> =
         (0..60).map(|i| format!(r#""o{i}": {{ "type": "f32", "input": "x" }}"#)).collect();
     let nodes: Vec<String> = (0..64)

@@ -1,4 +1,4 @@
-//! Needs across scopes and levels, and who could provide them.
+//! Needs across scopes and levels, and their providers.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use millstream_compile::available::check_available;
 use millstream_compile::{Options, PASSES, PassContext, analyses, compile, order, schedule};
 
 #[test]
-fn what_nobody_provides_is_reported_with_the_way_to_its_reader() {
+fn needs_that_nobody_provides_are_reported_with_the_path_to_their_reader() {
     let plan = scheduled(
         r#"n0 = context.index{"level": 1} # row
          n1 = const 3
@@ -31,7 +31,7 @@ fn what_nobody_provides_is_reported_with_the_way_to_its_reader() {
     };
     expect![[r"
         row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (give `index` with the request, or link through `context.with_index`, `list.generate`)
-        now: output `a` needs `time`, which is not available: output <- `sum` <- `group/narrow` <- `now` (give `time` with the request, or link through `context.with_time`)
+        now: output `a` needs `time`, which is not available: output <- `sum` <- `group/narrow` <- `now` (set `time` in the request, or link through `context.with_time`)
         wind: output `c` needs `wind`, which is not available: output <- `wind` (give `wind` with the request, or link through `context.with_feature`)
     "]].assert_eq(&shown(&[]));
     expect![[r"
@@ -58,7 +58,7 @@ fn a_level_beyond_the_injectors_is_never_available() {
 }
 
 #[test]
-fn compiling_refuses_what_the_caller_declares_unavailable() {
+fn compiling_refuses_unavailable_features() {
     let document = r#"{ "millstream": 2,
       "outputs": { "y": { "type": "f64", "from": "t.value" } },
       "nodes": { "t": { "type": "context.time" } } }"#;
@@ -67,7 +67,7 @@ fn compiling_refuses_what_the_caller_declares_unavailable() {
     assert!(compile(&checked, &registry(), &with(None)).is_ok());
     assert!(compile(&checked, &registry(), &with(Some(vec![Feature::Time]))).is_ok());
     let problems = compile(&checked, &registry(), &with(Some(vec![]))).expect_err("no time");
-    expect!["t: output `y` needs `time`, which is not available: output <- `t` (give `time` with the request, or link through `context.with_time`)"].assert_eq(&problems.to_string());
+    expect!["t: output `y` needs `time`, which is not available: output <- `t` (set `time` in the request, or link through `context.with_time`)"].assert_eq(&problems.to_string());
 }
 
 /// A ladder in which every level reads the one below twice, once in another context.
@@ -119,7 +119,7 @@ fn a_ladder_of_ten_thousand_shifts_goes_through_all_passes() {
 }
 
 #[test]
-fn what_a_scope_changes_a_feature_to_counts_where_the_feature_is_needed() {
+fn arguments_of_scopes_matter_only_if_the_feature_is_needed() {
     let wind = r#"context.feature{"name": "wind", "type": "f64"} # wind"#;
     let needed = |inside: &str| {
         let text =

@@ -7,7 +7,7 @@ use expect_test::expect;
 use millstream_compile::{Options, PASSES, Phase, compile, compile_graph};
 use millstream_ir::{Plan, StepOp};
 
-/// The steps of a plan with what the schedule knows of them.
+/// The steps of a plan with the facts that the schedule records.
 fn shown(plan: &Plan) -> String {
     let mut text = String::new();
     for (id, step) in plan.steps.iter() {
@@ -89,7 +89,7 @@ fn needs_class_and_locality_follow_scopes() {
 }
 
 #[test]
-fn what_no_output_reaches_has_no_step() {
+fn unreachable_nodes_have_no_step() {
     let plan = scheduled(
         "n0 = input unread: f32 = 0.0
          n1 = const 2.0
@@ -103,7 +103,7 @@ fn what_no_output_reaches_has_no_step() {
 }
 
 #[test]
-fn passes_stop_after_the_phase_that_is_named() {
+fn passes_stop_after_the_named_phase() {
     let checked = checked(HERON);
     let mut sizes = Vec::new();
     for phase in Phase::ALL {

@@ -28,7 +28,7 @@ use crate::order::{Cycle, sorted};
 use crate::problems::Problems;
 use crate::upgrade::Conversion;
 
-/// Checks the bodies of a document; what they share is kept.
+/// Checks the bodies of a document, and holds the data that they share.
 pub(super) struct Checker<'d, 'c> {
     bodies: &'c [BodyDef<'d>],
     faces: &'c [Face],
@@ -36,7 +36,7 @@ pub(super) struct Checker<'d, 'c> {
     instances: Instances,
     grain: Grain<'d>,
     problems: &'c mut Problems,
-    /// Whether loading could read everything, so that it is known what is not used.
+    /// Whether loading could read everything. Otherwise it is unknown what is unused.
     pub(super) all_readable: bool,
     /// The groups that are made closures somewhere.
     closures: FxHashSet<&'d str>,
@@ -81,7 +81,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         let mut found =
             FineOrder { order: sorted.order, cycles: Vec::new(), conditional: Vec::new() };
         if !sorted.cycles.is_empty() {
-            // The nodes inside of the groups on these cycles may form none, or switches break them.
+            // The nodes inside the groups on these cycles may form none, or switches may break
+            // them.
             found = self.grain.order(def.nodes);
         }
         for cycle in &found.cycles {
@@ -172,8 +173,8 @@ impl<'d, 'c> Checker<'d, 'c> {
     fn report_cycle(&mut self, def: &BodyDef<'_>, cycle: &Cycle) {
         let Cycle { nodes: cycle, why } = cycle;
         let node = |i: u32| def.nodes.get_index(i as usize).expect("nodes are counted");
-        // Values flow from the next to the one before, so the cycle is told backwards, beginning
-        // with the node that stands first in the document.
+        // Values flow from each node to the one before it, so the cycle is reported in reverse,
+        // starting with the first of its nodes in the document.
         let first = cycle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(i, _)| i);
         let n = cycle.len();
         let round = (0..=n).map(|k| &**node(cycle[(first + n - k % n) % n]).0);
@@ -197,14 +198,15 @@ impl<'d, 'c> Checker<'d, 'c> {
         self.problems.report(at, span, &CheckError::Cycle { path, why: why.clone() });
     }
 
-    /// Names inputs that nothing reads; one whose type is unknown may be meant for another place.
+    /// Warns about inputs that nothing reads. An input of unknown type may be meant for something
+    /// else.
     fn warn_unused(&mut self, def: &BodyDef<'_>, face: &Face, used_inputs: &[bool]) {
         if !self.all_readable {
             return;
         }
         let inputs = def.inputs.iter().zip(&face.inputs).zip(used_inputs);
         for (((name, input), typed), used) in inputs {
-            // What a repeat carries from round to round needs an input, whether the rounds read it or not.
+            // A value that a repeat carries needs an input, whether or not the rounds read it.
             let may_be_carried = def.is_group && def.outputs.contains_key(name);
             // A closure takes what its interface has.
             let is_closure = def.is_group && self.closures.contains(def.name);
@@ -268,7 +270,7 @@ fn closures_in<'d>(bodies: &[BodyDef<'d>]) -> FxHashSet<&'d str> {
     groups.collect()
 }
 
-/// Whether a node uses a group as one entry of the memo.
+/// Whether a node stores the results of its group as one entry of the memo.
 fn is_whole(node: &Node) -> bool {
     let text = |name: &str| node.set.get(name).and_then(|setting| setting.json.as_str());
     matches!(node.kind, NodeKind::Group(_)) && group::is_whole(text)

@@ -1,10 +1,10 @@
-//! Copies of the nodes of conditional cycles, one for each case, and choices among the copies.
+//! Copies of the nodes of conditional cycles, one copy per case, and choices among the copies.
 //!
-//! In the copies for a case a switch with a known selector passes the arm on that is taken, so they
-//! form no cycle. The node itself passes on what the selectors choose among its copies; so all that
-//! reads it, and its place in the document, stay as they were. Copies of `n` are called `n/0`,
-//! `n/1` and so on, which no author writes. The copy of a node with switches in its group stands for
-//! another body, in which they pass on what they take.
+//! In the copies for a case, a switch with a known selector passes on the arm that it takes, so the
+//! copies form no cycle. The node itself becomes a choice, by the selectors, among its copies; so
+//! its readers and its position in the document stay the same. Copies of `n` are called `n/0`,
+//! `n/1` and so on, names that no author can write. The copy of a node that uses a group with
+//! switches uses another body, in which these switches pass on the arms they take.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::checked::{
     BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
 };
-use crate::grain::MOST_NESTED;
+use crate::grain::MAX_NESTED;
 use crate::order::{Choice, Conditional, sorted};
 
-/// A body in the case in which an input selects an arm.
+/// A body in the case in which an input selects an arm: the body, the input and the arm.
 type InCase = (BodyId, u32, u32);
 
-/// Puts copies in the place of all conditional cycles. Where a node of one is wrong, all are.
+/// Replaces all conditional cycles by copies. If one node of a cycle is wrong, all are.
 pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
     if checked.bodies.iter().all(|(_, body)| body.conditional.is_empty()) {
         return;
@@ -59,7 +59,7 @@ pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
             placed.insert(cycle.nodes[0], copying.run());
             is_placed.extend(cycle.nodes);
         }
-        // The nodes of a cycle stand together in the order.
+        // The nodes of a cycle are adjacent in the order.
         let mut order = Vec::with_capacity(checked.bodies[id].order.len());
         for node in std::mem::take(&mut checked.bodies[id].order) {
             order.extend(placed.remove(&node).unwrap_or_default());
@@ -84,7 +84,7 @@ fn inside_out(checked: &Checked) -> Vec<BodyId> {
     order.into_iter().map(|body| BodyId::from_index(body as usize)).collect()
 }
 
-/// The names and types of the outputs of a node that is right.
+/// The names and types of the outputs of a valid node.
 fn outputs_of(checked: &Checked, id: BodyId, node: u32) -> Vec<(Arc<str>, Type)> {
     let kind = &checked.bodies[id].nodes[node as usize].kind;
     match kind {
@@ -110,7 +110,7 @@ struct Copying<'b, 'c> {
     id: BodyId,
     registry: &'c Registry,
     cycle: &'c Conditional,
-    /// The nodes of the cycle as they are written.
+    /// The original nodes of the cycle.
     written: Vec<CheckedNode>,
     /// The outputs of each of them.
     outputs: Vec<Vec<(Arc<str>, Type)>>,
@@ -120,11 +120,11 @@ struct Copying<'b, 'c> {
 }
 
 impl Copying<'_, '_> {
-    /// Adds all nodes; gives the order of the nodes of the cycle and of those that were added.
+    /// Adds all nodes. Returns the order of the cycle's nodes and of the added ones.
     fn run(mut self) -> Vec<u32> {
         let (nodes, cases) = (&self.cycle.nodes, &self.cycle.cases);
         let mut order = Vec::new();
-        // For each case the copies of the nodes.
+        // The copies of the nodes for each case.
         let mut copies: Vec<FxHashMap<u32, u32>> = Vec::with_capacity(cases.len());
         for (case, known) in cases.iter().enumerate() {
             let first = self.checked.bodies[self.id].nodes.len() as u32;
@@ -165,7 +165,7 @@ impl Copying<'_, '_> {
         order
     }
 
-    /// Adds the copy of a node for a case, in which a switch takes this arm, and inputs of a group
+    /// Adds the copy of a node for a case, in which a switch takes this arm and inputs of a group
     /// select arms.
     fn copy(
         &mut self,
@@ -196,7 +196,7 @@ impl Copying<'_, '_> {
         self.add(node, case, kind, sources);
     }
 
-    /// What the selectors choose among the values of the cases.
+    /// The values chosen by the selectors among those of the cases.
     fn chosen(
         &mut self,
         (node, value): (u32, Type),
@@ -222,7 +222,7 @@ impl Copying<'_, '_> {
         Source::Node { node: place, output: 0 }
     }
 
-    /// A choice among as many values of a type.
+    /// A choice among this many values of a type.
     fn choice(&mut self, switch: &Arc<str>, n: usize, value: Type) -> Arc<Instance> {
         let key = (Arc::clone(switch), n, value);
         if let Some(known) = self.choices.get(&key) {
@@ -241,7 +241,7 @@ impl Copying<'_, '_> {
     }
 
     fn at(&self, node: u32) -> usize {
-        self.cycle.nodes.binary_search(&node).expect("it is on the cycle")
+        self.cycle.nodes.binary_search(&node).expect("the node is on the cycle")
     }
 
     fn written_of(&self, node: u32) -> &CheckedNode {
@@ -265,7 +265,7 @@ impl Copying<'_, '_> {
     }
 }
 
-/// A body as it is in a case; the same one if it is the same in all cases.
+/// The body for a case; the same body if all cases agree.
 fn in_case(
     checked: &mut Checked,
     known: &mut HashMap<InCase, BodyId>,
@@ -276,9 +276,9 @@ fn in_case(
     if let Some(known) = known.get(&case) {
         return *known;
     }
-    // A group that contains itself is wrong, and is not looked into again.
+    // A group that contains itself is wrong and is not searched again.
     known.insert(case, id);
-    if depth >= MOST_NESTED {
+    if depth >= MAX_NESTED {
         return id;
     }
     let mut body = checked.bodies[id].clone();
@@ -320,7 +320,7 @@ fn in_case(
     made
 }
 
-/// What has a source for each output, and passes it on.
+/// A node that passes on one source for each output.
 pub(super) fn passing_on(outputs: &[(Arc<str>, Type)]) -> CheckedKind {
     let passed = (0..).zip(outputs).map(|(at, (name, ty))| MutedOutput {
         name: Arc::clone(name),

@@ -1,4 +1,4 @@
-//! What can be wrong with a document that could be read.
+//! The errors in documents that could be read.
 
 use millstream_base::Type;
 use millstream_base::literal::LiteralError;
@@ -6,13 +6,13 @@ use millstream_node::Zone;
 
 use crate::model::Form;
 
-/// Why a document has no meaning, or probably another one than its author thinks.
+/// Why a document has no meaning, or probably not the one that its author intended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// Loading reported problems in the part.
+    /// Loading reported problems in this part.
     #[error("{what} could not be read")]
-    #[diagnostic(code(check::unreadable), help("mend the problems that loading reported"))]
+    #[diagnostic(code(check::unreadable), help("fix the problems that loading reported"))]
     Unreadable {
         /// The part.
         what: String,
@@ -27,14 +27,14 @@ pub enum CheckError {
         hint: String,
     },
     /// The document was made with another version of the node type.
-    #[error("the node is of version {version} of `{name}`, known is version {known}")]
+    #[error("the node needs version {version} of `{name}`, but this build has version {known}")]
     #[diagnostic(code(check::node_version), help("{hint}"))]
     NodeVersion {
         /// The node type.
         name: String,
-        /// What the document says.
+        /// The version in the document.
         version: u32,
-        /// What the registry has.
+        /// The version in the registry.
         known: u32,
         /// The next step.
         hint: &'static str,
@@ -115,7 +115,7 @@ pub enum CheckError {
         /// The nearest name, or all.
         hint: String,
     },
-    /// Nothing is given for an input that has no default.
+    /// An input without a default has no source.
     #[error("input `{name}` of `{node_type}` is missing")]
     #[diagnostic(code(check::missing_input), help("link it or write {form}"))]
     MissingInput {
@@ -126,41 +126,41 @@ pub enum CheckError {
         /// How a literal is written.
         form: String,
     },
-    /// Several sources where one goes.
+    /// An input that takes one source has several.
     #[error("input `{name}` takes one source, not {n}")]
     #[diagnostic(
         code(check::several_sources),
-        help("keep one of them, or join them in a node that takes several")
+        help("keep one of them, or combine them with a node that takes several")
     )]
     SeveralSources {
         /// The socket.
         name: String,
-        /// How many are given.
+        /// The number of sources.
         n: usize,
     },
-    /// More sources than a node takes.
-    #[error("the node has {n} sources, the limit is 65535")]
+    /// More sources than a node can have.
+    #[error("the node has {n} sources, but the limit is 65535")]
     #[diagnostic(code(check::too_many_sources), help("split the node into several"))]
     TooManySources {
-        /// How many are given.
+        /// The number of sources.
         n: usize,
     },
     /// A link between types that do not convert.
     #[error("{source_name} gives {}, but {target} takes {takes}", from.with_article())]
     #[diagnostic(code(check::type_mismatch), help("{hint}"))]
     TypeMismatch {
-        /// Where the value comes from.
+        /// The source of the value.
         source_name: String,
-        /// Its type.
+        /// The type of the source.
         from: Type,
-        /// Where it goes.
+        /// The target of the link.
         target: String,
-        /// The type or types there.
+        /// The type or types that the target takes.
         takes: String,
         /// The next step.
         hint: String,
     },
-    /// A link whose value becomes narrower because its socket demands it.
+    /// A link whose value is narrowed to the type of its socket.
     #[error(
         "{source_name} gives {}, which {target} narrows to {}",
         from.with_article(),
@@ -170,50 +170,55 @@ pub enum CheckError {
         severity(Advice),
         code(check::narrowed),
         help(
-            "a node `convert` with {} between them says that this is meant",
+            "insert a `convert` node with {} if this is intended",
             form.of(format!("\"to\": \"{to}\""), format!("`to = \"{to}\"`"))
         )
     )]
     Narrowed {
         /// The form of the document.
         form: Form,
-        /// Where the value comes from.
+        /// The source of the value.
         source_name: String,
-        /// Its type.
+        /// The type of the source.
         from: Type,
-        /// Where it goes.
+        /// The target of the link.
         target: String,
-        /// The type there.
+        /// The type of the target.
         to: Type,
     },
-    /// A feature that the document names has two types.
-    #[error("the feature `{name}` is {} here and {} in `{first}`", ty.with_article(), first_ty.with_article())]
+    /// A feature is used with two types.
+    #[error(
+        "the feature `{name}` is {} here and {} in `{first}`"
+, ty.with_article(), first_ty.with_article())]
     #[diagnostic(
         code(check::feature_type),
-        help("a name stands for one type: give both the same, or choose another name")
+        help("a feature has one type: use the same type in both places, or choose another name")
     )]
     FeatureType {
         /// The name.
         name: String,
         /// The type here.
         ty: Type,
-        /// The type where it occurs first.
+        /// The type at the first occurrence.
         first_ty: Type,
-        /// The node where it does.
+        /// The node of the first occurrence.
         first: String,
     },
     /// A node depends on itself, at least in some case.
     #[error("the nodes form a cycle{why}: {path}")]
     #[diagnostic(code(check::cycle), help("remove one of these links"))]
     Cycle {
-        /// The case in which they do, or why switches do not break it.
+        /// The case in which the cycle exists, or why switches do not break it.
         why: String,
-        /// The nodes of the cycle, values flowing to the right.
+        /// The nodes of the cycle in the direction of the values.
         path: String,
     },
-    /// The types of nodes on a cycle that switches break follow from each other only.
-    #[error("the type of `{node}` follows from itself, round a cycle")]
-    #[diagnostic(code(check::unsettled), help("say a type with a node `convert` on the cycle"))]
+    /// The types of nodes on a cycle that switches break depend only on each other.
+    #[error("the type of `{node}` depends on itself around a cycle")]
+    #[diagnostic(
+        code(check::unsettled),
+        help("state a type by inserting a `convert` node into the cycle")
+    )]
     Unsettled {
         /// The node.
         node: String,
@@ -222,60 +227,67 @@ pub enum CheckError {
     #[error("the group contains itself: {path}")]
     #[diagnostic(code(check::recursive_group), help("remove one of these nodes"))]
     RecursiveGroup {
-        /// Groups all the way round, each inside the one before.
+        /// The groups around the cycle, each inside the one before.
         path: String,
     },
-    /// Groups inside groups beyond the limit.
-    #[error("groups are nested {depth} deep, the limit is {limit}: {path}")]
+    /// Groups are nested more deeply than the limit.
+    #[error("groups are nested {depth} deep, but the limit is {limit}: {path}")]
     #[diagnostic(
         code(check::group_depth),
-        help("nest the groups less deeply, or raise `group_depth` in the limits if this is meant")
+        help(
+            "nest the groups less deeply, or raise `group_depth` in the limits if this is intended"
+        )
     )]
     GroupDepth {
-        /// How deep.
+        /// The depth.
         depth: usize,
         /// The limit.
         limit: usize,
-        /// Groups from the outermost.
+        /// The groups from the outermost inwards.
         path: String,
     },
     /// Too many nodes once groups are expanded.
-    #[error("the document has {n} nodes when all groups are expanded, the limit is {limit}")]
+    #[error("the document has {n} nodes when all groups are expanded, but the limit is {limit}")]
     #[diagnostic(
         code(check::expanded_nodes),
-        help("use the group less often, or raise `expanded_nodes` in the limits if this is meant")
+        help(
+            "use the group less often, or raise `expanded_nodes` in the limits if this is intended"
+        )
     )]
     ExpandedNodes {
-        /// How many, or more.
+        /// The number of nodes, as a lower bound if it is huge.
         n: String,
         /// The limit.
         limit: usize,
     },
     /// More nodes than the limit.
-    #[error("the document has {n} nodes, the limit is {limit}")]
-    #[diagnostic(code(check::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
+    #[error("the document has {n} nodes, but the limit is {limit}")]
+    #[diagnostic(
+        code(check::too_many_nodes),
+        help("raise `nodes` in the limits if this is intended")
+    )]
     TooManyNodes {
-        /// How many.
+        /// The number of nodes.
         n: usize,
         /// The limit.
         limit: usize,
     },
-    /// The frame rate is no positive number.
+    /// The frame rate is not a positive number.
     #[error("`fps` is {fps}")]
-    #[diagnostic(code(check::bad_fps), help("write a number above 0"))]
+    #[diagnostic(code(check::bad_fps), help("write a positive number"))]
     BadFps {
-        /// What it is.
+        /// The value in the document.
         fps: String,
     },
-    /// A name that links cannot mention; documents built in code can have one.
+    /// A name that links cannot mention, as documents built in code may have.
     #[error("`{name}` cannot be the name of {what}: {reason}")]
     #[diagnostic(code(check::bad_name), help("choose another name"))]
     BadName {
-        /// What has the name.
+        /// The kind of part that has the name.
         what: &'static str,
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem with the name.
         reason: &'static str,
     },
     /// A default outside the range of its input.
@@ -290,10 +302,10 @@ pub enum CheckError {
         name: String,
         /// The default.
         default: String,
-        /// Which bound it misses.
+        /// The bound that it violates.
         side: String,
     },
-    /// The default of an input is no value of its type.
+    /// The default of an input is not a value of its type.
     #[error("the default of {what}: {error}")]
     #[diagnostic(
         code(check::wrong_default),
@@ -302,10 +314,10 @@ pub enum CheckError {
     WrongDefault {
         /// The input.
         what: String,
-        /// Why it is none.
+        /// The problem with the value.
         error: LiteralError,
     },
-    /// A range without content, or of a type without numbers.
+    /// A range that is empty, or belongs to a type without numbers.
     #[error("the range of input `{name}` {reason}")]
     #[diagnostic(
         severity(Warning),
@@ -315,7 +327,7 @@ pub enum CheckError {
     UselessRange {
         /// The input.
         name: String,
-        /// What is wrong with it.
+        /// The problem with the range.
         reason: &'static str,
     },
     /// An input that nothing reads.
@@ -325,8 +337,8 @@ pub enum CheckError {
         /// The input.
         name: String,
     },
-    /// An output of a group that runs many times goes nowhere in the next run.
-    #[error("output `{output}` of group `{group}` is given to no input of the next {run}")]
+    /// In a group that runs many times, no input of the next run takes an output.
+    #[error("no input of the next {run} takes output `{output}` of group `{group}`")]
     #[diagnostic(code(check::not_carried), help("{hint}"))]
     NotCarried {
         /// A round or tick.
@@ -338,13 +350,14 @@ pub enum CheckError {
         /// The group.
         group: String,
     },
-    /// A value is carried into an input of another type.
+    /// A value is carried to an input of another type.
     #[error(
-        "output `{name}` of group `{group}` is {found}, the input that it is carried to is {wanted}"
+        "output `{name}` of group `{group}` is {found}, but the input that it is carried to is \
+         {wanted}"
     )]
-    #[diagnostic(code(check::carried_type), help("give both one type"))]
+    #[diagnostic(code(check::carried_type), help("give both the same type"))]
     CarriedType {
-        /// The output and input.
+        /// The name of both the output and the input.
         name: String,
         /// The group.
         group: String,
@@ -353,8 +366,8 @@ pub enum CheckError {
         /// The type of the input.
         wanted: Type,
     },
-    /// Something that a zone looks at has the wrong type.
-    #[error("{what} of group `{group}` is {found}, a `{zone}` needs {wanted}")]
+    /// An input or output with a meaning for the zone has the wrong type.
+    #[error("{what} of group `{group}` is {found}, but a `{zone}` needs {wanted}")]
     #[diagnostic(code(check::zone_type), help("change its type, or its name"))]
     ZoneType {
         /// The zone.
@@ -365,18 +378,18 @@ pub enum CheckError {
         group: String,
         /// Its type.
         found: Type,
-        /// What it should be.
+        /// The type that the zone needs.
         wanted: String,
     },
-    /// A zone would have lists of lists that are nested too deeply.
+    /// A zone would have lists that are nested too deeply.
     #[error("the lists of `{name}` would be nested more than {} deep", Type::MAX_LIST_DEPTH)]
-    #[diagnostic(code(check::zone_depth), help("give the group flatter lists"))]
+    #[diagnostic(code(check::zone_depth), help("use less nested lists in the group"))]
     ZoneDepth {
         /// The input or output of the group.
         name: String,
     },
-    /// A group that keeps state runs many times.
-    #[error("the group of a `{zone}` keeps no state, which `{node}` does")]
+    /// A group with state runs many times.
+    #[error("the group of a `{zone}` cannot keep state, but `{node}` does")]
     #[diagnostic(
         code(check::state_in_zone),
         help("carry the value from {run} to {run}, or keep state outside the group")
@@ -386,7 +399,7 @@ pub enum CheckError {
         zone: Zone,
         /// A round, item or tick.
         run: &'static str,
-        /// The path of the node that keeps state.
+        /// The path of the stateful node.
         node: String,
     },
     /// What is called is no closure.

@@ -1,4 +1,4 @@
-//! What bodies look like from outside: the types and defaults of inputs, the types of outputs.
+//! The interfaces of bodies: the types and defaults of inputs, and the types of outputs.
 
 use std::sync::Arc;
 
@@ -18,20 +18,20 @@ use crate::spot::Spot;
 /// A body as the author wrote it.
 #[derive(Clone, Copy)]
 pub(super) struct BodyDef<'d> {
-    /// Name of the group; empty for the root.
+    /// The name of the group; empty for the root.
     pub(super) name: &'d str,
     pub(super) is_group: bool,
     pub(super) inputs: &'d Named<InputDef>,
     pub(super) outputs: &'d Named<OutputDef>,
     pub(super) nodes: &'d Named<Node>,
     pub(super) spot: Spot,
-    /// The used document that the group is from.
+    /// The used document that the group comes from.
     pub(super) file: Option<&'d Arc<UsedFile>>,
     /// The rule by which generics in the body get their types.
     pub(super) widths: Widths,
 }
 
-/// What a body looks like from outside; `None` where that could not be found out.
+/// The interface of a body, with `None` for parts that could not be determined.
 pub(super) struct Face {
     pub(super) inputs: Vec<Option<BodyInput>>,
     pub(super) outputs: Vec<Option<Type>>,
@@ -70,7 +70,7 @@ impl<'d> BodyDef<'d> {
     }
 }
 
-/// Finds the faces of bodies; types are looked up by name once each.
+/// Determines the faces of bodies, looking up each type name once.
 pub(super) struct Faces<'d> {
     registry: &'d Registry,
     types: FxHashMap<&'static str, Type>,
@@ -183,7 +183,7 @@ fn range_warnings(
     }
     let useless = |reason| vec![CheckError::UselessRange { name: name.into(), reason }];
     if ty.lanes().is_none() {
-        return useless("has no meaning, because its type is not made of numbers");
+        return useless("has no meaning because its type is not numeric");
     }
     if def.min.zip(def.max).is_some_and(|(min, max)| min > max) {
         return useless("is empty: `min` is above `max`");

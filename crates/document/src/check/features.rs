@@ -1,4 +1,4 @@
-//! Features that a document names have one type each.
+//! Checks that each feature named in a document has one type.
 
 use millstream_base::id::Arena;
 use millstream_base::{Feature, Type};
@@ -10,13 +10,14 @@ use crate::at::{At, Part};
 use crate::checked::{Body, BodyId, CheckedKind};
 use crate::problems::Problems;
 
-/// Where a feature occurs first.
+/// The first occurrence of a feature.
 struct First {
     ty: Type,
     path: String,
 }
 
-/// Reports nodes that give a feature another type than the first one does. Cost: linear in nodes.
+/// Reports nodes that use a feature with another type than its first occurrence. Cost: linear in
+/// nodes.
 pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Problems) {
     let mut firsts: FxHashMap<(bool, &str), First> = FxHashMap::default();
     for body in bodies.as_slice() {
@@ -40,8 +41,8 @@ pub(super) fn check_features(bodies: &Arena<BodyId, Body>, problems: &mut Proble
     }
 }
 
-/// The features that a node reads or changes and that no program knows beforehand: whether each is
-/// an argument, its name and its type.
+/// The custom features that a node reads or changes: whether each is an argument, its name and its
+/// type.
 fn named_features(instance: &Instance) -> impl Iterator<Item = (bool, &str, Type)> {
     let read = match &instance.kernel {
         Kernel::Read { feature, .. } => Some(feature),

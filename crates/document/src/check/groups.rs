@@ -11,24 +11,26 @@ use crate::model::Document;
 use crate::order::sorted;
 use crate::problems::Problems;
 
-/// Names shown of a long path.
+/// The number of names shown of a long path.
 const MAX_SHOWN: usize = 16;
 
-/// Which groups a body uses.
+/// The groups that a body uses.
 struct Uses {
-    /// Each group once, with how often it is used and the first node that does.
+    /// Each group once: its position, the number of uses, and the first node that uses it.
     groups: Vec<(u32, u64, u32)>,
     n_calls: u64,
 }
 
-/// Nodes that are wrong are left out so often; then the document as a whole is wrong.
+/// The maximum number of rounds of leaving out wrong nodes; after that, the document as a whole is
+/// wrong.
 const MAX_ROUNDS: usize = 16;
 
-/// A node by the position of its body, and its own.
+/// A node, by the position of its body and its own position.
 type NodeAt = (usize, u32);
 
-/// Checks how groups use each other; returns which groups are used. What is still too much without
-/// the nodes that are reported is noted as wrong too. Cost: linear in nodes.
+/// Checks how groups use each other, and returns which groups are used. If the document exceeds the
+/// limits even without the reported nodes, further nodes are marked as wrong. Cost: linear in
+/// nodes.
 pub(super) fn check_groups(
     document: &Document,
     bodies: &[BodyDef<'_>],
@@ -73,8 +75,8 @@ pub(super) fn check_groups(
     used
 }
 
-/// The groups that are too much, each in the body that uses it: those that contain themselves, that
-/// lead too deep, or that make the document too large.
+/// The uses of groups that must be left out, each as body and group: of groups that contain
+/// themselves, that are nested too deeply, or that make the document too large.
 fn excess(n_bodies: usize, uses: &[Uses], limits: &Limits) -> FxHashSet<(usize, u32)> {
     let n_groups = |body: u32| uses[body as usize].groups.len() as u32;
     let group = |body: u32, k: u32| Some(uses[body as usize].groups[k as usize].0);
@@ -105,7 +107,7 @@ fn excess(n_bodies: usize, uses: &[Uses], limits: &Limits) -> FxHashSet<(usize, 
     cut
 }
 
-/// Reports what is wrong with how groups use each other, and gives the nodes where it is.
+/// Reports problems with how groups use each other, and returns the offending nodes.
 fn check_uses(
     bodies: &[BodyDef<'_>],
     uses: &[Uses],
@@ -136,7 +138,8 @@ fn check_uses(
     found
 }
 
-/// `marks` has for each group the position of its entry, valid if the entry is of that group.
+/// The groups that a body uses. `marks` holds the position of the entry of each group; a position
+/// is valid if the entry there is for that group.
 fn uses_of(
     document: &Document,
     body: &BodyDef<'_>,
@@ -165,7 +168,7 @@ fn uses_of(
     uses
 }
 
-/// For each body how many groups are inside each other, and how many calls are in it.
+/// For each body, the nesting depth of groups and the number of calls in it.
 fn measured(uses: &[Uses], order: &[u32]) -> (Vec<usize>, Vec<u64>) {
     let mut depth = vec![0_usize; uses.len()];
     let mut size = vec![0_u64; uses.len()];
@@ -231,7 +234,7 @@ fn too_deep(
     (place, CheckError::GroupDepth { depth: depth[deepest], limit, path })
 }
 
-/// The node that adds most to the innermost body that alone exceeds the limit.
+/// The node that adds most to the innermost body that exceeds the limit by itself.
 fn too_large(uses: &[Uses], size: &[u64], limit: usize) -> (Option<NodeAt>, CheckError) {
     let root = uses.len() - 1;
     let mut place = None;
@@ -273,7 +276,7 @@ fn report_at(
     }
 }
 
-/// The names in a row, only the first ones if there are many.
+/// The names joined by arrows; only the first ones if there are many.
 pub(super) fn path<'a>(
     names: impl Iterator<Item = &'a str>,
     n_names: usize,

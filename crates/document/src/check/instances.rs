@@ -1,8 +1,7 @@
-//! Instances of node types, shared by the nodes that agree in type, settings and types.
+//! Instances of node types, shared by nodes that agree in type, settings and types.
 //!
-//! A node whose sources have the types of an earlier node's sources gets that node's instance
-//! without any type being looked at again: the *pattern* of a node is its shape and, for each slot,
-//! the type that is linked.
+//! The *pattern* of a node is its shape together with the type linked to each slot. A node with a
+//! known pattern gets the instance of the earlier node without looking at any type.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault};
@@ -17,8 +16,8 @@ use smallvec::SmallVec;
 use super::shapes::Shape;
 use crate::checked::{Muted, MutedOutput, Passes};
 
-/// A shape, then for each slot 0 or the number of the linked type; before the slots of a socket that
-/// takes several sources, how many there are.
+/// The shape, then for each slot the number of the linked type, or 0. The slots of a socket that
+/// takes several sources are preceded by their count.
 pub(super) type Pattern = SmallVec<[u32; 8]>;
 
 /// The number of a type in patterns, from 1.
@@ -30,24 +29,24 @@ pub(super) struct Instances {
     types: Vec<Type>,
     numbers: FxHashMap<Type, TypeNumber>,
     entries: Vec<Entry>,
-    /// Seeded, as everything that documents fill.
+    /// Hashed with a seed, like everything filled from documents.
     by_pattern: HashMap<Pattern, Known>,
-    /// The patterns met last, by a fast hash.
+    /// The most recent patterns, with a fast hash.
     recent: Vec<(Pattern, Known)>,
     /// By shape, generics and arities.
     by_types: HashMap<Pattern, u32>,
 }
 
-/// The nodes with one pattern.
+/// The instance of the nodes with one pattern.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
-    /// The position of their instance.
+    /// The position of the instance.
     pub(super) entry: u32,
     /// Whether any of their links narrows.
     pub(super) narrows: bool,
 }
 
-/// An instance with what checking its nodes needs.
+/// An instance, with the data needed to check its nodes.
 pub(super) struct Entry {
     pub(super) instance: Arc<Instance>,
     /// The types of the outputs.
@@ -79,7 +78,7 @@ impl Instances {
         self.entries.len() + self.by_pattern.len() + self.types.len()
     }
 
-    /// The instance of nodes with this pattern, if there was one.
+    /// The instance of nodes with this pattern, if there is one already.
     pub(super) fn with_pattern(&mut self, pattern: &[u32]) -> Option<Known> {
         const N_RECENT: usize = 256;
         let hash = BuildHasherDefault::<FxHasher>::default().hash_one(pattern);
@@ -94,7 +93,7 @@ impl Instances {
         Some(known)
     }
 
-    /// From now on nodes with this pattern have this instance.
+    /// Stores the instance of nodes with this pattern.
     pub(super) fn remember(&mut self, pattern: Pattern, known: Known) {
         self.by_pattern.insert(pattern, known);
     }
@@ -126,7 +125,7 @@ impl Instances {
         Ok(entry)
     }
 
-    /// What nodes of this instance do when they are muted.
+    /// The behavior of nodes of this instance when they are muted.
     pub(super) fn muted(&mut self, entry: u32) -> Arc<Muted> {
         let Entry { instance, muted, .. } = &mut self.entries[entry as usize];
         let made = muted.get_or_insert_with(|| {

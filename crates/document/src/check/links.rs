@@ -1,4 +1,4 @@
-//! Resolves what is written for the sockets of nodes.
+//! Resolves the sources written for the sockets of nodes.
 
 use std::sync::Arc;
 
@@ -19,28 +19,28 @@ use crate::model::{Input, InputValue, Link, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
-/// What is given for a slot.
+/// The source of a slot.
 #[derive(Clone, Copy)]
 pub(super) enum Given<'d> {
-    /// This, once its type is known.
+    /// This literal, once its type is known.
     Literal(&'d Json),
     /// An input of the body.
     Input(u32),
     /// An output of a node of the body.
     Node { node: u32, output: u32 },
-    /// Nothing: the default of the socket.
+    /// No source: the default of the socket.
     Default,
-    /// Nobody knows; the reason has been reported.
+    /// Unknown; the reason has been reported.
     Broken,
 }
 
-/// What is given for all nodes of a body.
+/// The sources of all nodes of a body.
 pub(super) struct Links<'d> {
     /// The slots of all nodes, one after the other.
     pub(super) slots: Vec<Given<'d>>,
-    /// For each node its first slot, and one past the last of all.
+    /// For each node, the index of its first slot; one entry past the end.
     pub(super) first_slot: Vec<u32>,
-    /// The slots whose values count for later ticks only, ascending.
+    /// The slots whose values are used only in later ticks, ascending.
     pub(super) delayed: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ impl Links<'_> {
         self.first_slot[node] as usize..self.first_slot[node + 1] as usize
     }
 
-    /// The node that slot `k` of a node takes its value from.
+    /// The node that slot `k` of a node reads.
     pub(super) fn dependency(&self, node: u32, k: u32) -> Option<u32> {
         let slot = self.of_node(node).start + k as usize;
         match self.slots[slot] {
@@ -60,13 +60,13 @@ impl Links<'_> {
         }
     }
 
-    /// Whether the value of a slot counts for later ticks only.
+    /// Whether the value of a slot is used only in later ticks.
     pub(super) fn is_delayed(&self, slot: usize) -> bool {
         !self.delayed.is_empty() && self.delayed.binary_search(&(slot as u32)).is_ok()
     }
 }
 
-/// What names mean where a node reads them.
+/// The meaning of names where a node reads them.
 pub(super) trait Names<'d> {
     /// An input of the body around the node.
     fn input(&mut self, name: &'d Arc<str>, spot: Spot, at: At<'_>, cx: &mut Problems)
@@ -75,11 +75,11 @@ pub(super) trait Names<'d> {
     /// An output of another node of the body.
     fn link(&mut self, link: &'d Link, spot: Spot, at: At<'_>, cx: &mut Problems) -> Given<'d>;
 
-    /// Something was written that leads nowhere; what it reads is used all the same.
+    /// Marks the sources of an input without a meaning as used, to avoid follow-up warnings.
     fn mark_used(&mut self, input: &Input);
 }
 
-/// Resolves what is written for the sockets of nodes.
+/// Resolves the sources written for the sockets of nodes.
 pub(super) struct Linker<'d, 'c, N> {
     pub(super) names: N,
     pub(super) bodies: &'c [BodyDef<'d>],
@@ -88,7 +88,7 @@ pub(super) struct Linker<'d, 'c, N> {
     pub(super) problems: &'c mut Problems,
     pub(super) slots: Vec<Given<'d>>,
     pub(super) delayed: Vec<u32>,
-    /// What is written for each socket of the node at hand.
+    /// The input written for each socket of the current node.
     pub(super) written: Vec<Option<&'d Input>>,
 }
 
@@ -101,7 +101,7 @@ enum Sources<'d> {
 }
 
 impl<'d, N: Names<'d>> Linker<'d, '_, N> {
-    /// Resolves what goes into a node; false if it has too many sources, and so none.
+    /// Resolves the inputs of a node; false if it has too many sources, and then it has none.
     pub(super) fn resolve(&mut self, node: &'d Node, shape: NodeShape, at: At<'_>) -> bool {
         let first = self.slots.len();
         match shape {
@@ -175,8 +175,8 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         self.written = given;
     }
 
-    /// A node that uses a group, perhaps many times: then it has inputs of its own after those of the
-    /// group.
+    /// Resolves the inputs of a node that uses a group. A zone runs the group many times and has
+    /// inputs of its own, after those of the group.
     fn group_node(&mut self, node: &'d Node, group: usize, course: Option<&Course>, at: At<'_>) {
         let (body, face) = (self.bodies[group], &self.faces[group]);
         let mut given = std::mem::take(&mut self.written);
@@ -281,7 +281,7 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         Given::Broken
     }
 
-    /// Several sources, or none in a list, where one goes.
+    /// Reports several sources, or an empty list of them, for an input that takes one.
     fn one_of_several(
         &mut self,
         input: Option<&Input>,
@@ -318,7 +318,8 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
     }
 }
 
-/// The sources written for a socket. In a socket that takes several, an empty list is none of them.
+/// The sources written for a socket. For a socket that takes several, an empty list means no
+/// source.
 fn sources(input: Option<&Input>, multiple: bool) -> Sources<'_> {
     let Some(input) = input else { return Sources::None };
     match &input.value {
@@ -333,7 +334,7 @@ pub(super) fn is_empty_list(json: &Json) -> bool {
     json.as_array().is_some_and(Vec::is_empty)
 }
 
-/// A socket of a node; of anything else that itself.
+/// A socket of a node; for any other part, the part itself.
 pub(super) fn socket_at<'n>(at: At<'n>, socket: &'n str) -> At<'n> {
     match at.part {
         Part::Node(node) => at.part(Part::Socket(node, socket)),

@@ -1,4 +1,4 @@
-//! The literals of one body, each kept once.
+//! The literals of one body, without duplicates.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -10,7 +10,7 @@ use millstream_base::same::Same;
 #[derive(Default)]
 pub(super) struct Literals {
     values: Vec<Value>,
-    /// Seeded, because the values come from documents that nobody vouches for.
+    /// Hashed with a seed, because the values come from untrusted documents.
     known: HashMap<Key, u32>,
 }
 
@@ -31,7 +31,7 @@ impl PartialEq for Key {
 impl Eq for Key {}
 
 impl Literals {
-    /// The position of a value, added if it is new.
+    /// The position of a value, which is added if it is new.
     pub(super) fn intern(&mut self, value: Value) -> u32 {
         let new = self.values.len() as u32;
         let values = &mut self.values;

@@ -1,4 +1,4 @@
-//! Links between types that do not convert, with the node that would convert them.
+//! Links between types that do not convert, with a suggestion for a node that converts them.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use millstream_node::{Interface, Registry};
 use super::error::CheckError;
 use crate::model::{Form, InputValue};
 
-/// Nodes that a message names.
+/// The maximum number of nodes that a message names.
 const MAX_NAMED: usize = 3;
 
-/// A value of type `from` that is linked where only `to`, or one of several, is taken.
+/// The error for a value of type `from` linked to a socket that takes only `to`, or one of several
+/// types.
 pub(super) fn mismatch(
     (registry, form): (&Registry, Form),
     source_name: String,
@@ -40,11 +41,11 @@ pub(super) fn mismatch(
             .iter()
             .map(|explicit| form.of(explicit.to_string(), format!("{explicit:#}")))
             .collect();
-        format!("put a node between that converts: {}", named.join(", or "))
+        format!("insert a node that converts: {}", named.join(", or "))
     } else if implicit.len() > 1 {
-        format!("what converts to it: {}", implicit.join(", "))
+        format!("types that convert to it: {}", implicit.join(", "))
     } else {
-        format!("link something that gives {takes}")
+        format!("link something of type {takes}")
     };
     CheckError::TypeMismatch { source_name, from, target, takes, hint }
 }
@@ -76,7 +77,7 @@ fn takes(to: &[Type]) -> String {
     }
 }
 
-/// What messages call a source.
+/// The name of a source in messages.
 pub(super) fn describe(value: &InputValue) -> String {
     match value {
         InputValue::Link(link) => format!("`{link}`"),

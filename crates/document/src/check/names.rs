@@ -1,4 +1,4 @@
-//! What names mean in a body: its inputs, and the outputs of its nodes.
+//! The meaning of names in a body: its inputs, and the outputs of its nodes.
 
 use std::sync::Arc;
 
@@ -22,18 +22,18 @@ pub(super) struct BodyNames<'d, 'c> {
     pub(super) face: &'c Face,
     pub(super) bodies: &'c [BodyDef<'d>],
     pub(super) shapes: &'c Shapes<'c>,
-    /// Broken from now on for a node with too many sources.
+    /// Set to broken for a node with too many sources.
     pub(super) node_shapes: &'c mut [NodeShape],
-    /// Which inputs of the body something reads.
+    /// Whether something reads each input of the body.
     pub(super) used_inputs: Vec<bool>,
     pub(super) by_address: ByAddress,
 }
 
-/// The nodes of a body by the address of their name: loading lets links share the names of nodes,
-/// so that most links find their node without a name being read.
+/// The nodes of a body by the address of their name. Loading shares the names of nodes with the
+/// links to them, so most links find their node without comparing strings.
 pub(super) struct ByAddress {
-    /// The distance of an address from the lowest one, in units of the alignment, and its node; at
-    /// most half full. Names too far away are left out.
+    /// The distance of an address from the lowest one, in units of the alignment, and its node. At
+    /// most half of the entries are in use; names too far away are left out.
     entries: Vec<(u32, u32)>,
     lowest: usize,
 }
@@ -65,7 +65,7 @@ impl ByAddress {
         u32::try_from(bytes / align_of::<usize>()).ok().filter(|distance| *distance != FREE)
     }
 
-    /// The entry of a distance, or the free one where it belongs.
+    /// The entry of a distance, or the free entry for it.
     #[inline]
     fn place(&self, distance: u32) -> usize {
         let mixed = u64::from(distance).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -84,8 +84,8 @@ impl ByAddress {
 }
 
 impl BodyNames<'_, '_> {
-    /// Reads ahead the shapes of the nodes that some nodes are linked to. Without that, waiting for
-    /// memory takes most of the time of checking a large body.
+    /// Prefetches the shapes of the nodes that some nodes are linked to. Otherwise, checking a
+    /// large body spends most of its time waiting for memory.
     pub(super) fn read_links_ahead<'n>(&self, nodes: impl Iterator<Item = &'n Node>) {
         read_ahead(nodes.flat_map(|node| node.inputs.iter()).map(|(_, input)| {
             let InputValue::Link(link) = &input.value else { return None };
@@ -114,7 +114,7 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
             let name = shortened(name);
             let json = format!("{{ \"from\": \"{name}.value\" }}");
             let written = self.shapes.form().of(json, format!("`node {name}.value`"));
-            format!("a node is linked with {written}")
+            format!("write a link to a node as {written}")
         } else {
             let known = self.body.inputs.keys().map(|name| &**name);
             let all = || match listed(known.clone()) {
@@ -140,7 +140,7 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
             let hint = if self.body.inputs.contains_key(&link.node) {
                 let json = format!("{{ \"input\": \"{}\" }}", link.node);
                 let written = self.shapes.form().of(json, format!("`input {}`", link.node));
-                format!("an input is linked with {written}")
+                format!("write a link to an input as {written}")
             } else {
                 let known = self.body.nodes.keys().map(|name| &**name);
                 problems.suggest(&link.node, known, || "add the node or change the link".into())

@@ -1,5 +1,5 @@
-//! Links that narrow their values: `check` tells of them, and documents of format 1 need a
-//! conversion where only their old rule narrows.
+//! Links that narrow their values: `check` notes them, and documents of format 1 need a conversion
+//! if only the rule of that format narrows.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::at::Part;
 use crate::upgrade::Conversion;
 
 impl Typing<'_, '_> {
-    /// Reports a link whose type does not convert to that of its socket, or becomes narrower.
+    /// Reports a link whose type does not convert to that of its socket, or is narrowed by it.
     pub(super) fn check_link(
         &mut self,
         node: u32,
@@ -40,13 +40,14 @@ impl Typing<'_, '_> {
         }
     }
 
-    /// Whether the newest format takes any type in a socket for which format 1 makes it `f32`.
+    /// Whether a socket that format 1 turns into `f32` takes any type in the newest format.
     pub(super) fn is_made_new(&self, shape: &Shape, socket: SocketType) -> bool {
         let SocketType::Generic(g) = socket else { return false };
         self.widths == Widths::First && shape.signature.generics[usize::from(g)].among == Among::Own
     }
 
-    /// Tells of the links of a call that narrow, and finds those that the newest format would not.
+    /// Notes the narrowing links of a call, and collects those that the newest format would not
+    /// narrow.
     pub(super) fn narrowed(&mut self, node: u32, shape: &Shape, entry: u32) {
         let instance = Arc::clone(&self.instances.entry(entry).instance);
         let newest = match self.widths {
@@ -99,7 +100,7 @@ mod tests {
     use crate::test_registry::opened;
 
     #[test]
-    fn links_that_narrow_are_told() {
+    fn narrowing_links_are_noted() {
         check_problems(
             r#""inputs": { "wide": { "type": "f64" }, "single": { "type": "f32" }, "c": { "type": "color" } },
             "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "vec3", "input": "c" } },
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_take_no_place_from_problems() {
+    fn notes_do_not_displace_problems() {
         let node = |i: usize| {
             format!(r#""n{i}": {{ "type": "math.sqrt", "in": {{ "x": {{ "input": "w" }} }} }}"#)
         };

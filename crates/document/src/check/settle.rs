@@ -1,9 +1,9 @@
 //! The types of nodes on conditional cycles.
 //!
-//! In each case the nodes have an order in which they can be visited; an arm of unknown type, which
-//! its switch does not take then, decides nothing. A type found in one case may become wider in the
-//! next, so the cases are gone through until no type changes. Nothing is reported meanwhile: the
-//! nodes are visited once more after that.
+//! In each case the nodes have an order in which they can be visited; an arm of unknown type is one
+//! that its switch does not take in that case, and does not affect the result. A type found in one
+//! case may become wider in the next, so the cases are repeated until no type changes. Nothing is
+//! reported meanwhile, because the nodes are visited once more afterwards.
 
 use super::error::CheckError;
 use super::instances::Pattern;
@@ -14,26 +14,27 @@ use crate::at::Part;
 use crate::order::Conditional;
 use crate::problems::Problems;
 
-/// Types become wider a few times; with node types that go round in circles they never settle.
-const MOST_ROUNDS: usize = 32;
+/// Types become wider at most a few times. With node types whose types depend on each other in a
+/// cycle, they may never settle.
+const MAX_ROUNDS: usize = 32;
 
-/// What decides the types of switches.
+/// The sources that decide the types of switches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settling {
-    /// Links; a switch that has literals only waits for another arm.
+    /// Links only: a switch that has only literals waits for another arm.
     ByLinks,
-    /// Literals too, where no links do.
+    /// Literals too, where no link decides.
     ByLiterals,
 }
 
 impl Typing<'_, '_> {
-    /// Finds the types of the nodes of a cycle.
+    /// Determines the types of the nodes of a cycle.
     pub(super) fn settle(&mut self, cycle: &Conditional, pattern: &mut Pattern) {
         let told = std::mem::replace(self.problems, Problems::silent());
         let n_conversions = self.conversions.len();
         self.settling = Some(Settling::ByLinks);
         let mut before = self.entries_of(cycle);
-        for round in 0..MOST_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             for node in cycle.cases.iter().flat_map(|case| &case.order) {
                 self.visit_node(*node, pattern);
             }
@@ -42,8 +43,8 @@ impl Typing<'_, '_> {
             if is_settled && (self.settling == Some(Settling::ByLiterals) || !now.contains(&None)) {
                 break;
             }
-            // In the order of a case each node has a type then, unless there is an error.
-            if is_settled || round == MOST_ROUNDS / 2 {
+            // Each node then has a type in the order of a case, unless there is an error.
+            if is_settled || round == MAX_ROUNDS / 2 {
                 self.settling = Some(Settling::ByLiterals);
             }
             before = now;
@@ -53,7 +54,7 @@ impl Typing<'_, '_> {
         *self.problems = told;
     }
 
-    /// Reports cycles whose nodes have no types, where that is not because of another error.
+    /// Reports cycles whose nodes have no types, unless another error is the cause.
     pub(super) fn report_unsettled(&mut self, cycles: &[Conditional]) {
         for cycle in cycles {
             let mut entries = cycle.nodes.iter().zip(self.entries_of(cycle));
@@ -67,7 +68,7 @@ impl Typing<'_, '_> {
         }
     }
 
-    /// What the nodes of a cycle are known to be.
+    /// The known instances of a cycle's nodes.
     fn entries_of(&self, cycle: &Conditional) -> Vec<Option<u32>> {
         let entry = |node: &u32| match self.nodes[*node as usize] {
             Typed::Call(entry) => Some(entry),
@@ -77,7 +78,7 @@ impl Typing<'_, '_> {
         cycle.nodes.iter().map(entry).collect()
     }
 
-    /// Whether what goes into a node may be of unknown type.
+    /// Whether a source may be of unknown type.
     pub(super) fn is_open(&self, shape: &Shape, given: Given<'_>) -> bool {
         self.settling.is_some() && shape.def.chooses && matches!(given, Given::Node { .. })
     }

@@ -1,4 +1,4 @@
-//! What nodes look like from outside before types are known: node types with their settings.
+//! The shapes of nodes, before types are known: node types with their settings.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher, RandomState};
@@ -21,7 +21,7 @@ use crate::fields::Fields;
 use crate::model::{Document, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Setting};
 use crate::problems::{Problems, listed, shortened};
 
-/// The next step for a name with `/` that leads to no used document.
+/// The hint for a name with `/` that leads to no used document.
 fn unknown_use(form: Form) -> String {
     let use_line = form
         .of("\"use\": { \"noise\": \"lib/noise.mill.json\" }", "`use noise = \"lib/noise.mill\"`");
@@ -48,10 +48,10 @@ pub(super) struct ClosureShape {
     pub(super) captures: Vec<u32>,
 }
 
-/// What a node looks like.
+/// The shape of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeShape {
-    /// The shape at this position.
+    /// The node type at this position.
     Def(u32),
     /// The body at this position.
     Group(u32),
@@ -61,18 +61,18 @@ pub(super) enum NodeShape {
     Closure(u32),
     /// A call of a closure whose interface is not known yet.
     Call,
-    /// Nobody knows; the reason has been reported.
+    /// Unknown; the reason has been reported.
     Broken,
 }
 
-/// Finds the shapes of nodes.
+/// Determines the shapes of nodes.
 pub(super) struct Shapes<'d> {
     document: &'d Document,
     registry: &'d Registry,
     known: KnownShapes,
 }
 
-/// Shapes that were found with one registry, each once.
+/// The shapes found with one registry, without duplicates.
 #[derive(Default)]
 pub(super) struct KnownShapes {
     shapes: Vec<Shape>,
@@ -80,9 +80,9 @@ pub(super) struct KnownShapes {
     closures: Vec<ClosureShape>,
     /// The shapes of calls, by the type of the closure.
     calls: FxHashMap<Type, u32>,
-    /// Node types whose name is in the registry, with their shape without settings.
+    /// Node types by name, each with its shape without settings.
     plain: FxHashMap<Arc<str>, (Arc<NodeDef>, Option<u32>)>,
-    /// Seeded, because the settings come from documents that nobody vouches for.
+    /// Hashed with a seed, because the settings come from untrusted documents.
     with_settings: HashMap<SettingsKey, u32, RandomState>,
 }
 
@@ -104,7 +104,7 @@ impl PartialEq for SettingsKey {
 }
 impl Eq for SettingsKey {}
 
-/// A key in place.
+/// A key that borrows its parts.
 struct SettingsOf<'n>(&'n Arc<str>, &'n Fields<Setting>);
 
 impl Hash for SettingsKey {
@@ -132,7 +132,7 @@ impl Equivalent<SettingsKey> for SettingsOf<'_> {
     }
 }
 
-/// Equality to the bit: zeros of both signs are two numbers.
+/// Equality to the bit: zeros of opposite sign differ.
 fn same_json(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(x), Json::Number(y)) => {
@@ -151,7 +151,7 @@ fn same_json(a: &Json, b: &Json) -> bool {
 }
 
 impl<'d> Shapes<'d> {
-    /// The shapes of the nodes of a document; those that are known from before are used again.
+    /// Prepares for the nodes of a document, reusing shapes that are already known.
     pub(super) fn new(document: &'d Document, registry: &'d Registry, known: KnownShapes) -> Self {
         Self { document, registry, known }
     }
@@ -195,7 +195,7 @@ impl<'d> Shapes<'d> {
         NodeShape::Def(*shape)
     }
 
-    /// The shape of a node; what keeps it from having one is reported.
+    /// The shape of a node; reports why it has none.
     pub(super) fn of(&mut self, node: &Node, at: At<'_>, problems: &mut Problems) -> NodeShape {
         if node.spot.is_unreadable() {
             return NodeShape::Broken;
@@ -240,14 +240,14 @@ impl<'d> Shapes<'d> {
         NodeShape::Closure(self.known.closures.len() as u32 - 1)
     }
 
-    /// The group of this name, which the node uses.
+    /// The position of the group of this name, which the node uses.
     fn group(&self, name: &str, node: &Node, at: At<'_>, problems: &mut Problems) -> Option<u32> {
         match self.document.groups.get_index_of(name) {
             Some(group) => Some(group as u32),
             None => {
                 let elsewhere = self.document.elsewhere(self.registry);
                 if matches!(elsewhere.find(name), Find::Unusable) {
-                    // The document that holds it was reported.
+                    // A problem with the document that holds the group was already reported.
                     problems.note_wrong(at);
                     return None;
                 }
@@ -266,7 +266,7 @@ impl<'d> Shapes<'d> {
         }
     }
 
-    /// The shape of a node that runs this group, as if it were the first of its document.
+    /// The shape of a node that runs this group, as if it were the first in its document.
     pub(super) fn zone_of_first(
         &mut self,
         node: &Node,
@@ -284,7 +284,7 @@ impl<'d> Shapes<'d> {
         NodeShape::Zone(self.known.zones.len() as u32 - 1)
     }
 
-    /// Whether the settings of a node that uses a group are right; what is wrong is reported.
+    /// Whether the settings of a node that uses a group are valid; problems are reported.
     pub(super) fn has_group_settings(
         &self,
         node: &Node,
@@ -294,7 +294,7 @@ impl<'d> Shapes<'d> {
         node.set.is_empty() || self.settings_of(node, &group::settings(), at, problems).is_some()
     }
 
-    /// The settings of a node; what is wrong is reported.
+    /// The settings of a node; problems are reported.
     fn settings_of(
         &self,
         node: &Node,
@@ -312,7 +312,7 @@ impl<'d> Shapes<'d> {
         read.ok()
     }
 
-    /// What a zone looks like, by its settings.
+    /// The shape of a zone, by its settings.
     fn of_zone(
         &self,
         node: &Node,
@@ -360,7 +360,7 @@ impl<'d> Shapes<'d> {
             let hint = if node.version > def.version {
                 "open it with a newer release of the node library"
             } else {
-                "there is no upgrade; make the node again"
+                "there is no upgrade; create the node again"
             };
             let name = name.to_string();
             let (version, known) = (node.version, def.version);
@@ -419,7 +419,7 @@ impl<'d> Shapes<'d> {
             let name = shortened(name);
             let json = format!("\"type\": \"group\", \"group\": \"{name}\"");
             let written = self.form().of(json, format!("`group {name}(...)`"));
-            format!("a group is used with {written}")
+            format!("write the use of a group as {written}")
         } else {
             let near = (name.len() <= 256).then(|| self.registry.nearest(name)).flatten();
             near.map_or_else(
@@ -432,7 +432,7 @@ impl<'d> Shapes<'d> {
     }
 }
 
-/// Reports a problem with a setting of a node, at the setting.
+/// Reports a problem with a setting at its position.
 pub(super) fn report_setting(
     node: &Node,
     error: &SettingError,
@@ -448,14 +448,14 @@ pub(super) fn report_setting(
         | SettingError::Unknown { .. }
         | SettingError::WrongValue { .. }
         | SettingError::Missing { .. } => setting.spot.span(),
-        // The enum is of another crate and may grow.
+        // The enum belongs to another crate and may grow.
         _ => setting.spot.span(),
     });
     problems.report(at, span, error);
 }
 
-/// The bytes of the document that hold these bytes of a setting's text; `None` if the text is
-/// written with escapes.
+/// The bytes of the document that hold this range of a setting's string; `None` if the string
+/// contains escapes.
 fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let Json::String(text) = &setting.json else { return None };
     let span = setting.spot.span();
@@ -463,7 +463,7 @@ fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
         return part_of_places(places, span, start, end);
     }
     if span.len() == text.len() {
-        // The text stands there without quotes.
+        // The string stands there without quotes.
         let end = (span.start as usize + end.max(start + 1)).min(span.end as usize);
         return Some(Span::new((span.start as usize + start).min(end.saturating_sub(1)), end));
     }
@@ -473,11 +473,11 @@ fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     }
     // The spot ends with the closing quote.
     let first = (span.end as usize).checked_sub(1 + text.len())?;
-    // What is missing at the end is missing at the closing quote.
+    // Something missing at the end is marked at the closing quote.
     Some(Span::new(first + start, first + end.max(start + 1)))
 }
 
-/// The bytes of the document that hold these bytes of a text whose parts are at these places.
+/// The bytes of the document that hold this range of a string whose parts are at these places.
 fn part_of_places(places: &[(u32, u32)], span: Span, start: usize, end: usize) -> Option<Span> {
     let at = |byte: usize| {
         let part = places.partition_point(|(text, _)| *text as usize <= byte).checked_sub(1)?;

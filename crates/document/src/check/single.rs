@@ -1,7 +1,8 @@
-//! Checks one node by the types of what it reads: for those who follow edits and know these types.
+//! Checks a single node, given the types of its sources, for callers that follow edits and know
+//! these types.
 //!
-//! The node goes the way of a node of a body, apart from names: what it reads is outside. Shapes
-//! and instances stay known, so a node like an earlier one is found by its pattern.
+//! The node is checked like a node of a body, except that its sources lie outside. Shapes and
+//! instances are cached, so a node like an earlier one is found by its pattern.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,10 +25,10 @@ use crate::references::Reference;
 use crate::spot::Spot;
 use crate::wrong::WrongPart;
 
-/// The number of shapes and instances at which the cache is emptied.
-const MOST_KEPT: usize = 1024;
+/// The number of shapes and instances at which the cache is cleared.
+const MAX_CACHED: usize = 1024;
 
-/// A node that was checked by itself. `P` is the caller's type for the things that it reads.
+/// A node that was checked by itself. `P` is the caller's type for sources outside.
 #[derive(Clone, Debug)]
 pub struct SingleNode<P> {
     /// Its kind; the body of a group or repeat is that of the group that the node names.
@@ -41,14 +42,14 @@ pub struct SingleNode<P> {
 pub enum SingleSource<P> {
     /// A literal or a default, of the type of the slot.
     Literal(Value),
-    /// Something outside, with its type, which converts to that of the slot; `None` if that is not
-    /// known.
+    /// A source outside, with its type, which converts to that of the slot; `None` if the type is
+    /// unknown.
     Read(Option<(Type, P)>),
-    /// Something that is wrong; only a node that stands for its group has one.
+    /// A wrong source. Only a node that stands for its group can have one.
     Wrong,
 }
 
-/// Checks nodes one by one.
+/// Checks nodes one at a time.
 #[derive(Default)]
 pub struct NodeChecker {
     shapes: KnownShapes,
@@ -56,12 +57,12 @@ pub struct NodeChecker {
 }
 
 impl NodeChecker {
-    /// Checks a node of a document. `find` gives the type of each value that the node reads, with
-    /// the thing that has the value. A missing type makes the node wrong, unless the value counts
-    /// for later ticks only or the node stands for its group.
+    /// Checks a node of a document. `find` returns the type of each value that the node reads,
+    /// together with the caller's source for it. A missing type makes the node wrong, unless the
+    /// value is used only in later ticks or the node stands for its group.
     ///
-    /// `None` if something is wrong with the node; checking the document tells why. It is the same
-    /// registry for all nodes.
+    /// Returns `None` if something is wrong with the node; checking the document tells why. The
+    /// registry must be the same for all nodes.
     pub fn check<'n, P: Clone>(
         &mut self,
         registry: &Registry,
@@ -72,7 +73,7 @@ impl NodeChecker {
         if node.spot.is_wrong() || node.inputs.iter().any(|(_, input)| input.spot.is_wrong()) {
             return None;
         }
-        if self.shapes.len().max(self.instances.len()) > MOST_KEPT {
+        if self.shapes.len().max(self.instances.len()) > MAX_CACHED {
             *self = Self::default();
         }
         let mut shapes = Shapes::new(document, registry, std::mem::take(&mut self.shapes));
@@ -96,7 +97,7 @@ fn single<'n, P: Clone>(
         if body.spot.is_wrong() {
             return None;
         }
-        // What is wrong with the group is no matter of the node.
+        // A problem inside the group is not a problem of the node.
         group = Some((body, Faces::new(shapes.registry()).of(&body, &mut Problems::silent())));
     }
     let (bodies, faces): (Vec<_>, Vec<_>) = group.into_iter().unzip();
@@ -172,7 +173,7 @@ fn single<'n, P: Clone>(
     (may_lack || !lacks).then_some(SingleNode { kind, sources })
 }
 
-/// The input of a group that alone is wrong, if the node stands for the group.
+/// The only input of a group that is wrong, if the node stands for the group.
 fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) -> Option<usize> {
     match kind {
         CheckedKind::Group(_) => bodies.first()?.inputs.get_index_of(wrong.socket()?),
@@ -184,8 +185,8 @@ fn wrong_input(wrong: &WrongPart, kind: &CheckedKind, bodies: &[BodyDef<'_>]) ->
     }
 }
 
-/// The things that a node reads, as far as they are known: links lead each to another node after
-/// it.
+/// The sources outside that a node reads, as far as they are known. Each link refers to another
+/// node placed after it.
 struct Outside<F, P> {
     links: Vec<Option<(Type, P)>>,
     inputs: Vec<Option<(Type, P)>>,
@@ -235,7 +236,7 @@ mod tests {
         InputValue::Literal(Box::new(serde_json::from_str::<Json>(json).expect("it is JSON")))
     }
 
-    /// The literal that goes into the second slot, in words that tell apart all bits.
+    /// The literal of the second slot, printed so that different bits differ.
     fn second(checker: &mut NodeChecker, node: &Node, ty: Type) -> Option<String> {
         let document = Document::default();
         let checked =
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_alike_share_their_instance_and_others_do_not() {
+    fn equal_nodes_share_their_instance_and_different_ones_do_not() {
         let (registry, document) = (registry(), Document::default());
         let mut checker = NodeChecker::default();
         let mut instance = |node: &Node, ty: Type| {
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_have_the_bits_and_the_type_that_a_new_checker_finds() {
+    fn literals_have_the_bits_and_type_that_a_new_checker_finds() {
         let mut checker = NodeChecker::default();
         let literals =
             ["0.0", "-0.0", "0", "1.5", "2", "\"two\"", "[1]", "3", "1e300", "null", "-0.0"];
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_wrong_by_its_sockets_and_by_types_that_are_not_known() {
+    fn wrong_sockets_and_unknown_types_make_a_node_wrong() {
         let (registry, document) = (registry(), Document::default());
         let mut checker = NodeChecker::default();
         let mut add = node("math.add", link("x"), link("y"));

@@ -6,7 +6,7 @@ use millstream_base::{Limits, Type};
 use super::*;
 use crate::checked::{CheckedKind, Passes, Source};
 use crate::load;
-use crate::test_registry::{opened, registry, told};
+use crate::test_registry::{opened, registry, rendered};
 
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 
@@ -15,7 +15,7 @@ pub(super) fn check_problems(content: &str, expected: &Expect) {
     let text = format!("{{\"millstream\": 2, {content}}}");
     let (checked, problems) = opened(&text);
     assert_eq!(checked.is_some(), !problems.has_errors());
-    expected.assert_eq(&told(&text, &problems));
+    expected.assert_eq(&rendered(&text, &problems));
 }
 
 fn good(content: &str) -> Checked {
@@ -25,7 +25,7 @@ fn good(content: &str) -> Checked {
     checked.expect("no errors").1
 }
 
-/// One line per node, in order: name, what it does, sources.
+/// One line per node, in order: name, kind, sources.
 fn printed(checked: &Checked) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -151,7 +151,7 @@ fn muted_nodes_pass_the_first_input_of_the_type() {
 }
 
 #[test]
-fn names_that_mean_nothing_are_told_with_what_was_meant() {
+fn unknown_names_are_reported_with_a_suggestion() {
     check_problems(
         r#""inputs": { "size": { "type": "float" }, "width": { "type": "f32" }, "t": { "type": "f3" } },
         "outputs": { "o": { "type": "f32", "from": "rot.value" }, "p": { "type": "f32", "input": "wdith" } },
@@ -210,7 +210,7 @@ fn names_that_mean_nothing_are_told_with_what_was_meant() {
 }
 
 #[test]
-fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
+fn type_mismatches_are_reported_without_follow_up_errors() {
     check_problems(
         r#""inputs": { "s": { "type": "string" } },
         "outputs": { "o": { "type": "vec3", "from": "len.value" }, "p": { "type": "f32", "from": "d.point" } },
@@ -270,7 +270,7 @@ fn types_that_do_not_fit_are_told_and_nothing_follows_from_them() {
 }
 
 #[test]
-fn circles_are_told_all_the_way_round() {
+fn cycles_are_reported_with_all_their_nodes() {
     check_problems(
         r#""outputs": { "o": { "type": "string", "from": "after.value" } },
         "nodes": {
@@ -294,7 +294,7 @@ fn circles_are_told_all_the_way_round() {
 }
 
 #[test]
-fn groups_that_contain_themselves_are_told() {
+fn recursive_groups_are_reported() {
     check_problems(
         r#""nodes": { "n": { "type": "group", "group": "a" } },
         "groups": {
@@ -350,7 +350,7 @@ fn probable_mistakes_are_warnings() {
 }
 
 #[test]
-fn problems_of_loading_and_checking_come_together_and_once() {
+fn problems_of_loading_and_checking_are_reported_together_and_once() {
     check_problems(
         r#""inputs": { "x": { "tpye": "f32" } },
         "outputs": { "o": { "type": "f32", "from": "b.value" } },
@@ -371,7 +371,7 @@ fn problems_of_loading_and_checking_come_together_and_once() {
 }
 
 #[test]
-fn an_entry_too_many_hides_no_other_problem() {
+fn an_unknown_entry_hides_no_other_problem() {
     check_problems(
         r#""remark": 1,
         "inputs": { "x": { "type": "f32", "colour": 1, "default": "blue" } },
@@ -401,7 +401,7 @@ fn an_entry_too_many_hides_no_other_problem() {
 }
 
 #[test]
-fn an_entry_too_many_does_not_pass_when_loaded_apart() {
+fn an_unknown_entry_does_not_pass_when_loaded_separately() {
     let limits = Limits::default();
     let (document, problems) = load(br#"{"millstream": 2, "remark": 1}"#, &limits);
     assert!(document.is_none() && problems.has_errors());
@@ -419,12 +419,12 @@ fn a_part_that_could_not_be_read_does_not_pass() {
     let document = document.expect("the rest was read");
     let (checked, problems) = check(&document, &registry(), &Limits::default());
     assert!(checked.is_none());
-    let expected = "n: the node could not be read (mend the problems that loading reported)";
+    let expected = "n: the node could not be read (fix the problems that loading reported)";
     assert_eq!(problems.to_string(), expected);
 }
 
 #[test]
-fn limits_are_hit_at_once() {
+fn limits_are_enforced_before_expansion() {
     let chain = |depth: usize, uses: usize| {
         let group = |i: usize| {
             let nodes: Vec<String> = (0..uses)
@@ -469,7 +469,7 @@ fn limits_are_hit_at_once() {
 }
 
 #[test]
-fn a_node_has_no_more_sources_than_can_be_counted() {
+fn the_number_of_sources_of_a_node_is_limited() {
     let sources = "{\"value\": 1},".repeat(65_536);
     let content = format!(
         "\"nodes\": {{\"n\": {{\"type\": \"math.sum\", \"in\": {{\"values\": [{}]}}}}, \
@@ -479,7 +479,7 @@ fn a_node_has_no_more_sources_than_can_be_counted() {
     let text = format!("{{\"millstream\": 2, {content}}}");
     let (_, problems) = opened(&text);
     let expected =
-        "n: the node has 65536 sources, the limit is 65535 (split the node into several)";
+        "n: the node has 65536 sources, but the limit is 65535 (split the node into several)";
     assert_eq!(problems.to_string(), expected);
 }
 
@@ -495,7 +495,7 @@ fn names_built_in_code_are_checked() {
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_nodes_passes_backwards_too() {
+fn a_chain_of_a_hundred_thousand_nodes_is_checked_in_reverse_order_too() {
     let n = 100_000;
     for backwards in [false, true] {
         let node = |i: usize| match i {
@@ -516,7 +516,7 @@ fn a_chain_of_a_hundred_thousand_nodes_passes_backwards_too() {
 }
 
 #[test]
-fn a_large_document_full_of_mistakes_is_refused_in_time() {
+fn a_large_document_full_of_mistakes_is_refused_quickly() {
     let nodes: Vec<String> = (0..20_000)
         .map(|i| {
             format!(

@@ -1,7 +1,7 @@
-//! Finds the types of the nodes of one body, and with them their instances and literals.
+//! Determines the types of the nodes of one body, and with them their instances and literals.
 //!
-//! Nodes are visited after the nodes that they take values from. What is broken gives values of
-//! unknown type, about which nothing more is said.
+//! Nodes are visited after the nodes that they read. Broken parts give values of unknown type,
+//! about which nothing more is reported.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,10 +30,10 @@ use crate::order::{Conditional, last_places};
 use crate::problems::Problems;
 use crate::upgrade::Conversion;
 
-/// What is known of a node.
+/// The result of typing a node.
 #[derive(Clone, Copy)]
 pub(super) enum Typed {
-    /// Not visited, or nothing.
+    /// Not visited, or unknown.
     Unknown,
     /// The instance at this position.
     Call(u32),
@@ -45,11 +45,11 @@ pub(super) enum Typed {
     Closure { shape: u32, ty: TypeNumber },
     /// Only the types of some outputs.
     Partly,
-    /// No node of the body: something outside of this type, if that is known.
+    /// Not a node of the body but a value outside, with its type if that is known.
     Outside(Option<TypeNumber>),
 }
 
-/// The nodes whose types are found.
+/// The nodes to be typed.
 #[derive(Clone, Copy)]
 pub(super) enum NodeDefs<'d> {
     Body(&'d Named<Node>),
@@ -73,13 +73,13 @@ impl<'d> NodeDefs<'d> {
 /// resolved.
 pub(super) struct Facts<'d> {
     pub(super) facts: Vec<(usize, InputFact<'d>)>,
-    /// For each generic whether something is linked to it.
+    /// Whether something is linked to each generic.
     linked: Vec<bool>,
     /// The generics of inputs whose type is unknown.
     unknown: SmallVec<[u16; 4]>,
 }
 
-/// The types that a socket takes, and what messages call it.
+/// The types that a socket takes, and its name in messages.
 type Taken<'t> = (&'t [Type], String);
 
 /// The state of typing the nodes of one body.
@@ -95,7 +95,7 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) problems: &'c mut Problems,
     pub(super) input_types: Vec<Option<TypeNumber>>,
     pub(super) nodes: Vec<Typed>,
-    /// Outputs of nodes that are typed partly.
+    /// The outputs of partly typed nodes.
     pub(super) partly: HashMap<u32, Vec<Option<Type>>>,
     pub(super) literals: Literals,
     pub(super) sources: Vec<Source>,
@@ -104,13 +104,13 @@ pub(super) struct Typing<'d, 'c> {
     pub(super) widths: Widths,
     /// The sources that need a conversion in a newer format.
     pub(super) conversions: &'c mut Vec<Conversion>,
-    /// While the types of a conditional cycle are settled: what decides them.
+    /// While the types of a conditional cycle settle, the sources that decide them.
     pub(super) settling: Option<Settling>,
 }
 
 impl<'d> Typing<'d, '_> {
-    /// Visits the nodes in this order. One that occurs several times is visited at the last place,
-    /// those of a conditional cycle once their types are settled.
+    /// Visits the nodes in this order. A node that occurs several times is visited at its last
+    /// position; the nodes of a conditional cycle are visited once their types have settled.
     pub(super) fn visit(&mut self, order: &[u32], conditional: &[Conditional]) {
         let mut pattern = Pattern::new();
         let mut order = Cow::Borrowed(order);
@@ -123,7 +123,7 @@ impl<'d> Typing<'d, '_> {
                 }
             }
         }
-        // The nodes of a cycle stand together, so any of them may come first.
+        // The nodes of a cycle are adjacent, and any of them may come first.
         let mut waiting: HashMap<u32, &Conditional> = HashMap::new();
         waiting.extend(conditional.iter().flat_map(|it| it.nodes.iter().map(move |at| (*at, it))));
         for node in &*order {
@@ -171,7 +171,7 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    /// The type of what is given; `None` if unknown or a literal.
+    /// The type of a source; `None` if it is unknown or a literal.
     pub(super) fn given_type(&self, given: Given<'_>) -> Option<Type> {
         self.given_number(given).map(|number| self.instances.ty(number)).or_else(|| match given {
             Given::Node { node, output } => self.other_type(node, output),
@@ -179,7 +179,7 @@ impl<'d> Typing<'d, '_> {
         })
     }
 
-    /// The number of the type of what is given, where it is at hand.
+    /// The number of a source's type, if it is already known.
     fn given_number(&self, given: Given<'_>) -> Option<TypeNumber> {
         match given {
             Given::Input(input) => self.input_types[input as usize],
@@ -193,14 +193,14 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    /// The type of an output of a node that is no call.
+    /// The type of an output of a node that is not a call.
     fn other_type(&self, node: u32, output: u32) -> Option<Type> {
         match self.nodes[node as usize] {
             Typed::Group(group) => self.faces[group as usize].outputs[output as usize],
             Typed::Zone(zone) => self.zone_output(zone, output),
             Typed::Partly => self.partly.get(&node)?.get(output as usize).copied().flatten(),
             Typed::Unknown => {
-                // An output that does not need all inputs is of a fixed type.
+                // An output that does not need all inputs has a fixed type.
                 let NodeShape::Def(shape) = self.node_shapes[node as usize] else { return None };
                 let output = self.shapes.get(shape).signature.outputs.get(output as usize)?;
                 let Some(SocketType::Exact(ty)) = output.needs.map(|_| output.ty) else {
@@ -266,7 +266,7 @@ impl<'d> Typing<'d, '_> {
         pattern: &mut Pattern,
     ) -> bool {
         pattern.clear();
-        // The instances of both rules differ.
+        // The instances of the two rules differ.
         pattern.push(match self.widths {
             Widths::Kept => shape_id,
             Widths::First => shape_id | 1 << 31,
@@ -279,7 +279,7 @@ impl<'d> Typing<'d, '_> {
             let number = match given {
                 Given::Literal(_) | Given::Default => 0,
                 Given::Broken => return false,
-                // The type of what counts for later ticks is not known yet, and decides nothing.
+                // The type of a delayed source is not known yet, and decides nothing.
                 Given::Node { .. } if self.links.is_delayed(at) => 0,
                 Given::Input(_) | Given::Node { .. } => match self.given_number(given) {
                     Some(number) => number,
@@ -294,7 +294,7 @@ impl<'d> Typing<'d, '_> {
         true
     }
 
-    /// How many sources each socket has.
+    /// The number of sources of each socket.
     pub(super) fn arities(&self, node: u32, shape: &Shape) -> SmallVec<[u16; 8]> {
         let slots = self.links.of_node(node);
         let inputs = &self.defs.get(node).1.inputs;
@@ -349,7 +349,7 @@ impl<'d> Typing<'d, '_> {
         Facts { facts, linked, unknown }
     }
 
-    /// Finds the instance of a node whose pattern is new, and whether the links alone decide it.
+    /// Determines the instance of a node with a new pattern, and whether the links alone decide it.
     fn first_with_pattern(
         &mut self,
         node: u32,
@@ -404,7 +404,7 @@ impl<'d> Typing<'d, '_> {
         })
     }
 
-    /// Reports the sources that convert to none of the types that a generic socket takes, whatever
+    /// Reports the sources that do not convert to any type that a generic socket takes, whatever
     /// else is linked; false if there are none.
     fn misfits(&mut self, node: u32, shape: &Shape, arities: &[u16]) -> bool {
         let mut slot = self.links.of_node(node).start;
@@ -487,7 +487,7 @@ impl<'d> Typing<'d, '_> {
         all_fit
     }
 
-    /// What goes into the inputs of a group.
+    /// Resolves the sources for the inputs of a group.
     fn group(&mut self, node: u32, group: u32) {
         let faces = self.faces;
         let face = &faces[group as usize];
@@ -500,7 +500,7 @@ impl<'d> Typing<'d, '_> {
         }
     }
 
-    /// What goes into a socket of this name and type.
+    /// Resolves the source for a socket of this name and type.
     pub(super) fn socket(
         &mut self,
         node: u32,
@@ -528,7 +528,7 @@ impl<'d> Typing<'d, '_> {
         self.defs.get(node)
     }
 
-    /// Reads a literal; the reason why it does not fit is reported.
+    /// Reads a literal; if it does not fit, the reason is reported.
     pub(super) fn literal<'n>(
         &mut self,
         node: u32,
@@ -566,7 +566,7 @@ impl<'d> Typing<'d, '_> {
         self.problems.report(socket_at(at, socket), source.spot.span(), &error);
     }
 
-    /// What a node of the checked body does.
+    /// The kind of a node of the checked body.
     pub(super) fn kind(&mut self, node: u32, muted: bool) -> CheckedKind {
         let known = match self.nodes[node as usize] {
             Typed::Call(entry) if muted => Some(CheckedKind::Muted(self.instances.muted(entry))),

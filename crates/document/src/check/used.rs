@@ -1,4 +1,4 @@
-//! The problems of used documents that matter to the document that uses them.
+//! The problems of used documents that affect the document that uses them.
 
 use millstream_base::Span;
 use millstream_base::diagnostics::Diagnostic;
@@ -9,8 +9,8 @@ use crate::at::At;
 use crate::model::{Document, Find};
 use crate::problems::Problems;
 
-/// Reports problems with used documents as wholes, and those that loading found in groups that the
-/// document needs.
+/// Reports problems with used documents as a whole, and loading errors in groups that the document
+/// needs.
 pub(super) fn report(document: &Document, registry: &Registry, problems: &mut Problems) {
     if let Some(used) = &document.used.0 {
         used.problems.iter().for_each(|problem| problems.add(problem.clone()));

@@ -14,7 +14,7 @@ use crate::{check, load, open, save};
 const FORMAT_1: &str = include_str!("../../tests/fixtures/format_1.mill.json");
 
 #[test]
-fn a_document_of_format_1_gets_the_conversions_that_it_had() {
+fn upgrading_format_1_makes_its_conversions_explicit() {
     let (document, problems) = load(FORMAT_1.as_bytes(), &Limits::default());
     assert!(problems.is_empty(), "{problems}");
     let mut document = document.expect("there are no problems");
@@ -27,7 +27,7 @@ fn a_document_of_format_1_gets_the_conversions_that_it_had() {
 }
 
 #[test]
-fn a_link_to_nothing_finds_no_new_node() {
+fn a_dangling_link_does_not_find_an_inserted_node() {
     let text = r#"{ "millstream": 1, "inputs": { "a": { "type": "f64" }, "b": { "type": "f32" } },
         "nodes": {
             "n": { "type": "math.add", "in": { "a": { "input": "a" }, "b": { "input": "b" } } },
@@ -63,7 +63,7 @@ fn types(checked: &Checked) -> Vec<(String, Vec<Type>)> {
     outputs.collect()
 }
 
-/// The first of the numeric types to which all convert: the rule of format 1, in a few lines.
+/// The first numeric type to which all convert: the rule of format 1 in a few lines.
 fn old_rule(linked: &[&str]) -> Option<&'static str> {
     let order = ["bool", "i32", "i64", "f32", "f64", "vec2", "vec3", "vec4"];
     let converts = |from: &str, to: &str| match from {
@@ -83,7 +83,7 @@ fn old_rule(linked: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Sums of the inputs and of earlier sums; `None` for a literal.
+/// Sums of the inputs and of earlier sums; `None` stands for a literal.
 fn sums() -> impl Strategy<Value = Vec<Vec<Option<usize>>>> {
     vec(vec(prop::option::weighted(0.9, 0_usize..64), 1..4), 1..12)
 }
@@ -132,7 +132,7 @@ proptest! {
             let (_, outputs) = found.iter().find(|(node, _)| node == name).expect("it is there");
             prop_assert_eq!(outputs[0].name(), *ty, "{} of {}", name, json);
         }
-        // Checking a document that is not upgraded obeys its format, and saving keeps it.
+        // Checking a document that is not upgraded follows its own format, and saving keeps it.
         let (plain, _) = load(json.to_string().as_bytes(), &limits);
         let plain = plain.expect("it is read");
         let (checked, _) = check(&plain, &registry, &limits);

@@ -10,8 +10,8 @@ use crate::wrong::{PartName, WrongPart};
 
 /// Marks these parts as wrong; false if the document as a whole is.
 ///
-/// A node that stands for its group is there whatever is wrong at one of its sockets; any other
-/// node is wrong then.
+/// A node that stands for its group remains even if one of its sockets is wrong; any other node is
+/// then wrong itself.
 pub(super) fn mark(
     checked: &mut Checked,
     document: &Document,
@@ -54,9 +54,9 @@ pub(super) fn mark(
     true
 }
 
-/// A node that reads a wrong one of its body is wrong too, as types are not known there, unless it
-/// stands for its group, has outputs that need some inputs only, or reads the other in later ticks
-/// only. So a muted node passes an input on if
+/// Marks nodes that read a wrong node of their body, because their types are unknown. Exceptions
+/// are nodes that stand for their group, nodes with outputs that need only some inputs, and nodes
+/// that read the other one only in later ticks. So a muted node still passes one input on if
 /// another one merely lacks a value.
 fn mark_readers(checked: &mut Checked) {
     let ids: Vec<BodyId> = checked.bodies.ids().collect();
@@ -108,8 +108,8 @@ fn mark_socket(
     }
 }
 
-/// A muted node passes its inputs on whatever is in its group, but not where an input of the group,
-/// or the group as a whole, is wrong.
+/// A muted node passes its inputs on even if its group has errors, unless an input of the group or
+/// the group as a whole is wrong.
 fn mark_muted(checked: &mut Checked, document: &Document, bodies: &[BodyDef<'_>]) {
     let is_wrong = |name: &str| {
         let group = document.groups.get_index_of(name).map(BodyId::from_index);

@@ -1,4 +1,4 @@
-//! Nodes that run a group many times: which outputs are carried to which inputs, and the types of
+//! Nodes that run a group many times: the outputs that are carried to inputs, and the types of
 //! their sockets.
 
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use crate::problems::Problems;
 const ORDERED: [Type; 6] = [Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING];
 
 impl Typing<'_, '_> {
-    /// What goes into a zone, and whether its group can run so; what does not fit is reported.
+    /// Resolves the sources of a zone, and checks whether its group can run that way; problems are
+    /// reported.
     pub(super) fn zone(&mut self, node: u32, zone: u32) {
         let (shapes, faces) = (self.shapes, self.faces);
         let shape = shapes.zone(zone);
@@ -85,7 +86,7 @@ impl Typing<'_, '_> {
         Some((inputs, outputs))
     }
 
-    /// What a zone does, in a body without errors.
+    /// The course of a zone in a body without errors.
     pub(super) fn checked_zone(&self, zone: u32) -> Option<Arc<CheckedZone>> {
         let shape = self.shapes.zone(zone);
         let (inputs, outputs) = self.sockets_of_zone(zone)?;
@@ -93,7 +94,7 @@ impl Typing<'_, '_> {
         Some(Arc::new(CheckedZone { body, course, inputs, outputs }))
     }
 
-    /// What a muted use of a group passes through.
+    /// The inputs that a muted use of a group passes through.
     pub(super) fn muted_group(&mut self, group: u32) -> Option<Arc<Muted>> {
         if let Some(known) = self.muted_groups.get(&group) {
             return Some(Arc::clone(known));
@@ -108,8 +109,8 @@ impl Typing<'_, '_> {
         Some(made)
     }
 
-    /// What a muted zone passes through: the first input of each output's type. What tells of
-    /// rounds has its default.
+    /// The inputs that a muted zone passes through: for each output, the first input of its type.
+    /// Outputs about rounds have their default.
     pub(super) fn muted_zone(&self, zone: u32) -> Option<Arc<Muted>> {
         let (inputs, outputs) = self.sockets_of_zone(zone)?;
         let n_outputs = self.faces[self.shapes.zone(zone).group as usize].outputs.len();
@@ -130,7 +131,7 @@ fn has_output(face: &Face, name: &str) -> bool {
     face.output_names.iter().any(|known| **known == *name)
 }
 
-/// Why a group cannot run so.
+/// Why a group cannot run that way.
 fn problems_of(form: Form, shape: &ZoneShape, face: &Face, group: &str) -> Vec<CheckError> {
     let (course, zone) = (&shape.course, shape.course.mode.zone());
     let mut errors = Vec::new();
@@ -162,7 +163,7 @@ fn problems_of(form: Form, shape: &ZoneShape, face: &Face, group: &str) -> Vec<C
                     found: ty,
                     wanted: input.ty,
                 }),
-                // Inputs that are wrong have been reported, under whatever name.
+                // Wrong inputs have been reported, under whatever name.
                 Some(_) | None => {}
             },
             None if zone == Zone::ForEach => {
@@ -199,11 +200,11 @@ fn not_carried(form: Form, zone: Zone, output: &str, group: &str) -> CheckError 
             format!("`while = \"{output}\"`"),
         );
         format!(
-            "add an input called `{output}` to the group, or, if it says whether to go on, name it \
-             with {named}"
+            "add an input called `{output}` to the group, or, if it says whether to continue, name \
+             it with {named}"
         )
     } else {
-        format!("add an input called `{output}` to the group; what goes into it is the state")
+        format!("add an input called `{output}` to the group; this input receives the state")
     };
     let (output, group) = (output.into(), group.into());
     CheckError::NotCarried { run: zone.run(), hint, output, group }
@@ -211,7 +212,7 @@ fn not_carried(form: Form, zone: Zone, output: &str, group: &str) -> CheckError 
 
 /// Reports zones whose body keeps state, itself or in its groups. Cost: linear in nodes.
 pub(super) fn check_states(bodies: &Arena<BodyId, Body>, problems: &mut Problems) {
-    // For each body the node that keeps state, or the one whose group does.
+    // For each body, the first node that keeps state itself or through its group.
     let mut keeps: SideTable<BodyId, Option<u32>> = SideTable::for_arena(bodies, None);
     let mut users: SideTable<BodyId, Vec<(BodyId, u32)>> = SideTable::for_arena(bodies, Vec::new());
     let mut found: Vec<BodyId> = Vec::new();
@@ -276,7 +277,7 @@ mod tests {
     use crate::check::tests::check_problems;
 
     #[test]
-    fn repeats_are_told_what_does_not_go_round() {
+    fn outputs_that_a_repeat_does_not_carry_are_reported() {
         let repeat = |inputs: &str, outputs: &str, set: &str| {
             format!(
                 r#""inputs": {{"a": {{"type": "f32", "default": 1}}}}, "outputs": {{"r": {{"type": "f32", "from": "n.x"}}}},
@@ -286,7 +287,7 @@ mod tests {
                      "nodes": {{"s": {{"type": "math.sqrt", "in": {{"x": {{"input": "x"}}}}}}}}}}}}"#
             )
         };
-        // Carried, though the rounds do not read it.
+        // It is carried even though the rounds do not read it.
         let last = r#", "last": {"type": "f32", "from": "s.value"}"#;
         check_problems(
             &repeat(r#", "last": {"type": "f32", "default": 0}"#, last, ""),

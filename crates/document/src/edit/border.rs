@@ -21,7 +21,7 @@ use crate::free_name::free_name;
 use crate::model::{GroupDef, Input, InputValue, Link, Node, NodeKind, Setting};
 use crate::references::{Reference, reference_of};
 
-/// The part of the border whose type a node declares.
+/// A part of the border whose type a node declares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Side {
     /// An input of the group.
@@ -83,8 +83,8 @@ impl Editor {
         outputs.collect()
     }
 
-    /// The sockets of a group's nodes at which the literal arguments have the same meaning as at
-    /// the border.
+    /// The sockets of a group's nodes at which literal arguments have the same meaning as at the
+    /// border.
     pub(super) fn fitting(
         &self,
         group: BodyKey,
@@ -108,7 +108,7 @@ impl Editor {
         fitting
     }
 
-    /// The same for one node that uses a group.
+    /// Like [`Self::fitting`], for one node that uses a group.
     fn fitting_inputs(
         &self,
         inner: &str,
@@ -128,7 +128,7 @@ impl Editor {
         fitting.map(|(socket, _)| Arc::clone(socket)).collect()
     }
 
-    /// The same for one node of a type: no literal may change the types of generics.
+    /// Like [`Self::fitting`], for one node of a type: no literal may change the types of generics.
     fn fitting_sockets(
         &self,
         group: BodyKey,
@@ -162,7 +162,7 @@ impl Editor {
         let Ok(generics) = signature.resolve(&before) else { return Vec::new() };
         let misfits = |at: usize, json: &serde_json::Value, ty: Type| {
             let socket = &signature.inputs[before[at].0];
-            // Where several sources may be linked, an empty list means no source.
+            // For a socket that takes several sources, an empty list means no source.
             let is_lost = socket.multiple && json.as_array().is_some_and(Vec::is_empty);
             is_lost || socket.ty.resolve(&generics).ok() != Some(ty)
         };
@@ -185,7 +185,7 @@ impl Editor {
         literals.into_iter().map(|(_, socket, ..)| Arc::clone(socket)).collect()
     }
 
-    /// The source of an input of a group, in the notation outside of it.
+    /// The source of an input of a group, in the notation used outside it.
     pub(super) fn argument(
         &mut self,
         name: &Name,
@@ -203,7 +203,7 @@ impl Editor {
         }
     }
 
-    /// A link to the node that declares the type of a value, which is added if necessary.
+    /// A link to the node that declares the type of a value; the node is added if necessary.
     pub(super) fn stated(
         &mut self,
         side: Side,
@@ -243,7 +243,7 @@ impl Argument {
     }
 }
 
-/// The literal given to an input of the group, with the type that it has there.
+/// The literal given to an input of the group, with its type there.
 fn literal<'a>(
     source: &Input,
     arguments: &'a HashMap<Name, Argument>,
@@ -256,7 +256,7 @@ fn literal<'a>(
     }
 }
 
-/// The result of converting one type to a declared one, if that is another type.
+/// The type that results from converting one type to a declared one, if the two differ.
 fn crossing(from: Option<Type>, to: Option<Type>) -> Option<Type> {
     let (from, to) = (from?, to?);
     (from != to && convertible(from, to)).then_some(to)

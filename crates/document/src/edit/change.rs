@@ -1,4 +1,5 @@
-//! The elementary changes of which edits consist. Each notes its inverse and updates the index.
+//! The elementary changes that edits consist of. Each one records its inverse and updates the
+//! index.
 
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ impl Editor {
         dependents.into_iter().try_for_each(|user| self.put_after(body, slot, user, done))
     }
 
-    /// Updates the dependencies of a node.
+    /// Updates the dependencies of a node in the index.
     fn know_sources(&mut self, body: BodyKey, slot: u32) {
         let sources = sources_of(self.nodes(body), &self.registry, slot);
         self.index_mut(body).order.set_sources(slot, &sources);
@@ -84,13 +85,13 @@ impl Editor {
                 return Err(EditError::BadId { id, reason: "is not between 1 and 2^53 - 1" });
             }
             if self.by_id.contains_key(&id) {
-                return Err(EditError::BadId { id, reason: "is that of another node" });
+                return Err(EditError::BadId { id, reason: "belongs to another node" });
             }
             self.next_id = self.next_id.max(id + 1);
             return Ok(id);
         }
         if self.next_id > MAX_ID {
-            let reason = "is the last one; there are no more";
+            let reason = "is the last one, so there are no more";
             return Err(EditError::BadId { id: MAX_ID, reason });
         }
         self.next_id += 1;
@@ -157,9 +158,9 @@ impl Editor {
         }
     }
 
-    /// Notes that nodes form a cycle. If one of them has outputs that do not need all of its inputs,
-    /// or is a switch, the end of the edit tells whether there is a cycle output by output and case
-    /// by case.
+    /// Notes that nodes form a cycle. If one of them is a switch, or has outputs that do not need
+    /// all of its inputs, the end of the edit decides, output by output and case by case, whether
+    /// there really is a cycle.
     pub(super) fn close(
         &mut self,
         body: BodyKey,
@@ -171,7 +172,7 @@ impl Editor {
             node.is_some_and(|(_, node)| may_break_cycles(&self.registry, node))
         };
         let was_cyclic = self.looped.get(&body) == Some(&Looped::Cyclic);
-        // A restored document may have had cycles, which `check` reports.
+        // A restored document may already have had cycles, which `check` reports.
         if !done.trusted && (was_cyclic || !path.iter().any(may_break)) {
             return Err(self.cycle(body, path, ""));
         }
@@ -229,7 +230,7 @@ impl Editor {
         let had_links = old.as_ref().is_some_and(|old| references(old).next().is_some());
         let inverse = EditKind::SetInput { node, input, to: old, before };
         self.note(body, Change::Node { body, slot }, inverse, done);
-        // Another selector may break no cycle, here or where the group is used.
+        // With another selector, cycles may no longer be broken here or where the group is used.
         done.is_relinked |= self.has_conditional_cycles();
         if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
             return self.put_after_sources(body, slot, done);
@@ -398,7 +399,8 @@ fn is_same<T>(a: Option<&T>, b: Option<&T>, same: impl Fn(&T, &T) -> bool) -> bo
     }
 }
 
-/// Whether two literals are written alike; `0.0` and `-0.0` are equal as numbers but not alike.
+/// Whether two literals are written alike: `0.0` and `-0.0` are equal as numbers but written
+/// differently.
 fn same_json(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     let [a_text, b_text] = [a, b].map(ToString::to_string);
     a == b && a_text == b_text
@@ -408,7 +410,7 @@ fn same_input(a: &Input, b: &Input) -> bool {
     match (&a.value, &b.value) {
         (InputValue::Literal(a), InputValue::Literal(b)) => same_json(a, b),
         (InputValue::Several(a), InputValue::Several(b)) => {
-            // None of them is such a list itself.
+            // None of the items is itself such a list.
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_input(a, b))
         }
         (a, b) => a == b,

@@ -15,7 +15,7 @@ use crate::problems::shortened;
 use crate::references::changed;
 
 impl Editor {
-    /// Removes nodes and the links from them.
+    /// Removes nodes and the links to them.
     pub(super) fn remove_nodes(
         &mut self,
         body: BodyKey,

@@ -1,8 +1,9 @@
 //! Cycles through nodes that use groups, and through switches.
 //!
-//! Ranks take a node that uses a group for an atom, and count all arms of a switch. Where nodes form
-//! a cycle then, their ranks contradict some of the links, and the outputs of the groups and the
-//! cases of the switches decide at the end of each edit that changes links whether there is a cycle.
+//! Ranks treat a node that uses a group as an atom, and count all arms of a switch. If nodes form a
+//! cycle in that sense, their ranks contradict some of the links. At the end of each edit that
+//! changes links, the outputs of the groups and the cases of the switches then decide whether there
+//! is a real cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +12,20 @@ use super::index::BodyKey;
 use crate::grain::{FineOrder, Grain};
 use crate::order::{Cycle, last_places};
 
-/// The cycles of a body in which nodes form some if those that use groups are taken for atoms, and
+/// The cycles of a body in which nodes form some, if nodes that use groups are treated as atoms and
 /// all arms of switches count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looped {
-    /// The nodes in the groups form none.
+    /// The nodes inside the groups form none.
     Finely,
     /// Switches break them.
     Conditionally,
-    /// There are real ones, from a document that had errors.
+    /// Some are real, from a document that had errors.
     Cyclic,
 }
 
 impl Editor {
-    /// Whether there are cycles of nodes that switches break.
+    /// Whether there are cycles that switches break.
     pub fn has_conditional_cycles(&self) -> bool {
         self.looped.values().any(|looped| *looped == Looped::Conditionally)
     }
@@ -46,8 +47,9 @@ impl Editor {
         Ok(())
     }
 
-    /// The cycles of bodies, and one of each that has real ones, in the direction of the values.
-    /// The nodes get new ranks. Cost: linear in the bodies and the groups that they use.
+    /// The state of the cycles in each body, and one real cycle of each body that has any, in the
+    /// direction of the values. Assigns new ranks to the nodes. Cost: linear in the bodies and the
+    /// groups that they use.
     pub(super) fn look_for_cycles(
         &mut self,
         bodies: BTreeSet<BodyKey>,
@@ -68,7 +70,7 @@ impl Editor {
             } else if order.len() > nodes.len() {
                 looped.insert(body, Looped::Finely);
             }
-            // The last place of a node is after all of its sources.
+            // The last occurrence of a node is after all of its sources.
             let ranked = last_places(&order, slots.len()).into_iter();
             orders.push((body, ranked.map(|node| slots[node as usize]).collect::<Vec<u32>>()));
         }

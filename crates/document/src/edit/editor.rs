@@ -32,7 +32,7 @@ pub struct Editor {
     /// The nodes that use each group, by name, including names of missing groups.
     pub(super) uses: HashMap<Name, Vec<(BodyKey, u32)>>,
     pub(super) by_id: ById,
-    /// The bodies in which nodes form cycles if those that use groups are taken for atoms.
+    /// The bodies in which nodes form cycles if nodes that use groups are treated as atoms.
     pub(super) looped: BTreeMap<BodyKey, Looped>,
     pub(super) next_id: u64,
     pub(super) n_nodes: usize,
@@ -82,7 +82,7 @@ pub(super) struct Done {
     pub(super) touched: Vec<Touched>,
     /// The bodies in which cycles may have been closed.
     pub(super) looped: BTreeSet<BodyKey>,
-    /// Whether links or groups changed so that one thing may depend on another that it did not
+    /// Whether links or groups changed such that something may depend on a thing that it did not
     /// depend on before.
     pub(super) is_relinked: bool,
     /// Whether the edit is known to restore an earlier document.
@@ -115,7 +115,7 @@ impl Refusal {
     }
 }
 
-/// Maximal nesting of batches.
+/// The maximum nesting of batches.
 const MAX_DEPTH: usize = 32;
 
 impl Editor {
@@ -131,8 +131,8 @@ impl Editor {
         editor
     }
 
-    /// An editor for a copy of another editor's document, with the same [ids](Self::ids): edits and
-    /// their inverses have the same meaning for both. Linear in the document.
+    /// An editor for a copy of another editor's document, with the same [ids](Self::ids), so that
+    /// edits and their inverses have the same meaning for both. Linear in the document.
     ///
     /// # Panics
     /// If the ids belong to another document.
@@ -189,7 +189,7 @@ impl Editor {
         editor
     }
 
-    /// The places of all nodes.
+    /// The bodies and slots of all nodes.
     fn places(&self) -> Vec<(BodyKey, u32)> {
         let groups = self.document.groups.iter_slots().map(|(slot, ..)| slot);
         let bodies = std::iter::once(ROOT).chain(groups);
@@ -258,16 +258,16 @@ impl Editor {
     /// Applies an edit.
     ///
     /// # Errors
-    /// If the edit is invalid; the document is unchanged then.
+    /// If the edit is invalid; the document is then unchanged.
     pub fn apply(&mut self, edit: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(edit, false)
     }
 
-    /// Undoes or redoes an edit: applies the inverse of the last edit that was applied and not
+    /// Undoes or redoes an edit by applying the inverse of the last edit that was applied and not
     /// undone. This needs no checks.
     ///
     /// # Errors
-    /// If it is another inverse that cannot be applied; the document is unchanged then.
+    /// If it is another inverse, which cannot be applied; the document is then unchanged.
     pub fn revert(&mut self, inverse: &Edit) -> Result<Applied, Diagnostic> {
         self.run_all(inverse, true)
     }
@@ -275,13 +275,13 @@ impl Editor {
     fn run_all(&mut self, edit: &Edit, trusted: bool) -> Result<Applied, Diagnostic> {
         let mut done = Done::new(trusted);
         let next_id = self.next_id;
-        // Users that follow the changes identify groups by slot.
+        // Readers that follow the changes identify groups by slot.
         self.document.groups.defer_reuse();
         self.idle.clear();
         let mut result = self.run(edit, &mut done, 0);
         if !trusted {
             result = result.and_then(|()| self.drop_idle(&mut done));
-            result = result.and_then(|()| self.check_whole(&done));
+            result = result.and_then(|()| self.check_touched(&done));
         }
         let result = result.and_then(|()| self.check_cycles(&done));
         let applied = match result {
@@ -295,7 +295,7 @@ impl Editor {
                 Ok(Applied { inverse, changes: done.changes, copies: done.copies })
             }
             Err(Refusal { path, error }) => {
-                // Those users see no change, so removed groups must return to their slots.
+                // Those readers see no change, so removed groups must return to their slots.
                 self.document.groups.restore_slots();
                 self.undo(&done.inverses);
                 let looped = done.looped.into_iter().filter(|body| self.has_body(*body)).collect();
@@ -313,7 +313,7 @@ impl Editor {
         let mut done = Done::new(true);
         for inverse in inverses.iter().rev() {
             let result = self.run(inverse, &mut done, 0);
-            assert!(result.is_ok(), "a change that was made can be undone");
+            assert!(result.is_ok(), "every change can be undone");
         }
     }
 
@@ -381,7 +381,7 @@ impl Editor {
         }
     }
 
-    /// Notes a change of a body and the edit that undoes it.
+    /// Records a change of a body and the edit that undoes it.
     pub(super) fn note(&self, body: BodyKey, change: Change, inverse: EditKind, done: &mut Done) {
         done.is_relinked |= matches!(
             change,
@@ -521,8 +521,8 @@ pub(super) fn unknown<'a>(
     EditError::Unknown { what, name: shortened(name), hint: nearest(name, known, what) }
 }
 
-/// Maximal number of names compared for a suggestion, so that a refused edit is fast.
-const MOST_COMPARED: usize = 20_000;
+/// The maximum number of names compared for a suggestion, so that an edit is refused quickly.
+const MAX_COMPARED: usize = 20_000;
 
 /// `did you mean X?`, or all names.
 pub(super) fn nearest<'a>(
@@ -530,7 +530,7 @@ pub(super) fn nearest<'a>(
     known: impl Iterator<Item = &'a str> + Clone,
     what: &str,
 ) -> String {
-    let compared = known.clone().take(MOST_COMPARED);
+    let compared = known.clone().take(MAX_COMPARED);
     Problems::default().suggest(name, compared, || match listed(known) {
         names if names.is_empty() => format!("there is no {what}"),
         names => format!("there is {names}"),

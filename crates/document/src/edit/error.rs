@@ -1,6 +1,6 @@
 //! Why an edit is refused.
 
-/// Why an edit is refused; the document is as it was.
+/// Why an edit is refused; the document is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum EditError {
@@ -55,11 +55,12 @@ pub enum EditError {
     #[diagnostic(
         code(edit::cycle),
         help(
-            "link something else, or insert a `state.feedback` node, which gives the value of the tick before"
+            "link something else, or insert a `state.feedback` node, which gives the value of the \
+             previous tick"
         )
     )]
     Cycle {
-        /// The case in which they would, or why switches do not break it.
+        /// The case in which the cycle would exist, or why switches do not break it.
         why: String,
         /// The nodes of the cycle, in the direction of the values.
         path: String,
@@ -94,7 +95,7 @@ pub enum EditError {
         reason: &'static str,
     },
     /// A list of sources inside a list of sources.
-    #[error("a list of sources holds another list of sources")]
+    #[error("a list of sources contains another list of sources")]
     #[diagnostic(code(edit::nested_sources), help("write all sources in one list"))]
     NestedSources,
     /// A part of the edit has an invalid value.
@@ -118,19 +119,22 @@ pub enum EditError {
         hint: &'static str,
     },
     /// The document would have more nodes than the limit allows.
-    #[error("the document would have {n} nodes, the limit is {limit}")]
-    #[diagnostic(code(edit::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
+    #[error("the document would have {n} nodes, but the limit is {limit}")]
+    #[diagnostic(
+        code(edit::too_many_nodes),
+        help("raise `nodes` in the limits if this is intended")
+    )]
     TooManyNodes {
         /// Number of nodes.
         n: usize,
         /// The limit.
         limit: usize,
     },
-    /// A change of a group of a used document.
+    /// A change to a group of a used document.
     #[error("group `{group}` is part of `{file}`, which the document uses")]
     #[diagnostic(
         code(edit::of_used_document),
-        help("change that file, or ungroup the node to have a copy of the group's nodes")
+        help("change that file, or ungroup the node to get a copy of the group's nodes")
     )]
     OfUsedDocument {
         /// The group.
@@ -138,11 +142,11 @@ pub enum EditError {
         /// The file.
         file: String,
     },
-    /// A change of the document as a whole, inside of a group.
-    #[error("groups, the view and the head are of the document, and not of a group")]
+    /// A change to the document as a whole, made inside a group.
+    #[error("groups, the view and the head belong to the document, not to a group")]
     #[diagnostic(
         code(edit::of_document),
-        help("leave `within` out; in a batch each edit has its own")
+        help("leave out `within`; in a batch, each edit has its own")
     )]
     OfDocument,
     /// Batches are nested too deeply.

@@ -1,4 +1,4 @@
-//! Changes of a document's or group's interface: inputs, outputs, groups, title and view.
+//! Changes to the interface of a document or group: inputs, outputs, groups, title and view.
 
 use std::sync::Arc;
 
@@ -497,8 +497,8 @@ impl Editor {
     ) -> Result<(), Refusal> {
         let is_rate = fps.is_finite() && fps > 0.0;
         if !done.trusted && !is_rate {
-            let message = format!("{fps} is no rate");
-            let hint = "write a number above 0";
+            let message = format!("{fps} is not a frame rate");
+            let hint = "write a positive number";
             let error = EditError::BadValue { what: "frames per second", message, hint };
             return Err(Refusal::at("", error));
         }

@@ -1,7 +1,7 @@
-//! Following the edits of a document: the changes, and queries for programs that hold data for each
+//! Following the edits of a document: the changes, and queries for programs that keep data for each
 //! node.
 //!
-//! Nodes and groups are identified by *slots* here: small numbers that do not change as long as the
+//! Nodes and groups are identified here by *slots*: small numbers that stay the same as long as the
 //! node or group exists, whatever its name.
 
 use millstream_node::signature::Widths;
@@ -12,7 +12,7 @@ use super::index::{BodyKey, User};
 use super::order::Rank;
 use crate::model::{InputDef, Named, Node, NodeKind, OutputDef};
 
-/// A change made by an edit. The name of a node is not part of its content.
+/// A change made by an edit. Renaming a node does not change its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// A node was added, or its content changed.
@@ -62,7 +62,7 @@ impl Editor {
     /// The inputs of a body.
     ///
     /// # Panics
-    /// If there is no such body; the other queries panic too then.
+    /// If there is no such body; the same holds for the other queries.
     pub fn inputs_of_body(&self, body: BodyKey) -> &Named<InputDef> {
         self.view(body).inputs
     }
@@ -108,7 +108,7 @@ impl Editor {
         self.index(body).of_inputs.get(input).into_iter().flatten().copied().collect()
     }
 
-    /// The nodes that use a group, by body and slot; none use the document itself.
+    /// The nodes that use a group, by body and slot; empty for the document itself.
     pub fn users_of_group(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
         self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! Moving nodes into a new group.
 //!
-//! Each source outside that the nodes read becomes an input of the group, and each of their outputs
-//! that is read outside becomes an output of the group. A node that uses the group replaces them.
-//! The nodes keep their ids.
+//! Each outside source that the nodes read becomes an input of the group, and each of their outputs
+//! that is read outside becomes an output of the group. A node that uses the group replaces the
+//! nodes, which keep their ids.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct Making {
     user: Name,
     selected: HashSet<Name>,
     def: GroupDef,
-    /// The input of the group for each source outside.
+    /// The input of the group for each outside source.
     inputs: HashMap<InputKey, Name>,
     /// The sources of the group's inputs.
     arguments: Vec<(Name, Input)>,
@@ -32,7 +32,7 @@ struct Making {
     outputs: HashMap<Link, Name>,
 }
 
-/// A source outside of the group.
+/// A source outside the group.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum InputKey {
     Link(Link),
@@ -96,7 +96,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Moves a node into the group; its sources outside become inputs.
+    /// Moves a node into the group; its outside sources become inputs.
     fn take_in(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
         let mut node = self.nodes(making.body)[&**name].clone();
         for (socket, input) in self.nodes(making.body)[&**name].inputs.iter() {
@@ -120,7 +120,7 @@ impl Editor {
         Ok(())
     }
 
-    /// A source in the notation inside of the group.
+    /// A source in the notation used inside the group.
     fn inside(
         &self,
         source: &Input,
@@ -161,7 +161,7 @@ impl Editor {
         })
     }
 
-    /// Makes the outputs of a node that are read outside outputs of the group.
+    /// Turns the outputs of a node that are read outside into outputs of the group.
     fn give_out(&self, name: &Name, making: &mut Making) -> Result<(), Refusal> {
         let view = self.view(making.body);
         for user in self.index(making.body).users_of(name) {
@@ -206,7 +206,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Redirects the readers outside from a node to the group.
+    /// Redirects the outside readers of a node to the group.
     fn lead_to_group(
         &mut self,
         name: &Name,

@@ -1,6 +1,6 @@
 //! Parts of documents inside edits, in the notation of documents, read with `serde`.
 //!
-//! Documents themselves are read by `load`, which knows places and reports all problems.
+//! Documents themselves are read by `load`, which tracks positions and reports all problems.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -79,7 +79,7 @@ fn source(object: Map<String, Json>) -> Result<InputValue, String> {
         ("from", Json::String(text)) => link(&text).map(InputValue::Link),
         ("input", Json::String(name)) => Ok(InputValue::Input(name.into())),
         ("value", json) => Ok(InputValue::Literal(json.into())),
-        (known, _) if SOURCE_KEYS.contains(&known) => Err(format!("`{known}` must be a text")),
+        (known, _) if SOURCE_KEYS.contains(&known) => Err(format!("`{known}` must be a string")),
         _ => Err(WHICH.into()),
     }
 }
@@ -171,7 +171,7 @@ impl<'de> Deserialize<'de> for OutputDef {
     }
 }
 
-/// The entries of an input; a spot is not among them, and none may be `null`.
+/// The entries of an input; spots are not among them, and none may be `null`.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InputText {

@@ -11,7 +11,7 @@ use millstream_base::order_search::{Marks, Moving, Ordered, nodes_to_move};
 use millstream_base::pages::room_in_huge_pages;
 use smallvec::SmallVec;
 
-/// The rank of a node: a place, which several nodes share, and a position within it.
+/// The rank of a node: a bucket that several nodes share, and a position within it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     place: u32,
@@ -21,7 +21,7 @@ pub struct Rank {
 impl Rank {
     /// A number with the same order as ranks.
     fn number(self) -> u128 {
-        // Flipping the sign bit puts negative numbers before the others.
+        // Flipping the sign bit sorts negative numbers before the others.
         let within = self.within as u64 ^ 1 << 63;
         u128::from(self.place) << 64 | u128::from(within)
     }
@@ -37,8 +37,7 @@ pub(super) struct Order {
     marks: Marks,
 }
 
-/// The data of one node. A search that reads its rank soon expands it, so all of it lies in one
-/// cache line.
+/// The data of one node, in one cache line, because a search that reads its rank soon expands it.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Place {
@@ -48,8 +47,8 @@ struct Place {
     dependents: SmallVec<[u32; 4]>,
 }
 
-/// The nodes, in blocks of doubling length. Growth never moves nodes, and large blocks lie in huge
-/// pages, since a search accesses them at random.
+/// The nodes, in blocks of doubling length. Growing never moves nodes, and large blocks use huge
+/// pages, because a search accesses them at random.
 #[derive(Debug, Default)]
 struct Blocks(Vec<Vec<Place>>);
 
@@ -138,7 +137,7 @@ impl Order {
         }
     }
 
-    /// Assigns new ranks to all nodes in this order.
+    /// Assigns new ranks to all nodes, in this order.
     pub(super) fn rank_all(&mut self, order: &[u32]) {
         for (place, slot) in (1..).zip(order) {
             self.nodes[*slot].rank = Rank { place, within: 0 };
@@ -178,7 +177,7 @@ impl Order {
         Ok(())
     }
 
-    /// Gives nodes the highest ranks of a place, in their present order.
+    /// Gives nodes the highest ranks of a place, in their current order.
     fn move_after(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots {
@@ -187,7 +186,7 @@ impl Order {
         }
     }
 
-    /// Gives nodes the lowest ranks of a place, in their present order.
+    /// Gives nodes the lowest ranks of a place, in their current order.
     fn move_before(&mut self, mut slots: Vec<u32>, place: u32) {
         slots.sort_unstable_by_key(|slot| self.rank(*slot));
         for slot in slots.into_iter().rev() {
@@ -249,7 +248,7 @@ mod tests {
             let mut links: Vec<(u32, u32)> = Vec::new();
             for (source, target) in wanted {
                 if target >= 12 {
-                    // A node that is removed and added again.
+                    // A node is removed and added again.
                     links.retain(|(a, b)| *a != source && *b != source);
                     order.remove(source);
                     order.add(source, &[]);

@@ -1,5 +1,5 @@
-//! Scripts of random edits: each can be undone exactly, refused edits leave no trace, and the index
-//! is that of a new editor for the document.
+//! Scripts of random edits: each edit can be undone exactly, refused edits leave no trace, and the
+//! index equals that of a new editor for the document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl Sketch {
     }
 }
 
-/// All visible state of an editor: the text, and the ids by place.
+/// All visible state of an editor: the text, and the ids by position.
 fn seen(editor: &Editor) -> (String, BTreeMap<String, u64>) {
     let document = editor.document();
     let mut ids = BTreeMap::new();
@@ -212,7 +212,7 @@ fn near(editor: &Editor, body: BodyKey) -> BTreeMap<String, [Vec<String>; 2]> {
     nodes.iter_slots().map(|(slot, name, _)| (name.to_string(), of(slot))).collect()
 }
 
-/// Checks that the editor has the index of a new editor for its document.
+/// Checks that the editor's index equals that of a new editor for its document.
 fn assert_sound(editor: &Editor) {
     let fresh = Editor::new(editor.document().clone(), Arc::new(registry()));
     let bodies = |editor: &Editor| -> Vec<BodyKey> {
@@ -243,11 +243,11 @@ fn assert_sound(editor: &Editor) {
     assert_eq!(editor.by_id.len(), editor.n_nodes);
 }
 
-/// The problems without places in the text, which an edited document no longer has.
-fn told(problems: &Diagnostics) -> Vec<String> {
-    let mut told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    told.sort();
-    told
+/// The problems without positions in the text, which an edited document no longer has.
+fn messages(problems: &Diagnostics) -> Vec<String> {
+    let mut messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    messages.sort();
+    messages
 }
 
 /// The contents of the slots of a document, which must not change without a reported change.
@@ -265,7 +265,7 @@ fn slots(editor: &Editor) -> (ById, Vec<(BodyKey, u32, String)>) {
     (editor.by_id.clone(), all)
 }
 
-/// A batch of valid edits is refused because of its last one: everything is as before.
+/// Refuses a batch of valid edits because of its last one: nothing changes.
 fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
     let mut twin = Editor::with_ids(editor.document().clone(), Arc::new(registry()), &editor.ids());
     let mut edits: Vec<Edit> = Vec::new();
@@ -283,12 +283,12 @@ fn refuse_late(editor: &mut Editor, script: &[Sketch]) {
     assert_sound(editor);
 }
 
-/// Plays a script; every edit can be undone, alone and with all others.
+/// Plays a script; every edit can be undone, by itself and with all others.
 fn play(start: Document, script: &[Sketch]) {
     let mut editor = Editor::new(start, Arc::new(registry()));
     let first = seen(&editor);
     let mut inverses = Vec::new();
-    // Receives all edits from the middle on.
+    // A second editor that receives all edits from the middle on.
     let mut twin = None;
     for (i, sketch) in script.iter().enumerate() {
         if i == script.len() / 2 {
@@ -328,7 +328,7 @@ fn play(start: Document, script: &[Sketch]) {
     let (again, loaded) = load(text.as_bytes(), &Limits::default());
     if loaded.is_empty() {
         let (_, fresh) = check(&again.expect("it was read"), &registry(), &Limits::default());
-        assert_eq!(told(&problems), told(&fresh));
+        assert_eq!(messages(&problems), messages(&fresh));
     }
     while let Some(inverse) = inverses.pop() {
         editor.revert(&inverse).expect("inverses apply");
@@ -357,7 +357,7 @@ proptest! {
         play(start, &script);
     }
 
-    /// A document without cycles gets none.
+    /// A document without cycles never gets one.
     #[test]
     fn no_script_closes_a_cycle(script in vec(sketch(), 1..20)) {
         let (opened, _) = open(HERON.as_bytes(), &registry(), None, &[], &Limits::default());

@@ -155,7 +155,7 @@ fn cycles_are_refused_with_their_path() {
 }
 
 #[test]
-fn a_node_that_gives_the_tick_before_closes_a_cycle_until_it_is_muted() {
+fn a_feedback_node_may_close_a_cycle_until_it_is_muted() {
     let mut editor = editor(SUMS);
     let add = edit(json!({ "edit": "add_nodes", "nodes": [
         { "name": "last", "node": { "type": "state.last", "in": { "value": { "from": "c.value" } } } }] }));
@@ -171,7 +171,7 @@ fn a_node_that_gives_the_tick_before_closes_a_cycle_until_it_is_muted() {
 }
 
 #[test]
-fn removed_nodes_take_links_along_and_can_be_restored() {
+fn removing_nodes_removes_their_links_and_can_be_undone() {
     changes(
         SUMS,
         json!({ "edit": "remove_nodes", "nodes": ["a", "g"] }),
@@ -271,7 +271,7 @@ fn renames_are_followed() {
 }
 
 #[test]
-fn a_new_type_preserves_what_it_can() {
+fn a_new_type_keeps_matching_sockets_and_settings() {
     changes(
         SUMS,
         json!({ "edit": "replace_type", "node": "a", "kind": { "type": "data.two" } }),
@@ -335,7 +335,7 @@ fn nodes_are_grouped_and_ungrouped() {
 }
 
 #[test]
-fn nodes_are_grouped_with_others_between_them() {
+fn nodes_can_be_grouped_with_others_between_them() {
     changes(
         SUMS,
         json!({ "edit": "group", "nodes": ["a", "c"], "name": "sums" }),
@@ -365,7 +365,7 @@ fn nodes_are_grouped_with_others_between_them() {
 }
 
 #[test]
-fn group_names_are_checked_and_groups_are_taken_apart() {
+fn group_names_are_checked_and_groups_are_dissolved() {
     changes(
         SUMS,
         json!({ "edit": "group", "nodes": ["c"], "name": "twice" }),
@@ -405,7 +405,7 @@ fn group_names_are_checked_and_groups_are_taken_apart() {
 }
 
 #[test]
-fn uses_of_groups_change_with_them() {
+fn uses_of_groups_follow_their_changes() {
     changes(
         SUMS,
         json!({ "edit": "remove_input", "within": "twice", "name": "x" }),
@@ -508,7 +508,7 @@ fn ids_outlive_names_and_groups() {
 }
 
 #[test]
-fn a_group_has_no_groups_views_and_batches() {
+fn edits_of_groups_views_and_batches_are_refused_inside_a_group() {
     for change in [
         json!({ "edit": "rename_group", "within": "twice", "name": "twice", "to": "double" }),
         json!({ "edit": "batch", "within": "twice", "edits": [] }),
@@ -555,7 +555,7 @@ fn invalid_edits_are_reported() {
 }
 
 #[test]
-fn one_of_a_million_nodes_is_edited_in_no_time() {
+fn editing_one_of_a_million_nodes_is_fast() {
     let n = 200_000;
     let mut b = crate::builder::Builder::new("long");
     let mut last = b.node("math.sqrt").named("n").arg("x", 1.0).value::<f32>();
@@ -571,12 +571,12 @@ fn one_of_a_million_nodes_is_edited_in_no_time() {
         let done = editor.apply(&remove).expect("fits");
         editor.revert(&done.inverse).expect("fits");
     }
-    // Walking over all nodes for each edit would take a hundred times as long.
+    // Visiting all nodes for each edit would take a hundred times as long.
     assert!(started.elapsed().as_secs_f64() < 0.5, "{:?}", started.elapsed());
 }
 
 #[test]
-fn a_zero_of_the_other_sign_is_another_value() {
+fn zeros_of_opposite_sign_are_different_values() {
     let text = SUMS.replace("\"b\": 1 }", "\"b\": 0.0 }");
     let to = json!({ "value": -0.0 });
     changes(

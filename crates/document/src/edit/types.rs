@@ -82,13 +82,14 @@ impl Editor {
         }
     }
 
-    /// The type of a reference within a body, if it can be determined. Visits only the nodes that
-    /// determine it.
+    /// The type of a reference within a body, if it can be determined. Only the nodes that
+    /// determine it are visited.
     pub(super) fn type_of(&self, body: BodyKey, reference: Reference<'_>) -> Option<Type> {
         self.type_among(body, reference, &mut Known::default())
     }
 
-    /// The same for one of many references of a body; `known` holds the results so far.
+    /// Like [`Self::type_of`], for one of many references of a body; `known` holds the results so
+    /// far.
     pub(super) fn type_among(
         &self,
         body: BodyKey,
@@ -130,7 +131,7 @@ impl Editor {
             known.extend(self.checked_types(body));
             return;
         }
-        // A node is visited twice: before the nodes on which its types depend, and after them.
+        // A node is visited twice: before the nodes that its types depend on, and after them.
         let mut stack = vec![(slot, false)];
         let mut seen: FxHashSet<u32> = FxHashSet::default();
         while let Some((slot, is_ready)) = stack.pop() {
@@ -165,7 +166,7 @@ impl Editor {
         }
     }
 
-    /// The types of the outputs of all nodes of a body, as checking finds them.
+    /// The types of the outputs of all nodes of a body, as checking determines them.
     fn checked_types(&self, body: BodyKey) -> Known {
         let (checked, _) = check_partly(&self.document, &self.registry, &self.limits);
         let mut groups = self.document.groups.iter_slots();
@@ -204,7 +205,7 @@ impl Editor {
         }
     }
 
-    /// The same for a node that runs a group many times.
+    /// Like [`Self::declared`], for a node that runs a group many times.
     fn declared_of_zone(&self, zone: Zone, node: &Node, group: &str) -> Option<Vec<Option<Type>>> {
         let group = self.document.groups.get(group)?;
         let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
@@ -243,7 +244,7 @@ impl Editor {
         }
     }
 
-    /// The types of outputs for these types of links.
+    /// The types of outputs, given these types of links.
     fn resolved(
         &self,
         body: BodyKey,

@@ -156,8 +156,8 @@ impl Editor {
         self.take_node(body, &inlining.user, done)
     }
 
-    /// A source inside the group in the notation outside. `fits` tells whether a literal has the
-    /// same meaning as at the border.
+    /// A source inside the group, in the notation used outside. `fits` tells whether a literal has
+    /// the same meaning as at the border.
     fn outside(
         &mut self,
         source: &InputValue,

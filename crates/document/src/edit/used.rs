@@ -1,5 +1,5 @@
-//! Groups of used documents: they come with the first node that uses them, go with the last one, and
-//! stay as they are.
+//! Groups of used documents: they are added with their first use, removed with the last one, and
+//! never changed.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ impl Editor {
         Err(Refusal::at(name.to_string(), error))
     }
 
-    /// Makes nodes of types for which documents stand uses of the documents.
+    /// Turns nodes whose type is defined by a document into uses of that document.
     pub(super) fn use_bodies(&self, change: &mut Cow<'_, EditKind>) {
         if self.registry.with_bodies().is_empty() {
             return;
@@ -64,7 +64,7 @@ impl Editor {
         }
     }
 
-    /// Adds the groups from elsewhere that the nodes of a change need.
+    /// Adds the groups of other documents that the nodes of a change need.
     pub(super) fn take_used(&mut self, change: &EditKind, done: &mut Done) -> Result<(), Refusal> {
         if self.document.uses.is_empty() && self.registry.with_bodies().is_empty() {
             return Ok(());

@@ -34,7 +34,7 @@ pub(super) enum Touched {
 
 impl Editor {
     /// Checks all parts that the edit touched; parts that were removed again are skipped.
-    pub(super) fn check_whole(&self, done: &Done) -> Result<(), Refusal> {
+    pub(super) fn check_touched(&self, done: &Done) -> Result<(), Refusal> {
         done.touched.iter().try_for_each(|touched| match touched {
             Touched::Node(body, name) => self.check_node(*body, name),
             Touched::Input(body, name) => self.check_input(*body, name),
@@ -206,7 +206,7 @@ impl Editor {
             let known = self.document.groups.keys().map(|name| &**name);
             return Err(Refusal::at(self.path(body, name), unknown("group", group, known)));
         };
-        // From the body outwards: its users, their users, and so on.
+        // Outwards from the body: its users, their users, and so on.
         let mut seen = vec![body];
         let mut at = 0;
         while let Some(outer) = seen.get(at).copied() {

@@ -1,9 +1,9 @@
 //! Cycles that switches break.
 //!
-//! Nodes that depend on each other are no real cycle if, whatever the selectors of some switches
-//! among them give, the arms that are taken close none. The selectors must not depend on the nodes.
-//! What the selectors give is a *case*: in each case the nodes have an order. Checking makes a copy
-//! of the nodes for each case, and choices among the copies.
+//! A cycle is not a real one if some of its switches break it: whatever their selectors give, the
+//! arms that are taken close no cycle. The selectors must not depend on the nodes of the cycle. A
+//! combination of selector values is a *case*, and in each case the nodes have an order. Checking
+//! makes a copy of the nodes for each case, and choices among the copies.
 
 use std::sync::Arc;
 
@@ -18,20 +18,20 @@ use crate::model::{Input, InputValue, Named, Node, NodeKind};
 use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
 
-/// The most cases of one cycle, and the most nodes in all of its cases.
-const MOST_CASES: usize = 64;
-const MOST_COPIES: usize = 1 << 20;
+/// The maximum number of cases of one cycle, and of nodes in all of its cases.
+const MAX_CASES: usize = 64;
+const MAX_COPIES: usize = 1 << 20;
 
-/// The most selectors that are looked for at a time.
-const MOST_KNOWN: usize = 64;
+/// The maximum number of selectors to look for at a time.
+const MAX_KNOWN: usize = 64;
 
-/// The most selectors that are compared before one is taken.
-const MOST_TRIED: usize = 16;
+/// The maximum number of selectors that are compared before one is chosen.
+const MAX_TRIED: usize = 16;
 
-/// The most nodes that are looked at to compare selectors.
-const MOST_LOOKED_AT: usize = 1 << 24;
+/// The maximum number of nodes to visit while comparing selectors.
+const MAX_EXAMINED: usize = 1 << 24;
 
-/// Whether a node takes one of its inputs after the first, as the first says.
+/// Whether a node passes on one of its later inputs, selected by the first.
 pub(super) fn is_switch(registry: &Registry, node: &Node) -> bool {
     switch(registry, node).is_some()
 }
@@ -50,7 +50,7 @@ pub(super) fn switch<'r>(registry: &'r Registry, node: &Node) -> Option<&'r Sign
     fits.then_some(signature)
 }
 
-/// The sources of the arms of a switch, with their sockets; `None` where nothing is given.
+/// The sources of the arms of a switch, with their sockets; `None` for arms without a source.
 pub(super) fn arms_of<'n>(
     signature: &'n Signature,
     node: &'n Node,
@@ -73,7 +73,7 @@ fn is_empty_list(input: &Input) -> bool {
     json.as_array().is_some_and(Vec::is_empty)
 }
 
-/// A switch with only the arm that its selector selects, and the number of the arm; `None` for
+/// The switch with only the arm that its selector selects, and the number of that arm; `None` for
 /// other nodes.
 pub(super) fn only_arm(
     registry: &Registry,
@@ -96,10 +96,10 @@ pub(super) fn only_arm(
     Some((left, arm as u32))
 }
 
-/// A selector that nodes on a cycle have and do not depend on.
+/// A selector of switches on a cycle that does not depend on the nodes of the cycle.
 struct Selector {
     source: InputValue,
-    /// The node with the selector of the most arms, by position among the nodes.
+    /// The node whose selector has the most arms, by position among the nodes.
     node: usize,
     /// The number of the input of that node.
     input: usize,
@@ -118,13 +118,13 @@ struct Search<'g, 'd> {
     n_looked_at: usize,
 }
 
-/// The nodes as they are in some cases: switches have only the arm that is taken.
+/// The nodes in some cases: switches have only the arm that they take.
 #[derive(Clone)]
 struct Part {
     nodes: Named<Node>,
     taken: Vec<(u32, u32)>,
     groups: Vec<(u32, u32, u32)>,
-    /// What selectors give, in words.
+    /// The values of selectors, in words.
     when: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ impl Search<'_, '_> {
         if selectors.is_empty() {
             return Err(self.cycle(&part, why(&part)));
         }
-        let most = MOST_CASES.min(MOST_COPIES / part.nodes.len()).max(2);
+        let most = MAX_CASES.min(MAX_COPIES / part.nodes.len()).max(2);
         selectors.retain(|selector| self.cases.len() + selector.n_arms <= most);
         if selectors.is_empty() {
             let why = format!("{} that switches break only in more than {most} cases", why(&part));
@@ -191,7 +191,7 @@ impl Search<'_, '_> {
         Ok(Choice::By { node, input: selector.input as u32, ty: selector.ty, arms })
     }
 
-    /// The selectors of switches whose arms are open, which do not depend on the nodes.
+    /// The selectors of undecided switches, as far as they do not depend on the nodes.
     fn selectors(&mut self, part: &Part) -> Vec<Selector> {
         let mut found: Vec<Selector> = Vec::new();
         let mut add = |selector: Selector| {
@@ -206,7 +206,7 @@ impl Search<'_, '_> {
             match found.iter().position(|known| known.source == selector.source) {
                 Some(at) if found[at].n_arms >= selector.n_arms => {}
                 Some(at) => found[at] = selector,
-                None if found.len() == MOST_KNOWN => {}
+                None if found.len() == MAX_KNOWN => {}
                 None => found.push(selector),
             }
         };
@@ -238,9 +238,9 @@ impl Search<'_, '_> {
     /// The selector that leaves the fewest cycles.
     fn best(&mut self, part: &Part, selectors: Vec<Selector>) -> Selector {
         let mut best: Option<(usize, Selector)> = None;
-        for selector in selectors.into_iter().take(MOST_TRIED) {
+        for selector in selectors.into_iter().take(MAX_TRIED) {
             let effort = part.nodes.len() * selector.n_arms;
-            if best.is_some() && self.n_looked_at + effort > MOST_LOOKED_AT {
+            if best.is_some() && self.n_looked_at + effort > MAX_EXAMINED {
                 break;
             }
             self.n_looked_at += effort;
@@ -261,7 +261,7 @@ impl Search<'_, '_> {
         let mut made = part.clone();
         for (member, (name, node)) in self.members.iter().zip(part.nodes.iter()) {
             if let Some((left, arm)) = only_arm(self.registry, node, &selector.source, arm) {
-                *made.nodes.get_mut(name).expect("it is a copy") = left;
+                *made.nodes.get_mut(name).expect("the part holds a copy of the node") = left;
                 made.taken.push((*member, arm));
             }
             for (socket, given) in node.inputs.iter() {
@@ -281,7 +281,7 @@ impl Search<'_, '_> {
         made
     }
 
-    /// That a selector selects an arm, in words.
+    /// Describes in words that a selector selects an arm.
     fn in_words(&self, selector: &Selector, arm: usize) -> String {
         let source = match &selector.source {
             InputValue::Link(link) => format!("`{}`", shortened(&link.to_string())),
@@ -290,7 +290,7 @@ impl Search<'_, '_> {
             InputValue::Several(_) => String::new(),
         };
         let def = self.registry.get(&selector.ty);
-        let signature = def.and_then(|def| def.fixed_signature()).expect("it is a switch");
+        let signature = def.and_then(|def| def.fixed_signature()).expect("the node is a switch");
         match signature.inputs[0].ty {
             SocketType::Exact(ty) if ty == Type::BOOL => format!("{source} is {}", arm == 1),
             _ => format!("{source} is {arm}"),
@@ -307,7 +307,7 @@ impl Search<'_, '_> {
 }
 
 impl Grain<'_> {
-    /// A node that keeps state, or whose group has one that does.
+    /// A node that keeps state, itself or through its group.
     fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
         let stateful = self.stateful.take().unwrap_or_else(|| self.stateful_groups());
         let keeps = |node: &Node| self.keeps_state(node, &stateful);
@@ -316,7 +316,7 @@ impl Grain<'_> {
         found
     }
 
-    /// Whether a node keeps state, if these groups do.
+    /// Whether a node keeps state, given the groups that do.
     fn keeps_state(&self, node: &Node, stateful: &FxHashSet<Arc<str>>) -> bool {
         let (name, def) = match &node.kind {
             NodeKind::Zone(Zone::Simulate, _) => return !node.muted,
@@ -325,11 +325,11 @@ impl Grain<'_> {
                 (name, None)
             }
         };
-        // Documents that stand for node types are groups of these names.
+        // Documents that define node types are groups under these names.
         !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
     }
 
-    /// The groups with nodes that keep state, themselves or in groups. Cost: linear in nodes.
+    /// The groups that keep state, directly or in nested groups. Cost: linear in nodes.
     fn stateful_groups(&self) -> FxHashSet<Arc<str>> {
         let mut users: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
         let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());

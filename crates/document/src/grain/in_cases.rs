@@ -1,8 +1,8 @@
 //! Groups in which the selectors of switches are known.
 //!
-//! A switch in a group may break a cycle outside of it, if its selector is an input of the group. In
-//! a case of the cycle the node stands for another group, in which the switch has only the arm that
-//! is taken, as have the switches in groups inside of it that get the same input.
+//! A switch inside a group may break a cycle outside it, if its selector is an input of the group.
+//! In a case of the cycle, the node uses another group, in which the switch has only the arm it
+//! takes; the same holds for switches in nested groups that receive the same input.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use super::Grain;
 use super::cases::{arms_of, only_arm, switch};
 use crate::model::{GroupDef, InputValue, Node, NodeKind};
 
-/// Groups nested deeper are left as they are.
-pub(crate) const MOST_NESTED: usize = 64;
+/// Groups nested more deeply are left unchanged.
+pub(crate) const MAX_NESTED: usize = 64;
 
 /// A group and one of its inputs, by name.
 type Read = (Arc<str>, Arc<str>);
 
-/// The greatest number of arms of some switches, and the type of one that has so many.
+/// The maximum number of arms among some switches, and the type of a switch that has this many.
 pub(super) type Arms = (usize, Arc<str>);
 
-/// The groups in cases that were met.
+/// The groups in the cases seen so far.
 #[derive(Default)]
 pub(super) struct InCases {
     groups: Vec<GroupDef>,
     positions: FxHashMap<Arc<str>, usize>,
     /// Names by input and arm; `None` if the group is the same in all cases.
     known: FxHashMap<(Read, usize), Option<Arc<str>>>,
-    /// Of the switches that an input selects.
+    /// The arms of the switches that an input selects.
     arms: FxHashMap<Read, Option<Arms>>,
 }
 
@@ -42,7 +42,7 @@ impl InCases {
     }
 }
 
-/// The sockets of a node that uses a group into which an input of the group around it goes.
+/// The sockets through which a node that uses a group passes on an input of the enclosing group.
 fn sockets_given<'n>(node: &'n Node, input: &str) -> impl Iterator<Item = &'n Arc<str>> {
     let gives =
         move |value: &InputValue| matches!(value, InputValue::Input(name) if **name == *input);
@@ -51,8 +51,8 @@ fn sockets_given<'n>(node: &'n Node, input: &str) -> impl Iterator<Item = &'n Ar
 }
 
 impl Grain<'_> {
-    /// The greatest number of arms of the switches in a group that an input of it selects, and the
-    /// type of such a switch.
+    /// The maximum number of arms among the switches in a group that one of its inputs selects, and
+    /// the type of such a switch.
     pub(super) fn arms_in(
         &mut self,
         group: &Arc<str>,
@@ -64,7 +64,7 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.arms.insert(key.clone(), None);
-        let def = self.group_named(group).filter(|_| depth < MOST_NESTED)?;
+        let def = self.group_named(group).filter(|_| depth < MAX_NESTED)?;
         let mut most: Option<Arms> = None;
         let mut inner: Vec<Read> = Vec::new();
         for node in def.nodes.values() {
@@ -94,8 +94,8 @@ impl Grain<'_> {
         most
     }
 
-    /// The name of a group in the case in which an input selects an arm; `None` if it is the same in
-    /// all cases.
+    /// The name of a group in the case in which an input selects an arm; `None` if the group is the
+    /// same in all cases.
     pub(super) fn in_case(
         &mut self,
         group: &Arc<str>,
@@ -108,7 +108,7 @@ impl Grain<'_> {
             return known.clone();
         }
         self.in_cases.known.insert(key.clone(), None);
-        let mut def = self.group_named(group).filter(|_| depth < MOST_NESTED)?.clone();
+        let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
         let mut differs = false;
         for node in def.nodes.values_mut() {
             let selector = InputValue::Input(Arc::clone(input));
@@ -129,7 +129,7 @@ impl Grain<'_> {
         if !differs {
             return None;
         }
-        // No author writes such a name.
+        // No author can write such a name.
         let name: Arc<str> = format!("{group}\0{input}={arm}").into();
         let groups = &mut self.in_cases.groups;
         self.in_cases.positions.insert(Arc::clone(&name), groups.len());

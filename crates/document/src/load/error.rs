@@ -15,7 +15,7 @@ pub enum LoadError {
     #[error("the document has more than {limit} bytes")]
     #[diagnostic(
         code(load::too_large),
-        help("raise `document_bytes` in the limits if this is meant")
+        help("raise `document_bytes` in the limits if this is intended")
     )]
     TooLarge {
         /// The limit.
@@ -23,12 +23,15 @@ pub enum LoadError {
     },
     /// The document has more nodes than the limit allows.
     #[error("the document has more than {limit} nodes")]
-    #[diagnostic(code(load::too_many_nodes), help("raise `nodes` in the limits if this is meant"))]
+    #[diagnostic(
+        code(load::too_many_nodes),
+        help("raise `nodes` in the limits if this is intended")
+    )]
     TooManyNodes {
         /// The limit.
         limit: usize,
     },
-    /// The bytes are not text.
+    /// The bytes are not valid UTF-8.
     #[error("byte {at} is not UTF-8")]
     #[diagnostic(code(load::not_utf8), help("save the file as UTF-8"))]
     NotUtf8 {
@@ -57,7 +60,7 @@ pub enum LoadError {
         hint: Option<String>,
     },
     /// The key `millstream` is missing.
-    #[error("the document does not say which format it has")]
+    #[error("the document does not state its format")]
     #[diagnostic(code(load::no_version), help("add `\"millstream\": 2` as its first entry"))]
     NoVersion,
     /// The format is newer than this release.
@@ -82,7 +85,10 @@ pub enum LoadError {
     },
     /// A repeated key or name.
     #[error("{whole} has `{key}` twice")]
-    #[diagnostic(code(load::duplicate_key), help("the first counts; remove or rename the other"))]
+    #[diagnostic(
+        code(load::duplicate_key),
+        help("the first one counts; remove or rename the other")
+    )]
     Duplicate {
         /// The part that the object describes.
         whole: String,

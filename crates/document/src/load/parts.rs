@@ -57,7 +57,7 @@ impl<'t> Reader<'t> {
                     document.fps = fps.unwrap_or(Document::DEFAULT_FPS);
                 }
                 "start_frame" => {
-                    let frame = self.number(at, key, "a whole number", |_: &i64| true);
+                    let frame = self.number(at, key, "an integer", |_: &i64| true);
                     document.start_frame = frame.unwrap_or(0);
                 }
                 "inputs" => document.inputs = self.inputs(at),
@@ -70,7 +70,7 @@ impl<'t> Reader<'t> {
                     let range = self.cursor.skip();
                     document.view = View::from_valid_text(&self.text[range]);
                 }
-                // `millstream` was read first.
+                // `millstream` has already been read.
                 _ => {
                     self.cursor.skip();
                 }
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         while let Some(key) = self.field(at, &["format", "hash"], &mut seen) {
             match key {
                 "format" => {
-                    let format = self.number(at, key, "a whole number", |_: &u32| true);
+                    let format = self.number(at, key, "an integer", |_: &u32| true);
                     lock.format = format.unwrap_or(0);
                 }
                 _ => lock.hash = self.shared_text(at, key).unwrap_or_default(),
@@ -178,7 +178,7 @@ impl<'t> Reader<'t> {
         key: &'static str,
         hint: &'static str,
     ) {
-        // The missing key may be misspelt.
+        // The missing key may be misspelled.
         if seen.is_misspelt() {
             return;
         }
@@ -241,8 +241,8 @@ impl<'t> Reader<'t> {
         nodes
     }
 
-    /// Gives far links the names of the nodes. Together this is several times as fast as one by one
-    /// while reading, where each name waits for the memory.
+    /// Replaces the node names in far links by the shared names. Doing this for all of them at once
+    /// is several times as fast as doing it while reading, where each name waits for memory.
     fn share_far(&mut self, nodes: &mut Named<Node>) {
         let mut shared = nodes.shared_names(&self.far).into_iter();
         self.far.clear();
@@ -289,7 +289,7 @@ impl<'t> Reader<'t> {
                 "muted" => node.muted = self.flag(at, key).unwrap_or(false),
                 _ => {
                     let version =
-                        self.number(at, key, "a whole number from 1", |version| *version > 0);
+                        self.number(at, key, "a positive integer", |version| *version > 0);
                     node.version = version.unwrap_or(1);
                 }
             }
@@ -452,7 +452,7 @@ impl<'t> Reader<'t> {
             return value;
         }
         self.far.truncate(n_far);
-        // A misspelt key was reported already.
+        // A misspelled key has already been reported.
         if self.problems.n_errors() == n_errors {
             let range = trimmed(self.text, start..self.cursor.position());
             self.report(at, &range, &LoadError::AmbiguousSource);
@@ -506,7 +506,7 @@ impl<'t> Reader<'t> {
 struct Names(std::collections::HashSet<Arc<str>>);
 
 impl Names {
-    /// Adds the name; returns false if it is among these fields already.
+    /// Adds the name; false if these fields already contain it.
     fn insert<T>(&mut self, name: &Arc<str>, fields: &[(Arc<str>, T)]) -> bool {
         if fields.len() < MAX_WALKED {
             return fields.iter().all(|(known, _)| known != name);

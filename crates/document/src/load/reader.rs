@@ -1,4 +1,4 @@
-//! Reads the elementary parts of a document and reports whatever does not fit.
+//! Reads the elementary parts of a document and reports everything that does not fit.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 use crate::upgrade::Origins;
 
-/// The maximal length of a name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME: usize = 200;
 
-/// From this number of bytes on, nodes get room before they are read.
+/// From this text size on, memory for nodes is reserved before reading.
 const LARGE: usize = 1 << 20;
 
 /// The length of short nodes in compact text.
@@ -29,7 +29,7 @@ const BYTES_PER_NODE: usize = 96;
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) cursor: Cursor<'t>,
-    /// The places of parts before an upgrade.
+    /// The original positions of parts, before an upgrade.
     pub(super) origins: Option<&'t Origins>,
     pub(super) problems: Problems,
     pub(super) limits: &'t Limits,
@@ -37,13 +37,13 @@ pub(super) struct Reader<'t> {
     pub(super) words: Words,
     /// Names of nodes.
     pub(super) names: Words,
-    /// The type of a node whose type could not be read, and the node of a far link.
+    /// A placeholder for the type of a node that could not be read, and for the node of a far link.
     pub(super) no_word: Arc<str>,
-    /// The names of the nodes of far links, in order: those that are not cached. They get shared
-    /// names once all nodes of the body are read.
+    /// The node names of far links, in order: those that are not cached. They are replaced by
+    /// shared names once all nodes of the body are read.
     pub(super) far: Vec<&'t str>,
     pub(super) n_nodes: usize,
-    /// Number of errors that lose no part.
+    /// The number of errors that lose no part.
     pub(super) n_harmless: usize,
     /// The inputs of the current node; reused to save allocations.
     pub(super) inputs: Vec<(Arc<str>, Input)>,
@@ -75,7 +75,7 @@ impl Seen {
     }
 }
 
-/// A part of a document with a place.
+/// A part of a document with a position.
 pub(super) trait Placed {
     fn spot_mut(&mut self) -> &mut Spot;
 }
@@ -185,7 +185,7 @@ impl<'t> Reader<'t> {
         self.parts_lost |= matches!(at.part, Part::Body);
     }
 
-    /// Reads named parts. `read` takes the name.
+    /// Reads named parts. `read` receives the name.
     pub(super) fn named<T: Placed>(
         &mut self,
         at: At<'_>,
@@ -199,7 +199,7 @@ impl<'t> Reader<'t> {
         }
         let n_left = self.text.len() - self.cursor.position();
         if at.group.is_empty() && key == "nodes" && n_left >= LARGE {
-            // Room that stays unused takes addresses, but no memory.
+            // Unused capacity takes addresses but no memory.
             things.reserve(n_left / BYTES_PER_NODE);
         }
         while let Some(name) = self.cursor.next_key() {
@@ -245,10 +245,10 @@ impl<'t> Reader<'t> {
         self.report(at, range, &LoadError::Unreadable { what, message, hint: ESCAPES });
     }
 
-    /// Reads a text.
+    /// Reads a string.
     pub(super) fn text(&mut self, at: At<'_>, key: &str) -> Option<(Cow<'t, str>, Range<usize>)> {
         if self.cursor.kind() != JsonKind::String {
-            self.wrong_kind(at, || at.entry(key), "a text in double quotes");
+            self.wrong_kind(at, || at.entry(key), "a string in double quotes");
             return None;
         }
         let string = self.cursor.string();
@@ -261,12 +261,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a text that is stored.
+    /// Reads a string that is stored.
     pub(super) fn shared_text(&mut self, at: At<'_>, key: &str) -> Option<Arc<str>> {
         self.text(at, key).map(|(text, _)| Arc::from(&*text))
     }
 
-    /// Reads a text that is likely to repeat in the document.
+    /// Reads a string that is likely to repeat in the document.
     pub(super) fn word(&mut self, at: At<'_>, key: &str) -> Option<Arc<str>> {
         self.text(at, key).map(|(text, _)| self.words.share(&text))
     }
@@ -337,7 +337,7 @@ fn unreadable(error: &serde_json::Error) -> (String, &'static str) {
     }
 }
 
-/// Why links cannot mention this name, if so.
+/// Why links cannot mention this name, if they cannot.
 pub fn name_problem(name: &str) -> Option<&'static str> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'.' && byte != b'/';
     if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_plain) {

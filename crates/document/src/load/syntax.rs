@@ -1,14 +1,14 @@
-//! Explains where text stops being JSON, and what was probably meant.
+//! Explains where text stops being JSON, and what was probably intended.
 
 use millstream_base::Span;
 
 use super::error::LoadError;
 
-/// The problem that the JSON reader found, with its place.
+/// The problem that the JSON reader found, with its position.
 pub(super) fn explained(text: &str, error: &serde_json::Error) -> (Span, LoadError) {
     let at = offset(text, error.line(), error.column());
     let message = error.to_string();
-    // The message of the reader ends with the place, which is reported separately.
+    // The message of the reader ends with the position, which is reported separately.
     let message = match message.rfind(" at line ") {
         Some(end) => message[..end].to_owned(),
         None => message,
@@ -46,7 +46,7 @@ fn hint(text: &str, at: usize, message: &str) -> Option<String> {
         '}' | ']' if before.ends_with(',') => "remove the comma before it",
         '}' | ']' => "a value is missing before it, or another bracket is still open",
         ',' => "there is one comma too many, or a value is missing",
-        '\'' => "texts and names are written in double quotes",
+        '\'' => "strings and names are written in double quotes",
         '/' | '#' => "JSON has no comments; use `about` or `view`",
         'N' | 'I' | '+' => "numbers that JSON lacks are written \"nan\", \"inf\" and \"-inf\"",
         'T' | 'F' => "write true and false in lower case",
@@ -57,11 +57,11 @@ fn hint(text: &str, at: usize, message: &str) -> Option<String> {
         _ if message.starts_with("expected `:`") => "a colon is missing before it",
         _ if message.starts_with("key must be a string") => "names are written in double quotes",
         _ if message.contains("control character") => {
-            "line breaks and tabs in texts are written \\n and \\t"
+            "line breaks and tabs in strings are written \\n and \\t"
         }
-        _ if message.contains("escape") => "a backslash in a text is written \\\\",
+        _ if message.contains("escape") => "a backslash in a string is written \\\\",
         _ if message.contains("number") => "numbers look like 1, -0.5 or 2e3",
-        _ if next.is_alphabetic() => "texts and names are written in double quotes",
+        _ if next.is_alphabetic() => "strings and names are written in double quotes",
         _ => "a document is a JSON object: { \"millstream\": 2, ... }",
     };
     Some(hint.into())
@@ -92,14 +92,14 @@ fn still_open(text: &str) -> Option<String> {
         }
     }
     if let Some(line) = string_from {
-        return Some(format!("the text that starts in line {line} has no closing quote"));
+        return Some(format!("the string that starts on line {line} has no closing quote"));
     }
     let (line, bracket) = open.last()?;
     let closing = if *bracket == b'{' { '}' } else { ']' };
     Some(match open.len() {
-        1 => format!("the `{}` of line {line} has no `{closing}`", char::from(*bracket)),
+        1 => format!("the `{}` on line {line} has no `{closing}`", char::from(*bracket)),
         n => format!(
-            "{n} brackets are still open; the innermost is the `{}` of line {line}",
+            "{n} brackets are still open; the innermost is the `{}` on line {line}",
             char::from(*bracket)
         ),
     })

@@ -5,18 +5,18 @@ use millstream_base::Limits;
 
 use super::*;
 use crate::save;
-use crate::test_registry::told;
+use crate::test_registry::rendered;
 
 const HERON: &str = include_str!("../../tests/fixtures/heron.mill.json");
 const FORMAT_0: &str = include_str!("../../tests/fixtures/format_0.mill.json");
 
 fn check(text: &str, expected: &Expect) {
     let (_, problems) = load(text.as_bytes(), &Limits::default());
-    expected.assert_eq(&told(text, &problems));
+    expected.assert_eq(&rendered(text, &problems));
 }
 
 #[test]
-fn a_laid_out_document_saves_to_its_own_text() {
+fn a_formatted_document_saves_to_its_own_text() {
     let (document, problems) = load(HERON.as_bytes(), &Limits::default());
     assert!(problems.is_empty(), "{problems}");
     assert_eq!(save(&document.expect("no problems")), HERON);
@@ -278,7 +278,7 @@ fn versions_are_distinguished() {
 }
 
 #[test]
-fn all_problems_come_at_once() {
+fn all_problems_are_reported_at_once() {
     let text = r#"{
       "millstream": 2,
       "nmae": "x",
@@ -321,7 +321,7 @@ fn all_problems_come_at_once() {
             error load::unknown_key at "form"
                 n.b: the source has no entry called `form` (did you mean `from`?)
             error load::duplicate_key at "n"
-                `nodes` has `n` twice (the first counts; remove or rename the other)
+                `nodes` has `n` twice (the first one counts; remove or rename the other)
             error load::missing_key at { "type": "group" }
                 m: the node has no `group` (write the group's name: "group": "name")
             error load::unknown_key at "g"
@@ -364,13 +364,15 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
         load(text.replace(": 1", ": 0").as_bytes(), &Limits::default());
     }
     let text = format!(
-        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": {brackets}}}}}}}}}"
+        "{{\"millstream\": 2, \"nodes\": {{\"n\": {{\"type\": \"t\", \"in\": {{\"a\": \
+         {brackets}}}}}}}}}"
     );
     let (document, problems) = load(text.as_bytes(), &Limits::default());
     assert!(document.is_some());
     assert_eq!(
         problems.to_string(),
-        "n.a: the literal: it nests deeper than 127 levels (no type needs values nested so deeply; see the type)"
+        "n.a: the literal: it nests deeper than 127 levels (no type needs values nested so deeply; \
+         see the type)"
     );
     let mut state = 1_u32;
     let noise: Vec<u8> = (0..20_000)
@@ -383,18 +385,18 @@ fn deep_nesting_and_noise_are_refused_without_recursion() {
 }
 
 #[test]
-fn limits_hold() {
+fn limits_are_enforced() {
     let limits = Limits { nodes: 2, document_bytes: 1000, ..Limits::default() };
     let three = r#"{"millstream": 2, "nodes": {"a": {"type": "t"}, "b": {"type": "t"}},
         "groups": {"g": {"nodes": {"c": {"type": "t"}, "d": {"type": "t"}}}}}"#;
     let (document, problems) = load(three.as_bytes(), &limits);
     assert!(document.is_none());
     let expected =
-        "g/c: the document has more than 2 nodes (raise `nodes` in the limits if this is meant)";
+        "g/c: the document has more than 2 nodes (raise `nodes` in the limits if this is intended)";
     assert_eq!(problems.to_string(), expected);
     let (document, problems) = load(&[b' '; 1001], &limits);
     assert!(document.is_none());
-    let expected = "the document has more than 1000 bytes (raise `document_bytes` in the limits if this is meant)";
+    let expected = "the document has more than 1000 bytes (raise `document_bytes` in the limits if this is intended)";
     assert_eq!(problems.to_string(), expected);
 }
 
@@ -417,7 +419,7 @@ fn repeated_keys_among_many_are_found() {
     let (_, problems) = load(text.as_bytes(), &Limits::default());
     assert_eq!(
         problems.to_string(),
-        "n: `in` has `s0` twice (the first counts; remove or rename the other)"
+        "n: `in` has `s0` twice (the first one counts; remove or rename the other)"
     );
 }
 

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_seen_last_are_shared() {
+    fn recent_words_are_shared() {
         let mut words = Words::new(1);
         let first = words.share("a");
         assert!(Arc::ptr_eq(&first, &words.share("a")));

@@ -1,7 +1,7 @@
 //! The JSON Schema of documents, generated from the types of the model.
 //!
-//! It is checked in, so that text editors can use it without a build; a test keeps it up to date.
-//! Run the tests with `UPDATE_EXPECT=1` to write it again.
+//! It is checked in so that text editors can use it without a build; a test keeps it up to date.
+//! Run the tests with `UPDATE_EXPECT=1` to rewrite it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl JsonSchema for Setting {
         "Setting".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "description": "A setting; the node type says which values it takes." })
+        json_schema!({ "description": "A setting; the node type determines its values." })
     }
 }
 
@@ -191,7 +191,7 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
     }
 }
 
-/// Entries may be left out, but not be null.
+/// Entries may be left out but may not be null.
 fn without_null(schema: &mut Schema) {
     if let Some(types) = schema.get_mut("type")
         && let Some([one, null]) = types.as_array().map(Vec::as_slice)

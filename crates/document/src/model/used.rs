@@ -1,10 +1,10 @@
-//! Groups from elsewhere: of the documents that a document uses, as they were read, and of the
-//! documents that stand for nodes of a type.
+//! Groups from other documents: those that a document uses, as they were read, and those that
+//! define node types.
 //!
 //! Such a group is copied into the groups of the document when something uses it, so most groups of
-//! a large library are never copied. A document that can be reached through several uses is named
-//! after the first of them, so each of its groups is copied once. The names hold a `/` or, of node types, a `.`, which no
-//! name of an author does.
+//! a large library are never copied. A document that is reachable through several uses is named
+//! after the first of them, so each of its groups is copied only once. The names contain a `/` or,
+//! for node types, a `.`, which no name written by an author does.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Document, GroupDef, Node, NodeKind};
 
-/// The documents that a document uses; empty until they are read.
+/// The documents that a document uses; empty until they have been read.
 ///
-/// All are equal, so the equality of documents depends on what their authors wrote.
+/// All values are equal, so the equality of documents depends only on what their authors wrote.
 #[derive(Clone, Default)]
 pub struct Used(pub(crate) Option<Arc<UsedDocuments>>);
 
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Used {
 
 /// All documents that a document uses, directly or through others.
 pub(crate) struct UsedDocuments {
-    /// Those that could be read.
+    /// The documents that could be read.
     pub(crate) documents: Vec<UsedDocument>,
     /// The names of the document's own uses.
     pub(crate) names: UseNames,
@@ -62,10 +62,10 @@ pub(crate) struct UsedDocument {
     pub(crate) problems: Diagnostics,
 }
 
-/// The meaning of a name of a group in another document.
+/// The meaning of the name of a group in another document.
 #[derive(Clone, Copy)]
 pub(crate) enum Find<'u> {
-    /// A group of a used document, or the document as a whole if there is no name.
+    /// A group of a used document, or the whole document if no group is named.
     Body(&'u UsedDocument, Option<&'u str>),
     /// Something in a document that cannot be used.
     Unusable,
@@ -105,7 +105,7 @@ fn apart(name: &str) -> (&str, Option<&str>) {
     name.split_once('/').map_or((name, None), |(first, rest)| (first, Some(rest)))
 }
 
-/// The body of a node type for whose nodes a compiled document stands.
+/// The body of a node type that a compiled document defines.
 pub fn node_body(name: &str, document: Document) -> Body {
     let name: Arc<str> = name.into();
     let file = UsedFile { road: Arc::clone(&name), name: Arc::clone(&name), text: [].into() };
@@ -118,7 +118,7 @@ pub fn node_body(name: &str, document: Document) -> Body {
     })
 }
 
-/// Names of groups that are not of the document itself.
+/// Resolves names of groups that belong to other documents.
 #[derive(Clone, Copy)]
 pub(crate) struct Elsewhere<'u> {
     used: Option<&'u UsedDocuments>,
@@ -126,7 +126,7 @@ pub(crate) struct Elsewhere<'u> {
 }
 
 impl<'u> Elsewhere<'u> {
-    /// Follows a name from the document itself.
+    /// Follows a name, starting at the document itself.
     pub(crate) fn find(self, name: &str) -> Find<'u> {
         let (first, rest) = apart(name);
         let body = self.registry.get(first).and_then(|def| def.body.as_ref());
@@ -136,7 +136,7 @@ impl<'u> Elsewhere<'u> {
         self.used.map_or(Find::Unknown, |used| used.follow(&used.names, name))
     }
 
-    /// The group of this name as it is in the document that uses it.
+    /// The group of this name, as it is inside the document that uses it.
     fn group(self, name: &str) -> Option<GroupDef> {
         let Find::Body(used, group) = self.find(name) else { return None };
         let mut def = match group {
@@ -163,7 +163,7 @@ impl<'u> Elsewhere<'u> {
         Some(def)
     }
 
-    /// The name that a group has in the document for which a used one calls it so.
+    /// The name, in the outermost document, of a group that a used document calls by this name.
     fn name_outside(self, used: &UsedDocument, group: &str) -> Arc<str> {
         let prefix = &used.prefix;
         if used.document.groups.contains_key(group) {
@@ -177,7 +177,7 @@ impl<'u> Elsewhere<'u> {
         }
     }
 
-    /// Makes a node of a type for which a document stands a use of the document.
+    /// Turns a node whose type is defined by a document into a use of that document.
     pub(crate) fn use_body(self, kind: &mut NodeKind) {
         if let NodeKind::Type(name) = kind
             && self.registry.with_bodies().contains(&**name)
@@ -188,12 +188,12 @@ impl<'u> Elsewhere<'u> {
 }
 
 impl Document {
-    /// The meaning of names of groups that are not of the document itself.
+    /// Resolves names of groups that belong to other documents.
     pub(crate) fn elsewhere<'u>(&'u self, registry: &'u Registry) -> Elsewhere<'u> {
         Elsewhere { used: self.used.0.as_deref(), registry }
     }
 
-    /// The names of groups that a wrong name may stand for: those of the used document that it
+    /// The names of groups that a wrong name may have meant: those of the used document that it
     /// leads to, or else those of the document itself.
     pub(crate) fn group_names(&self, name: &str, registry: &Registry) -> Vec<Arc<str>> {
         if let Some((road, _)) = name.rsplit_once('/') {
@@ -208,8 +208,8 @@ impl Document {
         own.chain(self.uses.keys().cloned()).collect()
     }
 
-    /// The groups from elsewhere that a node needs for its group of this name, apart from those that
-    /// the document has already; outer ones first.
+    /// The groups of other documents that a node needs to use a group of this name, outer ones
+    /// first, without those that the document already has.
     pub(crate) fn groups_for(
         &self,
         name: &Arc<str>,
@@ -230,7 +230,7 @@ impl Document {
         found
     }
 
-    /// Copies the groups from elsewhere that nodes use.
+    /// Copies the groups of other documents that nodes use.
     pub(crate) fn take_used_groups(&mut self, registry: &Registry) {
         if !registry.with_bodies().is_empty() {
             let elsewhere = Elsewhere { used: None, registry };

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{Document, InputValue, Link, Named, Node, NodeKind, OutputDef, OutputFrom};
 
-/// Upgrades nodes of one version of a node type to the next.
+/// An upgrade of nodes from one version of a node type to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeUpgrade {
     /// The node type, by its name in the old version.

@@ -1,4 +1,4 @@
-//! JSON as a tree that preserves the order of keys, repeated keys, and the places of all parts.
+//! JSON as a tree that preserves the order of keys, repeated keys, and the positions of all parts.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use millstream_base::Span;
 
 use crate::cursor::{Cursor, JsonKind};
 
-/// More deeply nested containers remain text, since no upgrade looks into them.
+/// Containers nested more deeply remain text, because no upgrade looks into them.
 const MAX_DEPTH: usize = 8;
 
 /// A JSON value.
 pub(super) struct Raw {
     content: Content,
-    /// The place in the old text.
+    /// The position in the old text.
     origin: Range<usize>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Key {
     origin: Range<usize>,
 }
 
-/// The places of the parts of an upgraded text in the old one.
+/// The positions of the parts of an upgraded text in the old one.
 #[derive(Default)]
 pub(crate) struct Origins {
     /// Starts of parts in the new text, ascending, with those in the old text.
@@ -40,7 +40,7 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// The place in the old text for a place in the new one.
+    /// The position in the old text for a position in the new one.
     pub(crate) fn of(&self, range: &Range<usize>) -> Span {
         let after = self.starts.partition_point(|(new, _)| *new <= range.start);
         let start = after.checked_sub(1).map_or(0, |i| self.starts[i].1);
@@ -56,7 +56,7 @@ impl Raw {
         read(text, &mut Cursor::new(text), 0)
     }
 
-    /// The JSON text, with the old places of its parts.
+    /// The JSON text, with the old positions of its parts.
     pub(super) fn written(&self) -> (String, Origins) {
         let mut out = String::new();
         let mut origins = Origins::default();
@@ -112,7 +112,7 @@ impl Raw {
         }
     }
 
-    /// An object with one entry, at the place of its value.
+    /// An object with one entry, at the position of its value.
     pub(super) fn object_of(key: &str, value: Self) -> Self {
         let origin = value.origin.clone();
         let key = Key { quoted: quoted(key), origin: origin.clone() };

@@ -1,7 +1,7 @@
 //! The upgrade of format 1 to 2: a generic no longer takes a type that narrows its inputs.
 //!
-//! Under format 1 an `f64` and an `f32` made an `f32`. Where that rule chose another type than the
-//! new one, a node of type `convert` says so after the upgrade, so all results keep their bits.
+//! Under format 1, an `f64` and an `f32` gave an `f32`. Wherever that rule chose another type than
+//! the new one, the upgrade inserts a `convert` node, so all results keep their bits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::references::{Reference, references};
 
-/// A source that a document of format 1 converts, and format 2 does not unless told to.
+/// A source that a document of format 1 converts, but format 2 does not unless told to.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversion {
     /// The group of the node; empty outside groups.
@@ -27,14 +27,14 @@ pub(crate) struct Conversion {
     pub(crate) to: Type,
 }
 
-/// Makes conversions explicit, which are ordered by group, and raises the format.
+/// Makes conversions, sorted by group, explicit, and raises the format.
 pub(crate) fn insert_conversions(document: &mut Document, conversions: &[Conversion]) -> usize {
     document.format = FORMAT_VERSION;
     let mut n_inserted = 0;
     for of_body in conversions.chunk_by(|a, b| a.group == b.group) {
         let nodes = match &*of_body[0].group {
             "" => Some(&mut document.nodes),
-            // Groups of used documents stay as they are, and keep the rule of their format.
+            // Groups of used documents stay unchanged and keep the rule of their format.
             group => {
                 let group = document.groups.get_mut(group);
                 group.filter(|group| group.file.is_none()).map(|group| &mut group.nodes)
@@ -59,7 +59,7 @@ fn insert_in(nodes: &mut Named<Node>, conversions: &[Conversion]) {
         })
         .collect();
     let mut names = FreeNames::default();
-    // The node that converts a source, which is written as a link or as the name of an input.
+    // The converting node for each source, which is written as a link or as the name of an input.
     let mut made: HashMap<(String, Type), Arc<str>> = HashMap::new();
     for conversion in conversions {
         let to = conversion.to;

@@ -1,10 +1,10 @@
 //! Errors in the use of other documents.
 
-/// Why a used document is not available, or not the one that was meant.
+/// Why a used document is not available, or not the intended one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum UseError {
-    /// Nothing says where used documents are.
+    /// Nothing says where used documents are located.
     #[error(
         "`{path}`, used as `{name}`, cannot be read: the documents that this one uses have no place"
     )]
@@ -21,7 +21,7 @@ pub enum UseError {
         /// The path.
         path: String,
     },
-    /// A path that no document may have.
+    /// A path that no document can have.
     #[error("the path `{path}` {reason}")]
     #[diagnostic(code(used::bad_path), help("{hint}"))]
     BadPath {
@@ -32,7 +32,7 @@ pub enum UseError {
         /// The next step for the author.
         hint: &'static str,
     },
-    /// The document is not there, or not allowed.
+    /// The document does not exist, or is not allowed.
     #[error("`{path}` {message}")]
     #[diagnostic(code(used::missing), help("{hint}"))]
     Missing {
@@ -43,53 +43,55 @@ pub enum UseError {
         /// The next step for the author.
         hint: String,
     },
-    /// The name of a use is that of a group.
+    /// A use and a group have the same name.
     #[error("the use `{name}` has the name of a group")]
     #[diagnostic(code(used::name_taken), help("give the use or the group another name"))]
     NameTaken {
         /// The name.
         name: String,
     },
-    /// Documents use each other.
+    /// Documents use each other in a cycle.
     #[error("documents use each other in a cycle: {road}")]
     #[diagnostic(
         code(used::cycle),
-        help("remove one of these uses, or move what both need into a third document")
+        help("remove one of these uses, or move what both need to a third document")
     )]
     Cycle {
         /// The files of the cycle.
         road: String,
     },
-    /// Documents use documents beyond the limit.
+    /// More used documents than the limit.
     #[error("the document uses more than {limit} documents, directly or through others")]
     #[diagnostic(
         code(used::too_many),
-        help("join documents, or raise `used_documents` in the limits if this is meant")
+        help("merge documents, or raise `used_documents` in the limits if this is intended")
     )]
     TooMany {
         /// The limit.
         limit: usize,
     },
-    /// The texts of used documents are longer than the limit together.
-    #[error("the documents used have more than {limit} bytes")]
+    /// Together, the used documents are longer than the limit.
+    #[error("the used documents have more than {limit} bytes")]
     #[diagnostic(
         code(used::too_large),
-        help("raise `document_bytes` in the limits if this is meant")
+        help("raise `document_bytes` in the limits if this is intended")
     )]
     TooLarge {
         /// The limit.
         limit: usize,
     },
     /// Documents use documents too deeply.
-    #[error("documents use each other more than {limit} deep: {road}")]
+    #[error("uses of documents are nested more than {limit} deep: {road}")]
     #[diagnostic(
         code(used::too_deep),
-        help("use the last one directly, or raise `group_depth` in the limits if this is meant")
+        help(
+            "use the last one directly, or raise `group_depth` in the limits if this is intended"
+        )
     )]
     TooDeep {
         /// The limit.
         limit: usize,
-        /// The files on the way.
+        /// The chain of files.
         road: String,
     },
     /// A used document is not the one that was locked.
@@ -97,7 +99,7 @@ pub enum UseError {
     #[diagnostic(
         code(used::changed),
         help(
-            "look at the change; `millstream check --update-lock {user}` locks the document as it \
+            "review the change; `millstream check --update-lock {user}` locks the document as it \
              is now"
         )
     )]
@@ -114,7 +116,7 @@ pub enum UseError {
         user: String,
     },
     /// A document is not locked.
-    #[error("`{file}`, used as `{name}`, is not locked: a change of it goes unnoticed")]
+    #[error("`{file}`, used as `{name}`, is not locked, so changes to it go unnoticed")]
     #[diagnostic(
         severity(Advice),
         code(used::not_locked),
@@ -128,8 +130,8 @@ pub enum UseError {
         /// The file that uses it.
         user: String,
     },
-    /// A lock of something that is not used.
-    #[error("the lock of `{name}` is of no document that is used")]
+    /// A lock for a document that is not used.
+    #[error("the lock of `{name}` belongs to no used document")]
     #[diagnostic(
         severity(Warning),
         code(used::unused_lock),

@@ -1,8 +1,9 @@
 //! Hashes of documents, which change with their meaning but not with their layout.
 //!
-//! The hashed text is the JSON of the file as it is, before any upgrade, so a newer release finds
-//! the same hash. View data, the address of the schema, locks, white space, the spelling of
-//! numbers, the order of keys that are not names, and entries that state a default do not matter.
+//! The hashed text is the JSON of the file as it stands, before any upgrade, so that a newer
+//! release computes the same hash. View data, the address of the schema, locks, white space, the
+//! spelling of numbers, the order of keys other than names, and entries that state a default do not
+//! matter.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,14 @@ use sha2::{Digest, Sha256};
 /// Entries of a document that do not change its meaning.
 const LEFT_OUT: [&str; 4] = ["$schema", "lock", "millstream", "view"];
 
-/// The hash of a document with these inner hashes, by the names of its uses.
+/// The hash of a document, given the hashes of its used documents by name.
 pub(super) fn hash<'a>(text: &str, inner: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     // A view may be nested more deeply than the JSON reader allows.
     let entries: BTreeMap<String, &RawValue> =
         serde_json::from_str(text).expect("the text was loaded as a document");
     let entries = entries.into_iter().filter(|(key, _)| !LEFT_OUT.contains(&&**key));
     let read = |raw: &RawValue| {
-        // Parts that are nested too deeply were refused when the document was loaded.
+        // Parts nested too deeply were refused when the document was loaded.
         serde_json::from_str(raw.get()).unwrap_or(Json::Null)
     };
     let document = body(entries.map(|(key, raw)| (key, read(raw))).collect());
@@ -31,7 +32,7 @@ pub(super) fn hash<'a>(text: &str, inner: impl Iterator<Item = (&'a str, &'a str
     format!("sha256:{:x}", Sha256::digest(hashed.as_bytes()))
 }
 
-/// A document or a group in the form that is hashed. The JSON reader limits the nesting.
+/// A document or a group in the hashed form. The JSON reader limits the nesting.
 fn body(entries: Map<String, Json>) -> Map<String, Json> {
     let inner = |(key, value): (String, Json)| match (&*key, value) {
         ("inputs" | "outputs" | "nodes", Json::Object(parts)) => (key, each(parts, sorted)),
@@ -49,7 +50,7 @@ fn each(parts: Map<String, Json>, change: impl Fn(Map<String, Json>) -> Map<Stri
     Json::Object(changed.collect())
 }
 
-/// The entries in order of their keys, without those that state a default.
+/// The entries in the order of their keys, without those that state a default.
 fn sorted(entries: Map<String, Json>) -> Map<String, Json> {
     let mut entries: Vec<(String, Json)> =
         entries.into_iter().filter(|(key, value)| !is_default(key, value)).collect();

@@ -1,4 +1,4 @@
-//! Used documents: names, locks, and everything that can be wrong with them.
+//! Used documents: names, locks, and every possible problem.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn using(group: &str, more: &str) -> String {
     )
 }
 
-/// A document with a group `root` that gives the root of 4, and the same as a whole.
+/// A document with a group `root` that computes the root of 4, as does the whole document.
 const ROOTS: &str = r#"{ "millstream": 1,
     "outputs": { "value": { "type": "f32", "from": "r.value" } },
     "nodes": { "r": { "type": "math.sqrt", "in": { "x": 9 } } },
@@ -72,7 +72,7 @@ fn groups_and_whole_documents_are_used_by_name() {
 }
 
 #[test]
-fn a_document_that_is_used_over_several_roads_is_there_once() {
+fn a_document_reached_through_several_uses_is_read_once() {
     let text = using("lib/outer", "").replace("\"lib\"", "\"own\": \"sub/inner.json\", \"lib\"");
     let files = [("lib.json", OUTER), ("sub/inner.json", ROOTS)];
     let (document, _) = opened(&text, &files).0.expect("right");
@@ -130,7 +130,7 @@ fn saving_writes_the_use_and_not_the_groups() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_its_place() {
+fn missing_documents_are_reported_with_a_position() {
     let problems = expect![[r#"
         used::missing: `lib.json` cannot be read: there is no such file (look at the path, which is relative to the document that uses it)
     "#]];
@@ -147,7 +147,7 @@ fn what_is_not_there_is_told_with_its_place() {
 }
 
 #[test]
-fn paths_that_lead_elsewhere_are_refused() {
+fn paths_that_lead_outside_are_refused() {
     let at = |path: &str| using("lib/root", "").replace("lib.json", path);
     expect_problems(
         &at("/etc/passwd"),
@@ -166,7 +166,7 @@ fn paths_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn cycles_between_documents_are_told_with_their_files() {
+fn cycles_between_documents_are_reported_with_their_files() {
     let back = OUTER.replace("sub/inner.json", "other.json");
     let files = [("lib.json", &*back), ("other.json", &back.replace("other.json", "lib.json"))];
     expect_problems(
@@ -179,7 +179,7 @@ fn cycles_between_documents_are_told_with_their_files() {
     let own = OUTER.replace("sub/inner.json", "lib.json");
     let (_, problems) = opened(&using("lib/outer", ""), &[("lib.json", &own)]);
     assert!(problems.to_string().contains("cycle: lib.json uses lib.json"), "{problems}");
-    // A closure calls the outermost document so.
+    // This is how a closure names the top document.
     let top = OUTER.replace("sub/inner.json", "the document");
     let (_, problems) = opened(&using("lib/outer", ""), &[("lib.json", &top)]);
     assert!(
@@ -189,7 +189,7 @@ fn cycles_between_documents_are_told_with_their_files() {
 }
 
 #[test]
-fn a_newer_format_is_told_with_the_file() {
+fn a_newer_format_is_reported_with_the_file() {
     expect_problems(
         &using("lib/root", ""),
         &[("lib.json", &ROOTS.replace("\"millstream\": 1", "\n\"millstream\": 999"))],
@@ -218,12 +218,12 @@ fn problems_in_used_groups_have_their_file_and_line() {
             load::unknown_key: lib.json:6: lib/root/r.x: the source has no entry called `form` (did you mean `from`?)
         "#]],
     );
-    // What nothing uses does no harm.
+    // Errors in unused parts do no harm.
     assert!(opened(&using("lib", ""), &[("lib.json", &unreadable)]).0.is_some());
 }
 
 #[test]
-fn unknown_groups_are_told_with_the_names_that_are_there() {
+fn unknown_groups_are_reported_with_the_existing_names() {
     expect_problems(
         &using("lib/rot", ""),
         &[("lib.json", ROOTS)],
@@ -241,14 +241,14 @@ fn unknown_groups_are_told_with_the_names_that_are_there() {
 }
 
 #[test]
-fn a_use_and_a_group_cannot_have_one_name() {
+fn a_use_and_a_group_cannot_share_a_name() {
     let text = using("lib/root", r#", "groups": { "lib": {} }"#);
     let (_, problems) = opened(&text, &[("lib.json", ROOTS)]);
     assert_eq!(problems.iter().filter(|it| it.code == "used::name_taken").count(), 1);
 }
 
 #[test]
-fn limits_hold_for_used_documents() {
+fn limits_apply_to_used_documents() {
     let chain = |k: usize| {
         let next = format!("{}.json", k + 1);
         (format!("{k}.json"), format!(r#"{{ "millstream": 1, "use": {{ "a": "{next}" }} }}"#))
@@ -274,7 +274,7 @@ fn with_lock(text: &str, files: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn a_document_that_changed_under_its_lock_is_refused() {
+fn a_used_document_that_changed_since_it_was_locked_is_refused() {
     let files = [("lib.json", OUTER), ("sub/inner.json", ROOTS)];
     let text = using("lib/outer", "");
     expect_problems(
@@ -290,7 +290,7 @@ fn a_document_that_changed_under_its_lock_is_refused() {
     // Layout and views do not matter.
     let view = ROOTS.replace("\"groups\"", "\n\n\"view\": { \"a\": 1 }, \"groups\"");
     expect_problems(&text, &[files[0], ("sub/inner.json", &view)], expect![""]);
-    // What an inner document says does.
+    // The content of an inner document does.
     let other = ROOTS.replace('4', "5");
     let changed = [files[0], ("sub/inner.json", &*other)];
     expect_problems(
@@ -302,7 +302,7 @@ fn a_document_that_changed_under_its_lock_is_refused() {
     );
     let again = with_lock(&text, &changed);
     expect_problems(&again, &changed, expect![""]);
-    // The innermost lock is the one that tells.
+    // The innermost lock reports the change.
     let outer = with_lock(OUTER, &[("sub/inner.json", ROOTS)]);
     let text = with_lock(&text, &[("lib.json", &outer), files[1]]);
     let (_, problems) = opened(&text, &[("lib.json", &outer), changed[1]]);
@@ -312,7 +312,7 @@ fn a_document_that_changed_under_its_lock_is_refused() {
 }
 
 #[test]
-fn a_lock_of_nothing_is_a_warning() {
+fn a_lock_of_an_unused_document_is_a_warning() {
     let text = using("lib", r#", "lock": { "bil": { "format": 1, "hash": "x" } }"#);
     let (opened, problems) = opened(&text, &[("lib.json", ROOTS)]);
     assert!(opened.is_some());
@@ -325,7 +325,7 @@ fn editor(text: &str, files: &[(&str, &str)]) -> Editor {
 }
 
 #[test]
-fn groups_of_used_documents_come_with_the_first_use_and_go_when_that_is_undone() {
+fn groups_of_used_documents_are_added_by_the_first_use_and_removed_by_undo() {
     let files = [("lib.json", OUTER), ("sub/inner.json", ROOTS)];
     let text = using("lib/outer", "").replace(
         "{ \"n\": { \"type\": \"group\", \"group\": \"lib/outer\" } }",
@@ -341,7 +341,7 @@ fn groups_of_used_documents_come_with_the_first_use_and_go_when_that_is_undone()
     assert!(groups(editor.document()).is_empty());
     editor.revert(&done.inverse).expect("it was undone");
     assert_eq!(groups(editor.document()), ["lib/outer", "lib/inner/root"]);
-    // They go with the last use, and come with the type of a node.
+    // They are removed with the last use, and added with the type of a node.
     let remove = EditKind::RemoveNodes { nodes: vec!["m".into()] };
     let done = editor.apply(&remove.into()).expect("nothing reads it");
     assert!(groups(editor.document()).is_empty());
@@ -353,7 +353,7 @@ fn groups_of_used_documents_come_with_the_first_use_and_go_when_that_is_undone()
 }
 
 #[test]
-fn groups_of_used_documents_stay_as_they_are() {
+fn groups_of_used_documents_cannot_be_edited() {
     let mut editor = editor(&using("lib/root", ""), &[("lib.json", ROOTS)]);
     let within = EditKind::Mute { node: "r".into(), muted: true }.within(Some("lib/root".into()));
     let error = editor.apply(&within).expect_err("it is of another document");
@@ -370,7 +370,7 @@ fn groups_of_used_documents_stay_as_they_are() {
     let add =
         EditKind::AddGroup { name: "lib".into(), def: Box::default(), before: None, ids: None };
     assert_eq!(editor.apply(&add.into()).expect_err("a use").code, "edit::name_taken");
-    // A copy of its nodes is the document's own.
+    // A copy of its nodes belongs to the document itself.
     let before = save(editor.document());
     let done = editor.apply(&EditKind::Ungroup { node: "n".into() }.into()).expect("it can be");
     assert_eq!(editor.document().nodes.keys().map(|it| &**it).collect::<Vec<_>>(), ["r"]);
@@ -381,7 +381,7 @@ fn groups_of_used_documents_stay_as_they_are() {
 }
 
 #[test]
-fn groups_that_are_for_others_may_be_unused() {
+fn groups_of_a_library_may_be_unused() {
     let (opened, problems) = opened(OUTER, &[("sub/inner.json", ROOTS)]);
     assert!(opened.is_some());
     assert!(!problems.iter().any(|it| it.code == "check::unused_group"), "{problems}");

@@ -1,23 +1,23 @@
-//! Changes one entry of a view in the text, so that all other entries keep their order and
+//! Changes one entry of a view in its text, so that all other entries keep their order and
 //! spelling.
 
 use std::ops::Range;
 
 use super::View;
 
-/// The undo of a change of one entry.
+/// The undo of a change to one entry.
 pub(crate) enum Undo {
     /// There was no view.
     Nothing,
-    /// The entry at the first `n_keys` keys had this text, before another entry; or it did not
-    /// exist.
+    /// The entry at the first `n_keys` keys had this text and stood before another entry; or it did
+    /// not exist.
     Entry { n_keys: usize, text: Option<String>, before: Option<String> },
 }
 
 impl View {
-    /// The view with the entry at these keys set to a JSON text, or removed, and the undo of that.
-    /// Missing objects are created. A new entry is inserted before the one called `before`, or
-    /// last.
+    /// The view with the entry at these keys set to a JSON text, or removed, together with the
+    /// undo. Missing objects are created. A new entry is inserted before the one called `before`,
+    /// or last.
     ///
     /// # Errors
     /// If there cannot be such an entry.
@@ -81,7 +81,7 @@ impl View {
     }
 }
 
-/// An entry of an object, as places in the text.
+/// An entry of an object, as positions in the text.
 struct Entry {
     key: Range<usize>,
     value: Range<usize>,
@@ -91,7 +91,7 @@ fn spliced(text: &str, at: Range<usize>, new: &str) -> View {
     View(Some([&text[..at.start], new, &text[at.end..]].concat().into()))
 }
 
-/// The text with an entry added to the object that starts at a place.
+/// The text with an entry added to the object that starts at this position.
 fn inserted(text: &str, object: usize, entry: &str, before: Option<&str>) -> Result<View, String> {
     if let Some(before) = before {
         let next =
@@ -114,12 +114,14 @@ fn check_object(text: &str, at: usize, keys: &[impl AsRef<str>]) -> Result<(), S
     })
 }
 
-/// The entry of this name in the object that starts at a place; of several the last counts.
+/// The entry of this name in the object that starts at this position; if there are several, the
+/// last one.
 fn found(text: &str, object: usize, key: &str) -> Option<Entry> {
     entries(text, object).filter(|entry| is_key(&text[entry.key.clone()], key)).last()
 }
 
-/// The entries of the object that starts at a place of a text without white space between parts.
+/// The entries of the object that starts at this position, in a text without white space between
+/// parts.
 fn entries(text: &str, object: usize) -> impl Iterator<Item = Entry> {
     let bytes = text.as_bytes();
     let mut at = object + 1;
@@ -135,7 +137,7 @@ fn entries(text: &str, object: usize) -> impl Iterator<Item = Entry> {
     })
 }
 
-/// The end of the value that starts at a place.
+/// The end of the value that starts at this position.
 fn value_end(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut depth) = (start, 0_usize);
     loop {
@@ -148,7 +150,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
             }
             Some(b'{' | b'[') => depth += 1,
             Some(b'}' | b']') if depth > 0 => depth -= 1,
-            // A number or word ends before the first character that is not part of it.
+            // A number or word ends before the first character that does not belong to it.
             None | Some(b',' | b':' | b'}' | b']') if depth == 0 => return at,
             None => return at,
             Some(_) => {}

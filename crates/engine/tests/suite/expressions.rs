@@ -81,7 +81,7 @@ fn sessions_follow_the_text_and_values_move_with_the_node() {
     let bad = text("vec2(x, y) + vec3(x, y, 1)");
     session.edit(&bad).expect("it may be wrong");
     let problems = session.problems().to_string();
-    assert!(problems.contains("a vec2 and a vec3 do not go together"), "{problems}");
+    assert!(problems.contains("a vec2 and a vec3 cannot be combined"), "{problems}");
     assert!(session.undo());
     assert_eq!(value(&mut session), Some(7.0));
 }
@@ -92,7 +92,7 @@ fn texts_that_are_too_long_or_nested_too_deeply_have_a_place_and_a_hint() {
     let long = format!("x + y{}", " + 1".repeat(25_000));
     for (text, message, hint) in [
         (nested, "nested deeper than 200 levels", "move the inner part to another node"),
-        (long, "the text has 100005 bytes, the limit is 65536", "split it into several nodes"),
+        (long, "the text has 100005 bytes, but the limit is 65536", "split it into several nodes"),
     ] {
         let session = Session::open(&Engine::new(), document(&text).as_bytes());
         let problems = session.expect("it opens").problems().to_string();
@@ -139,6 +139,6 @@ fn node_types_of_the_program_around_the_engine_are_called_too() {
     let program = engine.load(document("x + y").as_bytes()).expect("it compiles");
     engine.register(NodeDef::from_program("my.sum", &program));
     let error = refused(&engine, "my.sum(x, y)");
-    assert!(error.contains("a document stands for `my.sum`"), "{error}");
+    assert!(error.contains("`my.sum` is defined by a document"), "{error}");
     assert!(error.contains("use a node of its own"), "{error}");
 }

@@ -239,7 +239,7 @@ fn what_cannot_be_planned_takes_only_what_depends_on_it() {
         edit(&mut it, &to);
         only_good(&mut it);
         let told = it.problems().to_string();
-        assert!(told.contains("r: the group `rounds`, which it runs, needs the extent"), "{told}");
+        assert!(told.contains("r: the group `rounds` that it runs needs the extent"), "{told}");
         assert!(it.undo() && it.undo());
         assert_eq!(value(&mut it, "bad"), Some(9.0));
     }

@@ -147,17 +147,17 @@ fn what_cannot_be_simulated_is_told() {
     };
     let found = told("group step(x: f32) -> (x: f32, z: f32) {\n  x = x + 1\n  z = x + 2\n}\n");
     assert!(
-        found.contains("output `z` of group `step` is given to no input of the next tick"),
+        found.contains("no input of the next tick takes output `z` of group `step`"),
         "{found}"
     );
     let found = told("group step(x: f32) -> x: f32 {\n  x = state.delay(x)\n}\n");
-    assert!(found.contains("the group of a `simulate` keeps no state, which `x` does"), "{found}");
+    assert!(found.contains("the group of a `simulate` cannot keep state, but `x` does"), "{found}");
     let text = "r = repeat outer(x: 1, count: 2)\noutput x: f32 = r.x\n\n\
         group outer(x: f32) -> x: f32 {\n  s = simulate step(x: x)\n  x = s.x + 0\n}\n\n\
         group step(x: f32) -> x: f32 {\n  x = x + 1\n}\n";
     let found =
         Engine::new().load(text.as_bytes()).err().map_or_else(String::new, |it| format!("{it}"));
-    assert!(found.contains("the group of a `repeat` keeps no state, which `s` does"), "{found}");
+    assert!(found.contains("the group of a `repeat` cannot keep state, but `s` does"), "{found}");
 }
 
 const SQUARES: &str = "\

@@ -1,4 +1,4 @@
-//! Which fields make which columns.
+//! Which fields form which columns.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn one(otherwise: &str, ty: Type) -> Wanted<'_> {
 }
 
 #[test]
-fn neighbouring_components_are_a_vector_and_their_order_tells_which() {
+fn adjacent_components_form_a_vector_whose_type_follows_from_their_order() {
     let names = ["t", "p.x", "p.y", "p.z", "q.w", "q.x", "q.y", "q.z", "v.x", "v.y", "v.z", "v.w"];
     let targets = plan(&names, Wanted::All).expect("plans");
     let types: Vec<_> = targets.iter().map(|t| (t.name.as_str(), t.ty)).collect();
@@ -31,14 +31,14 @@ fn a_wanted_vector_finds_its_components_in_any_order() {
 }
 
 #[test]
-fn a_lacking_component_is_named() {
+fn a_missing_component_is_named() {
     let columns = [("p".to_owned(), Some(Type::VEC3))].into_iter().collect();
     let error = plan(&["p.x", "p.y"], Wanted::Named(&columns)).expect_err("lacks z");
     assert_eq!(error.to_string(), "`t.csv` has no column `p.z`");
 }
 
 #[test]
-fn without_a_name_the_input_the_only_column_or_bare_components_are_taken() {
+fn without_a_name_the_input_the_only_column_or_bare_components_are_used() {
     let fields = |names: &[&str], wanted| plan(names, wanted).expect("plans")[0].fields.clone();
     assert_eq!(fields(&["b", "a"], one("a", Type::F32)), [1]);
     assert_eq!(fields(&["b"], one("a", Type::F32)), [0]);
@@ -54,7 +54,7 @@ fn a_vector_of_another_type_is_named() {
 }
 
 #[test]
-fn a_file_without_columns_says_so() {
+fn a_file_without_columns_is_reported() {
     let Err(IoError::MissingColumn { hint, .. }) = plan(&[], one("a", Type::F32)) else {
         panic!("there is nothing to choose from")
     };

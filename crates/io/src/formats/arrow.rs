@@ -1,22 +1,24 @@
 //! Apache Arrow files and streams, with the feature `arrow`.
 //!
 //! A file (`.arrow`, `.feather`, `.ipc`) is a stream (`.arrows`) with a frame around it; reading
-//! finds out which it is. Columns are numbers of any width, booleans, text, lists and structs, also
-//! compressed and dictionary-encoded. A vector is a fixed-size list of numbers, a struct with the
-//! members `x, y, z`, or the columns `p.x, p.y, p.z` (or `p_x`...), as asked for; members of a
-//! struct are columns of their own, `struct.member`. Times and durations are read as seconds,
-//! dates as days, decimals as `f64`.
+//! finds out which one it is. Columns are numbers of any width, booleans, strings, lists and
+//! structs, including compressed and dictionary-encoded ones. A vector is a fixed-size list of
+//! numbers, a struct with the members `x, y, z`, or the columns `p.x, p.y, p.z` (or `p_x`...) on
+//! request; members of a struct are columns of their own, `struct.member`. Times and durations are
+//! read as seconds, dates as days, decimals as `f64`.
 //!
-//! A null is NaN in a column of floats, the empty text in one of text, and an error in any other
-//! that is asked for. Whole numbers and booleans with nulls are `f64` unless a type is asked for,
-//! `true` as 1: those beyond 2^53 are rounded. A column of these that may hold nulls is read once
-//! before to find out, unless a Parquet file counts them. A list that is null is an error.
+//! A null is NaN in a column of floats, the empty string in a column of strings, and an error in
+//! any other requested type. If no type is requested, integers and booleans with nulls become
+//! `f64`, with `true` as 1; integers beyond 2^53 are rounded. To find out whether such a column
+//! contains nulls, it is read once beforehand, unless a Parquet file counts them. A null list is an
+//! error.
 //!
-//! Written are vectors as fixed-size lists, text and lists with 64-bit offsets, uncompressed, in
-//! batches of 65,536 rows. A note at each column names its type, so that a color reads back as one.
+//! When writing, vectors are fixed-size lists, strings and lists have 64-bit offsets, and batches
+//! of 65,536 rows are uncompressed. A note at each column names its type, so that a color reads
+//! back as one.
 //!
-//! The lengths that a file promises are checked against the bytes that are there before the
-//! decoder sees them; a panic of the decoder becomes an error.
+//! The lengths in a file are checked against the bytes available before the decoder sees them; a
+//! panic of the decoder becomes an error.
 
 use crate::format::{BINARY_FORM, Definition, Reader, Writer};
 

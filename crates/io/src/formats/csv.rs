@@ -1,12 +1,13 @@
 //! Text with commas or tabs between cells.
 //!
-//! The first line names the columns; names and numbers may have spaces around them, text keeps
-//! its own. A vector is several columns named by component, `p.x,p.y,p.z`; written columns always
-//! are, read ones may also be `p_x,p_y,p_z` in any order if a vector is asked for. Numbers are
-//! decimal, `nan`, `inf` or `-inf`; booleans are `true` and `false`. An empty cell is the empty
-//! text in a column of text, NaN in a column of floats (or one of numbers or booleans whose type
-//! is not asked for), and an error in any other. A column in which some number has leading zeros,
-//! `0012`, is text unless a type is asked for. Lists cannot be written.
+//! The first line names the columns. Names and numbers may have spaces around them; strings keep
+//! theirs. A vector consists of several columns named by component, `p.x,p.y,p.z`. Columns are
+//! always written this way; on reading, they may also be `p_x,p_y,p_z` in any order if a vector is
+//! requested. Numbers are decimal, `nan`, `inf` or `-inf`; booleans are `true` and `false`. An
+//! empty cell is the empty string in a column of strings, NaN in a column of floats (or of numbers
+//! or booleans whose type is not requested), and an error in any other. A column in which some
+//! number has leading zeros, `0012`, holds strings unless a type is requested. Lists cannot be
+//! written.
 
 use std::io::{self, Write};
 
@@ -26,7 +27,7 @@ pub(crate) const CSV: Definition = Definition {
     name: "csv",
     aliases: &[],
     streams: &[],
-    form: "the first line has the names of the columns, each other line one cell for each name, \
+    form: "the first line holds the names of the columns, and each other line one cell per name, \
            with commas between them",
     reader: Reader::Blocks(|source, wanted, meter| blocks::open(&COMMAS, source, wanted, meter)),
     writer: Writer::Stream(|_, columns, out| start(&COMMAS, columns, out)),
@@ -36,7 +37,7 @@ pub(crate) const TSV: Definition = Definition {
     name: "tsv",
     aliases: &["tab"],
     streams: &[],
-    form: "the first line has the names of the columns, each other line one cell for each name, \
+    form: "the first line holds the names of the columns, and each other line one cell per name, \
            with tabs between them",
     reader: Reader::Blocks(|source, wanted, meter| blocks::open(&TABS, source, wanted, meter)),
     writer: Writer::Stream(|_, columns, out| start(&TABS, columns, out)),
@@ -52,7 +53,7 @@ struct Dialect {
 const COMMAS: Dialect = Dialect { separator: b',', separators: "commas", format: &CSV };
 const TABS: Dialect = Dialect { separator: b'\t', separators: "tabs", format: &TSV };
 
-const LISTS: &str = "jsonl, parquet and arrow hold lists";
+const LISTS: &str = "write lists to jsonl, parquet or arrow";
 
 /// Writes rows of text.
 struct TextEncoder(u8);

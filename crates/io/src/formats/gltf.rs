@@ -1,26 +1,28 @@
-//! Vertices of glTF meshes, text with buffers inside or beside it, and binary.
+//! Vertices of glTF meshes: text with embedded or external buffers, and binary.
 //!
-//! The vertices of all primitives of all meshes follow each other in the order of the file:
-//! `position` (vec3) and, if all primitives have them, `normal` (vec3), `tangent` (vec4, the fourth
-//! component is the handedness), `texcoord` (vec2), `color` (color, linear), `weights` (vec4) and
-//! `joints` (`list<i32>` of four); further sets are called `texcoord_1` and so on. Attributes of an
-//! application are called as in the file, `_TEMPERATURE`: whole numbers are i32, others f32,
-//! vectors of two to four vec2 to vec4. `mesh` and `primitive` (i32, from 0) say where a vertex
-//! belongs. `indices` (i32) has a row per corner of the primitives, counted over all vertices, and
-//! is read when it is asked for. Transforms of nodes, skins and morph targets are not applied.
+//! The vertices of all primitives of all meshes follow each other in file order: `position` (vec3)
+//! and, if all primitives have them, `normal` (vec3), `tangent` (vec4, where the fourth component
+//! is the handedness), `texcoord` (vec2), `color` (color, linear), `weights` (vec4) and `joints`
+//! (`list<i32>` of four); further sets are called `texcoord_1` and so on. Application-specific
+//! attributes keep their name, `_TEMPERATURE`: integers are i32, other numbers f32, and vectors of
+//! two to four are vec2 to vec4. `mesh` and `primitive` (i32, from 0) say where a vertex belongs.
+//! `indices` (i32) has a row per corner of the primitives, counted over all vertices, and is read
+//! on request. Transforms of nodes, skins and morph targets are not applied.
 //!
-//! Attributes may be whole numbers of 8 or 16 bits (`KHR_mesh_quantization`). Normalized ones
-//! become 0 to 1 or -1 to 1, others keep their value; a node's transform that scales them back to
-//! the intended size is not applied either.
+//! Attributes may be integers of 8 or 16 bits (`KHR_mesh_quantization`). Normalized ones become 0
+//! to 1 or -1 to 1, others keep their value; a node transform that scales them back to the intended
+//! size is not applied either.
 //!
 //! Extensions that a document requires are ignored if they only describe surfaces, such as
-//! `KHR_texture_transform`; one that changes vertices (compression) or is unknown is refused.
+//! `KHR_texture_transform`; an extension that changes vertices (compression) or is unknown is
+//! refused.
 //!
-//! Buffers beside the document are read from its directory and those below, never from elsewhere.
-//! Written is one mesh, of triangles if faces are given and of points otherwise; polygons become fans of
-//! triangles. `position`, `normal`, `tangent`, `texcoord` and `color` are the attributes of the format,
-//! other numbers and vectors of f32 those of an application, `_name`. Values are written as they are:
-//! viewers expect normals of length 1 and colors from 0 to 1. A `.gltf` file holds its buffer.
+//! External buffers are read from the directory of the document and those below, never from
+//! elsewhere. The written file contains one mesh, of triangles if faces are given and of points
+//! otherwise; polygons become triangle fans. `position`, `normal`, `tangent`, `texcoord` and
+//! `color` are standard attributes, other numbers and vectors of f32 become application-specific
+//! ones, `_name`. Values are written unchanged: viewers expect normals of length 1 and colors from
+//! 0 to 1. A `.gltf` file embeds its buffer.
 
 use std::borrow::Cow;
 
@@ -83,7 +85,7 @@ fn syntax(file: &str, reason: impl Into<String>) -> IoError {
     GLTF.syntax(Spot::file(file), reason)
 }
 
-/// A primitive and the mesh that it is part of.
+/// A primitive, with the mesh that it belongs to.
 struct Placed<'a> {
     mesh: usize,
     primitive: Primitive<'a>,
@@ -106,7 +108,7 @@ struct Mesh<'a> {
     meter: &'a Meter,
 }
 
-/// The name of the column of an attribute.
+/// The column name for an attribute.
 fn name_of(semantic: &Semantic) -> Cow<'static, str> {
     let numbered = |name: &'static str, set: u32| match set {
         0 => Cow::Borrowed(name),
@@ -185,7 +187,7 @@ impl Mesh<'_> {
             }
             check_numbers(&spot, &semantic, &accessor)?;
             let this = Attribute::of(&semantic, &accessor);
-            // All primitives have attributes of the kinds that the first has.
+            // All primitives have attributes of the same kinds as the first.
             let Some(this) = this.filter(|this| kind.is_none_or(|kind| kind == *this)) else {
                 let what = format!("{} numbers per vertex", accessor.dimensions().multiplicity());
                 return Err(IoError::unsupported(spot(), what, "export the mesh again"));
@@ -230,7 +232,7 @@ impl Mesh<'_> {
                             DataType::U8 | DataType::U16 | DataType::U32
                         )
                     {
-                        return Err(syntax(self.file, "its indices are not whole numbers"));
+                        return Err(syntax(self.file, "its indices are not integers"));
                     }
                     self.accessors.integers(INDICES, &indices, &mut all)?;
                 }
@@ -255,7 +257,7 @@ impl Mesh<'_> {
     }
 }
 
-/// Refuses numbers that an attribute may not have, even with `KHR_mesh_quantization`.
+/// Refuses component types that an attribute may not have, even with `KHR_mesh_quantization`.
 fn check_numbers(
     spot: &dyn Fn() -> Spot,
     semantic: &Semantic,
@@ -266,11 +268,11 @@ fn check_numbers(
     let is_signed = matches!(kind, DataType::I8 | DataType::I16);
     let (fits, needed) = match semantic {
         Semantic::Positions | Semantic::TexCoords(_) => {
-            (is_small, "floats or whole numbers of 8 or 16 bits")
+            (is_small, "floats or integers of 8 or 16 bits")
         }
         Semantic::Normals | Semantic::Tangents => {
             let fits = is_signed && accessor.normalized();
-            (fits, "floats or normalized signed numbers of 8 or 16 bits")
+            (fits, "floats or normalized signed integers of 8 or 16 bits")
         }
         Semantic::Colors(_) | Semantic::Joints(_) | Semantic::Weights(_) | Semantic::Extras(_) => {
             return Ok(());
@@ -280,11 +282,11 @@ fn check_numbers(
         return Ok(());
     }
     let normalized = if accessor.normalized() { "normalized " } else { "" };
-    let what = format!("{normalized}numbers of the kind {kind:?}");
+    let what = format!("{normalized}numbers of type {kind:?}");
     Err(IoError::unsupported(spot(), what, format!("export the mesh again with {needed}")))
 }
 
-/// The order of columns, whatever the order in the file.
+/// The order of columns, independent of the order in the file.
 fn order(semantic: &Semantic) -> (u32, u32) {
     match semantic {
         Semantic::Positions => (0, 0),
@@ -304,14 +306,14 @@ enum Attribute {
     Floats(Type),
     /// A color without alpha.
     Rgb,
-    /// Four numbers of joints.
+    /// Four joint numbers.
     Joints,
-    /// One whole number of an application.
+    /// One application-specific integer.
     Whole,
 }
 
 impl Attribute {
-    /// `None` if the attribute cannot have such numbers.
+    /// `None` if the attribute cannot have such components.
     fn of(semantic: &Semantic, accessor: &Accessor<'_>) -> Option<Self> {
         let vector = match accessor.dimensions() {
             Dimensions::Scalar => Type::F32,

@@ -1,14 +1,14 @@
-//! JSON: an array of objects, an object of arrays, or an array of values; and JSON Lines.
+//! JSON (an array of objects, an object of arrays, or an array of values) and JSON Lines.
 //!
-//! An array of objects has a row per object, and a column per key that any of them has; an object
-//! of arrays has a column per key; the elements of any other array are the column `value`. Values
-//! are written as in documents, so a vector is an array of numbers, and numbers that JSON lacks
-//! are the strings `"nan"`, `"inf"` and `"-inf"`. A key that a row lacks counts as `null`, and
-//! `null` is the empty text in a column of text, NaN in a column of floats (or one of numbers or
-//! booleans whose type is not asked for), and an error in any other; the same goes for the
-//! components of vectors and the items of lists. Written are an array of objects, one per line, or
-//! of values, if the only column is called `value`. A file of JSON Lines has an object or value on
-//! each line.
+//! An array of objects has a row per object and a column per key that occurs in any of them; an
+//! object of arrays has a column per key; the elements of any other array form the column `value`.
+//! Values are written as in documents, so a vector is an array of numbers, and numbers missing from
+//! JSON are the strings `"nan"`, `"inf"` and `"-inf"`. A missing key counts as `null`, and `null`
+//! is the empty string in a column of strings, NaN in a column of floats (or of numbers or booleans
+//! whose type is not requested), and an error in any other; the same applies to the components of
+//! vectors and the items of lists. A table is written as an array of objects, one per line, or of
+//! values if the only column is called `value`. A JSON Lines file has an object or value on each
+//! line.
 
 use std::io::{self, Write};
 
@@ -37,8 +37,8 @@ pub(crate) const JSON: Definition = Definition {
     name: "json",
     aliases: &[],
     streams: &[],
-    form: "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, 2]; \
-           a file with a row on each line is called .jsonl",
+    form: "a table is written [{\"x\": 1}, {\"x\": 2}], {\"x\": [1, 2]} or, for one column, [1, \
+           2]; a file with a row on each line is called .jsonl",
     reader: Reader::Whole(read),
     writer: Writer::Stream(|_, columns, out| start(ARRAY, columns, out)),
 };
@@ -52,8 +52,8 @@ pub(crate) const JSON_LINES: Definition = Definition {
     writer: Writer::Stream(|_, columns, out| start(LINES, columns, out)),
 };
 
-/// Reads the wanted columns. The text is read once for its shape, once for the types that are not
-/// asked for, and once for the values, so that it never is in memory as a tree.
+/// Reads the wanted columns. The text is read once for its shape, once for types that are not
+/// requested, and once for the values, so that it never exists as a tree in memory.
 fn read(content: &Content<'_>, wanted: Wanted<'_>, meter: &Meter) -> Result<Table, IoError> {
     let Content { file, bytes, .. } = *content;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -73,7 +73,7 @@ fn read(content: &Content<'_>, wanted: Wanted<'_>, meter: &Meter) -> Result<Tabl
     table_of(&walk, &layout.columns(&seen)?)
 }
 
-/// The columns of a file without rows, which are those that are wanted.
+/// The columns of a file without rows: those that are wanted.
 fn empty(file: &str, wanted: Wanted<'_>) -> Result<Vec<ColumnSpec>, IoError> {
     let columns = wanted.named().unwrap_or_default();
     columns.iter().map(|(name, ty)| column(file, name, ty.unwrap_or(Type::STRING))).collect()
@@ -89,7 +89,7 @@ fn column(file: &str, name: &str, ty: Type) -> Result<ColumnSpec, IoError> {
     Ok(ColumnSpec::new(name, ty))
 }
 
-/// The names in a file and the columns to make of them.
+/// The names in a file, and the columns to make from them.
 struct Layout {
     format: &'static Definition,
     file: String,
@@ -110,7 +110,7 @@ impl Layout {
         Ok(Self { format, file: file.to_owned(), shape, names, targets })
     }
 
-    /// Whether types have to be found out.
+    /// Whether types have to be inferred.
     fn has_open_types(&self) -> bool {
         self.targets.iter().any(|target| target.ty.is_none())
     }
@@ -119,7 +119,7 @@ impl Layout {
         vec![Seen::default(); self.targets.len()]
     }
 
-    /// Adds the values of a text to those seen in the columns whose types are open.
+    /// Adds the values of a text to those seen in columns of open type.
     fn see(&self, walk: &Walk<'_>, seen: &mut [Seen]) -> Result<(), IoError> {
         walk.cells(|i, row, json| {
             if self.targets[i].ty.is_some() {
@@ -128,12 +128,12 @@ impl Layout {
             seen[i].add_json(json).map_err(|mixed| {
                 let (what, hint) = match mixed {
                     Mixed::Rows => (
-                        "a value of another kind than the rows before",
-                        "the values of one column have one type",
+                        "a value of a different kind than in the rows before",
+                        "all values of a column must have the same type",
                     ),
                     Mixed::Kind => (
-                        "a value of a kind that no column has",
-                        "a column holds booleans, numbers, texts or lists",
+                        "a value of a kind that columns cannot hold",
+                        "a column holds booleans, numbers, strings or lists",
                     ),
                 };
                 let spot = Spot::row(&self.file, row).column(&self.targets[i].name);
@@ -142,7 +142,7 @@ impl Layout {
         })
     }
 
-    /// The columns, of the types that are asked for or else the narrowest.
+    /// The columns, with the requested types or else the narrowest.
     fn columns(&self, seen: &[Seen]) -> Result<Vec<ColumnSpec>, IoError> {
         let columns = self.targets.iter().zip(seen).map(|(target, seen)| {
             let ty = target.ty.or_else(|| seen.ty()).ok_or_else(|| {
@@ -179,7 +179,7 @@ fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoE
             None => Err(IoError::MissingCell { spot: spot(), absence: "null", ty }),
         };
     }
-    // Booleans count as 1 and 0 among floats, which columns of booleans with gaps are.
+    // Booleans count as 1 and 0 among floats, because columns of booleans with gaps are floats.
     if let Some(truth) = json.as_bool() {
         if ty == Type::F32 {
             return Ok(Value::F32(f32::from(u8::from(truth))));
@@ -196,12 +196,12 @@ fn value_of(ty: Type, json: &Json, spot: &dyn Fn() -> Spot) -> Result<Value, IoE
     })
 }
 
-/// Whether a value is null or holds one.
+/// Whether a value is null or contains one.
 fn lacks(json: &Json) -> bool {
     json.is_null() || json.as_array().is_some_and(|items| items.iter().any(lacks))
 }
 
-/// A value with NaN or the empty text in the place of each null; `None` if its type has neither.
+/// A value with each null replaced by NaN or the empty string; `None` if its type has neither.
 fn with_nans(ty: Type, json: &Json) -> Option<Json> {
     let items = |of: Type, items: &[Json]| {
         items.iter().map(|item| with_nans(of, item)).collect::<Option<Vec<_>>>().map(Json::from)
@@ -219,11 +219,11 @@ fn with_nans(ty: Type, json: &Json) -> Option<Json> {
     }
 }
 
-/// How rows are laid out: the signs around them.
+/// The punctuation around rows.
 #[derive(Clone, Copy)]
 struct Signs {
     start: &'static str,
-    /// The signs before the first row and before each other.
+    /// Before the first row, and before each other one.
     first: &'static str,
     next: &'static str,
     /// The end of a file with rows, and without.
@@ -238,7 +238,7 @@ const LINES: Signs = Signs { start: "", first: "", next: "\n", end: "\n", end_of
 /// Writes JSON.
 struct JsonEncoder {
     signs: Signs,
-    /// The keys as JSON, with their colons; none for an array of values.
+    /// The keys as JSON, with their colons; empty for an array of values.
     keys: Vec<String>,
     has_rows: bool,
 }

@@ -1,12 +1,12 @@
 //! `NumPy` arrays: one column, called `value`.
 //!
-//! The first axis counts rows. An array of one axis is a column of scalars; with a second axis of
-//! 2, 3 or 4 `f32` it is vec2, vec3 or vec4 (quat or color, if asked for), with 16 or 4 by 4 a
-//! mat4, and with any other size or type a list per row. Both byte orders and both memory orders
-//! are read. Written are little-endian arrays in C order; mat4 as 4 by 4.
+//! The first axis counts rows. An array with one axis is a column of scalars; with a second axis of
+//! 2, 3 or 4 `f32` it is vec2, vec3 or vec4 (quat or color on request), with 16 or 4 by 4 a mat4,
+//! and with any other size or type a list per row. Both byte orders and both memory orders are
+//! read. Arrays are written little-endian in C order, mat4 as 4 by 4.
 //!
-//! Headers are read and written by `npyz`. The bytes after them become columns here, since `npyz`
-//! gives numbers one by one and does not say in which row one is that does not fit.
+//! Headers are read and written by `npyz`. The bytes after them are converted here, because `npyz`
+//! delivers numbers one by one and does not say in which row a number does not fit.
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write};
 
@@ -46,7 +46,7 @@ struct ArrayBlocks<'a> {
     meter: Meter,
 }
 
-/// Opens an array; one in Fortran order, whose rows are not contiguous, is read at once.
+/// Opens an array; one in Fortran order, whose rows are not contiguous, is read as a whole.
 fn open<'a>(
     source: &Source<'a>,
     wanted: Wanted<'_>,
@@ -152,7 +152,7 @@ impl Array<'_> {
         }
     }
 
-    /// Checks the shape against the number of bytes that are there.
+    /// Checks the shape against the number of available bytes.
     fn check_shape(&self, n_bytes: usize, meter: &Meter) -> Result<(), IoError> {
         let n_rows = self.header.n_rows();
         let per_row = self.header.per_row();
@@ -169,13 +169,13 @@ impl Array<'_> {
             });
         }
         if per_row == 0 && n_rows > 0 {
-            // Such rows take no bytes in the file, so nothing would bound the memory they take.
+            // Such rows take no bytes in the file, so nothing would limit their memory.
             return Err(self.no_column());
         }
         Ok(())
     }
 
-    /// The type of the column, the one asked for if it is possible, and its lanes.
+    /// The type of the column, the requested one if possible, and its lanes.
     fn type_of(&self, ty: Option<Type>) -> Result<(Type, Lane), IoError> {
         let ty = match ty {
             Some(ty) => ty,
@@ -184,7 +184,7 @@ impl Array<'_> {
         Ok((ty, self.lane_of(ty)?))
     }
 
-    /// The type of the column if none is asked for.
+    /// The type of the column if none is requested.
     fn native_type(&self) -> Result<Type, IoError> {
         let lane = self.header.element.lane();
         let scalar = Type::of_lane(lane);
@@ -206,7 +206,7 @@ impl Array<'_> {
         IoError::unsupported(self.spot(), what, hint)
     }
 
-    /// The lanes of a type that the rows of this array can become.
+    /// The lanes of a type as which the rows of this array can be read.
     fn lane_of(&self, ty: Type) -> Result<Lane, IoError> {
         let per_row = self.header.per_row();
         let n_axes = self.header.row_shape().len();
@@ -229,7 +229,7 @@ impl Array<'_> {
         })
     }
 
-    /// The column without looking at each element, where the file has it as memory would.
+    /// The column without conversion of single elements, if the file has the memory layout.
     fn cast(&self, ty: Type, lane: Lane) -> Option<Column> {
         let is_same = self.header.element == Stored::of_lane(lane)
             && self.header.is_as_in_memory()
@@ -280,7 +280,7 @@ impl Array<'_> {
 /// Writes an array.
 struct ArrayEncoder {
     ty: Type,
-    /// The extents of the axes whose cells the rows are, if there are several.
+    /// The extents of the axes whose cells are the rows, if there are several.
     axes: Option<Vec<u64>>,
     n_rows: u64,
     buffer: Vec<u8>,
@@ -296,7 +296,7 @@ fn start(
         return Err(Refusal::Table { hint });
     };
     if column.ty.lanes().is_none() {
-        return Err(Refusal::column(column, "npy holds numbers; write text and lists to json"));
+        return Err(Refusal::column(column, "npy holds numbers; write strings and lists to json"));
     }
     let axes = (axes.len() > 1).then(|| axes.iter().map(|n| *n as u64).collect::<Vec<u64>>());
     out.write_all(&header::write(column.ty, axes.as_deref().unwrap_or(&[0])))?;
@@ -312,7 +312,7 @@ impl Encoder for ArrayEncoder {
     }
 
     fn header(&self, n_rows: u64) -> Option<Vec<u8>> {
-        // With axes it was right from the start.
+        // With axes, the header was final from the start.
         self.axes.is_none().then(|| header::write(self.ty, &[n_rows]))
     }
 

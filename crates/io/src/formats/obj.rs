@@ -2,19 +2,19 @@
 //!
 //! `position` (vec3) and `color` (color, from `v x y z r g b`) have a row per `v`, `normal` (vec3)
 //! one per `vn`, `texcoord` (vec2) one per `vt`, and `face`, `face_texcoord` and `face_normal`
-//! (`list<i32>`) one per `f`, counted from 0; the latter two have empty lists where a face has no
-//! such indices. If no columns are asked for, the table has positions, colors if all vertices have
-//! one, and normals and texture coordinates if the faces use the same indices for them.
-//! Everything else in the file is skipped. Written are vertices: `position` and, as wanted,
-//! `normal`, `texcoord` and opaque `color` (color or vec3); and faces, whose corners have the normals and
-//! texture coordinates of their vertices.
+//! (`list<i32>`) one per `f`, counted from 0; the latter two have empty lists for faces without
+//! such indices. If no columns are requested, the table has positions, colors if all vertices have
+//! one, and normals and texture coordinates if the faces use the same indices for them. Everything
+//! else in the file is skipped. Vertices are written as `position` and optionally `normal`,
+//! `texcoord` and opaque `color` (color or vec3), and faces with the normals and texture
+//! coordinates of their vertices.
 //!
-//! Vertices keep the order of the file, and those without a face are kept as well. A fourth number
-//! of a vertex is its weight in rational curves and surfaces, which are skipped: it is not read as
-//! a divisor, so the position is that of the polygon mesh.
+//! Vertices keep the order of the file, including those without a face. A fourth number of a vertex
+//! is its weight in rational curves and surfaces, which are skipped; it is not a divisor, so the
+//! position is that of the polygon mesh.
 //!
-//! The reader is our own: of the crates, `tobj` leaves out vertices that no face uses, `obj-rs`
-//! refuses vertices with a color, and neither says on which line an error is.
+//! The reader is our own: among existing crates, `tobj` leaves out vertices that no face uses,
+//! `obj-rs` refuses vertices with a color, and neither reports the line of an error.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn read(content: &Content<'_>, wanted: Wanted<'_>, meter: &Meter) -> Result<Tabl
     mesh_table(content.file, &names, n_main, wanted, |field| Ok(columns[field].clone()))
 }
 
-/// The columns of a mesh in the making.
+/// The columns of a mesh under construction.
 struct Mesh<'a> {
     file: &'a str,
     meter: &'a Meter,
@@ -57,18 +57,18 @@ struct Mesh<'a> {
     normal: Builder,
     texcoord: Builder,
     faces: [Builder; 3],
-    /// For positions, texture coordinates and normals: the highest index used, and its line.
+    /// The highest index used for positions, texture coordinates and normals, with its line.
     highest: [(usize, u64); 3],
-    /// Whether each corner that names a texture coordinate or normal uses the position's index.
+    /// Whether each corner with a texture coordinate or normal uses the index of its position.
     is_shared: [bool; 3],
 }
 
-/// The elements that a corner of a face may name, in the order `position/texcoord/normal`.
+/// The elements that a corner of a face refers to, in the order `position/texcoord/normal`.
 const CORNER: [&str; 3] = ["v", "vt", "vn"];
 
-/// The statements that are skipped, as they do not concern vertices and polygons.
-const SKIPPED: &str = "bevel bmat c_interp call con csh cstype ctech curv curv2 d_interp deg end g hole l \
-    lod maplib mg mtllib o p parm s scrv shadow_obj sp stech step surf trace_obj trim \
+/// The statements that are skipped because they do not concern vertices and polygons.
+const SKIPPED: &str = "bevel bmat c_interp call con csh cstype ctech curv curv2 d_interp deg end g \
+    hole l lod maplib mg mtllib o p parm s scrv shadow_obj sp stech step surf trace_obj trim \
     usemap usemtl vp";
 
 impl<'a> Mesh<'a> {
@@ -169,8 +169,8 @@ impl<'a> Mesh<'a> {
         OBJ.syntax(Spot::line(self.file, line), reason)
     }
 
-    /// The bits of the numbers of a line, of which `MOST` and one more are read.
-    fn numbers<'t, const MOST: usize>(
+    /// The bits of the numbers on a line; up to one more than `MAX_NUMBERS` are read.
+    fn numbers<'t, const MAX_NUMBERS: usize>(
         &self,
         words: impl Iterator<Item = &'t str>,
         line: u64,
@@ -178,7 +178,7 @@ impl<'a> Mesh<'a> {
     ) -> Result<smallvec::SmallVec<[u64; 8]>, IoError> {
         let spot = || Spot::line(self.file, line).column(column);
         let number = |word: &str| read_lane(word, Lane::F32, spot);
-        words.take(MOST + 1).map(number).collect()
+        words.take(MAX_NUMBERS + 1).map(number).collect()
     }
 
     fn face<'t>(
@@ -221,7 +221,8 @@ impl<'a> Mesh<'a> {
         for (k, ((highest, line), count)) in self.highest.iter().zip(self.counts()).enumerate() {
             if *highest > count {
                 let what = CORNER[k];
-                let reason = format!("a face uses `{what}` number {highest} of {count}");
+                let reason =
+                    format!("a face uses `{what}` number {highest}, but there are {count}");
                 return Err(self.syntax(*line, &reason));
             }
         }
@@ -267,8 +268,8 @@ impl<'a> Mesh<'a> {
     }
 }
 
-/// The index, from 0, that a face names: positive ones count from 1, negative ones back from the
-/// last element so far.
+/// The index, from 0, that a face refers to: positive ones count from 1, negative ones backwards
+/// from the last element so far.
 fn index_of(text: &str, count: usize) -> Option<i32> {
     let index: i64 = text.parse().ok()?;
     let index = if index < 0 { i64::try_from(count).ok()? + index } else { index - 1 };
@@ -298,7 +299,7 @@ fn start(faces: Option<Arc<Faces>>, columns: &[ColumnSpec]) -> Result<Box<dyn En
         }
     }
     if !columns.iter().any(|column| column.name == "position") {
-        return Err(Refusal::Table { hint: "obj needs a column `position` of type vec3" });
+        return Err(Refusal::Table { hint: "obj requires a column `position` of type vec3" });
     }
     let names = columns.iter().map(|column| column.name.clone()).collect();
     Ok(Box::new(VertexEncoder { names, faces }))

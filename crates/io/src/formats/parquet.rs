@@ -1,8 +1,8 @@
 //! Apache Parquet files, with the feature `arrow`.
 //!
-//! Columns become what they do in [`arrow`](super::arrow) files. Only the columns asked for are
-//! read, a row group at a time. Written are row groups of 262,144 rows, compressed with snappy;
-//! read are files without compression or with snappy, gzip, brotli, zstd or lz4.
+//! Columns are converted as in [`arrow`](super::arrow) files. Only the requested columns are read,
+//! one row group at a time. Files are written in row groups of 262,144 rows, compressed with
+//! snappy; they are read uncompressed or with snappy, gzip, brotli, zstd or lz4.
 
 use crate::format::{BINARY_FORM, Definition, Reader, Writer};
 

@@ -1,15 +1,15 @@
-//! Attributes of polygon files, ascii and binary of both byte orders.
+//! Attributes of polygon files, ascii and binary in both byte orders.
 //!
-//! The properties of the element `vertex` (of the first element, if there is none) make the table;
-//! a property of another element is asked for as `face.vertex_indices`. By convention `x y z` is the
-//! vec3 `position`, `nx ny nz` the vec3 `normal`, `red green blue` with or without `alpha` the
-//! color `color`, and `s t`, `u v` or `texture_u texture_v` the vec2 `texcoord`; other vectors of
-//! floats are `name_x name_y`, and so on. Colors in whole numbers are divided by the largest,
+//! The properties of the element `vertex` (or of the first element, if there is none) make up the
+//! table; a property of another element is requested as `face.vertex_indices`. By convention `x y
+//! z` is the vec3 `position`, `nx ny nz` the vec3 `normal`, `red green blue` with or without
+//! `alpha` the color `color`, and `s t`, `u v` or `texture_u texture_v` the vec2 `texcoord`; other
+//! vectors of floats are `name_x name_y`, and so on. Integer colors are divided by the maximum,
 //! without a transfer curve. A list property is a list.
 //!
-//! Written is one element `vertex` of scalars and vectors, binary little-endian or ascii; booleans
-//! as `uchar` 0 and 1, channels of colors as `float`; and faces as the element `face` with the list
-//! `vertex_indices`. Ascii numbers may be `nan`, `inf` and `-inf`.
+//! A file is written with one element `vertex` of scalars and vectors, binary little-endian or
+//! ascii; booleans as `uchar` 0 and 1, color channels as `float`; and faces as the element `face`
+//! with the list `vertex_indices`. Ascii numbers may be `nan`, `inf` and `-inf`.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ pub(crate) const PLY: Definition = Definition {
     name: "ply",
     aliases: &[],
     streams: &[],
-    form: "the header counts elements and lists their properties; a row per element follows \
+    form: "the header counts elements and lists their properties; one row per element follows \
            `end_header`",
     reader: Reader::Whole(read),
     writer: Writer::File(write::start),
@@ -128,10 +128,10 @@ fn fields_of<'a>(elements: &[&'a ElementDef], main: usize) -> (Vec<String>, Vec<
     (names, fields)
 }
 
-/// The properties that a column is made of.
+/// The properties that a column consists of.
 struct Source {
     element: usize,
-    /// The properties and, for channels of colors, the number that means 1.
+    /// The properties and, for color channels, the number that means 1.
     properties: Vec<(usize, Option<f32>)>,
     lane: Lane,
 }
@@ -144,7 +144,7 @@ fn source_of(
     let first = &known[target.fields[0]];
     let ty = target.ty.unwrap_or_else(|| type_of(first.data_type));
     let other_type = |found: &str| {
-        let hint = "numbers are read as scalars and vectors, list properties as lists";
+        let hint = "read numbers as scalars or vectors, and list properties as lists";
         Err(IoError::other_type(Spot::file(file).column(&target.name), ty, found, hint))
     };
     let is_list = |i: &usize| matches!(known[*i].data_type, PropertyType::List(..));
@@ -214,7 +214,7 @@ fn stored(scalar: &ScalarType) -> Stored {
     }
 }
 
-/// The type of a column that is not asked for as a certain one.
+/// The column type if no type is requested.
 fn type_of(data_type: &PropertyType) -> Type {
     let number = |scalar| Type::of_lane(stored(scalar).lane());
     match data_type {
@@ -223,7 +223,7 @@ fn type_of(data_type: &PropertyType) -> Type {
     }
 }
 
-/// The number that means 1 in a channel of a color.
+/// The number that means 1 in a color channel.
 fn full_channel(data_type: &PropertyType) -> Option<f32> {
     match data_type {
         PropertyType::Scalar(ScalarType::UChar) => Some(255.0),
@@ -257,7 +257,7 @@ fn read_header<'a>(file: &str, bytes: &'a [u8]) -> Result<(Header, u64, &'a [u8]
     Ok((header, n_lines, data))
 }
 
-/// Refuses what the parser of headers accepts: text that is not UTF-8, and names that occur twice.
+/// Refuses headers that the parser accepts: text that is not UTF-8, and duplicate names.
 fn check_header(file: &str, bytes: &[u8]) -> Result<(), IoError> {
     let mut elements = HashSet::new();
     let mut properties = HashSet::new();

@@ -1,7 +1,7 @@
-//! Animations: many pictures of one size in a file, as gif, animated png or animated webp.
+//! Animations: many pictures of equal size in a file, as gif, animated png or animated webp.
 //!
 //! Codes have 8 bits and are sRGB with straight alpha. Png and webp lose nothing else. Gif has 256
-//! colors for each picture, and pixels are either seen or not. An animation repeats without end.
+//! colors per picture, and its pixels are either opaque or transparent. An animation loops forever.
 
 use std::fmt;
 use std::fs::File;
@@ -29,8 +29,8 @@ pub enum AnimationFormat {
 }
 
 impl AnimationFormat {
-    /// The format that the extension of a file names, if it is that of an animation or of pictures
-    /// that may be one.
+    /// The format named by the extension of a file, if it is one for animations, or for pictures
+    /// that may be animated.
     pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match &*extension {
@@ -41,7 +41,7 @@ impl AnimationFormat {
         }
     }
 
-    /// The greatest width and height.
+    /// The maximum width and height.
     const fn longest_side(self) -> usize {
         match self {
             Self::Gif => u16::MAX as usize,
@@ -109,7 +109,7 @@ impl AnimationWriter {
     /// Adds a picture.
     ///
     /// # Errors
-    /// If it has another size than the first, the format cannot hold it, or writing fails.
+    /// If its size differs from that of the first, the format cannot hold it, or writing fails.
     pub fn push(&mut self, image: &Image) -> Result<(), IoError> {
         let size = [image.width(), image.height()];
         if self.started.is_none() {
@@ -118,13 +118,15 @@ impl AnimationWriter {
             let encoder = encoder.map_err(|source| self.failed(source))?;
             self.started = Some(Started { size, last: Vec::new(), encoder });
         }
-        let started = self.started.as_mut().expect("it was started");
+        let started = self.started.as_mut().expect("the animation was started above");
         if started.size != size {
             let [[w, h], [width, height]] = [size, started.size];
             return Err(IoError::Content {
                 spot: crate::error::Spot::file(&self.file),
-                problem: format!("has pictures of {width}x{height} pixels, and now one of {w}x{h}"),
-                hint: "give all pictures one size, for example that of --size".into(),
+                problem: format!(
+                    "has pictures of {width}x{height} pixels, but the next one is {w}x{h}"
+                ),
+                hint: "give all pictures the same size, for example with --size".into(),
             });
         }
         started.last = codes(image);
@@ -136,7 +138,7 @@ impl AnimationWriter {
     /// # Errors
     /// If writing fails.
     pub fn repeat(&mut self) -> Result<(), IoError> {
-        // Rounded at each picture, so that errors do not add up.
+        // Rounded for each picture, so that errors do not accumulate.
         let at = |n: usize, unit: f64| (n as f64 * unit / self.frames_per_second).round();
         let n = self.n_written;
         let lasts = |unit: f64| (at(n + 1, unit) - at(n, unit)).max(1.0);
@@ -164,13 +166,13 @@ impl AnimationWriter {
     /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// If there is no picture, fewer than were announced, or writing fails.
+    /// If there are no pictures, fewer than announced, or writing fails.
     pub fn finish(mut self) -> Result<(), IoError> {
         let Some(Started { encoder, .. }) = self.started.take() else {
             return Err(IoError::Content {
                 spot: crate::error::Spot::file(&self.file),
                 problem: "would have no picture".into(),
-                hint: "give at least one frame that does not fail".into(),
+                hint: "at least one frame must not fail".into(),
             });
         };
         let finished = match encoder {
@@ -202,7 +204,7 @@ impl AnimationWriter {
         Err(IoError::Content {
             spot: crate::error::Spot::file(&self.file),
             problem: format!("cannot hold pictures of {width}x{height} pixels as {}", self.format),
-            hint: format!("give pictures of 1 to {most} pixels in each direction"),
+            hint: format!("use pictures of 1 to {most} pixels in each direction"),
         })
     }
 
@@ -269,24 +271,24 @@ fn codes(image: &Image) -> Vec<u8> {
     codes
 }
 
-/// Three bytes of a number.
+/// A number as three bytes.
 fn three(n: usize) -> [u8; 3] {
     let [a, b, c, ..] = (n as u32).to_le_bytes();
     [a, b, c]
 }
 
-/// The header of an animated webp; the length of the file is filled in at its end.
+/// Writes the header of an animated webp; the length of the file is filled in at the end.
 fn write_webp_start(out: &mut Out, [width, height]: [usize; 2]) -> io::Result<()> {
     const ANIMATION_WITH_ALPHA: u8 = 0x12;
     out.write_all(b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0")?;
     out.write_all(&[ANIMATION_WITH_ALPHA, 0, 0, 0])?;
     out.write_all(&three(width - 1))?;
     out.write_all(&three(height - 1))?;
-    // A transparent background, repeated without end.
+    // A transparent background, and endless repetition.
     out.write_all(b"ANIM\x06\0\0\0\0\0\0\0\0\0")
 }
 
-/// One picture of an animated webp, which replaces all of the one before it.
+/// Writes one picture of an animated webp, which replaces the previous one completely.
 fn write_webp_frame(
     out: &mut Out,
     codes: &[u8],
@@ -369,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn an_animated_webp_is_read_as_it_was_written() {
+    fn an_animated_webp_reads_back() {
         let bytes = written("a.webp", AnimationFormat::WebP);
         let decoder = ::image::codecs::webp::WebPDecoder::new(io::Cursor::new(bytes));
         check(decoder.expect("it is a webp").into_frames(), 500.0);
     }
 
     #[test]
-    fn an_animated_png_is_read_as_it_was_written() {
+    fn an_animated_png_reads_back() {
         let bytes = written("a.png", AnimationFormat::Png);
         let decoder = ::png::Decoder::new(io::Cursor::new(bytes));
         let mut reader = decoder.read_info().expect("it is a png");
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gif_is_read_as_it_was_written() {
+    fn a_gif_reads_back() {
         let bytes = written("a.gif", AnimationFormat::Gif);
         let mut options = gif::DecodeOptions::new();
         options.set_color_output(gif::ColorOutput::RGBA);
@@ -418,13 +420,13 @@ mod tests {
         writer.push(&images()[0]).expect("it is written");
         let other = Image::from_channels(Footprint::of_size(1, 1), 1, vec![0.5]);
         let error = writer.push(&other.expect("it fits")).expect_err("it has another size");
-        assert!(error.to_string().contains("4x3 pixels, and now one of 1x1"), "{error}");
+        assert!(error.to_string().contains("4x3 pixels, but the next one is 1x1"), "{error}");
         drop(writer);
         assert!(!path.exists());
     }
 
     #[test]
-    fn times_of_pictures_are_fractions() {
+    fn frame_durations_are_fractions() {
         assert_eq!(fraction(24.0), (1, 24));
         assert_eq!(fraction(29.97), (1000, 29970));
         assert_eq!(fraction(2.4), (1000, 2400));

@@ -1,4 +1,4 @@
-//! What the readers of all formats share: checks before anything is decoded, and the pixels.
+//! The common part of all readers: checks before decoding, and the pixels.
 
 use std::fmt::Display;
 use std::io;
@@ -13,19 +13,19 @@ use crate::error::{IoError, Spot};
 use crate::format::BINARY_FORM;
 use crate::meter::Meter;
 
-/// A picture that is being read.
+/// A picture being read.
 pub(super) struct Reading<'a> {
     /// The name of the file in messages.
     pub(super) file: &'a str,
     pub(super) format: PictureFormat,
-    /// What whole numbers mean, unless the file says it.
+    /// The meaning of integers, unless the file states it.
     pub(super) untagged: Transfer,
     pub(super) limits: &'a Limits,
     pub(super) meter: Meter,
 }
 
 impl Reading<'_> {
-    /// The color space of a file of whole numbers that does not state one.
+    /// The color space of a file of integers that does not state one.
     pub(super) fn untagged(&self) -> ColorSpace {
         match self.untagged {
             Transfer::Srgb => ColorSpace::srgb(),
@@ -37,7 +37,7 @@ impl Reading<'_> {
         Spot::file(self.file)
     }
 
-    /// The error for a file that does not follow its format.
+    /// The error for a malformed file.
     pub(super) fn broken(&self, reason: impl Display) -> IoError {
         let (spot, format, reason) = (self.spot(), self.format.name(), reason.to_string());
         IoError::Syntax { spot, format, reason, form: BINARY_FORM }
@@ -48,26 +48,26 @@ impl Reading<'_> {
         self.broken("it ends before its picture does")
     }
 
-    /// The error for a valid file of a kind that is not read.
+    /// The error for a valid file of an unsupported kind.
     pub(super) fn unsupported(&self, what: impl Into<String>) -> IoError {
         IoError::unsupported(self.spot(), what, self.plainer())
     }
 
-    /// The error for a valid file that a decoder refuses, with its words.
+    /// The error for a valid file that a decoder refuses, with its message.
     pub(super) fn refused(&self, why: impl Display) -> IoError {
         let problem = format!("cannot be read: {why}");
         IoError::Content { spot: self.spot(), problem, hint: self.plainer() }
     }
 
     fn plainer(&self) -> String {
-        format!("open it in an editor of pictures and save it as plain {}", self.format)
+        format!("open it in an image editor and save it as plain {}", self.format)
     }
 
     /// The error for a stream that cannot be read.
     pub(super) fn io(&self, error: io::Error) -> IoError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => self.cut_off(),
-            // Decoders report broken data so.
+            // Decoders report broken data with these kinds.
             io::ErrorKind::Other | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
                 self.broken(error)
             }
@@ -80,7 +80,7 @@ impl Reading<'_> {
         self.meter.look(|| self.spot())
     }
 
-    /// Checks the size that a file promises, before anything is decoded, and makes room.
+    /// Checks the size stated by a file before decoding, and allocates the pixels.
     pub(super) fn canvas(
         &self,
         width: usize,
@@ -96,7 +96,7 @@ impl Reading<'_> {
         }
         let most = self.limits.image_pixels;
         let n_pixels = width.checked_mul(height).filter(|n| *n <= most);
-        // Footprints count pixels so.
+        // Footprints count pixels in `i32`.
         let fits = i32::try_from(width.max(height)).is_ok();
         let Some(n_pixels) = n_pixels.filter(|_| fits) else {
             let (spot, limit) = (self.spot(), &Limits::IMAGE_PIXELS);
@@ -104,7 +104,7 @@ impl Reading<'_> {
         };
         let n_bytes = n_pixels.saturating_mul(n_channels * size_of::<f32>());
         self.meter.check_bytes(n_bytes, || self.spot())?;
-        // Zeros that are not written yet take no memory.
+        // Zeros that have not been written take no memory.
         let mut values = vec![0.0; n_pixels * n_channels];
         in_huge_pages(&mut values);
         Ok(Canvas { width, height, n_channels, values })
@@ -128,7 +128,7 @@ impl Canvas {
     }
 }
 
-/// A picture that was decoded.
+/// A decoded picture.
 pub(super) struct Decoded {
     pub(super) canvas: Canvas,
     pub(super) depth: Depth,
@@ -138,14 +138,14 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    /// The image, turned as the file says.
+    /// The image, oriented as stated by the file.
     pub(super) fn finish(self, reading: &Reading<'_>) -> Result<ReadPicture, IoError> {
         let Self { canvas, depth, space, orientation, mut notes } = self;
         if space.matrix().is_some() {
             notes.insert(0, format!("colors were converted from {}", space.name));
         }
         if orientation != Orientation::NoTransforms {
-            notes.push(format!("{}, as the file says", name_of(orientation)));
+            notes.push(format!("{}, as stated by the file", name_of(orientation)));
         }
         let canvas = turned(canvas, orientation);
         reading.look()?;
@@ -158,23 +158,23 @@ impl Decoded {
 
 fn name_of(orientation: Orientation) -> &'static str {
     match orientation {
-        Orientation::NoTransforms => "as it is",
-        Orientation::Rotate90 => "turned by 90 degrees clockwise",
-        Orientation::Rotate180 => "turned by 180 degrees",
-        Orientation::Rotate270 => "turned by 90 degrees counterclockwise",
+        Orientation::NoTransforms => "unchanged",
+        Orientation::Rotate90 => "rotated by 90 degrees clockwise",
+        Orientation::Rotate180 => "rotated by 180 degrees",
+        Orientation::Rotate270 => "rotated by 90 degrees counterclockwise",
         Orientation::FlipHorizontal => "mirrored left to right",
         Orientation::FlipVertical => "mirrored top to bottom",
-        Orientation::Rotate90FlipH => "turned by 90 degrees clockwise and mirrored left to right",
+        Orientation::Rotate90FlipH => "rotated by 90 degrees clockwise and mirrored left to right",
         Orientation::Rotate270FlipH => {
-            "turned by 90 degrees counterclockwise and mirrored left to right"
+            "rotated by 90 degrees counterclockwise and mirrored left to right"
         }
     }
 }
 
-/// The picture as it is meant to be seen.
+/// The picture in its intended orientation.
 fn turned(canvas: Canvas, orientation: Orientation) -> Canvas {
     let Canvas { width, height, n_channels: n, values } = canvas;
-    // With rows from the lower edge, where the pixel at (x, y) of the result comes from.
+    // The source position of the pixel at (x, y), with rows from the lower edge.
     let (right, top) = (width - 1, height - 1);
     let from: &dyn Fn(usize, usize) -> (usize, usize) = match orientation {
         Orientation::NoTransforms => return Canvas { width, height, n_channels: n, values },

@@ -1,8 +1,8 @@
-//! Color spaces of pictures: what their codes mean in linear light with BT.709 primaries.
+//! Color spaces of pictures: the meaning of codes in linear light with BT.709 primaries.
 //!
-//! A space is a curve for each channel and a matrix. Profiles of that kind (nearly all of RGB and
-//! gray) are applied here, in `f64` until the tables are made, so that pixels are the same on every
-//! machine; profiles of lookup tables are not, and whoever asks is told.
+//! A space is a curve per channel and a matrix. Profiles of that kind (nearly all RGB and gray
+//! ones) are applied here, in `f64` until the tables are built, so that pixels are the same on
+//! every machine. Profiles with lookup tables are not applied, and the caller is informed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,22 +11,23 @@ use moxcms::{ColorDateTime, ColorProfile, DataColorSpace, ProfileText, ToneReprC
 
 use super::transfer;
 
-/// Coordinates x and y of a color.
+/// The x and y chromaticity of a color.
 pub(super) type Xy = [f64; 2];
 
 type Matrix = [[f64; 3]; 3];
 
-/// Red, green and blue of sRGB and BT.709, and their white.
+/// Red, green and blue of sRGB and BT.709, and their white point.
 pub(super) const BT709: [Xy; 4] = [[0.64, 0.33], [0.3, 0.6], [0.15, 0.06], [0.3127, 0.329]];
 
-/// The colorants of sRGB, adapted to the white of profiles, as its profile lists them in columns.
+/// The colorants of sRGB, adapted to the white point of profiles, in the columns that its profile
+/// lists.
 const BT709_IN_PROFILES: Matrix = [
     [0.436_065_67, 0.385_147_09, 0.143_066_41],
     [0.222_488_40, 0.716_873_17, 0.060_607_91],
     [0.013_916_02, 0.097_076_42, 0.714_096_07],
 ];
 
-/// Cone responses from XYZ, by Bradford.
+/// Cone responses from XYZ (Bradford).
 const BRADFORD: Matrix =
     [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]];
 
@@ -36,7 +37,7 @@ pub(super) enum Curve {
     Srgb,
     Linear,
     Power(f64),
-    /// Values at equal distances, between which lines are drawn.
+    /// Values at equal distances, with linear interpolation between them.
     Sampled(Vec<u16>),
     /// g, a, b, c, d, e and f: (a x + b)^g + e from x = d on, c x + f below; ICC.1:2022, 10.18.
     Parametric([f64; 7]),
@@ -87,7 +88,7 @@ impl Curve {
         })
     }
 
-    /// The same curve, as one that has a name if it is as near to it as profiles round.
+    /// The curve as a named one, if it equals it within the rounding of profiles.
     fn named(self) -> Option<Self> {
         let points = || (0..=64).map(|i| f64::from(i) / 64.0);
         let is = |other: &Self| points().all(|x| (self.at(x) - other.at(x)).abs() < 1e-3);
@@ -103,9 +104,9 @@ impl Curve {
 pub(super) struct ColorSpace {
     /// The name for people.
     pub(super) name: String,
-    /// The curves of red, green and blue, or of gray in all three places.
+    /// The curves of red, green and blue, or three times that of gray.
     curves: [Curve; 3],
-    /// From red, green and blue of the space to those of BT.709, unless they are the same.
+    /// From the primaries of the space to those of BT.709, unless they are the same.
     matrix: Option<[[f32; 3]; 3]>,
 }
 
@@ -126,7 +127,7 @@ impl ColorSpace {
         Self { name: "linear BT.709".into(), curves: [const { Curve::Linear }; 3], matrix: None }
     }
 
-    /// The space with this curve and these primaries and white, if they span one.
+    /// The space with this curve, primaries and white point, if they span one.
     pub(super) fn of_primaries(name: &str, curve: Curve, primaries: [Xy; 4]) -> Option<Self> {
         let to_bt709 = || {
             let white = |of: [Xy; 4]| xyz(of[3]);
@@ -149,7 +150,7 @@ impl ColorSpace {
     /// The space of a profile.
     ///
     /// # Errors
-    /// If it is not one of curves and a matrix: its name, and why it is not applied.
+    /// If it does not consist of curves and a matrix: its name, and why it is not applied.
     pub(super) fn of_profile(bytes: &[u8], is_gray: bool) -> Result<Self, String> {
         let profile = ColorProfile::new_from_slice(bytes)
             .map_err(|_| "a color profile that cannot be read".to_owned())?;
@@ -168,9 +169,9 @@ impl ColorSpace {
         };
         let curve = |curve: &Option<ToneReprCurve>| Curve::of_profile(curve.as_ref()?)?.named();
         let [Some(red), Some(green), Some(blue)] = curves.map(curve) else {
-            return Err(lost("which is made of lookup tables"));
+            return Err(lost("which consists of lookup tables"));
         };
-        // Equal channels are a gray of any space whose channels have one curve.
+        // Equal channels give gray in any space whose channels share a curve.
         let matrix = if is_gray && red == green && green == blue {
             None
         } else if is_gray {
@@ -186,16 +187,16 @@ impl ColorSpace {
         Ok(Self { name, curves: [red, green, blue], matrix })
     }
 
-    /// The space of a profile; sRGB with a note if it is not applied.
+    /// The space of a profile; sRGB with a note if it cannot be applied.
     pub(super) fn of_profile_or_srgb(bytes: &[u8], is_gray: bool, notes: &mut Vec<String>) -> Self {
         Self::of_profile(bytes, is_gray).unwrap_or_else(|profile| {
-            notes.push(format!("{profile}, was not applied; colors were taken as sRGB"));
+            notes.push(format!("{profile}, was not applied; colors were read as sRGB"));
             Self::srgb()
         })
     }
 
-    /// The space with these code points for primaries and transfer, of ITU-T H.273; `None` for
-    /// those whose values are no parts of a white.
+    /// The space with these ITU-T H.273 code points for primaries and transfer; `None` if their
+    /// values are not fractions of a white.
     pub(super) fn of_code_points(primaries: u8, transfer: u8) -> Option<Self> {
         let white = BT709[3];
         let (name, primaries) = match primaries {
@@ -224,7 +225,7 @@ impl ColorSpace {
         Some(if space.is_srgb() { Self::srgb() } else { space })
     }
 
-    /// Whether codes mean what those of sRGB mean, whatever the name.
+    /// Whether codes have the meaning of sRGB, whatever the name.
     pub(super) fn is_srgb(&self) -> bool {
         self.matrix.is_none() && self.curves == Self::srgb().curves
     }
@@ -253,9 +254,9 @@ impl ColorSpace {
     }
 }
 
-/// A profile that says that codes are linear light with the primaries of BT.709.
+/// A profile that declares codes as linear light with BT.709 primaries.
 pub(super) fn linear_profile() -> Vec<u8> {
-    // The day on which it is made would make files differ.
+    // The current day would make files differ.
     let day = ColorDateTime {
         year: 2026,
         month: 1,
@@ -295,7 +296,7 @@ fn xyz([x, y]: Xy) -> [f64; 3] {
     [x / y, 1.0, (1.0 - x - y) / y]
 }
 
-/// XYZ of the primaries, in columns, such that their sum is white.
+/// XYZ of the primaries, in columns, scaled so that their sum is white.
 fn colorants(primaries: [Xy; 4]) -> Option<Matrix> {
     let [red, green, blue, white] = primaries.map(xyz);
     let columns = transposed(&[red, green, blue]);
@@ -315,7 +316,7 @@ fn product(a: &Matrix, b: &Matrix) -> Matrix {
     transposed(&transposed(b).map(|column| times(a, column)))
 }
 
-/// The inverse, unless the columns are nearly in a plane or are no numbers.
+/// The inverse, unless the columns are nearly coplanar or contain NaN.
 fn inverse(m: &Matrix) -> Option<Matrix> {
     let minor = |i: usize, j: usize| {
         let (rows, columns) = ([(i + 1) % 3, (i + 2) % 3], [(j + 1) % 3, (j + 2) % 3]);
@@ -327,8 +328,8 @@ fn inverse(m: &Matrix) -> Option<Matrix> {
     is_well.then(|| [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(j, i) / det)))
 }
 
-/// The matrix in single precision, none if it is the identity as nearly as profiles round; the
-/// outer `None` if it holds no numbers that make sense.
+/// The matrix in single precision, or none if it is the identity within the rounding of profiles;
+/// the outer `None` if it contains unusable numbers.
 #[expect(clippy::option_option, reason = "no matrix needed and no matrix possible differ")]
 fn shortened(m: &Matrix) -> Option<Option<[[f32; 3]; 3]>> {
     let all = || m.iter().flatten();
@@ -393,14 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn the_linear_profile_is_linear_and_always_the_same() {
+    fn the_linear_profile_is_linear_and_deterministic() {
         let space = ColorSpace::of_profile(&linear_profile(), false).expect("it is one");
         assert_eq!(space, ColorSpace::linear());
         assert_eq!(linear_profile(), linear_profile());
     }
 
     #[test]
-    fn primaries_in_a_line_are_no_space() {
+    fn collinear_primaries_span_no_space() {
         let flat = [[0.2, 0.2], [0.3, 0.3], [0.4, 0.4], BT709[3]];
         assert_eq!(ColorSpace::of_primaries("flat", Curve::Linear, flat), None);
         let none = [[0.0; 2]; 4];

@@ -1,10 +1,10 @@
-//! What a file holds, told from its first bytes.
+//! The format of a file, recognized by its first bytes.
 
 use super::PictureFormat;
 use super::canvas::Reading;
 use crate::error::{IoError, Spot};
 
-/// First bytes of formats, `?` for any byte, and whether it is a format that is read.
+/// The first bytes of formats, with `?` for any byte, and whether the format can be read.
 const STARTS: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "png"),
     (b"\xff\xd8\xff", "jpeg"),
@@ -43,7 +43,7 @@ const STARTS: &[(&[u8], &str)] = &[
     (b"\x93NUMPY", "npy"),
     (b"glTF", "gltf"),
     (b"ply\n", "ply"),
-    (b"version https://git-lfs", "a Git LFS pointer in place of the file"),
+    (b"version https://git-lfs", "a Git LFS pointer instead of the file"),
 ];
 
 fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
@@ -51,10 +51,10 @@ fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
         && bytes.iter().zip(start).all(|(byte, of)| *of == b'?' || byte == of)
 }
 
-/// Checks that a file seems to be of the format that is expected.
+/// Checks that a file looks like the expected format.
 ///
 /// # Errors
-/// If it is empty, or begins as files of another format do.
+/// If it is empty, or starts like a file of another format.
 pub(super) fn check(start: &[u8], reading: &Reading<'_>) -> Result<(), IoError> {
     let content = |problem: String, hint: String| IoError::Content {
         spot: Spot::file(reading.file),
@@ -62,7 +62,7 @@ pub(super) fn check(start: &[u8], reading: &Reading<'_>) -> Result<(), IoError> 
         hint,
     };
     if start.is_empty() {
-        let hint = "whatever wrote it did not finish; write it again".into();
+        let hint = "the program that wrote it did not finish; write it again".into();
         return Err(content("is empty".into(), hint));
     }
     let format = reading.format;
@@ -79,6 +79,6 @@ pub(super) fn check(start: &[u8], reading: &Reading<'_>) -> Result<(), IoError> 
             };
             Err(content(format!("holds {name}, not {format}"), hint))
         }
-        None => Err(reading.broken("it does not begin as such a file does")),
+        None => Err(reading.broken("it does not start like such a file")),
     }
 }

@@ -1,7 +1,7 @@
-//! Exr, by the crate `exr`, block by block in both directions.
+//! Exr, with the crate `exr`, block by block in both directions.
 //!
-//! Blocks are compressed and decompressed here, on threads of ours: those of the crate end the
-//! program where its decoder panics.
+//! Blocks are compressed and decompressed here, on our own threads, because the threads of the
+//! crate abort the program if its decoder panics.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,8 +28,8 @@ use crate::error::IoError;
 use crate::format::Stream;
 use crate::guard::CONTRADICTION;
 
-/// Bytes of blocks that are decompressed at once, unless one is larger.
-const AT_ONCE: usize = 32 << 20;
+/// The bytes of blocks decompressed at once, unless one block is larger.
+const BATCH_BYTES: usize = 32 << 20;
 
 pub(super) fn read(
     stream: Box<dyn Stream + '_>,
@@ -52,7 +52,7 @@ pub(super) fn read(
     let largest = largest.0.min(width).saturating_mul(largest.1.min(height));
     let largest = largest.saturating_mul(header.channels.bytes_per_pixel);
     reading.meter.check_bytes(largest, || crate::error::Spot::file(reading.file))?;
-    let n_at_once = (AT_ONCE / largest.max(1)).clamp(1, 1024);
+    let n_at_once = (BATCH_BYTES / largest.max(1)).clamp(1, 1024);
 
     let mut chunks = file
         .filter_chunks(false, |_, _, block| block.layer == layer && block.level == Vec2(0, 0))
@@ -99,7 +99,7 @@ pub(super) fn read(
     let window = header.shared_attributes.display_window;
     if window.size != header.layer_size || window.position != header.own_attributes.layer_position {
         notes.push(format!(
-            "its pixels are not those of its display window, which is {}x{}",
+            "its pixels do not match its display window, which is {}x{}",
             window.size.0, window.size.1
         ));
     }
@@ -117,10 +117,10 @@ fn failure(error: Error, reading: &Reading<'_>) -> IoError {
     }
 }
 
-/// The layer that is the picture, and the places of its channels in the order of images.
+/// The layer to use as the picture, and the position of its channels in image order.
 ///
-/// Colors are channels `R`, `G`, `B`, gray is `Y`, alpha is `A`; names of layers may stand before
-/// them. Other channels are one gray picture each, of which the first is taken.
+/// Color channels are `R`, `G`, `B`, gray is `Y`, alpha is `A`; layer names may precede them. Every
+/// other channel is a gray picture of its own, the first of which is used.
 fn chosen(headers: &[Header], notes: &mut Vec<String>) -> Option<(usize, Vec<usize>)> {
     let flat = || headers.iter().enumerate().filter(|(_, header)| !header.deep);
     let full = |(layer, header): (usize, &Header)| {
@@ -128,7 +128,7 @@ fn chosen(headers: &[Header], notes: &mut Vec<String>) -> Option<(usize, Vec<usi
             header.channels.list.iter().map(|channel| channel.name.to_string()).collect();
         let places: HashMap<&str, usize> =
             names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
-        // Channels without the name of a layer come first.
+        // Channels without a layer name come first.
         let prefixes = names.iter().map(|name| &name[..name.rfind('.').map_or(0, |dot| dot + 1)]);
         std::iter::once("").chain(prefixes).find_map(|prefix| {
             let place = |of: &str| places.get(format!("{prefix}{of}").as_str()).copied();
@@ -163,12 +163,12 @@ fn chosen(headers: &[Header], notes: &mut Vec<String>) -> Option<(usize, Vec<usi
     if !left.is_empty() {
         let shown = left.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
         let rest = if left.len() > 8 { ", ..." } else { "" };
-        notes.push(format!("left out were the channels {shown}{rest}"));
+        notes.push(format!("the channels {shown}{rest} were left out"));
     }
     Some((layer, channels))
 }
 
-/// The color space: linear light, with the primaries of BT.709 unless it states others.
+/// The color space: linear light, with BT.709 primaries unless the file states others.
 fn space(header: &Header, notes: &mut Vec<String>) -> ColorSpace {
     let Some(stated) = header.shared_attributes.chromaticities else {
         return ColorSpace::linear();
@@ -179,7 +179,7 @@ fn space(header: &Header, notes: &mut Vec<String>) -> ColorSpace {
         Some(space) if space.matrix().is_none() => ColorSpace::linear(),
         Some(space) => space,
         None => {
-            notes.push("its primaries make no color space; BT.709 was taken".into());
+            notes.push("its primaries do not span a color space; BT.709 was used instead".into());
             ColorSpace::linear()
         }
     }
@@ -228,7 +228,7 @@ pub(super) fn write(
 ) -> Result<(), Stop> {
     let (depth, _) = spec.settled()?;
     let ty = if depth == Depth::Sixteen { SampleType::F16 } else { SampleType::F32 };
-    // Channels are in the order of their names; with each goes its place in a pixel.
+    // Channels in the order of their names, each with its position in a pixel.
     let order: &[(&str, usize)] = match spec.n_channels {
         1 => &[("Y", 0)],
         2 => &[("A", 1), ("Y", 0)],
@@ -275,7 +275,7 @@ pub(super) fn write(
     }
 }
 
-/// The bytes of some rows: for each row the values of one channel after those of another.
+/// The bytes of some rows: for each row, the values of one channel after those of another.
 fn planes(rows: &[f32], length: usize, order: &[(&str, usize)], ty: SampleType) -> Vec<u8> {
     let n = order.len();
     let mut bytes = Vec::with_capacity(rows.len() * ty.bytes_per_sample());

@@ -1,6 +1,6 @@
-//! Jpeg, by the crate `image`: whole pictures of 8 bits.
+//! Jpeg, with the crate `image`: whole pictures of 8 bits.
 //!
-//! Its decoder fills what is missing with gray; that a file is complete is found out here.
+//! Its decoder fills missing data with gray, so completeness is checked here.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use super::canvas::{Decoded, Reading};
 use super::color::linear_profile;
 use super::pixels::{encoded, without_alpha};
 use super::rows::{Rows, Stop};
-use super::webp::{failed, failure, room, whole};
+use super::webp::{decode, failed, failure, room};
 use super::{PictureSpec, Transfer};
 use crate::error::IoError;
 use crate::format::Stream;
@@ -24,14 +24,14 @@ pub(super) fn read(
 ) -> Result<Decoded, IoError> {
     let bytes = reading.meter.read_all(stream, 0, reading.file)?;
     let Frame { width, height, n_components } = frame(&bytes).ok_or_else(|| reading.cut_off())?;
-    // The decoder makes room before it says how much.
+    // The decoder allocates before it reports a size.
     reading.canvas(width, height, n_components.clamp(1, 3))?;
     let mut notes = Vec::new();
     if n_components == 4 {
         notes.push("CMYK was converted without regard to its inks".into());
     }
     let decoder = JpegDecoder::new(std::io::Cursor::new(bytes));
-    whole(decoder.map_err(|error| failure(error, reading))?, reading, notes)
+    decode(decoder.map_err(|error| failure(error, reading))?, reading, notes)
 }
 
 /// The size of a picture, from its header.
@@ -41,11 +41,10 @@ struct Frame {
     n_components: usize,
 }
 
-/// The frame of a file that has all parts up to the mark of its end; `None` if it is cut off.
+/// The frame of a file with all parts up to the end marker; `None` if it is cut off.
 ///
-/// A file is a sequence of marks: `ff`, a kind, and for most kinds a length and so many bytes. The
-/// codes of pixels follow the mark of a scan; in them `ff` is followed by `00` or a number of a
-/// restart.
+/// A file is a sequence of markers: `ff`, a type, and for most types a length and that many bytes.
+/// The codes of pixels follow a scan marker; there, `ff` is followed by `00` or a restart number.
 fn frame(bytes: &[u8]) -> Option<Frame> {
     const START: u8 = 0xd8;
     const END: u8 = 0xd9;
@@ -53,7 +52,7 @@ fn frame(bytes: &[u8]) -> Option<Frame> {
     let mut frame = None;
     let mut at = 0;
     loop {
-        // Between marks, and between `ff` and the kind, there may be bytes to skip.
+        // There may be bytes to skip between markers, and between `ff` and the type.
         at += bytes.get(at..)?.iter().position(|byte| *byte == 0xff)?;
         at += bytes.get(at..)?.iter().position(|byte| *byte != 0xff)?;
         let kind = bytes[at];
@@ -65,7 +64,7 @@ fn frame(bytes: &[u8]) -> Option<Frame> {
         }
         let length = usize::from(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let segment = bytes.get(at + 2..at + length.max(2))?;
-        // All kinds of frames; the others in this range are tables.
+        // All types of frames; the others in this range are tables.
         if matches!(kind, 0xc0..=0xcf) && !matches!(kind, 0xc4 | 0xc8 | 0xcc) {
             let [_, h1, h0, w1, w0, n] = *segment.first_chunk()?;
             let [width, height] = [[w1, w0], [h1, h0]].map(|x| u16::from_be_bytes(x).into());
@@ -96,9 +95,10 @@ pub(super) fn write<W: Write + ?Sized>(
                 Stop::Refused {
                     problem: format!(
                         "cannot be written: the pixel in column {x} of row {y} from the top has \
-                         alpha {alpha}, and jpeg holds no alpha"
+                         alpha {alpha}, but jpeg has no alpha"
                     ),
-                    hint: "lay the image over a background, or write png, webp, tiff or exr".into(),
+                    hint: "composite the image over a background, or write png, webp, tiff or exr"
+                        .into(),
                 }
             })?;
         }

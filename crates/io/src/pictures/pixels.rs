@@ -1,17 +1,17 @@
 //! Rows of codes to rows of linear light, and back.
 //!
-//! Alpha of codes is straight, alpha of linear light is premultiplied.
+//! Codes have straight alpha, linear light has premultiplied alpha.
 
 use super::color::{ColorSpace, Tables};
 use super::spread::spread;
 use super::transfer::{TO_8, TO_16, To8, To16};
 use super::{Depth, PictureSpec, Transfer};
 
-/// A whole number that stands for a value from 0 to 1.
+/// An integer that stands for a value from 0 to 1.
 pub(super) trait Code: Copy + Default + 'static {
     /// The code of 1.
     const TOP: u16;
-    /// What finds the nearest code.
+    /// Finds the nearest code.
     type Encoder;
     fn encoder() -> &'static Self::Encoder;
     fn nearest(encoder: &Self::Encoder, x: f32) -> Self;
@@ -50,7 +50,7 @@ macro_rules! code {
 code!(u8, To8, TO_8);
 code!(u16, To16, TO_16);
 
-/// Makes linear light of rows of codes.
+/// Converts rows of codes to linear light.
 pub(super) struct Decoding {
     tables: Tables,
     matrix: Option<[[f32; 3]; 3]>,
@@ -58,7 +58,7 @@ pub(super) struct Decoding {
 }
 
 impl Decoding {
-    /// The decoding of pixels of `n_channels` codes from 0 to `top`.
+    /// The decoding for pixels of `n_channels` codes from 0 to `top`.
     pub(super) fn new(space: &ColorSpace, n_channels: usize, top: u16) -> Self {
         Self { tables: space.tables(top), matrix: space.matrix(), n_channels }
     }
@@ -78,7 +78,7 @@ impl Decoding {
 
     fn pixels<C: Code, const N: usize>(&self, codes: &[C], row: &mut [f32]) {
         let [red, green, blue] = &self.tables;
-        // One table for all codes, so that none is out of its bounds.
+        // A slice as long as there are codes, so that no index is out of bounds.
         let red = &red[..=usize::from(C::TOP)];
         let green = &green[..=usize::from(C::TOP)];
         let blue = &blue[..=usize::from(C::TOP)];
@@ -101,7 +101,7 @@ impl Decoding {
     }
 }
 
-/// Multiplies the colors of pixels by a matrix; does nothing to gray ones.
+/// Multiplies the colors of pixels by a matrix; gray pixels do not change.
 pub(super) fn convert(matrix: &[[f32; 3]; 3], n_channels: usize, row: &mut [f32]) {
     if n_channels < 3 {
         return;
@@ -135,7 +135,7 @@ fn plain<C: Code>(x: f32) -> C {
     C::of((f64::from(x) * f64::from(C::TOP) + 0.5) as u32)
 }
 
-/// Appends the codes of pixels, which get straight alpha.
+/// Appends the codes of pixels, with straight alpha.
 pub(super) fn encode<C: Code>(
     row: &[f32],
     n_channels: usize,
@@ -165,7 +165,7 @@ fn straight<C: Code>(row: &[f32], n: usize, codes: &mut [C], of: impl Fn(f32) ->
 fn with_alpha<C: Code, const N: usize>(row: &[f32], codes: &mut [C], of: impl Fn(f32) -> C) {
     for (code, pixel) in codes.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0) {
         let alpha = pixel[N - 1];
-        // A color that nothing is seen of has no code.
+        // An invisible color has no code.
         let by = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
         for i in 0..N - 1 {
             code[i] = of(pixel[i] * by);
@@ -174,10 +174,11 @@ fn with_alpha<C: Code, const N: usize>(row: &[f32], codes: &mut [C], of: impl Fn
     }
 }
 
-/// Values whose codes one thread makes at once.
+/// The number of values that one thread converts at once.
 const PIECE: usize = 1 << 16;
 
-/// The bytes of the codes of rows, in pieces of whole rows; words of 16 bits as `of_word` gives them.
+/// The bytes of the codes of rows, in pieces of whole rows; 16-bit words are converted by
+/// `of_word`.
 pub(super) fn encoded(
     rows: &[f32],
     spec: &PictureSpec,
@@ -199,7 +200,7 @@ pub(super) fn encoded(
     encoded.into_iter().map(|bytes| bytes.expect("making codes does not panic"))
 }
 
-/// Removes alpha from pixels that are opaque as far as 8 bits show.
+/// Removes alpha from pixels that are opaque to 8 bits.
 ///
 /// # Errors
 /// If one is not, with its index and its alpha.

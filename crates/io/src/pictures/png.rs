@@ -1,4 +1,4 @@
-//! Png, by the crate `png`, row by row in both directions.
+//! Png, with the crate `png`, row by row in both directions.
 
 use std::io::Write;
 
@@ -16,23 +16,24 @@ use super::{Depth, PictureSpec, Transfer};
 use crate::error::IoError;
 use crate::format::Stream;
 
-/// Bytes that the decoder may take besides a few rows: profiles, texts.
-const MOST_BESIDES: usize = 64 << 20;
+/// The bytes that the decoder may take for anything besides a few rows, such as profiles and
+/// strings.
+const MAX_METADATA: usize = 64 << 20;
 
 pub(super) fn read(
     stream: Box<dyn Stream + '_>,
     reading: &Reading<'_>,
 ) -> Result<Decoded, IoError> {
     let broken = |error| failure(error, reading);
-    let mut decoder = Decoder::new_with_limits(stream, Limits { bytes: MOST_BESIDES });
-    // Palettes become colors, keys of transparency become alpha, and less than 8 bits become 8.
+    let mut decoder = Decoder::new_with_limits(stream, Limits { bytes: MAX_METADATA });
+    // Palettes become colors, transparency keys become alpha, and fewer than 8 bits become 8.
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
     let info = decoder.read_header_info().map_err(broken)?;
     let (width, height) = (info.width as usize, info.height as usize);
-    // The number of channels may grow by what follows.
+    // Later chunks may add channels.
     reading.canvas(width, height, info.color_type.samples())?;
-    decoder.set_limits(Limits { bytes: MOST_BESIDES + 64 * width });
+    decoder.set_limits(Limits { bytes: MAX_METADATA + 64 * width });
     let mut png = decoder.read_info().map_err(broken)?;
     let (color, bits) = png.output_color_type();
     let n_channels = color.samples();
@@ -70,7 +71,7 @@ pub(super) fn read(
             put(y, row.data())?;
         }
     }
-    // What is written about the picture may follow it.
+    // Descriptions of the picture may follow it.
     png.finish().map_err(broken)?;
     let exif = png.info().exif_metadata.as_deref();
     let orientation = exif.and_then(Orientation::from_exif_chunk);
@@ -81,12 +82,14 @@ pub(super) fn read(
 fn failure(error: DecodingError, reading: &Reading<'_>) -> IoError {
     match error {
         DecodingError::IoError(error) => reading.io(error),
-        DecodingError::LimitsExceeded => reading.broken("what it says besides pixels is too long"),
+        DecodingError::LimitsExceeded => {
+            reading.broken("its chunks other than pixels are too long")
+        }
         error => reading.broken(error),
     }
 }
 
-/// The color space; the first that is stated of a code for it, a profile, sRGB, and gamma with
+/// The color space: the first one stated among code points, a profile, sRGB, and gamma with
 /// primaries.
 fn space(
     info: &Info<'_>,
@@ -100,8 +103,8 @@ fn space(
             return space;
         }
         notes.push(format!(
-            "the color space with the code points {primaries} and {transfer} is not known; colors \
-             were taken as sRGB"
+            "the color space with the code points {primaries} and {transfer} is unknown; colors \
+             were read as sRGB"
         ));
         return ColorSpace::srgb();
     }
@@ -115,7 +118,7 @@ fn space(
         return reading.untagged();
     }
     let gamma = info.gama_chunk.map(|gamma| f64::from(gamma.into_scaled()) / 100_000.0);
-    // An exponent of 1/2.2 is how sRGB is written by programs that do not write its name.
+    // Programs that do not state sRGB by name write an exponent of 1/2.2 for it.
     let curve = match gamma {
         None | Some(0.454..0.456) => Curve::Srgb,
         Some(gamma) => Curve::Power(1.0 / gamma),
@@ -125,15 +128,15 @@ fn space(
             .map(|(x, y)| -> Xy { [x, y].map(|x| f64::from(x.into_scaled()) / 100_000.0) })
     });
     let name = match gamma {
-        Some(gamma) => format!("gamma {gamma} with primaries of its own"),
-        None => "primaries of its own".into(),
+        Some(gamma) => format!("gamma {gamma} with custom primaries"),
+        None => "custom primaries".into(),
     };
     match ColorSpace::of_primaries(&name, curve, primaries) {
         Some(space) if space.is_srgb() => ColorSpace::srgb(),
         Some(space) if space.matrix().is_none() && gamma == Some(1.0) => ColorSpace::linear(),
         Some(space) => space,
         None => {
-            notes.push(format!("{name} make no color space; colors were taken as sRGB"));
+            notes.push(format!("{name} do not span a color space; colors were read as sRGB"));
             ColorSpace::srgb()
         }
     }

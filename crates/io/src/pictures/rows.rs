@@ -10,28 +10,29 @@ pub(super) trait WriteSeek: Write + Seek {}
 
 impl<T: Write + Seek> WriteSeek for T {}
 
-/// Why a writer stopped; the caller adds the file.
+/// Why a writer stopped; the caller adds the file name.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The operating system refused.
     Io(io::Error),
     /// The format cannot hold the picture.
     Refused { problem: String, hint: String },
-    /// The rows could not be made; the caller has the error.
+    /// The rows could not be computed; the caller has the error.
     Rows,
 }
 
 impl Stop {
-    /// The error for a failure of an encoder that is none of the operating system.
+    /// The error for a failure of an encoder rather than of the operating system.
     pub(super) fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Io(io::Error::other(error))
     }
 }
 
-/// Values that are pulled at once, about: enough to share among the cores, few enough for caches.
+/// The approximate number of values pulled at once: enough to share among the cores, few enough for
+/// caches.
 const PULLED: usize = 2 << 20;
 
-/// Rows are pulled in multiples of this, which the formats that compress blocks of rows divide.
+/// Rows are pulled in multiples of this number, which block sizes of the compressed formats divide.
 pub(super) const UNIT: usize = 32;
 
 type Pull<'a> = &'a mut dyn FnMut(Range<usize>) -> Result<Vec<f32>, Stop>;

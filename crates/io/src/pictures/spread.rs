@@ -1,14 +1,14 @@
-//! Work that is spread over the cores.
+//! Work spread over the cores.
 //!
-//! The threads of one call take items from a queue under a lock, which is held for the taking alone.
+//! The threads of one call take items from a queue under a lock, which is held only while taking.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread::{available_parallelism, scope};
 
 use crate::guard::caught;
 
-/// Calls a function with each item, on as many threads as there are cores; `None` where it panics.
-/// Results are in the order of the items.
+/// Calls a function with each item, on as many threads as there are cores; `None` for items for
+/// which it panics. Results are in the order of the items.
 pub(super) fn spread<T: Send, R: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> R + Sync,

@@ -1,5 +1,5 @@
-//! Tiff. Files are taken apart, and directories written, by the crate `tiff`; strips are compressed
-//! here, on all cores, since the crate's own way to do so takes whole pictures.
+//! Tiff. The crate `tiff` parses files and writes directories; strips are compressed here, on all
+//! cores, because the crate itself only compresses whole pictures.
 
 use std::io::Write as _;
 
@@ -24,13 +24,13 @@ use crate::error::{IoError, Spot};
 use crate::format::Stream;
 use crate::guard::CONTRADICTION;
 
-/// Tiles may be so much wider than the picture.
+/// The maximum amount by which tiles may be wider than the picture.
 const WIDEST_TILE: u32 = 1 << 16;
 
-/// What the samples of a file are.
+/// The type of a file's samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sample {
-    /// Whole numbers of 1, 2 or 4 bits.
+    /// Integers of 1, 2 or 4 bits.
     Bits(u8),
     U8,
     U16,
@@ -44,9 +44,9 @@ enum Sample {
 #[derive(Clone, Copy)]
 struct Layout {
     sample: Sample,
-    /// Samples of a pixel as they are decoded.
+    /// The number of decoded samples per pixel.
     n_samples: usize,
-    /// Channels of a pixel.
+    /// The number of channels per pixel.
     n_channels: usize,
     is_cmyk: bool,
     /// Whether alpha is premultiplied.
@@ -123,7 +123,7 @@ fn failure(error: TiffError, reading: &Reading<'_>) -> IoError {
     }
 }
 
-/// How pixels are stored, if it is a way that is read.
+/// The storage of pixels, if it is supported.
 fn layout<'a>(
     tiff: &mut Decoder<Box<dyn Stream + 'a>>,
     reading: &Reading<'_>,
@@ -142,9 +142,7 @@ fn layout<'a>(
         (SampleFormat::IEEEFP, 32) => Sample::F32,
         (SampleFormat::IEEEFP, 64) => Sample::F64,
         (format, bits) => {
-            return Err(
-                reading.unsupported(format!("samples of {bits} bits of the kind {format:?}"))
-            );
+            return Err(reading.unsupported(format!("samples of {bits} bits and type {format:?}")));
         }
     };
     let n_samples = usize::from(color.num_samples());
@@ -161,13 +159,13 @@ fn layout<'a>(
         ColorType::RGB(_) => (3, false),
         ColorType::RGBA(_) => (4, false),
         ColorType::CMYK(8 | 16) => (3, true),
-        color => return Err(reading.unsupported(format!("pixels of the kind {color:?}"))),
+        color => return Err(reading.unsupported(format!("pixels of type {color:?}"))),
     };
     let n_stored = tiff.find_tag_unsigned::<u16>(Tag::SamplesPerPixel).map_err(broken)?;
     let n_stored = usize::from(n_stored.unwrap_or(1));
     let predictor = tiff.find_tag_unsigned::<u16>(Tag::Predictor).map_err(broken)?;
     if n_stored != n_samples && predictor.is_some_and(|kind| kind != 1) {
-        // The decoder leaves out samples before it adds up differences.
+        // The decoder drops samples before it adds up differences.
         return Err(reading.unsupported("differences of more channels than colors and alpha"));
     }
     if n_stored != n_channels && !is_cmyk {
@@ -180,7 +178,7 @@ fn layout<'a>(
     Ok(Layout { sample, n_samples, n_channels, is_cmyk, is_associated })
 }
 
-/// The color space: that of the profile; else sRGB for whole numbers, linear light for floats.
+/// The color space: that of the profile; else sRGB for integers, linear light for floats.
 fn space(
     profile: Option<&[u8]>,
     layout: &Layout,
@@ -191,29 +189,28 @@ fn space(
     match (layout.sample.is_float(), profile) {
         (true, None) => ColorSpace::linear(),
         (false, None) => reading.untagged(),
-        // The inks were made into colors without it.
+        // The inks were converted to colors without it.
         (false, Some(_)) if layout.is_cmyk => ColorSpace::srgb(),
         (false, Some(profile)) => ColorSpace::of_profile_or_srgb(profile, is_gray, notes),
         (true, Some(profile)) => match ColorSpace::of_profile(profile, is_gray) {
             Ok(space) if space.is_linear() => space,
             Ok(ColorSpace { name, .. }) => {
                 notes.push(format!(
-                    "the color profile `{name}` was not applied to floats, which were taken as \
+                    "the color profile `{name}` was not applied to floats, which were read as \
                      linear BT.709"
                 ));
                 ColorSpace::linear()
             }
             Err(profile) => {
-                notes.push(format!(
-                    "{profile}, was not applied; floats were taken as linear BT.709"
-                ));
+                notes
+                    .push(format!("{profile}, was not applied; floats were read as linear BT.709"));
                 ColorSpace::linear()
             }
         },
     }
 }
 
-/// What is left to do when all floats are there.
+/// The remaining conversions once all floats are decoded.
 fn finish(canvas: &mut Canvas, layout: &Layout, space: &ColorSpace) {
     if !layout.sample.is_float() {
         return;
@@ -241,12 +238,12 @@ impl Sample {
     }
 }
 
-/// A tile or strip that was decoded.
+/// A decoded tile or strip.
 struct Tile<'a> {
     layout: &'a Layout,
     decoding: Decoding,
     bytes: Vec<u8>,
-    /// The bytes of one row, samples of a pixel side by side.
+    /// The bytes of one row, with the samples of a pixel side by side.
     row: Vec<u8>,
     narrow: Vec<u8>,
     wide: Vec<u16>,
@@ -261,8 +258,8 @@ impl<'a> Tile<'a> {
         Self { layout, decoding, bytes, row, narrow, wide }
     }
 
-    /// Decodes the row that begins at a byte; with planes, so many bytes apart, at this byte of
-    /// each. `None` if it is not there.
+    /// Decodes the row that starts at a byte; with planes, which are this many bytes apart, at that
+    /// byte of each plane. `None` if it does not exist.
     fn row(&mut self, start: usize, planes: Option<usize>, row: &mut [f32]) -> Option<()> {
         let Layout { sample, n_samples, n_channels, .. } = *self.layout;
         let (size, width) = (sample.n_bytes(), row.len() / n_channels);
@@ -333,7 +330,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// The number at a place of packed bits, as a code of 8 bits.
+/// A packed number at a position, as an 8-bit code.
 fn packed(bytes: &[u8], i: usize, bits: u8) -> u8 {
     let per_byte = usize::from(8 / bits);
     let shift = 8 - bits as usize * (i % per_byte + 1);
@@ -341,7 +338,7 @@ fn packed(bytes: &[u8], i: usize, bits: u8) -> u8 {
     (bytes[i / per_byte] >> shift & top) * (u8::MAX / top)
 }
 
-/// Makes codes of channels, with straight alpha, from those of samples.
+/// Converts the codes of samples to those of channels, with straight alpha.
 fn settle<C: Code>(codes: &mut Vec<C>, layout: &Layout) {
     let (n, top) = (layout.n_channels, u32::from(C::TOP));
     let code = |code: C| code.index() as u32;
@@ -376,7 +373,8 @@ fn floats<const N: usize>(
     }
 }
 
-/// Bytes from which on the file is a `BigTIFF`, whose offsets have 64 bits; compressing may lengthen.
+/// The number of bytes from which on the file is a `BigTIFF` with 64-bit offsets; compression may
+/// lengthen data.
 const BIG: u64 = 3_900_000_000;
 
 pub(super) fn write(
@@ -410,7 +408,7 @@ fn write_kind<K: TiffKind>(
 ) -> Result<(), Stop> {
     let (depth, transfer) = spec.settled()?;
     let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
-    // Strips of about a quarter of a megabyte that rows are pulled in multiples of.
+    // Strips of about a quarter of a megabyte whose rows divide the unit in which rows are pulled.
     let fitting = ((256 << 10) / (length * n_bytes(depth))).clamp(1, UNIT);
     let n_rows = 1 << fitting.ilog2();
     let mut directory = tiff.image_directory().map_err(failed)?;
@@ -470,8 +468,9 @@ fn failed(error: TiffError) -> Stop {
     }
 }
 
-/// The bytes of some rows as differences, which compress better: of the codes of a channel side by
-/// side, and of floats byte by byte, the highest bytes of a row before the lower ones.
+/// The bytes of some rows as differences, which compress better: for integers, between adjacent
+/// codes of a channel; for floats byte by byte, with the highest bytes of a row before the lower
+/// ones.
 fn differences(rows: &[f32], spec: &PictureSpec, depth: Depth, transfer: Transfer) -> Vec<u8> {
     let (n, length) = (spec.n_channels, spec.width * spec.n_channels);
     match depth {

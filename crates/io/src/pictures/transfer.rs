@@ -1,11 +1,12 @@
-//! The transfer function of sRGB, IEC 61966-2-1: codes to linear light by table, and linear light to
-//! the nearest code.
+//! The transfer function of sRGB, IEC 61966-2-1: codes to linear light by table, and linear light
+//! to the nearest code.
 //!
 //! The nearest code of `x` is the number of thresholds up to `x`, where a threshold is the linear
-//! light halfway between two codes, as encoded values. It is found without a search, from the range
-//! of values that share the high bits of `x`. With 8 bits there is at most one threshold in such a
-//! range. With 16 bits a chord of the curve gives a guess that is right or one too small, and one
-//! threshold decides. All functions are those of `base::num`, so codes are the same on every machine.
+//! light of the encoded value halfway between two codes. It is found without a search, from the
+//! range of values that share the high bits of `x`. With 8 bits, there is at most one threshold in
+//! such a range. With 16 bits, a chord of the curve gives a guess that is right or one too small,
+//! and one threshold decides. All functions come from `base::num`, so codes are the same on every
+//! machine.
 
 use std::sync::LazyLock;
 
@@ -29,22 +30,23 @@ pub(super) fn table(top: u16, curve: impl Fn(f64) -> f64) -> Vec<f32> {
 /// The number of low bits of an `f32` that do not select a range: there are 128 ranges per octave.
 const SHIFT: u32 = 16;
 
-/// The least value of a range of its own, for both numbers of bits; below it the code is 0.
-const LEAST: f32 = 1.0 / (1 << 21) as f32;
+/// The least value with a range of its own, for both numbers of bits; below it, the code is 0.
+const SMALLEST: f32 = 1.0 / (1 << 21) as f32;
 
-/// The ranges by the bits of their ends, without the one that begins with 1.
+/// The ranges by the bits of their ends, except the one that starts with 1.
 fn ranges() -> impl Iterator<Item = [f32; 2]> {
     let of = |high: u32| f32::from_bits(high << SHIFT);
-    (LEAST.to_bits() >> SHIFT..1_f32.to_bits() >> SHIFT).map(move |high| [of(high), of(high + 1)])
+    (SMALLEST.to_bits() >> SHIFT..1_f32.to_bits() >> SHIFT)
+        .map(move |high| [of(high), of(high + 1)])
 }
 
-/// The index of the range of a value that is clamped to `LEAST` to 1; and the value.
+/// The index of the range of a value clamped to `SMALLEST` to 1, and the clamped value.
 #[inline(always)]
 fn range(x: f32) -> (usize, f32) {
     // The comparisons are false for NaN.
-    let x = if x > LEAST { x } else { LEAST };
+    let x = if x > SMALLEST { x } else { SMALLEST };
     let x = if x < 1.0 { x } else { 1.0 };
-    (((x.to_bits() - LEAST.to_bits()) >> SHIFT) as usize, x)
+    (((x.to_bits() - SMALLEST.to_bits()) >> SHIFT) as usize, x)
 }
 
 /// The least value of each code from 1 to `top`.
@@ -56,9 +58,9 @@ fn thresholds(top: u16) -> impl Iterator<Item = f32> {
     })
 }
 
-/// Finds the nearest code of 8 bits of linear light.
+/// Finds the nearest 8-bit code of linear light.
 pub(super) struct To8 {
-    /// For each range the code at its start, and the least value of the next code.
+    /// For each range, the code at its start, and the least value of the next code.
     steps: Box<[(f32, u8)]>,
 }
 
@@ -72,7 +74,7 @@ impl To8 {
         Self { steps: ranges().map(|[start, _]| step(start)).chain([step(1.0)]).collect() }
     }
 
-    /// The nearest code of linear light, which is clamped to 0 to 1; 0 for NaN.
+    /// The nearest code of linear light, clamped to 0 to 1; 0 for NaN.
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u8 {
         let (i, x) = range(x);
@@ -81,9 +83,9 @@ impl To8 {
     }
 }
 
-/// Finds the nearest code of 16 bits of linear light.
+/// Finds the nearest 16-bit code of linear light.
 pub(super) struct To16 {
-    /// A chord for each range, as value at zero and slope.
+    /// A chord per range, as value at zero and slope.
     chords: Box<[[f32; 2]]>,
     /// The least value of each code from 1; the one after the last code is infinite.
     thresholds: Box<[f32]>,
@@ -92,7 +94,7 @@ pub(super) struct To16 {
 impl To16 {
     fn new() -> Self {
         let top = f64::from(u16::MAX);
-        // The guess may be too small by a part of a code, and never too large.
+        // The guess may be too small by a fraction of a code, but never too large.
         let chord = |[from, to]: [f32; 2]| {
             let [from, to] = [from, to].map(f64::from);
             let [low, high] = [from, to].map(|x| top * encoded(x));
@@ -105,7 +107,7 @@ impl To16 {
         }
     }
 
-    /// The nearest code of linear light, which is clamped to 0 to 1; 0 for NaN.
+    /// The nearest code of linear light, clamped to 0 to 1; 0 for NaN.
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u16 {
         let (i, x) = range(x);
@@ -126,13 +128,13 @@ mod tests {
 
     const BOTH: [(Code, u16); 2] = [(|x| TO_8.code(x).into(), 255), (|x| TO_16.code(x), 65_535)];
 
-    /// The nearest code by the definition.
+    /// The nearest code by definition.
     fn nearest(x: f32, top: u16) -> u16 {
         (encoded(f64::from(x).clamp(0.0, 1.0)) * f64::from(top)).round() as u16
     }
 
-    /// Whether the two pieces of the curve, which do not meet exactly, or the rounding of the
-    /// definition leave the code open.
+    /// Whether the two pieces of the curve, which do not join exactly, or the rounding of the
+    /// definition leave the code undecided.
     fn is_tie(x: f32, top: u16) -> bool {
         let code = encoded(f64::from(x)) * f64::from(top);
         (code - code.floor() - 0.5).abs() < 1e-4
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_range_has_two_codes_of_8_bits_that_begin_in_it() {
+    fn no_range_contains_the_start_of_two_8_bit_codes() {
         let all: Vec<f32> = thresholds(255).collect();
         for [start, end] in ranges() {
             assert!(all.iter().filter(|x| **x > start && **x < end).count() < 2, "{start}");

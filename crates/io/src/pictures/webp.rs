@@ -1,4 +1,4 @@
-//! Webp, by the crate `image`: whole pictures, since its blocks refer to all before them.
+//! Webp, with the crate `image`: whole pictures, because its blocks refer to all previous ones.
 
 use std::io::Write;
 
@@ -22,11 +22,11 @@ pub(super) fn read(
     if decoder.has_animation() {
         notes.push("it is an animation, of which this is the first picture".into());
     }
-    whole(decoder, reading, notes)
+    decode(decoder, reading, notes)
 }
 
 /// Reads a picture of 8 bits that `image` decodes.
-pub(super) fn whole(
+pub(super) fn decode(
     mut decoder: impl ImageDecoder,
     reading: &Reading<'_>,
     mut notes: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) fn whole(
     let color = decoder.color_type();
     let n_channels = usize::from(color.channel_count());
     if usize::from(color.bytes_per_pixel()) != n_channels {
-        return Err(reading.unsupported(format!("pixels of the kind {color:?}")));
+        return Err(reading.unsupported(format!("pixels of type {color:?}")));
     }
     let mut canvas = reading.canvas(width, height, n_channels)?;
     let space = match decoder.icc_profile().map_err(broken)? {
@@ -89,12 +89,12 @@ pub(super) fn write<W: Write + ?Sized>(
     encoder.write_image(&codes, width, height, color).map_err(failed)
 }
 
-/// Room for the codes of a whole picture.
+/// Memory for the codes of a whole picture.
 pub(super) fn room(n: usize) -> Result<Vec<u8>, Stop> {
     let mut room = Vec::new();
     room.try_reserve_exact(n).map_err(|_| Stop::Refused {
         problem: "cannot be written: it does not fit into memory".into(),
-        hint: "write png, tiff or exr, of which only some rows are in memory at a time".into(),
+        hint: "write png, tiff or exr, which hold only a few rows in memory at a time".into(),
     })?;
     Ok(room)
 }

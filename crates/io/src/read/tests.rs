@@ -1,4 +1,4 @@
-//! A file in blocks of any size is the file at once.
+//! A file read in blocks of any size equals the file read as a whole.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use millstream_base::{Column, Type, Vec3};
 use super::*;
 use crate::{WriteOptions, write};
 
-/// A file that is gone at the end.
+/// A file that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -19,7 +19,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A test that failed before it wrote has nothing to remove.
+        // A test that failed before writing has nothing to remove.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -61,7 +61,7 @@ fn check(scratch: &Scratch, n_rows: usize, options: &ReadOptions) {
 }
 
 #[test]
-fn blocks_together_are_the_file() {
+fn blocks_together_equal_the_file() {
     for format in Format::ALL.into_iter().filter(|f| f.is_built() && *f != Format::GLTF) {
         for n in [0, 1, 1000] {
             let scratch = Scratch::new(&format!("{n}.{format}"));
@@ -74,9 +74,9 @@ fn blocks_together_are_the_file() {
 }
 
 #[test]
-fn records_go_on_over_the_pieces_of_a_text() {
+fn records_may_span_pieces() {
     let scratch = Scratch::new("long.csv");
-    // More than a piece of a mebibyte, with line ends inside cells and of both kinds.
+    // More than one piece of a mebibyte, with line ends of both kinds inside cells.
     let mut text = String::from("\u{feff}n,text\r\n");
     for i in 0..60_000 {
         text.push_str(&format!("{i},\"{}\"{}", "x\n".repeat(i % 40), ["\r\n", "\n"][i % 2]));
@@ -84,7 +84,7 @@ fn records_go_on_over_the_pieces_of_a_text() {
     std::fs::write(&scratch.0, &text).expect("writes");
     check(&scratch, 8_192, &ReadOptions::default());
     check(&scratch, 60_000, &ReadOptions::default().with_column("n", Type::F32));
-    // The line of a wrong cell is the same as when the file is read at once.
+    // The line of a wrong cell is the same as when the file is read as a whole.
     text.push_str("oh,\"\"\n");
     std::fs::write(&scratch.0, &text).expect("writes");
     let options = ReadOptions::default().with_column("n", Type::F32);
@@ -100,7 +100,7 @@ fn records_go_on_over_the_pieces_of_a_text() {
 }
 
 #[test]
-fn limits_count_for_each_block() {
+fn limits_apply_to_each_block() {
     let scratch = Scratch::new("limits.csv");
     write(&scratch.0, None, WriteOptions::default(), &table(Format::CSV, 1000)).expect("writes");
     let limits = Limits { list_length: 100, ..Limits::default() };
@@ -141,7 +141,7 @@ fn places_in_json_lines_are_those_of_the_file() {
 }
 
 #[test]
-fn a_line_without_end_is_refused_at_the_limit() {
+fn an_endless_line_is_refused_at_the_limit() {
     let scratch = Scratch::new("endless.jsonl");
     std::fs::write(&scratch.0, "1".repeat(10_000)).expect("writes");
     let mut options = ReadOptions::default();

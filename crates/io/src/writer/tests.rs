@@ -1,11 +1,11 @@
-//! What is on disk before, after and without the end of a write.
+//! The state of the disk before, after and without the end of a write.
 
 use std::path::PathBuf;
 
 use super::*;
 use millstream_base::Type;
 
-/// A directory of its own, gone at the end.
+/// A separate directory, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -36,7 +36,7 @@ fn specs() -> Vec<ColumnSpec> {
 }
 
 #[test]
-fn nothing_has_the_final_name_before_the_end_and_nothing_is_left_without_one() {
+fn nothing_has_the_final_name_before_the_end_and_dropped_writers_leave_nothing() {
     let scratch = Scratch::new("finish");
     let path = scratch.0.join("a.csv");
     let create = || TableWriter::create(&path, None, WriteOptions::default(), specs());
@@ -72,7 +72,7 @@ fn a_failed_write_leaves_the_old_file() {
 }
 
 #[test]
-fn a_file_that_may_not_be_written_is_not_replaced() {
+fn a_read_only_file_is_not_replaced() {
     let scratch = Scratch::new("read-only");
     let path = scratch.0.join("a.csv");
     std::fs::write(&path, "old").expect("writes");
@@ -125,7 +125,7 @@ fn streams_take_the_formats_without_a_count_at_the_start() {
 }
 
 #[test]
-fn lists_are_for_json_parquet_and_arrow_only() {
+fn only_json_parquet_and_arrow_hold_lists() {
     let lists = Type::I32.list().expect("one level");
     let has_lists = [Format::JSON, Format::JSON_LINES, Format::PARQUET, Format::ARROW];
     for format in Format::ALL.into_iter().filter(|format| format.is_built()) {
@@ -137,7 +137,7 @@ fn lists_are_for_json_parquet_and_arrow_only() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_nothing_leads_to_the_file_that_is_made() {
+fn a_dangling_link_leads_to_the_created_file() {
     let scratch = Scratch::new("dangling");
     let link = scratch.0.join("link.csv");
     std::os::unix::fs::symlink("there.csv", &link).expect("links");

@@ -1,4 +1,4 @@
-//! Reading of every format ends with its budget, and the error names the file.
+//! Reading every format stops with its budget, and the error names the file.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use millstream_io::{
 
 use crate::tables::{gltf, written};
 
-/// Ten thousand rows, more than are read between two looks at the budget.
+/// Ten thousand rows, more than are read between two checks of the budget.
 fn sample(format: Format) -> Vec<u8> {
     let mut table = Table::new("long");
     let column = match format.name() {
@@ -51,7 +51,7 @@ fn every_format_is_read_until_it_is_cancelled() {
         let text = error.to_string();
         assert!(text.starts_with("reading `long file`"), "{text}");
         assert!(text.ends_with("was cancelled"), "{text}");
-        // Types that are asked for are not looked for first.
+        // Requested types need no inference first.
         let typed = options(cancelled.clone());
         let typed = match format.name() {
             "gltf" | "obj" => typed.with_column("position", Type::VEC3),

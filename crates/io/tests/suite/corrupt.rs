@@ -1,4 +1,4 @@
-//! Bytes that are not what they should be end in an error, or in a table, and never in a panic.
+//! Corrupt bytes give an error or a table, and never a panic.
 
 use millstream_base::{Limits, Type};
 use millstream_io::{
@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 use crate::tables::{gltf, table, written};
 
-/// Keeps panics quiet that become errors.
+/// Suppresses messages of panics that become errors.
 pub(crate) fn hush() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -28,7 +28,7 @@ fn read_every_way(bytes: &[u8], format: Format) {
     hush();
     let limits = Limits { list_length: 1 << 16, bytes: 1 << 20, ..Limits::default() };
     let all = ReadOptions { limits: limits.clone(), ..ReadOptions::default() };
-    // Reading must end; how it ends is for the tests of each format.
+    // Reading must end; the tests of each format check how.
     let _ = read_bytes("t", bytes, format, &all);
     for ty in [Type::F32, Type::VEC3, Type::STRING, Type::I32.list().expect("one level")] {
         let choice = ColumnChoice { column: None, otherwise: "a", ty: Some(ty) };
@@ -73,7 +73,7 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
 }
 
 #[test]
-fn files_cut_off_anywhere_do_not_panic() {
+fn files_truncated_anywhere_do_not_panic() {
     for (format, bytes) in samples() {
         for end in 0..=bytes.len() {
             read_every_way(&bytes[..end], format);
@@ -82,7 +82,7 @@ fn files_cut_off_anywhere_do_not_panic() {
 }
 
 #[test]
-fn files_with_one_other_byte_do_not_panic() {
+fn files_with_one_changed_byte_do_not_panic() {
     for (format, bytes) in samples() {
         for i in 0..bytes.len() {
             for other in [0, b'9', b'\n', b'"', b'-', 0xff, bytes[i] ^ 1, bytes[i] ^ 0x80] {

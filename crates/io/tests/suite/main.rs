@@ -1,4 +1,4 @@
-//! Facts about all formats together: what is written reads back, and no bytes make a reader panic.
+//! Facts about all formats together: written files read back, and no bytes make a reader panic.
 
 mod budget;
 mod corrupt;

@@ -29,7 +29,7 @@ fn decoded(code: u16) -> f32 {
     if x <= 0.040_45 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
 }
 
-/// The orange of Display P3 in BT.709, by the matrix of CSS Color 4.
+/// Orange of Display P3 in BT.709, by the matrix of CSS Color 4.
 fn orange_of_p3() -> [f32; 3] {
     let [r, g, b] = ORANGE.map(decoded);
     [
@@ -73,13 +73,13 @@ fn profiles_are_applied_in_every_format_that_has_them() {
 }
 
 #[test]
-fn what_a_png_says_of_its_colors_is_heeded() {
+fn color_statements_of_a_png_are_honored() {
     let srgb = ORANGE.map(decoded);
     near(&orange(|_| {}), srgb);
     let power = orange(|info| info.source_gamma = Some(ScaledFloat::from_scaled(55_556)));
     near(&power, ORANGE.map(|code| (f32::from(code) / 255.0).powf(1.8)));
-    assert_eq!(power.color_space, "gamma 0.55556 with primaries of its own");
-    // What many programs write in place of sRGB.
+    assert_eq!(power.color_space, "gamma 0.55556 with custom primaries");
+    // Many programs write this instead of sRGB.
     let usual = orange(|info| info.source_gamma = Some(ScaledFloat::from_scaled(45_455)));
     assert_eq!(usual.color_space, "sRGB");
     near(&usual, srgb);
@@ -103,8 +103,8 @@ fn what_a_png_says_of_its_colors_is_heeded() {
 }
 
 #[test]
-fn code_points_take_precedence_and_unknown_ones_are_told() {
-    // The crate does not write this chunk.
+fn code_points_take_precedence_and_unknown_ones_are_reported() {
+    // The crate cannot write this chunk.
     let with = |primaries, transfer| {
         let mut file = png_file([1, 1], ColorType::Rgb, &ORANGE, BitDepth::Eight, |_| {});
         let mut chunk = b"cICP".to_vec();
@@ -123,7 +123,7 @@ fn code_points_take_precedence_and_unknown_ones_are_told() {
     let unknown = with(9, 16);
     assert_eq!(
         unknown.notes,
-        ["the color space with the code points 9 and 16 is not known; colors were taken as sRGB"]
+        ["the color space with the code points 9 and 16 is unknown; colors were read as sRGB"]
     );
 }
 
@@ -133,17 +133,17 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn profiles_that_are_not_applied_are_named() {
+fn unapplied_profiles_are_named() {
     let gray = ColorProfile::new_gray_with_gamma(2.2).encode().expect("encodes");
     let picture = orange(|info| info.icc_profile = Some(gray.into()));
     let [note] = &picture.notes[..] else { panic!("{:?}", picture.notes) };
     assert!(note.starts_with("the color profile `"), "{note}");
     assert!(
-        note.ends_with("which is for gray, was not applied; colors were taken as sRGB"),
+        note.ends_with("which is for gray, was not applied; colors were read as sRGB"),
         "{note}"
     );
     let picture = orange(|info| info.icc_profile = Some(vec![1; 200].into()));
-    let note = "a color profile that cannot be read, was not applied; colors were taken as sRGB";
+    let note = "a color profile that cannot be read, was not applied; colors were read as sRGB";
     assert_eq!(picture.notes, [note]);
     near(&picture, ORANGE.map(decoded));
 }
@@ -249,7 +249,7 @@ fn samples_of_other_tiffs() {
     assert_eq!((double.depth, double.color_space.as_str()), (Depth::Float, "linear BT.709"));
     let plain = read(&tiff_file::<RGB16>([1, 1], &[0, 65_535, 0], |_| {}));
     assert_eq!(plain.image.channels(), [0.0, 1.0, 0.0]);
-    // Alpha that the colors were multiplied by before they were encoded.
+    // Alpha by which the colors were multiplied before encoding.
     let mut bytes = Cursor::new(Vec::new());
     let mut encoder = tiff::encoder::TiffEncoder::new(&mut bytes).expect("writes");
     let mut picture = encoder.new_image::<tiff::encoder::colortype::RGB8>(1, 1).expect("valid");
@@ -261,7 +261,7 @@ fn samples_of_other_tiffs() {
     for (is, expected) in associated.image.channels().iter().zip(expected) {
         assert!((is - expected).abs() < 2e-3, "{:?}", associated.image.channels());
     }
-    // Without the tag, a fourth channel is taken as straight alpha.
+    // Without the tag, a fourth channel is read as straight alpha.
     let straight = read(&tiff_file::<RGBA8>([1, 1], &[255, 255, 255, 0], |directory| {
         directory.write_tag(Tag::Software, "another program").expect("writes");
     }));
@@ -301,8 +301,8 @@ fn layers_and_channels_of_exr() {
     let depth = layer("depth", Encoding::UNCOMPRESSED, vec![channel("Y", 3.0)]);
     let picture = read(&bytes(vec![layer("main", Encoding::UNCOMPRESSED, many), depth], |_| {}));
     assert_eq!(&picture.image.channels()[..4], [1.0, 0.5, 0.25, 0.5]);
-    assert_eq!(picture.notes, ["left out were the channels Z, glow.R, depth.Y"]);
-    // As many layers as channels take no longer than one.
+    assert_eq!(picture.notes, ["the channels Z, glow.R, depth.Y were left out"]);
+    // Many layers take no longer than many channels.
     let mut many: Vec<_> = (0..3000).map(|i| channel(&format!("light{i}.X"), 0.0)).collect();
     many.extend(
         rgb()
@@ -329,7 +329,7 @@ fn layers_and_channels_of_exr() {
             white: Vec2(0.3127, 0.329),
         });
     }));
-    // The matrix from BT.2020 to BT.709 of BT.2087.
+    // The matrix from BT.2020 to BT.709 in BT.2087.
     near(
         &wide,
         [

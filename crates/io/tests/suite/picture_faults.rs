@@ -1,5 +1,5 @@
-//! Files that are not what they should be: a message that names the file, never a panic, never more
-//! memory or time than the bytes are worth.
+//! Faulty files give a message that names the file; never a panic, and never more memory or time
+//! than the bytes warrant.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +41,7 @@ fn samples() -> Vec<(PictureFormat, Vec<u8>)> {
     samples
 }
 
-/// Reads with little room; how it ends is for the caller.
+/// Reads with little memory; the caller checks how it ends.
 fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), Box<IoError>> {
     let limits = Limits { image_pixels: 1 << 16, bytes: 1 << 24, ..Limits::default() };
     let picture = read_picture_bytes("file", bytes, format, &limits, &Budget::default())?;
@@ -50,13 +50,13 @@ fn read_small(bytes: &[u8], format: PictureFormat) -> Result<(), Box<IoError>> {
 }
 
 #[test]
-fn files_that_are_cut_off_are_refused() {
+fn truncated_files_are_refused() {
     hush();
     for (format, bytes) in samples() {
         for end in 0..bytes.len() {
             let error = match read_small(&bytes[..end], format) {
                 Err(error) => error.to_string(),
-                // The last bytes may be filling.
+                // The last bytes may be padding.
                 Ok(()) => {
                     assert!(end + 2 > bytes.len(), "{format}: {end} of {}", bytes.len());
                     continue;
@@ -107,15 +107,14 @@ fn content_of_another_format_is_named() {
         let error = read(b"", format).expect_err("nothing");
         assert_eq!(error.to_string(), "`file` is empty");
         let error = read(b"once upon a time there was a text", format).expect_err("a text");
-        let expected =
-            format!("`file` is not valid {format}: it does not begin as such a file does");
+        let expected = format!("`file` is not valid {format}: it does not start like such a file");
         assert_eq!(error.to_string(), expected);
     }
 }
 
 #[test]
 fn sizes_are_checked_before_pixels() {
-    // Headers that promise much, and nothing after them.
+    // Headers that claim much, and nothing after them.
     let limits = Limits { image_pixels: 1000, ..Limits::default() };
     for format in PictureFormat::ALL {
         let bytes =
@@ -148,7 +147,7 @@ fn bombs_and_pictures_without_pixels() {
         let error = read(&png_of_size(width, height), PictureFormat::Png).expect_err("a bomb");
         assert_eq!(error.to_string(), "`file` has more than 268435456 pixels");
     }
-    // Within the limit, but the pixels are not there.
+    // Within the limit, but the pixels are missing.
     let error = read(&png_of_size(16_000, 16_000), PictureFormat::Png).expect_err("a lie");
     assert!(error.to_string().starts_with("`file` is not valid png: "), "{error}");
     for size in [[0, 5], [5, 0]] {
@@ -169,7 +168,7 @@ fn reading_ends_with_its_budget() {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_files() {
     let read = |name: &str| {
         read_picture(name.as_ref(), Transfer::Srgb, &Limits::default(), &Budget::default())
             .expect_err("no picture")
@@ -186,7 +185,7 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_refused() {
+fn unsupported_pictures_are_refused() {
     let refused = |format, width, height, n_channels, options| {
         let spec = PictureSpec { format, width, height, n_channels, options };
         let mut bytes = Vec::new();
@@ -205,20 +204,20 @@ fn what_a_format_cannot_hold_is_refused() {
         for [width, height] in [[0, 1], [1, 0]] {
             let error = refused(format, width, height, 1, usual);
             let size = format!("{width}x{height}");
-            assert_eq!(error, format!("`file` cannot be written: {size} pixels are no picture"));
+            assert_eq!(error, format!("`file` cannot be written with {size} pixels"));
         }
         let error = refused(format, 1, 1, 5, usual);
-        assert_eq!(error, "`file` cannot be written: 5 channels are no picture");
+        assert_eq!(error, "`file` cannot be written with 5 channels");
     }
     let error = refused(PictureFormat::Jpeg, 70_000, 1, 1, usual);
-    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels a side, and this is \
-                    70000x1";
+    let expected = "`file` cannot be written: jpeg holds at most 65535 pixels per side, but this \
+                    is 70000x1";
     assert_eq!(error, expected);
     assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels a side"));
     let error = refused(PictureFormat::Jpeg, 1, 1, 1, depth(Depth::Sixteen));
-    assert_eq!(error, "`file` cannot be written: jpeg does not hold 16 bits");
+    assert_eq!(error, "`file` cannot be written: jpeg does not support 16 bits");
     let error = refused(PictureFormat::Png, 1, 1, 1, depth(Depth::Float));
-    assert_eq!(error, "`file` cannot be written: png does not hold floats of 32 bits");
+    assert_eq!(error, "`file` cannot be written: png does not support floats of 32 bits");
 }
 
 #[test]
@@ -238,8 +237,8 @@ fn jpeg_takes_opaque_pixels_only() {
     assert_eq!(
         error.to_string(),
         "`jpeg in memory` cannot be written: the pixel in column 1 of row 3 from the top has alpha \
-         0.5, and jpeg holds no alpha"
+         0.5, but jpeg has no alpha"
     );
     let help = error.help().expect("there is one").to_string();
-    assert_eq!(help, "lay the image over a background, or write png, webp, tiff or exr");
+    assert_eq!(help, "composite the image over a background, or write png, webp, tiff or exr");
 }

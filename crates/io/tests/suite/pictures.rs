@@ -1,4 +1,4 @@
-//! Pictures that are written read back: to the same bits where the format loses nothing.
+//! Written pictures read back, to the same bits in lossless formats.
 
 use std::convert::Infallible;
 use std::io::Cursor;
@@ -24,7 +24,7 @@ pub(crate) fn depth(depth: Depth) -> PictureOptions {
     PictureOptions { depth: Some(depth), transfer: None }
 }
 
-/// Every format and depth that gives back what is written.
+/// Every lossless format and depth.
 fn lossless() -> impl Iterator<Item = (PictureFormat, Depth)> + Clone {
     let all = PictureFormat::ALL.into_iter().filter(|format| *format != PictureFormat::Jpeg);
     all.flat_map(|format| format.depths().iter().map(move |depth| (format, *depth)))
@@ -63,7 +63,7 @@ pub(crate) fn codes(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn all_codes_come_back() {
+fn all_codes_read_back() {
     // Each pair of a gray code and an alpha, and each code of 16 bits.
     let pairs: Vec<u16> = (0..=255).flat_map(|a| (0..=255).flat_map(move |x| [x, a])).collect();
     let wide: Vec<u16> = (0..=u16::MAX).collect();
@@ -93,7 +93,7 @@ fn all_codes_come_back() {
 }
 
 #[test]
-fn floats_come_back_bit_for_bit() {
+fn floats_read_back_bit_for_bit() {
     let special =
         [0.0, -0.0, 1.0, -3.5, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE, 1e-45];
     let values: Vec<f32> = (0..48 * 50 * 4)
@@ -116,7 +116,7 @@ fn floats_come_back_bit_for_bit() {
 }
 
 #[test]
-fn all_halves_come_back() {
+fn all_half_floats_read_back() {
     let halves = (0..=u16::MAX).map(|bits| half::f16::from_bits(bits).to_f32());
     let values: Vec<f32> = halves.filter(|x| !x.is_nan()).collect();
     let image = image(values.len(), 1, 1, values);
@@ -136,7 +136,7 @@ fn known_colors() {
         assert!((value - expected).abs() < 1e-7, "{value} {expected}");
     }
     assert_eq!((picture.color_space.as_str(), picture.notes.len()), ("sRGB", 0));
-    // Codes beyond the ends, and what is no number.
+    // Codes beyond the ends, and NaN.
     let image = image(6, 1, 1, vec![-1.0, 2.0, f32::NAN, f32::INFINITY, 0.5, 0.18]);
     let bytes = image_bytes(PictureFormat::Png, PictureOptions::default(), &image).expect("writes");
     assert_eq!(self::codes(&bytes), [0, 255, 0, 255, 188, 118]);
@@ -158,7 +158,7 @@ fn the_first_row_of_a_file_is_the_last_of_an_image() {
 }
 
 #[test]
-fn whole_numbers_may_be_linear() {
+fn integers_may_be_linear() {
     let image = image(4, 1, 3, (0..12).map(|i| i as f32 / 15.0).collect());
     for (format, depth) in lossless() {
         let options = PictureOptions { depth: Some(depth), transfer: Some(Transfer::Linear) };
@@ -178,12 +178,12 @@ fn whole_numbers_may_be_linear() {
     let error = image_bytes(PictureFormat::Exr, options, &image).expect_err("exr is linear");
     assert_eq!(
         error.to_string(),
-        "`exr in memory` cannot be written: floats of exr are linear light"
+        "`exr in memory` cannot be written: floats in exr are linear light"
     );
 }
 
 #[test]
-fn rows_are_pulled_some_at_a_time() {
+fn rows_are_pulled_a_few_at_a_time() {
     let (width, height) = (70_000, 100);
     let value = |x: usize, y: usize| ((x * 7 + y * 31) % 256) as f32 / 255.0;
     let folder = std::env::temp_dir().join(format!("millstream-rows-{}", std::process::id()));
@@ -213,7 +213,7 @@ fn rows_are_pulled_some_at_a_time() {
 }
 
 #[test]
-fn what_fails_leaves_the_file_as_it_was() {
+fn failures_leave_the_file_unchanged() {
     let folder = std::env::temp_dir().join(format!("millstream-kept-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     for format in PictureFormat::ALL {
@@ -235,7 +235,7 @@ fn what_fails_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn a_picture_tells_how_it_is_written() {
+fn a_picture_describes_its_storage() {
     let about = |format, depth| PictureSpec::new(format, [1, 1], 1).depth(depth).about();
     assert_eq!(about(PictureFormat::Png, None), "8 bits, sRGB");
     assert_eq!(about(PictureFormat::Tiff, Some(Depth::Float)), "floats of 32 bits, linear light");

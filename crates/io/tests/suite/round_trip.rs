@@ -1,4 +1,4 @@
-//! What is written reads back to the same bits.
+//! Written data reads back to the same bits.
 
 use millstream_base::same::Same;
 use millstream_io::{
@@ -28,7 +28,7 @@ fn check_with(table: &Table, format: Format, options: &WriteOptions) -> Result<(
     Ok(())
 }
 
-/// The file says itself of which types its columns are.
+/// The file itself states the types of its columns.
 #[cfg(feature = "arrow")]
 fn check_untyped(table: &Table, format: Format) -> Result<(), TestCaseError> {
     let bytes = write_bytes(format, WriteOptions::default(), table).expect("the format holds it");

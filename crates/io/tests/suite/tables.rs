@@ -7,7 +7,7 @@ use millstream_base::{Color, Column, Mat4, Quat, Type, Vec2, Vec3, Vec4};
 use millstream_io::{Format, Table};
 use proptest::prelude::*;
 
-/// Any bits of a float, with the special values more often.
+/// Any bits of a float, with special values more often.
 pub(crate) fn any_f32() -> impl Strategy<Value = f32> {
     prop_oneof![
         4 => any::<u32>().prop_map(f32::from_bits),
@@ -95,7 +95,7 @@ pub(crate) fn types_of(format: Format) -> Vec<Type> {
     }
 }
 
-/// Names as formats may hold them: conventional ones among others.
+/// Names that formats may contain, including conventional ones.
 fn name_of(format: Format, i: usize) -> String {
     match format.name() {
         "npy" => "value".into(),
@@ -125,14 +125,14 @@ pub(crate) fn table(format: Format) -> impl Strategy<Value = Table> {
         })
 }
 
-/// The formats that this build can write, without glTF, which holds finite numbers and no empty tables
-/// (its own tests write it).
+/// The formats that this build can write, except glTF, which holds only finite numbers and no empty
+/// tables (it has its own tests).
 pub(crate) fn written() -> Vec<Format> {
     let is_written = |format: &Format| format.is_built() && *format != Format::GLTF;
     Format::ALL.into_iter().filter(is_written).collect()
 }
 
-/// A triangle with its buffer inside.
+/// A triangle with its buffer embedded.
 pub(crate) fn gltf() -> Vec<u8> {
     // Three positions, then three 16-bit indices.
     let data = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAABAAIA";

@@ -80,7 +80,7 @@ fn transforms_that_need_too_much_memory_are_refused_before_they_start() {
 }
 
 #[test]
-fn parts_of_a_list_shared_by_many_elements_are_within_the_limits() {
+fn copies_of_a_list_shared_by_many_elements_are_limited() {
     use millstream_base::{Limits, Mask};
     let ints = Type::I32.list().expect("lists of numbers exist");
     let node = instance("list.chunks", &json!({}), &[ints], &[]);

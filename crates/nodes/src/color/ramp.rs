@@ -39,7 +39,7 @@ const HUES: &[(&str, &str)] = &[
 ];
 
 /// Stops are selected by a chain of choices, so their number is bounded.
-const MOST_STOPS: usize = 64;
+const MAX_STOPS: usize = 64;
 
 fn ramp() -> NodeDef {
     let numbers = |numbers: &[f64]| Some(SettingValue::Numbers(numbers.to_vec()));
@@ -96,8 +96,8 @@ fn ramp() -> NodeDef {
 fn stops(settings: &Settings) -> Result<Vec<(f64, [f64; 4])>, SettingError> {
     let (positions, colors) = (settings.numbers("positions"), settings.numbers("colors"));
     let n = positions.len();
-    if !(1..=MOST_STOPS).contains(&n) {
-        let message = format!("there are {n} stops, but there must be 1 to {MOST_STOPS}");
+    if !(1..=MAX_STOPS).contains(&n) {
+        let message = format!("there are {n} stops, but 1 to {MAX_STOPS} are required");
         return Err(SettingError::refused("positions", message));
     }
     if colors.len() != 4 * n {

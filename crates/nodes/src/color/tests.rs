@@ -316,7 +316,7 @@ fn invalid_stops_are_refused() {
     let refused = |set: Json| try_instance("color.ramp", &set, &[], &[]).expect_err("refused");
     assert_eq!(
         refused(json!({"positions": []})),
-        "setting `positions`: there are 0 stops, but there must be 1 to 64"
+        "setting `positions`: there are 0 stops, but 1 to 64 are required"
     );
     assert_eq!(
         refused(json!({"positions": [0, 1, 2]})),

@@ -36,7 +36,7 @@ pub(super) struct Curve {
 }
 
 /// Pieces are selected by a chain of choices, so their number is bounded.
-const MOST_POINTS: usize = 64;
+const MAX_POINTS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handle {
@@ -88,8 +88,8 @@ fn read(
     if !numbers.len().is_multiple_of(2) {
         return Err(SettingError::refused(name, "the last point has an x but no y"));
     }
-    if !(1..=MOST_POINTS).contains(&n) {
-        let message = format!("there are {n} points, but there must be 1 to {MOST_POINTS}");
+    if !(1..=MAX_POINTS).contains(&n) {
+        let message = format!("there are {n} points, but 1 to {MAX_POINTS} are required");
         return Err(SettingError::refused(name, message));
     }
     let kinds: Vec<Handle> = kinds.iter().map(|kind| handle(kind)).collect::<Result<_, _>>()?;

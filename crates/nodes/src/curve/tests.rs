@@ -122,7 +122,7 @@ fn invalid_points_are_refused() {
     );
     assert_eq!(
         refused(json!({"points": []})),
-        "setting `points`: there are 0 points, but there must be 1 to 64"
+        "setting `points`: there are 0 points, but 1 to 64 are required"
     );
     assert_eq!(
         refused(json!({"handles": ["round"]})),

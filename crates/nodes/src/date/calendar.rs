@@ -108,7 +108,7 @@ impl Moment {
     }
 
     /// Seconds since the start of 1970, without their fraction.
-    pub(super) fn whole(&self) -> i64 {
+    pub(super) fn unix_seconds(&self) -> i64 {
         self.days * DAY + self.seconds as i64
     }
 

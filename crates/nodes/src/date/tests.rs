@@ -1,4 +1,4 @@
-//! Dates checked against Python's `datetime`, and texts in all formats, valid and invalid.
+//! Dates checked against Python's `datetime`, and strings in all formats, valid and invalid.
 
 use millstream_base::map::Map;
 use millstream_base::{Limits, Mask, Value};

@@ -38,7 +38,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The text of a moment, with `digits` decimals of the seconds.
+/// The string of a moment, with `digits` decimals of the seconds.
 pub(super) fn written(moment: Moment, form: Form, digits: u32) -> String {
     let one = 10_i64.pow(digits);
     // Up to 2^47 units of up to 9 digits are exact.
@@ -78,7 +78,7 @@ fn year_text(year: i64) -> String {
     if (0..=9999).contains(&year) { format!("{year:04}") } else { format!("{year:+07}") }
 }
 
-/// The seconds since the start of 1970 that a text denotes.
+/// The seconds since the start of 1970 that a string denotes.
 pub(super) fn read(text: &str) -> Option<f64> {
     let mut rest = Rest(text.trim().as_bytes());
     let days = rest.days()?;
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str) -> Option<f64> {
     (rest.0.is_empty() && Moment::of(seconds).is_some()).then_some(seconds)
 }
 
-/// The unread rest of a text.
+/// The unread rest of a string.
 struct Rest<'t>(&'t [u8]);
 
 impl Rest<'_> {

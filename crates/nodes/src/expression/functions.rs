@@ -1,4 +1,4 @@
-//! The functions and constants of expressions, with the node types that compute them.
+//! The functions and constants of expressions, and the node types that compute them.
 
 use millstream_base::Type;
 
@@ -8,27 +8,28 @@ pub(super) struct Function {
     pub(super) name: &'static str,
     /// The node type that computes it.
     pub(super) node: &'static str,
-    /// Smallest and largest number of arguments.
+    /// The minimum and maximum number of arguments.
     pub(super) arity: (usize, usize),
     pub(super) typing: Typing,
 }
 
-/// How the types of the arguments and of the result are related.
+/// How the types of the arguments and the result are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Typing {
-    /// Arguments and result are of one type.
+    /// Arguments and result have the same type.
     Alike(Takes),
-    /// As [`Alike`](Self::Alike) with all numbers, for any number of arguments: the node joins two.
+    /// Like [`Alike`](Self::Alike) with all numbers, but for any number of arguments: the node
+    /// combines two.
     Folded,
-    /// As [`Alike`](Self::Alike) with floats, but the last argument is a single number.
+    /// Like [`Alike`](Self::Alike) with floats, but the last argument is a single number.
     Mixed,
     /// The arguments are floats or vectors, the result is a truth value.
     Test,
-    /// The sockets of the node tell, in their order.
+    /// The sockets of the node determine the types, in order.
     Sockets,
-    /// The argument as this type.
+    /// Converts the argument to this type.
     Conversion(Type),
-    /// A value of this type from its components: numbers, or vectors that hold several.
+    /// Combines numbers, or vectors that hold several, into a value of this type.
     Components(Type),
 }
 
@@ -42,7 +43,7 @@ pub(super) enum Takes {
 }
 
 impl Function {
-    /// Whether an input may have the name of the function too.
+    /// Whether an input may have the same name as the function.
     pub(super) fn leaves_name(&self) -> bool {
         match self.typing {
             Typing::Alike(_) | Typing::Folded | Typing::Mixed | Typing::Test => false,
@@ -51,7 +52,7 @@ impl Function {
     }
 }
 
-/// Any number of arguments that fits in the text.
+/// As many arguments as fit into the text.
 const MANY: usize = usize::MAX;
 
 const fn row(
@@ -87,7 +88,7 @@ const fn components(name: &'static str, node: &'static str, most: usize, ty: Typ
     row(name, node, (1, most), Typing::Components(ty))
 }
 
-/// All functions but those in [`SPECIAL`], sorted by name.
+/// All functions except those in [`SPECIAL`], sorted by name.
 pub(super) const FUNCTIONS: &[Function] = &[
     number("abs", "math.absolute", 1),
     float("acos", "math.acos", 1),
@@ -134,7 +135,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     float("ln", "math.ln", 1),
     float("ln_1p", "math.ln_1p", 1),
     float("ln_gamma", "math.ln_gamma", 1),
-    // Of one argument it is the natural logarithm.
+    // With one argument, the natural logarithm.
     row("log", "math.log", (1, 2), Typing::Alike(Takes::Floats)),
     float("log10", "math.log10", 1),
     float("log2", "math.log2", 1),
@@ -172,8 +173,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     number("wrap", "math.wrap", 3),
 ];
 
-/// Functions that are not in the table because they are written as operators too, with their
-/// numbers of arguments.
+/// Functions missing from the table because they are also operators, with their number of
+/// arguments.
 pub(super) const SPECIAL: &[(&str, usize)] = &[("if", 3), ("pow", 2)];
 
 /// The position of a function in [`FUNCTIONS`].
@@ -186,13 +187,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|f| f.name).chain(SPECIAL.iter().map(|(name, _)| *name))
 }
 
-/// Whether no input can have this name, because it is that of a function.
+/// Whether no input can have this name, because a function has it.
 pub(super) fn is_taken(name: &str) -> bool {
     let taken = find(name).is_some_and(|function| !FUNCTIONS[function].leaves_name());
     taken || SPECIAL.iter().any(|(special, _)| *special == name)
 }
 
-/// The words that are no inputs.
+/// The words that cannot be inputs.
 pub(super) fn reserved() -> impl Iterator<Item = &'static str> {
     let words = ["true", "false", "and", "or", "not"];
     let constants = CONSTANTS.iter().map(|(name, _)| *name);

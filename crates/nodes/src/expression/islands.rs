@@ -1,9 +1,9 @@
-//! Sets of terms that compute with one type of numbers.
+//! Sets of terms that compute with the same type of number.
 //!
-//! Numbers that are added, multiplied, chosen from, and so on, are of one type: the narrowest that
-//! holds the inputs among them. Such terms form an *island*. It ends at comparisons, conditions,
-//! components, and functions that state the types of their arguments. So a formula whose inputs are
-//! of one type computes with that type throughout.
+//! Numbers that are added, multiplied, selected and so on have the same type: the narrowest that
+//! can hold all inputs among them. Such terms form an *island*. Islands end at comparisons,
+//! conditions, components, and functions that state the types of their arguments. So a formula
+//! whose inputs have one type computes in that type throughout.
 
 use millstream_base::{Lane, Type};
 use millstream_node::signature::wider_lane;
@@ -11,16 +11,16 @@ use millstream_node::signature::wider_lane;
 use super::TermId;
 use super::token::Number;
 
-/// What is known of the numbers of an island.
+/// The requirements on the numbers of an island.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
-    /// The narrowest lane that holds what comes from outside.
+    /// The narrowest lane that can hold the values from outside.
     pub(super) lane: Option<Lane>,
-    /// Some have fractions.
+    /// Whether some numbers have fractions.
     pub(super) is_fractional: bool,
-    /// A whole number beyond the range of `i32` is written.
+    /// Whether a literal is an integer beyond the range of `i32`.
     is_long: bool,
-    /// A number beyond the range of `f32` is written.
+    /// Whether a literal is beyond the range of `f32`.
     is_wide: bool,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Demand {
 pub(super) struct Islands {
     parents: Vec<u32>,
     demands: Vec<Demand>,
-    /// The lane of islands that nothing comes into from outside.
+    /// The lane of islands without values from outside.
     default: Lane,
 }
 
 impl Islands {
-    /// Each term is an island; the inputs of the expression have these types.
+    /// Each term starts as an island; the inputs of the expression have these types.
     pub(super) fn new(n_terms: usize, inputs: &[Type]) -> Self {
         Self {
             parents: (0..n_terms as u32).collect(),
@@ -42,7 +42,7 @@ impl Islands {
         }
     }
 
-    /// A number is written.
+    /// Records a literal.
     pub(super) fn written(&mut self, term: TermId, number: Number) {
         *self.demand(term) = demand_of(number);
     }
@@ -71,7 +71,7 @@ impl Islands {
         if a == b {
             return;
         }
-        // Terms stand after their operands, so the later root is the one with the longer chain.
+        // Terms come after their operands, so the later root has the longer chain.
         let (low, high) = (a.min(b), a.max(b));
         let other = self.demands[low];
         self.parents[low] = high as u32;
@@ -99,7 +99,7 @@ impl Islands {
     }
 }
 
-/// The lane of formulas of numbers that come from nowhere: that of the inputs.
+/// The lane for formulas that consist of literals: that of the inputs.
 fn default_lane(inputs: &[Type]) -> Lane {
     let numbers = inputs.iter().filter(|ty| Type::NUMERIC.contains(ty));
     let lanes = numbers.filter_map(|ty| Some(ty.lanes()?.0));

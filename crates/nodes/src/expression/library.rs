@@ -1,7 +1,7 @@
-//! The node types that expressions consist of, with their instances.
+//! The node types of which expressions consist, with their instances.
 //!
-//! Instances are shared by all expressions that were made with one registry. The lock is held for
-//! one look-up; what it guards only saves time.
+//! All expressions made with one registry share the instances. The lock is held only for a lookup;
+//! the data it guards is merely a cache.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,8 +9,8 @@ use millstream_base::Type;
 use millstream_node::{Instance, NodeDef, Registry, Settings};
 use rustc_hash::FxHashMap;
 
-/// The most instances that are kept.
-const MOST_KEPT: usize = 1 << 12;
+/// The maximum number of cached instances.
+const MAX_CACHED: usize = 1 << 12;
 
 /// The node types of a library.
 pub(super) struct Library {
@@ -22,7 +22,7 @@ pub(super) struct Library {
 type Key = (usize, Vec<Type>, Box<str>);
 
 impl Library {
-    /// The node types of a registry as it is now, without expressions, which keep a registry too.
+    /// The current node types of a registry, without expressions, which hold a registry themselves.
     pub(super) fn new(registry: &Registry) -> Self {
         let mut registry = registry.clone();
         registry.remove(super::NAME);
@@ -40,16 +40,16 @@ impl Library {
     /// The node type that a text calls by this name.
     ///
     /// # Errors
-    /// A message and a hint, if there is none that can be called.
+    /// A message and a hint, if there is none or it cannot be called.
     pub(super) fn find(&self, name: &str) -> Result<&Arc<NodeDef>, (String, String)> {
         match self.registry.get(name) {
             Some(def) if def.state.is_some() || def.delayed.is_some() => {
-                let hint = "use a node of its own, and link it";
+                let hint = "use a separate node and link it";
                 Err((format!("`{name}` keeps state"), hint.into()))
             }
             Some(def) if def.body.is_some() => {
-                let hint = "use a node of its own, and link it";
-                Err((format!("a document stands for `{name}`"), hint.into()))
+                let hint = "use a separate node and link it";
+                Err((format!("`{name}` is defined by a document"), hint.into()))
             }
             Some(def) => Ok(def),
             None => {
@@ -62,7 +62,7 @@ impl Library {
         }
     }
 
-    /// The instance of a node type that expressions rely on, with its default settings.
+    /// The instance of a node type that expressions rely on, with default settings.
     ///
     /// # Panics
     /// If there is none for these types.
@@ -76,8 +76,8 @@ impl Library {
         self.made(def, &[ty], components).expect("the vector has these components")
     }
 
-    /// The instance of a node type with one source for each socket; `None` if it has none for
-    /// these types.
+    /// The instance of a node type with one source per socket; `None` if it has none for these
+    /// types.
     pub(super) fn made(
         &self,
         def: &Arc<NodeDef>,
@@ -98,7 +98,7 @@ impl Library {
         let n_sockets = def.signature(&settings).ok()?.inputs.len();
         let made = def.instantiate(settings, generics.to_vec(), &vec![1; n_sockets]).ok()?;
         let made = Arc::new(made);
-        if known.len() >= MOST_KEPT {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(key, Arc::clone(&made));
@@ -106,7 +106,7 @@ impl Library {
     }
 }
 
-/// The settings of a node for which none are written; `None` if one has to be.
+/// The default settings of a node type; `None` if a setting has no default.
 pub(super) fn default_settings(def: &NodeDef) -> Option<Settings> {
     Settings::read(&def.settings, [], &|_| None).ok()
 }

@@ -1,5 +1,5 @@
-//! The network of an expression: one node for each operator and function, called by its number in
-//! the order in which they are computed.
+//! The network of an expression: one node for each operator and function, named by its number in
+//! the order of computation.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
 /// The network of an expression whose inputs have these types.
 ///
 /// # Errors
-/// The first term that cannot be computed with what it gets.
+/// The first term that cannot be computed from its operands.
 pub(super) fn network(
     expression: &Expression,
     inputs: &[Type],
@@ -45,10 +45,10 @@ pub(super) fn network(
     Ok(writer.network)
 }
 
-/// What a term became.
+/// The result of translating a term.
 #[derive(Clone, Copy)]
 enum Became {
-    /// A number, which is written with the type that is wanted.
+    /// A number, which can be written in any wanted type.
     Number(Number),
     Truth(bool),
     /// A value of this type.
@@ -124,7 +124,7 @@ impl Writer<'_> {
         Became::Source(PartSource::Output { part: at, output: 0 }, ty)
     }
 
-    /// A part whose inputs and output are of the type of the term.
+    /// A part whose inputs and output have the type of the term.
     fn alike(&mut self, at: TermId, node: &str, args: &[TermId]) -> Became {
         let ty = self.types.of(at);
         let instance = self.library.instance(node, &[ty]);
@@ -134,7 +134,7 @@ impl Writer<'_> {
         self.part(instance, sources)
     }
 
-    /// Gives the inputs after these sources their defaults.
+    /// Adds the defaults of the remaining inputs.
     fn fill(&mut self, instance: &Instance, sources: &mut SmallVec<[PartSource; 3]>) {
         if sources.len() < instance.inputs.len() {
             let signature = instance.def.signature(&instance.settings);
@@ -164,7 +164,7 @@ impl Writer<'_> {
         self.part(self.library.instance(binary.node(), &[ty]), sources)
     }
 
-    /// A power: a product if the exponent is small and written, or an integer.
+    /// A power: a product if the exponent is a small literal, or an integer.
     fn power(&mut self, at: TermId, x: TermId, y: TermId) -> Became {
         let ty = self.types.of(at);
         let is_integer = ty == Type::I32 || ty == Type::I64;
@@ -173,7 +173,7 @@ impl Writer<'_> {
             _ => None,
         };
         match whole {
-            Some(whole) if is_integer => self.whole_power(ty, x, whole),
+            Some(whole) if is_integer => self.integer_power(ty, x, whole),
             Some(whole @ 2..=4) => {
                 let x = self.read(x, ty);
                 let square = self.product(ty, x, x);
@@ -188,8 +188,8 @@ impl Writer<'_> {
         }
     }
 
-    /// An integer to a known power that is not negative, by squaring; wraps around.
-    fn whole_power(&mut self, ty: Type, x: TermId, mut exponent: i64) -> Became {
+    /// An integer to a known nonnegative power, by squaring; wraps around.
+    fn integer_power(&mut self, ty: Type, x: TermId, mut exponent: i64) -> Became {
         let mut square = self.read(x, ty);
         let mut result = None;
         while exponent > 0 {
@@ -318,7 +318,7 @@ impl Writer<'_> {
         self.part(self.library.swizzle(&letters, ty), smallvec![source])
     }
 
-    /// A call of a node type by its sockets.
+    /// A call of a node type, by its sockets.
     fn call(&mut self, at: TermId, args: &[(Option<&str>, TermId)]) -> Became {
         let instance = Arc::clone(&self.types.instances[&at]);
         let signature = instance.def.signature(&instance.settings);
@@ -361,7 +361,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A term as a value that is of a type, or becomes one along a link.
+    /// A term as a value of a type, or of one that converts to it.
     fn read(&mut self, term: TermId, ty: Type) -> PartSource {
         match self.value(term) {
             Became::Number(number) => self.number(number, ty),
@@ -371,7 +371,7 @@ impl Writer<'_> {
                 self.number(Number { value: whole as f64, whole: Some(whole) }, ty)
             }
             Became::Source(source, from) if convertible(from, ty) => source,
-            // A number that a vector repeats.
+            // A number that is repeated for each component of a vector.
             Became::Source(source, from) => {
                 let converts = self.library.instance("convert.to_f32", &[from]);
                 source_of(self.part(converts, smallvec![source]))
@@ -384,7 +384,7 @@ impl Writer<'_> {
         self.bits(Type::BOOL, u64::from(holds))
     }
 
-    /// A written number as a value of a type.
+    /// A literal as a value of a type.
     fn number(&mut self, number: Number, ty: Type) -> PartSource {
         let lane = ty.lanes().map_or(Lane::F32, |(lane, _)| lane);
         self.bits(ty, number.bits(lane))

@@ -25,7 +25,7 @@ const POWER: u8 = 9;
 
 pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     if text.len() > MAX_TEXT {
-        let message = format!("the text has {} bytes, the limit is {MAX_TEXT}", text.len());
+        let message = format!("the text has {} bytes, but the limit is {MAX_TEXT}", text.len());
         return Err(SyntaxError::new(message, 0..0).hint("split it into several nodes"));
     }
     let mut lexer = Lexer::new(text);
@@ -75,7 +75,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// Adds a term that reaches from `start` to the last token.
+    /// Adds a term that extends from `start` to the last token.
     fn push(&mut self, term: Term, start: usize) -> TermId {
         let end = self.last.map_or(start, |last| last.end);
         self.terms.push(term);

@@ -254,7 +254,7 @@ fn nesting_and_length_are_limited() {
         assert!(error.message.contains("deeper than 200"), "{deep}: {error}");
     }
     let error = parse(&"(".repeat(100_000)).unwrap_err();
-    assert_eq!(error.message, "the text has 100000 bytes, the limit is 65536");
+    assert_eq!(error.message, "the text has 100000 bytes, but the limit is 65536");
     let nested = format!("{}1{}", "(".repeat(199), ")".repeat(199));
     assert_eq!(f32_of(&nested, &[]), "f32 1.0");
 }
@@ -402,13 +402,13 @@ fn what_does_not_go_together_is_refused_where_it_stands() {
     };
     let (v2, v3, f, s) = (Type::VEC2, Type::VEC3, Type::F32, Type::STRING);
     for (text, types, message) in [
-        ("v + w", vec![v2, v3], "a vec2 and a vec3 do not go together"),
+        ("v + w", vec![v2, v3], "a vec2 and a vec3 cannot be combined"),
         ("v < w", vec![v3, v3], "vectors have no order"),
         ("v ? 1 : 2", vec![v3], "a condition is a truth value or a number"),
         ("s + 1", vec![s], "a string is not a number or vector"),
         ("x.y", vec![f], "a number has no component `y`"),
         ("v.z", vec![v2], "a vec2 has no component `z`"),
-        ("v.q", vec![v2], "`q` names no components"),
+        ("v.q", vec![v2], "`q` does not name components"),
         ("vec3(v, w)", vec![v2, v2], "`vec3` takes 3 components, not 4"),
         ("length(x)", vec![f], "`vector` of `vector.length` takes a vector, not an f32"),
         ("noise.perlyn(x)", vec![f], "there is no node type `noise.perlyn`"),

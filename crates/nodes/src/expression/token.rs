@@ -151,7 +151,7 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The error for a character that starts no token, with a guess of the intended one.
+/// The error for a character that starts no token, with a guess at the intended one.
 fn stray(c: char, start: usize) -> SyntaxError {
     let hint = match c {
         '=' => Some("`==` tests whether two numbers are equal; there is no assignment"),

@@ -1,4 +1,4 @@
-//! Expressions generated as trees: grouping, meaning, and texts that are none.
+//! Expressions generated as trees: grouping, meaning, and texts that are not expressions.
 
 use millstream_base::{Type, Value};
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ impl Tree {
     }
 }
 
-/// The value of a tree, computed naively.
+/// The naively computed value of a tree.
 #[derive(Clone, Copy)]
 enum Naive {
     Number(f32),
@@ -219,7 +219,7 @@ proptest! {
         match parse(&text) {
             Ok(expression) => {
                 for ty in [Type::F32, Type::I32, Type::VEC3] {
-                    // Text that parses need not fit the types.
+                    // A text that parses may still not fit the types.
                     let _ = instance(&text, &vec![ty; expression.inputs.len()]);
                 }
             }

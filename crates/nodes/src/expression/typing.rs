@@ -1,6 +1,6 @@
 //! The types of the terms of an expression, which follow from those of its inputs.
 //!
-//! Numbers that are combined have one type, see `islands`.
+//! Numbers that are combined have the same type, see `islands`.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::islands::Islands;
 use super::library::{Library, default_settings};
 use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
 
-/// What a term is.
+/// The kind of a term's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Truth,
-    /// A number, or a vector of so many.
+    /// A number, or a vector of this many.
     Number(u8),
     Other(Type),
-    /// All outputs of a node, of which one is to be chosen.
+    /// All outputs of a node, one of which must be chosen.
     Outputs,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 pub(super) struct Types {
     kinds: Vec<Kind>,
     lanes: Vec<Lane>,
-    /// The instances of functions that their sockets describe.
+    /// The instances of functions whose types are given by their sockets.
     pub(super) instances: FxHashMap<TermId, Arc<Instance>>,
 }
 
@@ -45,7 +45,7 @@ impl Types {
         }
     }
 
-    /// The lane of the numbers of a term and of those it is computed with.
+    /// The lane of a term's numbers and of those it is combined with.
     pub(super) fn lane(&self, term: TermId) -> Lane {
         self.lanes[term.0 as usize]
     }
@@ -74,17 +74,18 @@ fn kind_of(ty: Type) -> Kind {
     }
 }
 
-/// Whether the type is that of vectors.
+/// Whether this is a vector type.
 pub(super) fn is_vector(ty: Type) -> bool {
     matches!(kind_of(ty), Kind::Number(n) if n > 1)
 }
 
-/// The type that is computed with instead of a color.
+/// The vector type used in place of a color.
 pub(super) fn vector(ty: Type) -> Type {
     if ty == Type::COLOR { Type::VEC3 } else { ty }
 }
 
-/// Whether a value can be passed where a type is wanted: by a conversion, or repeated after one.
+/// Whether a value can be passed where a type is wanted: by a conversion, or by repeating it after
+/// one.
 pub(super) fn fits(from: Type, to: Type) -> bool {
     convertible(from, to) || is_vector(to) && convertible(from, Type::F64)
 }
@@ -92,7 +93,7 @@ pub(super) fn fits(from: Type, to: Type) -> bool {
 /// The types of the terms of an expression.
 ///
 /// # Errors
-/// The first term that cannot be computed with what it gets.
+/// The first term that cannot be computed from its operands.
 pub(super) fn types_of(
     expression: &Expression,
     inputs: &[Type],
@@ -158,7 +159,7 @@ impl Typer<'_> {
         }
     }
 
-    /// The kind of a term that gets its value from elsewhere.
+    /// The kind of a term whose value comes from outside.
     fn comes_in(&mut self, at: TermId, ty: Type) -> Kind {
         let kind = kind_of(ty);
         if let (Kind::Number(_), Some((lane, _))) = (kind, ty.lanes()) {
@@ -171,7 +172,7 @@ impl Typer<'_> {
         SyntaxError::new(message, self.expression.ranges[term.0 as usize].clone())
     }
 
-    /// What a term is called in messages, with its article.
+    /// A description of a term for messages, with its article.
     fn described(&mut self, term: TermId) -> String {
         match self.kinds[term.0 as usize] {
             Kind::Truth => "a truth value".into(),
@@ -182,19 +183,19 @@ impl Typer<'_> {
         }
     }
 
-    /// The kind of a term that is one value.
+    /// The kind of a term that must be a single value.
     fn value(&self, term: TermId) -> Result<Kind, SyntaxError> {
         match self.kinds[term.0 as usize] {
             Kind::Outputs => {
                 let outputs = self.instances[&term].output_names.join(", ");
                 let error = self.error(term, "the node has several outputs");
-                Err(error.hint(format!("choose one, with a point after the call: {outputs}")))
+                Err(error.hint(format!("choose one with a dot after the call: {outputs}")))
             }
             kind => Ok(kind),
         }
     }
 
-    /// How many numbers a term holds that is computed with; a truth value counts as one.
+    /// The number of numbers in a term used in arithmetic; a truth value counts as one.
     fn number(&mut self, term: TermId) -> Result<u8, SyntaxError> {
         match self.value(term)? {
             Kind::Truth => Ok(1),
@@ -219,7 +220,7 @@ impl Typer<'_> {
         }
     }
 
-    /// A term that is of one type with its operands; numbers are repeated for vectors.
+    /// A term of the same type as its operands; numbers are repeated for vectors.
     fn alike(&mut self, at: TermId, operands: &[TermId]) -> Result<Kind, SyntaxError> {
         let mut most = 1;
         for operand in operands {
@@ -229,9 +230,9 @@ impl Typer<'_> {
                 return Err(self
                     .error(
                         at,
-                        format!("{} and {} do not go together", a.with_article(), b.with_article()),
+                        format!("{} and {} cannot be combined", a.with_article(), b.with_article()),
                     )
-                    .hint("choose as many components of both, such as `v.xy`"));
+                    .hint("choose equally many components of both, such as `v.xy`"));
             }
             most = most.max(n);
             self.islands.join(at, *operand);
@@ -257,7 +258,7 @@ impl Typer<'_> {
             }
             _ => {}
         }
-        // The numbers that are compared are of one type, but not of that of the result.
+        // The compared numbers have one type, but the result has another.
         let (n, m) = (self.number(x)?, self.number(y)?);
         if n.max(m) > 1 && !binary.is_equality() {
             return Err(self
@@ -355,11 +356,11 @@ impl Typer<'_> {
             Kind::Other(ty) if ty == Type::COLOR => 4,
             Kind::Number(_) | Kind::Truth | Kind::Other(_) | Kind::Outputs => {
                 let message = format!("{} has no component `{name}`", self.described(x));
-                return Err(self.error(at, message).hint("names contain no `.`"));
+                return Err(self.error(at, message).hint("names cannot contain `.`"));
             }
         };
         let Some(positions) = components_named(name) else {
-            let message = format!("`{name}` names no components");
+            let message = format!("`{name}` does not name components");
             return Err(self
                 .error(at, message)
                 .hint("write one to four of the letters x, y, z and w, or r, g, b and a"));
@@ -370,8 +371,8 @@ impl Typer<'_> {
             return Err(self.error(at, message));
         }
         if is_color && positions.len() > 1 && positions.contains(&3) {
-            let error = self.error(at, "alpha is no part of a vector of channels");
-            return Err(error.hint("write `c.a` for alpha, `c.rgb` for the channels"));
+            let error = self.error(at, "alpha is not part of a vector of channels");
+            return Err(error.hint("write `c.a` for alpha and `c.rgb` for the channels"));
         }
         let ty = number_type(Lane::F32, positions.len() as u8);
         Ok(self.comes_in(at, ty))
@@ -393,8 +394,8 @@ impl Typer<'_> {
         self.call(at, &def, &args)
     }
 
-    /// Whether a term is a written number that this type of integers holds.
-    fn is_whole(&self, at: TermId, ty: Type) -> bool {
+    /// Whether a term is a literal that this integer type can hold.
+    fn is_integer_literal(&self, at: TermId, ty: Type) -> bool {
         let whole = match &self.expression.terms[at.0 as usize] {
             Term::Number(number) => number.whole,
             Term::Unary(Unary::Negate, of) => match &self.expression.terms[of.0 as usize] {
@@ -406,7 +407,7 @@ impl Typer<'_> {
         whole.is_some_and(|n| ty == Type::I64 || ty == Type::I32 && i32::try_from(n).is_ok())
     }
 
-    /// A call of a node type, whose sockets state the types.
+    /// A call of a node type, whose sockets determine the types.
     fn call(
         &mut self,
         at: TermId,
@@ -415,7 +416,7 @@ impl Typer<'_> {
     ) -> Result<Kind, SyntaxError> {
         let Some(settings) = default_settings(def) else {
             let message = format!("`{}` has settings that must be written", def.name);
-            return Err(self.error(at, message).hint("use a node of its own, and link it"));
+            return Err(self.error(at, message).hint("use a separate node and link it"));
         };
         let signature =
             def.signature(&settings).map_err(|error| self.error(at, error.to_string()))?;
@@ -450,13 +451,13 @@ impl Typer<'_> {
             let Ok(to) = socket.ty.resolve(&generics) else { continue };
             let given = sockets.iter().position(|it| *it == i);
             match given {
-                // No input that decides the type is a vector.
+                // If no input that determines the type is a vector.
                 Some(k) if is_vector(to) && !linked.iter().any(|ty| is_vector(vector(*ty))) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let of = format!("`{}` of `{}`", socket.name, def.name);
                     return Err(self.error(arg, format!("{of} takes a vector, not {from}")));
                 }
-                Some(k) if !fits(linked[k], to) && !self.is_whole(args[k].1, to) => {
+                Some(k) if !fits(linked[k], to) && !self.is_integer_literal(args[k].1, to) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let message = format!(
                         "`{}` of `{}` takes {}, not {from}",
@@ -510,7 +511,7 @@ impl Typer<'_> {
                 None if i < signature.inputs.len() => i,
                 None => {
                     return Err(self
-                        .error(at, format!("{} arguments are too many", args.len()))
+                        .error(at, format!("too many arguments ({})", args.len()))
                         .hint(known()));
                 }
             };
@@ -524,7 +525,7 @@ impl Typer<'_> {
     }
 }
 
-/// Whether a number for this socket has to have a fraction.
+/// Whether a number for this socket must have a fraction.
 fn takes_no_integers(signature: &Signature, socket: usize) -> bool {
     match signature.inputs[socket].ty {
         SocketType::Exact(ty) => [Type::F32, Type::F64].contains(&ty) || is_vector(ty),

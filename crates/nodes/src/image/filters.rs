@@ -1,7 +1,7 @@
-//! Filters: images whose pixels follow from the surroundings of pixels.
+//! Filters: images whose pixels depend on neighboring pixels.
 //!
-//! Lengths are in units of the scene, so an image that is seen from nearer, or as a preview, looks the
-//! same. A filter requests its image for a region that is larger by what it looks at.
+//! Lengths are in units of the scene, so an image looks the same in close-ups and previews. A
+//! filter requests its image for a region that is larger by the extent of its neighborhood.
 
 use std::sync::Arc;
 
@@ -124,9 +124,9 @@ fn viewed(make: Make) -> Viewed {
     }
 }
 
-/// A filter of the crate `raster`.
+/// A filter from the crate `raster`.
 trait Filter {
-    /// By how many pixels in x and y the image is larger than the result.
+    /// The number of pixels in x and y by which the source must extend beyond the result.
     fn reach(&self) -> [i32; 2];
     fn apply(&self, image: &Image, crop: [i32; 4], crew: &Crew<'_>) -> Result<Image, Cancelled>;
 }
@@ -150,7 +150,7 @@ macro_rules! filters {
 }
 filters!(BoxBlur, Convolve, Directional, Gaussian, Morphology, Normals, Sharpen, Sobel);
 
-/// Distances in pixels, given in units of the scene.
+/// Converts distances in pixels to units of the scene.
 struct InUnits {
     of: Distance,
     unit: f32,
@@ -168,7 +168,7 @@ impl Filter for InUnits {
     }
 }
 
-/// The size of a pixel in the scene; 1 if pixels have none.
+/// The size of a pixel in the scene; 1 if pixels have no size.
 fn pixel_size(view: &Footprint) -> f32 {
     let size = view.pixel_size();
     if size > 0.0 && size.is_finite() { size } else { 1.0 }
@@ -189,20 +189,20 @@ fn filter(name: &'static str, summary: &'static str) -> NodeDef {
 
 fn blur() -> NodeDef {
     const KINDS: &[(&str, &str)] = &[
-        ("gaussian", "by a bell curve; the radius is three standard deviations"),
-        ("box", "the mean of a square"),
+        ("gaussian", "weighted by a bell curve; the radius is three standard deviations"),
+        ("box", "the mean over a square"),
     ];
     filter("image.blur", "A blurred image")
         .details(
-            "The blurred image requests what lies around the requested region, so its edges have no \
+            "The node also requests the surroundings of the requested region, so its edges have no \
              seams. A radius of 0 changes nothing.",
         )
-        .choice("kind", KINDS, "gaussian", "how pixels around a pixel are weighted")
-        .input_or("radius", Type::F32, 5.0, "how far pixels count, in units of the scene")
+        .choice("kind", KINDS, "gaussian", "weighting of neighboring pixels")
+        .input_or("radius", Type::F32, 5.0, "reach of the blur, in units of the scene")
 }
 
 fn blur_directional() -> NodeDef {
-    filter("image.blur_directional", "An image blurred along a line, as by movement")
+    filter("image.blur_directional", "An image blurred along a line, as by motion")
         .input_or("length", Type::F32, 10.0, "length of the line, in units of the scene")
         .input_or("angle", Type::F32, 0.0, "direction in radians, counterclockwise from x")
 }
@@ -212,7 +212,7 @@ fn sharpen() -> NodeDef {
         .details("Adds to each pixel its difference from a blurred image, times the amount.")
         .input_or("radius", Type::F32, 3.0, "radius of the blur, in units of the scene")
         .input_or("amount", Type::F32, 0.5, "strength")
-        .input_or("threshold", Type::F32, 0.0, "differences up to this are left as they are")
+        .input_or("threshold", Type::F32, 0.0, "differences up to this stay unchanged")
 }
 
 fn numbers(name: &'static str, of: &[f64], about: &'static str, def: NodeDef) -> NodeDef {
@@ -220,16 +220,17 @@ fn numbers(name: &'static str, of: &[f64], about: &'static str, def: NodeDef) ->
 }
 
 fn convolve() -> NodeDef {
-    let def = filter("image.convolve", "The weighted sum of the pixels around each pixel").details(
-        "The weights row by row from the lower edge, as pixels lie; the middle one belongs to the \
-         pixel itself. They lie on the image as they are written and are not turned around.",
-    );
+    let def = filter("image.convolve", "The weighted sum of the neighborhood of each pixel")
+        .details(
+            "The weights are listed row by row from the lower edge, like pixels; the middle one \
+         belongs to the pixel itself. The kernel is applied as written, not mirrored.",
+        );
     numbers("weights", &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0], "the weights", def)
         .integer("width", (1, 255), 3, "number of weights in a row")
         .flag("normalize", true, "divide by the sum of the weights, unless it is 0")
 }
 
-/// The weights that the settings state.
+/// The weights given by the settings.
 fn weights(settings: &Settings) -> Result<Weights, SettingError> {
     let numbers: Vec<f32> = settings.numbers("weights").iter().map(|x| *x as f32).collect();
     let width = settings.integer("width") as usize;
@@ -258,24 +259,32 @@ fn edges() -> NodeDef {
         "measure",
         MEASURES,
         "magnitude",
-        "which change",
+        "direction of the change",
     )
 }
 
 fn normal_map() -> NodeDef {
     const ENCODINGS: &[(&str, &str)] =
         &[("unit", "0 to 1 in each channel, to be saved"), ("signed", "-1 to 1, to compute with")];
-    filter("image.normal_map", "The normals of a surface given by heights")
-        .details("Three channels x, y and z; z points up. The first channel is the height.")
-        .choice("encoding", ENCODINGS, "unit", "the range of the channels")
-        .input_or("strength", Type::F32, 1.0, "height of 1, in units of the scene")
+    filter("image.normal_map", "The normals of a surface given by its heights")
+        .details(
+            "The result has the channels x, y and z, where z points up. The height is the first \
+             channel of the image.",
+        )
+        .choice("encoding", ENCODINGS, "unit", "range of the channels")
+        .input_or(
+            "strength",
+            Type::F32,
+            1.0,
+            "height that the value 1 stands for, in units of the scene",
+        )
 }
 
 choices! {
-    /// What morphology does.
+    /// The operations of morphology.
     enum Change {
-        Dilate = "dilate": "bright regions grow: the greatest value around each pixel",
-        Erode = "erode": "bright regions shrink: the least value",
+        Dilate = "dilate": "bright regions grow: the greatest value in each neighborhood",
+        Erode = "erode": "bright regions shrink: the least value in each neighborhood",
         Open = "open": "erode, then dilate: removes small bright spots",
         Close = "close": "dilate, then erode: removes small dark spots",
     }
@@ -284,21 +293,21 @@ choices! {
 fn morphology() -> NodeDef {
     const SHAPES: &[(&str, &str)] = &[("disc", "a disc"), ("square", "a square")];
     filter("image.morphology", "Bright regions grown or shrunk")
-        .choice("operation", Change::ALL, "dilate", "what is done")
-        .choice("shape", SHAPES, "disc", "the neighborhood")
+        .choice("operation", Change::ALL, "dilate", "operation")
+        .choice("shape", SHAPES, "disc", "shape of the neighborhood")
         .input_or("radius", Type::F32, 1.0, "size of the neighborhood, in units of the scene")
 }
 
 fn distance() -> NodeDef {
-    filter("image.distance", "The distance of each pixel from the outline of what is bright")
+    filter("image.distance", "The distance of each pixel from the outline of the bright regions")
         .details(
-            "One channel, negative where the first channel of the image is at least the threshold, \
-             in units of the scene: an outline to be used as the shapes of the family `sdf`. Exact \
-             (Euclidean) up to the limit, beyond which it is the limit.",
+            "A single channel, negative where the first channel of the image is at least the \
+             threshold, in units of the scene; it can be used like the shapes of the family `sdf`. \
+             Exact (Euclidean) up to the limit, and clamped to the limit beyond it.",
         )
         .source(
             "P. Felzenszwalb, D. Huttenlocher, \"Distance Transforms of Sampled Functions\", 2012",
         )
-        .input_or("threshold", Type::F32, 0.5, "least value that is inside")
+        .input_or("threshold", Type::F32, 0.5, "least value that counts as inside")
         .input_or("limit", Type::F32, 64.0, "greatest distance, in units of the scene")
 }

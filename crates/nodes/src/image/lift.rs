@@ -18,7 +18,7 @@ use crate::cells::{Cells, at, function, put_property};
 use crate::color::{color_input, luminance, three};
 use crate::mix::mix;
 
-/// The node types of the family `color` that have one on images, of the same name.
+/// The node types of the family `color` that have a counterpart of the same name on images.
 const LIFTED: [&str; 18] = [
     "adapt",
     "blend",
@@ -40,7 +40,7 @@ const LIFTED: [&str; 18] = [
     "tone_map",
 ];
 
-/// The node types of which these nodes are made.
+/// The node types from which these nodes are made.
 #[derive(Clone)]
 struct Lift {
     pixels: PixelLoop,
@@ -50,7 +50,7 @@ struct Lift {
     unpremultiply: Arc<NodeDef>,
 }
 
-/// Whether the work on a pixel takes and gives colors with premultiplied alpha.
+/// Whether the work on a pixel takes and returns premultiplied colors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Alpha {
     Straight,
@@ -76,8 +76,8 @@ pub(super) fn register(registry: &mut Registry, pixels: &PixelLoop) {
         let of_colors = known(registry, &of);
         let summary = format!("{}, for each pixel of an image", of_colors.manual.summary);
         let def = NodeDef::new(name, summary).details(format!(
-            "Does to each pixel what `{of}` does to a color whose alpha is not premultiplied. The \
-             result has the pixels of the first image, on which other images are placed.",
+            "Applies `{of}` to each pixel, without premultiplied alpha. The \
+             result has the pixels of the first image, onto which other images are placed.",
         ));
         registry.register(lift.node(def, of_colors, Alpha::Straight));
     }
@@ -89,7 +89,7 @@ pub(super) fn register(registry: &mut Registry, pixels: &PixelLoop) {
 }
 
 impl Lift {
-    /// Completes a node type on images by a node type on colors with fixed sockets.
+    /// Builds a node type on images from a node type on colors with fixed sockets.
     fn node(&self, mut def: NodeDef, of: Arc<NodeDef>, alpha: Alpha) -> NodeDef {
         let sockets = of.fixed_signature().expect("its sockets are fixed").clone();
         let is_color = |ty: &SocketType| matches!(ty, SocketType::Exact(ty) if *ty == Type::COLOR);
@@ -130,8 +130,8 @@ impl Lift {
         })
     }
 
-    /// Replaces images by colors of their pixels in a loop over the pixels of the first one, and
-    /// gives the view and the region of the loop.
+    /// Replaces images by the colors of their pixels, in a loop over the pixels of the first image.
+    /// Returns the view and the region of the loop.
     fn read(
         &self,
         weave: &mut Weave,
@@ -161,8 +161,8 @@ impl Lift {
 
 fn mask() -> (NodeDef, NodeDef, Alpha) {
     let def = NodeDef::new("image.mask", "Mixes two images by a mask").details(
-        "Where the first channel of the mask is 0 the result is `a`, where it is 1 `b`, in between \
-         a mixture of both, premultiplied. The result has the pixels of `a`, on which the other \
+        "The result is `a` where the first channel of the mask is 0, `b` where it is 1, and in \
+         between a premultiplied mixture of both. It has the pixels of `a`, onto which the other \
          images are placed.",
     );
     let of = NodeDef::new("image.mask_pixel", "Mixes two pixels by a third one");
@@ -176,8 +176,11 @@ fn mask() -> (NodeDef, NodeDef, Alpha) {
 }
 
 fn threshold() -> (NodeDef, NodeDef, Alpha) {
-    let def = NodeDef::new("image.threshold", "Where an image is at least as bright as a level")
-        .details("1 where the luminance is the level or more, 0 elsewhere.");
+    let def = NodeDef::new(
+        "image.threshold",
+        "A mask of where an image is at least as bright as a level",
+    )
+    .details("1 where the luminance is at least the level, 0 elsewhere.");
     let of = NodeDef::new("image.threshold_pixel", "Whether a pixel is as bright as a level");
     let of = color_input(of, "color", "")
         .input_or("level", Type::F32, 0.5, "least luminance that counts")
@@ -240,7 +243,7 @@ fn pixel() -> NodeDef {
         })
 }
 
-/// The pixels of the image, if there is one image of which all pixels are called for in order.
+/// The pixels of the image, if the call reads all pixels of a single image in order.
 fn all_pixels(call: &Call<'_>) -> Option<Column> {
     let Data::One(image) = call.argument(0).data() else { return None };
     let image = Image::from_value(image)?;
@@ -248,7 +251,7 @@ fn all_pixels(call: &Call<'_>) -> Option<Column> {
     is_all.then(|| premultiplied_colors(&image))
 }
 
-/// A pixel as a color, premultiplied; nothing if the image lacks it.
+/// A pixel as a premultiplied color; transparent if the image lacks it.
 fn pixel_of(image: &Image, number: usize) -> Color {
     let n = image.n_channels();
     premultiplied(image.channels().get(number * n..(number + 1) * n).unwrap_or_default())

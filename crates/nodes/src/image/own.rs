@@ -1,5 +1,5 @@
-//! What is done to the pixels that an image has, whatever the view is: cut out, resized, reduced to
-//! few levels, counted.
+//! Operations on an image's own pixels, whatever the view: cropping, resizing, dithering,
+//! statistics.
 
 use millstream_base::{Image, Type};
 use millstream_node::{Failure, NodeDef, RegionUse, Registry};
@@ -23,65 +23,68 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 choices! {
-    /// How the pixels of a resized image are made.
+    /// The filters for resizing an image.
     enum Resampling {
-        Lanczos = "lanczos": "Lanczos of three lobes: sharp",
+        Lanczos = "lanczos": "Lanczos with three lobes: sharp",
         CatmullRom = "catmull_rom": "bicubic, sharper",
         Mitchell = "mitchell": "bicubic, softer (Mitchell and Netravali)",
         Linear = "linear": "bilinear",
-        Area = "area": "the mean of the area of the new pixel",
+        Area = "area": "the mean over the area of the new pixel",
         Nearest = "nearest": "the nearest pixel",
     }
 }
 
 fn resize() -> NodeDef {
-    NodeDef::new("image.resize", "An image of another number of pixels at the same place")
-        .details(
-            "The new pixels are larger or smaller by as much as there are fewer or more of them. \
-             Where there are fewer, the filter spans all old pixels that fall into a new one. To see \
+    NodeDef::new(
+        "image.resize",
+        "An image resampled to another number of pixels, at the same place",
+    )
+    .details(
+        "The image covers the same area of the scene with larger or smaller pixels. \
+             When reducing, the filter spans all old pixels that fall into a new one. To evaluate \
              a field at another resolution, request a view of that resolution instead.",
-        )
-        .choice("filter", Resampling::ALL, "lanczos", "how new pixels are made")
-        .region_use(|_| RegionUse::Whole)
-        .input("image", Type::of::<Image>(), "")
-        .input("width", Type::I32, "new width in pixels")
-        .input("height", Type::I32, "new height in pixels")
-        .output("value", Type::of::<Image>(), "")
-        .kernel(|parts| {
-            let kernel = match Resampling::named(parts.settings.text("filter")) {
-                Resampling::Lanczos => Kernel::Lanczos3,
-                Resampling::CatmullRom => Kernel::CatmullRom,
-                Resampling::Mitchell => Kernel::Mitchell,
-                Resampling::Linear => Kernel::Bilinear,
-                Resampling::Area => Kernel::Area,
-                Resampling::Nearest => Kernel::Nearest,
-            };
-            Ok(function(move |call| {
-                let mut cells = Cells::<Image>::new(call);
-                let images = call.input::<Image>(0);
-                let sizes = [1, 2].map(|k| call.input::<i32>(k));
-                cells.fill(call, |i| {
-                    let size = sizes.each_ref().map(|size| size.get(i));
-                    if size.iter().any(|n| *n < 1) {
-                        let [width, height] = size;
-                        let text = format!("an image of {width} by {height} pixels is wanted");
-                        return Err(Failure::at(i, text).with_help("both must be at least 1"));
-                    }
-                    let image = whole(images.get(i));
-                    let crop = [0, 0, size[0], size[1]];
-                    let view = image.view().with_crop(crop);
-                    n_pixels(&view, call.limits()).map_err(|failure| at(failure, i))?;
-                    let resize = Resize { size, kernel };
-                    resize.apply(&image, crop, &crew(call)).map_err(cancelled)
-                })?;
-                cells.put(call);
-                Ok(())
-            }))
-        })
+    )
+    .choice("filter", Resampling::ALL, "lanczos", "how new pixels are computed")
+    .region_use(|_| RegionUse::Whole)
+    .input("image", Type::of::<Image>(), "")
+    .input("width", Type::I32, "new width in pixels")
+    .input("height", Type::I32, "new height in pixels")
+    .output("value", Type::of::<Image>(), "")
+    .kernel(|parts| {
+        let kernel = match Resampling::named(parts.settings.text("filter")) {
+            Resampling::Lanczos => Kernel::Lanczos3,
+            Resampling::CatmullRom => Kernel::CatmullRom,
+            Resampling::Mitchell => Kernel::Mitchell,
+            Resampling::Linear => Kernel::Bilinear,
+            Resampling::Area => Kernel::Area,
+            Resampling::Nearest => Kernel::Nearest,
+        };
+        Ok(function(move |call| {
+            let mut cells = Cells::<Image>::new(call);
+            let images = call.input::<Image>(0);
+            let sizes = [1, 2].map(|k| call.input::<i32>(k));
+            cells.fill(call, |i| {
+                let size = sizes.each_ref().map(|size| size.get(i));
+                if size.iter().any(|n| *n < 1) {
+                    let [width, height] = size;
+                    let text = format!("the requested size is {width} by {height} pixels");
+                    return Err(Failure::at(i, text).with_help("both must be at least 1"));
+                }
+                let image = whole_view(images.get(i));
+                let crop = [0, 0, size[0], size[1]];
+                let view = image.view().with_crop(crop);
+                n_pixels(&view, call.limits()).map_err(|failure| at(failure, i))?;
+                let resize = Resize { size, kernel };
+                resize.apply(&image, crop, &crew(call)).map_err(cancelled)
+            })?;
+            cells.put(call);
+            Ok(())
+        }))
+    })
 }
 
-/// The image as the whole of a view of its size, at the same place.
-fn whole(image: Image) -> Image {
+/// The image as a whole view of its size, at the same place.
+fn whole_view(image: Image) -> Image {
     let [x, y, ..] = image.view().crop.map(|at| at as f32);
     let [width, height] = image.view().size().map(|n| n as i32);
     let mut view = image.view().with_crop([0, 0, width, height]);
@@ -95,8 +98,8 @@ fn whole(image: Image) -> Image {
 fn crop() -> NodeDef {
     NodeDef::new("image.crop", "A rectangle of an image")
         .details(
-            "Counted in pixels from the lower left corner of the image; the rectangle stays where it \
-             is in the scene. What lies beyond the image is clear.",
+            "The rectangle is given in pixels from the lower left corner of the image, and stays \
+             where it is in the scene. It is transparent beyond the image.",
         )
         .region_use(|_| RegionUse::Whole)
         .input("image", Type::of::<Image>(), "")
@@ -129,10 +132,14 @@ fn crop() -> NodeDef {
 
 fn dither() -> NodeDef {
     const KINDS: &[(&str, &str)] = &[
-        ("ordered", "a fixed pattern (Bayer); each region of an image looks as in the whole"),
-        ("diffused", "errors go to the next pixels (Floyd and Steinberg); depends on the region"),
+        ("ordered", "a fixed pattern (Bayer); the result does not depend on the region"),
+        (
+            "diffused",
+            "errors are passed on to neighboring pixels (Floyd and Steinberg); depends on the \
+             region",
+        ),
     ];
-    NodeDef::new("image.dither", "An image of few levels whose mean brightness is kept")
+    NodeDef::new("image.dither", "An image reduced to few levels, with its mean brightness kept")
         .choice("kind", KINDS, "ordered", "how errors are spread")
         .region_use(|settings| match settings.text("kind") {
             "diffused" => RegionUse::Whole,
@@ -177,9 +184,9 @@ const STATISTICS: [(&str, &str); 4] = [
 
 fn statistics_def() -> NodeDef {
     let def = NodeDef::new("image.statistics", "Least, greatest and mean values of the channels")
-        .details("Of one channel, counted from 0. NaNs are left out.")
+        .details("The statistics of one channel. NaNs are ignored.")
         .region_use(|_| RegionUse::Whole)
-        .integer("channel", (0, 3), 0, "the channel")
+        .integer("channel", (0, 3), 0, "index of the channel, from 0")
         .input("image", Type::of::<Image>(), "");
     let def =
         STATISTICS.iter().fold(def, |def, (name, about)| def.output(*name, Type::F64, *about));
@@ -222,7 +229,7 @@ fn histogram_def() -> NodeDef {
     NodeDef::new("image.histogram", "How often values occur in a channel of an image")
         .details("Values below `from` or above `to`, and NaNs, are not counted.")
         .region_use(|_| RegionUse::Whole)
-        .integer("channel", (0, 3), 0, "the channel")
+        .integer("channel", (0, 3), 0, "index of the channel, from 0")
         .input("image", Type::of::<Image>(), "")
         .input_or("bins", Type::I32, 256.0, "number of bins of equal width")
         .input_or("from", Type::F32, 0.0, "lower end of the first bin")

@@ -1,8 +1,8 @@
-//! Pixels as elements: the loop over the pixels of a region, and the image made of its values.
+//! Pixels as elements: the loop over the pixels of a region, and the image made from its values.
 //!
 //! A node that computes an image pixel by pixel is a network: a loop over the pixels, in which any
-//! nodes compute one pixel, and a node that makes an image of the list. So pixels are computed as
-//! any other elements are, in fused regions, on threads, and only where they are needed.
+//! nodes compute one pixel, and a node that makes an image of the list. So pixels are computed like
+//! any other elements: in fused regions, on threads, and only where they are needed.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const T: SocketType = SocketType::Generic(0);
 /// The types of pixels; colors come first, because literals are colors unless stated otherwise.
 const PIXELS: Among = Among::These(&[Type::F32, Type::VEC2, Type::VEC3, Type::COLOR]);
 
-/// The node types of which loops over pixels are made.
+/// The node types from which loops over pixels are made.
 #[derive(Clone)]
 pub(super) struct PixelLoop {
     footprint: Arc<NodeDef>,
@@ -58,8 +58,8 @@ impl PixelLoop {
         weave.part("view", &self.footprint, &[], &[]).into()
     }
 
-    /// The image of the values that a source has at the pixels of a view. The source sees the
-    /// position and the index of its pixel; colors are premultiplied.
+    /// The image of a source's values at the pixels of a view. The source sees the position and the
+    /// index of its pixel; colors are premultiplied.
     pub(super) fn image(
         &self,
         weave: &mut Weave,
@@ -79,7 +79,7 @@ impl PixelLoop {
         self.gathered(weave, (ty, pixel), region, view)
     }
 
-    /// The numbers by which a loop runs over the pixels of a view.
+    /// The values with which a loop runs over the pixels of a view.
     pub(super) fn region(&self, weave: &mut Weave, view: PartSource) -> Made {
         weave.part("region", &self.region, &[], &[view])
     }
@@ -89,7 +89,7 @@ impl PixelLoop {
         weave.part("number", &self.index, &[], &[]).into()
     }
 
-    /// A pixel as images have it.
+    /// A pixel in the form in which images store it.
     pub(super) fn premultiplied(
         &self,
         weave: &mut Weave,
@@ -120,14 +120,14 @@ pub(super) fn from_field(pixels: PixelLoop) -> NodeDef {
         let image = pixels.image(&mut weave, (ty, input(0)), view);
         weave.outputs(&[image])
     };
-    NodeDef::new("image.from_field", "An image of the values that a field has at its pixels")
+    NodeDef::new("image.from_field", "An image of a field's values at each pixel")
         .details(
-            "Evaluates what is linked to `field` at the center of each pixel of the requested view. \
-             It sees the center as `context.position` and the number of the pixel, counted row by \
-             row from the lower left corner of the view, as `context.index`. Numbers give gray, \
-             `vec2` gray and alpha, `vec3` red, green and blue, colors also alpha, by which the \
-             image premultiplies them; all in linear light. Only the pixels of the requested \
-             region are computed.",
+            "Evaluates `field` at the center of each pixel of the requested view. There, \
+             `context.position` is the center, and `context.index` is the number of the pixel, row \
+             by row from the lower left corner of the view. Numbers give gray, `vec2` gives gray \
+             and alpha, `vec3` red, green and blue, and colors also alpha, with which the image is \
+             premultiplied; all in linear light. Only the pixels of the requested region are \
+             computed.",
         )
         .generic("T", PIXELS)
         .input("field", T, "value at each pixel")
@@ -135,7 +135,7 @@ pub(super) fn from_field(pixels: PixelLoop) -> NodeDef {
         .network(move |parts| Ok(network(parts.generics[0])))
 }
 
-/// The numbers by which a loop runs over the pixels of a view.
+/// The values with which a loop runs over the pixels of a view.
 fn region() -> NodeDef {
     let def = NodeDef::new("image.region", "The requested region of a view")
         .input("view", Type::of::<Footprint>(), "the view")
@@ -170,8 +170,8 @@ pub(super) fn n_pixels(view: &Footprint, limits: &Limits) -> Result<usize, Failu
 
 /// Column and row of a pixel of a region, counted within the view.
 ///
-/// The quotient is exact: numbers of pixels are below 2^31, so the rounding of the product stays
-/// below half the distance of its next integer.
+/// The quotient is exact: pixel numbers are below 2^31, so the rounding of the product stays below
+/// half the distance to its next integer.
 fn column_and_row<'b>(number: Val<'b>, region: &[Val<'b>; 3]) -> [Val<'b>; 2] {
     let [left, lower, width] = *region;
     let per_row = width.convert(Lane::F64).like(1.0) / width.convert(Lane::F64);
@@ -216,7 +216,7 @@ fn with_index() -> NodeDef {
     let [column, row] = column_and_row(params[0], &region);
     let form = Arc::new(b.finish(&[row * params[4] + column]));
     let rule = ScopeRule::Modify { feature: Feature::Index, form, args: vec![1, 2, 3, 4] };
-    NodeDef::new("image.with_index_of_pixel", "Counts pixels of the view, not of the region")
+    NodeDef::new("image.with_index_of_pixel", "Counts pixels of the view instead of the region")
         .generic("T", Among::Any)
         .input("value", T, "evaluated with that index")
         .scope(rule)

@@ -14,7 +14,7 @@ use crate::cells::{Cells, function, put_property};
 use crate::shape::choices;
 
 choices! {
-    /// How a color between pixels follows from the pixels around it.
+    /// How a color between pixels is interpolated.
     pub(super) enum Between {
         Nearest = "nearest": "the nearest pixel",
         Linear = "linear": "linear between the four nearest pixels",
@@ -23,23 +23,23 @@ choices! {
 }
 
 choices! {
-    /// What lies beyond the edges.
+    /// The continuation of an image beyond its edges.
     pub(super) enum Outside {
-        Clear = "clear": "nothing: zero in all channels, also alpha",
+        Clear = "clear": "transparent: zero in all channels, including alpha",
         Extend = "extend": "the nearest pixel of the edge",
-        Wrap = "wrap": "the image again",
-        Mirror = "mirror": "the image mirrored",
+        Wrap = "wrap": "the image repeats",
+        Mirror = "mirror": "the image repeats, alternately mirrored",
     }
 }
 
 /// Adds the setting that chooses a filter.
 pub(super) fn with_filter(def: NodeDef) -> NodeDef {
-    def.choice("filter", Between::ALL, "linear", "how colors between pixels are found")
+    def.choice("filter", Between::ALL, "linear", "interpolation between pixels")
 }
 
 /// Adds the setting that chooses what lies beyond the edges.
 pub(super) fn with_edge(def: NodeDef, default: &'static str) -> NodeDef {
-    def.choice("outside", Outside::ALL, default, "what lies beyond the edges")
+    def.choice("outside", Outside::ALL, default, "continuation beyond the edges")
 }
 
 /// The filter that the settings choose.
@@ -51,7 +51,7 @@ pub(super) fn filter_of(settings: &Settings) -> Filter {
     }
 }
 
-/// What the settings put beyond the edges.
+/// The continuation that the settings choose.
 pub(super) fn edge_of(settings: &Settings) -> Edge {
     match Outside::named(settings.text("outside")) {
         Outside::Clear => Edge::Clear,
@@ -61,7 +61,7 @@ pub(super) fn edge_of(settings: &Settings) -> Edge {
     }
 }
 
-/// The channels of a pixel as a color, premultiplied as they are; nothing if there are none.
+/// The channels of a pixel as a color, premultiplied as stored; transparent if there are none.
 pub(super) fn premultiplied(channels: &[f32]) -> Color {
     match *channels {
         [gray] => Color([gray, gray, gray, 1.0]),
@@ -72,7 +72,7 @@ pub(super) fn premultiplied(channels: &[f32]) -> Color {
     }
 }
 
-/// The same color with alpha that is not premultiplied.
+/// The color with straight alpha.
 pub(super) fn straight(Color([r, g, b, alpha]): Color) -> Color {
     let [r, g, b] = [r, g, b].map(|x| if alpha == 0.0 || alpha == 1.0 { x } else { x / alpha });
     Color([r, g, b, alpha])
@@ -80,11 +80,11 @@ pub(super) fn straight(Color([r, g, b, alpha]): Color) -> Color {
 
 pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef {
     let def = NodeDef::new("image.sample", "The color of an image at a point of the scene").details(
-        "The image lies in the scene where the view that it was made for lies; only x and y of the \
-         position count. Alpha of the color is not premultiplied, that of an image without alpha \
-         is 1. An image of one channel gives gray.\n\nIn a field whose position is that of the \
-         pixel, this reads the same pixel of another image; with a changed position it distorts \
-         the image. It sees no more of the image than the requested region.",
+        "The image occupies the place in the scene of the view that it was made for; only x and y \
+         of the position matter. The color does not have premultiplied alpha; for an image without \
+         alpha, it is 1. An image of one channel gives gray.\n\nIn a field, at the position of the \
+         pixel itself, this reads the same pixel of another image; at a changed position, it \
+         distorts the image. Only the requested region of the image is available.",
     );
     let is_nearest =
         |settings: &Settings| matches!(Between::named(settings.text("filter")), Between::Nearest);
@@ -178,8 +178,8 @@ fn colors<const N: usize>(
 pub(super) fn information() -> NodeDef {
     NodeDef::new("image.information", "The size of an image and the view that it covers")
         .details(
-            "An image that was read covers a view of its own, in which a pixel has the size of one \
-             unit of the scene. `context.with_footprint` with this view gives another image the \
+            "An image from a file covers a view of its own, in which a pixel has the size of one \
+             unit of the scene. With this view, `context.with_footprint` gives another image the \
              same size and place.",
         )
         .region_use(|_| RegionUse::Whole)

@@ -1,4 +1,4 @@
-//! Images moved, turned and scaled.
+//! Translating, rotating and scaling images.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
 }
 
 fn transform() -> NodeDef {
-    let def = NodeDef::new("image.transform", "Moves, turns and scales an image").details(
-        "Scales and turns the image around the pivot, then moves it; in units of the scene. What \
-         the view requests is requested where it comes from, so fields and shapes are not \
-         resampled but evaluated there, at full sharpness. An image with pixels of its own, such \
-         as a photo, is resampled once. A scale of 0 leaves nothing.",
+    let def = NodeDef::new("image.transform", "Moves, rotates and scales an image").details(
+        "Scales and rotates the image around the pivot, then moves it, in units of the scene. The \
+         source is requested in the transformed view, so fields and shapes are not \
+         resampled but evaluated there, at full sharpness. An image with its own pixels, such \
+         as a photo, is resampled once. With a scale of 0, nothing is visible.",
     );
     let vec2 = |x: f32| Default::Value(Vec2([x; 2]).into());
     with_edge(with_filter(def), "clear")
@@ -40,7 +40,7 @@ fn transform() -> NodeDef {
         .input_or("offset", Type::VEC2, vec2(0.0), "movement")
         .input_or("rotation", Type::F32, 0.0, "angle in radians, counterclockwise")
         .input_or("scale", Type::VEC2, vec2(1.0), "factors along x and y")
-        .input_or("pivot", Type::VEC2, vec2(0.0), "the point that turning and scaling leave")
+        .input_or("pivot", Type::VEC2, vec2(0.0), "fixed point of the rotation and scale")
         .output("value", Type::of::<Image>(), "")
 }
 

@@ -1,9 +1,9 @@
 //! Image nodes that request another view of their image than is requested of them.
 //!
-//! Such a node is a network: the requested view is read, the node says which view of the image it
-//! needs for it, the image is evaluated for that view, and the work gives the image of the requested
-//! view. An image that does not depend on the view, such as one that was read from a file, is placed
-//! on the pixels that the work needs.
+//! Such a node is a network: it reads the requested view, computes which view of the image it
+//! needs, evaluates the image for that view, and produces the image of the requested view. An image
+//! that does not depend on the view, such as one from a file, is placed onto the pixels that the
+//! node needs.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use super::pixels::n_pixels;
 use super::weave::{Weave, input};
 use crate::cells::{Cells, at, function};
 
-/// What a node does at one element.
+/// The data of a node's work at one element.
 pub(super) struct Job<'a> {
     pub(super) settings: &'a Settings,
     /// The values of the inputs after the image.
@@ -37,15 +37,15 @@ impl Job<'_> {
     }
 }
 
-/// The view of the image that a node needs.
+/// Computes the view of the image that a node needs.
 type Ask = dyn Fn(&Job<'_>) -> Result<Footprint, Failure> + Send + Sync;
-/// The image of the requested view, out of the image of the view that the node asked for.
+/// Computes the image of the requested view from that of the view that the node asked for.
 type Work = dyn Fn(&Job<'_>, &Image, &Crew<'_>) -> Result<Image, Failure> + Send + Sync;
 
 /// Units of work per pixel.
 const PER_PIXEL: usize = 8;
 
-/// The node types of which these nodes are made.
+/// The node types from which these nodes are made.
 #[derive(Clone)]
 pub(super) struct Views {
     footprint: Arc<NodeDef>,
@@ -56,7 +56,7 @@ pub(super) struct Views {
 pub(super) struct Viewed {
     /// Refuses settings that do not fit each other.
     pub(super) refuse: fn(&Settings) -> Result<(), SettingError>,
-    /// How an image that does not depend on the view is placed.
+    /// How an image that does not depend on the view is resampled.
     pub(super) how: fn(&Settings) -> (Filter, Edge),
     pub(super) ask: Arc<Ask>,
     pub(super) work: Arc<Work>,
@@ -84,7 +84,9 @@ impl Views {
         let with_numbers = |part: NodeDef| {
             let numbers = sockets[1..].iter();
             let part = numbers.fold(part, |part, socket| {
-                let SocketType::Exact(ty) = socket.ty else { panic!("its type is fixed") };
+                let SocketType::Exact(ty) = socket.ty else {
+                    panic!("the type of the socket is fixed")
+                };
                 part.input(socket.name.clone(), ty, "")
             });
             part.input("view", Type::of::<Footprint>(), "the requested view")
@@ -120,7 +122,7 @@ impl Views {
                     let (images, mut pace) = (call.input::<Image>(0), call.pace());
                     cells.fill(call, |i| {
                         in_job(call, &settings, (1, i), |job| {
-                            // The image may come from where nobody asked for the view.
+                            // The image may come from a place where nobody asked for the view.
                             let view = ask(job)?;
                             n_pixels(&view, job.limits)?;
                             n_pixels(job.wanted, job.limits)?;
@@ -154,7 +156,7 @@ impl Views {
     }
 }
 
-/// Runs the job of an element of a call, whose inputs from `first` on are the numbers and the view.
+/// Runs the job of an element; the inputs from `first` on are the numbers and the view.
 fn in_job<R>(
     call: &Call<'_>,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Making the networks of image nodes.
+//! Building the networks of image nodes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use millstream_node::node_def::instance::Instance;
 use millstream_node::settings::SettingError;
 use millstream_node::{Network, NodeDef, Part, PartSource, Settings};
 
-/// A network in the making.
+/// A network under construction.
 #[derive(Default)]
 pub(super) struct Weave(Network);
 
@@ -36,7 +36,7 @@ pub(super) fn input(i: usize) -> PartSource {
 }
 
 impl Weave {
-    /// A node of this type, with its default settings, that reads each source at one socket.
+    /// A node of this type with default settings, with one source per socket.
     pub(super) fn part(
         &mut self,
         name: &str,
@@ -62,7 +62,7 @@ impl Weave {
         made.expect("parts have instances if the node has")
     }
 
-    /// The same with settings of an author, which the node type may refuse.
+    /// Like [`Self::part_with`], with settings from an author, which the node type may refuse.
     pub(super) fn part_of_author(
         &mut self,
         name: &str,

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use millstream_node::{Failure, Pace};
 
 /// The number of items sorted at once, between two checks.
-const AT_ONCE: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
+const CHUNK: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
 
 /// Buckets longer than this are distributed again; shorter ones fit into the cache.
 const DEALT_AGAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
@@ -67,7 +67,7 @@ pub(super) fn sort_long<T: Bits>(
     sort: impl Fn(&mut [T]) + Copy,
 ) -> Result<(), Failure> {
     pace.work(items.len())?;
-    if items.len() <= AT_ONCE {
+    if items.len() <= CHUNK {
         sort(items);
         return Ok(());
     }
@@ -87,7 +87,7 @@ pub(super) fn sort_long<T: Bits>(
     match look_of(items, bits) {
         Look::Heavy(word) => around(items, word, descending, pace, sort),
         Look::Rising => {
-            for part in items.chunks_mut(AT_ONCE) {
+            for part in items.chunks_mut(CHUNK) {
                 pace.work(part.len())?;
                 sort(part);
             }
@@ -155,7 +155,7 @@ fn merge_all<T: Copy>(
     bits: impl Fn(T) -> u64 + Copy,
 ) -> Result<(), Failure> {
     let is_end = |at: &usize| bits(items[*at - 1]) > bits(items[*at]);
-    let mut ends: Vec<usize> = (AT_ONCE..items.len()).step_by(AT_ONCE).filter(is_end).collect();
+    let mut ends: Vec<usize> = (CHUNK..items.len()).step_by(CHUNK).filter(is_end).collect();
     ends.push(items.len());
     let mut held = Vec::new();
     while ends.len() > 1 {
@@ -278,15 +278,15 @@ fn deal<T: Bits>(
     sort: impl Fn(&mut [T]) + Copy,
 ) -> Result<(), Failure> {
     let bits = |item: T| item.bits(descending);
-    let mut range = Range { least: u64::MAX, greatest: 0 };
+    let mut range = Range { min: u64::MAX, max: 0 };
     for part in items.chunks(PART) {
         pace.work(part.len())?;
         for bits in part.iter().map(|item| bits(*item)) {
-            range.least = range.least.min(bits);
-            range.greatest = range.greatest.max(bits);
+            range.min = range.min.min(bits);
+            range.max = range.max.max(bits);
         }
     }
-    if range.least == range.greatest {
+    if range.min == range.max {
         return Ok(());
     }
     let mut ends = counts(items, range, pace, bits)?;
@@ -334,9 +334,9 @@ pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Resu
         let bits = item.to_bits();
         bits ^ (((bits as i64) >> 63) as u64 | 1 << 63)
     };
-    let mut range = Range { least: 0, greatest: u64::MAX };
+    let mut range = Range { min: 0, max: u64::MAX };
     let (mut place, mut n) = (place, items.len());
-    while n > AT_ONCE && range.least < range.greatest {
+    while n > CHUNK && range.min < range.max {
         let counts = counts(items, range, pace, bits)?;
         let mut bucket = 0;
         while counts[bucket] <= place {
@@ -347,7 +347,7 @@ pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Resu
         range = range.of_bucket(bucket);
     }
     // If there are still too many items, all of them are equal.
-    let (place, n) = if n > AT_ONCE { (0, 1) } else { (place, n) };
+    let (place, n) = if n > CHUNK { (0, 1) } else { (place, n) };
     let mut left: Vec<f64> = Vec::with_capacity(n);
     for part in items.chunks(PART) {
         pace.work(part.len())?;
@@ -360,28 +360,28 @@ pub(crate) fn at_place(items: &[f64], place: usize, pace: &mut Pace<'_>) -> Resu
 /// An inclusive range of words.
 #[derive(Clone, Copy)]
 struct Range {
-    least: u64,
-    greatest: u64,
+    min: u64,
+    max: u64,
 }
 
 impl Range {
     fn holds(self, bits: u64) -> bool {
-        (self.least..=self.greatest).contains(&bits)
+        (self.min..=self.max).contains(&bits)
     }
 
     fn shift(self) -> u32 {
-        (u64::BITS - (self.greatest - self.least).leading_zeros()).saturating_sub(BITS)
+        (u64::BITS - (self.max - self.min).leading_zeros()).saturating_sub(BITS)
     }
 
     fn bucket(self, bits: u64) -> usize {
-        ((bits - self.least) >> self.shift()) as usize
+        ((bits - self.min) >> self.shift()) as usize
     }
 
     fn of_bucket(self, bucket: usize) -> Self {
         let shift = self.shift();
-        let least = self.least + ((bucket as u64) << shift);
-        let greatest = least.saturating_add((1 << shift) - 1).min(self.greatest);
-        Self { least, greatest }
+        let min = self.min + ((bucket as u64) << shift);
+        let max = min.saturating_add((1 << shift) - 1).min(self.max);
+        Self { min, max }
     }
 }
 
@@ -437,7 +437,7 @@ mod tests {
     use millstream_base::{Type, Value};
     use serde_json::json;
 
-    use super::AT_ONCE;
+    use super::CHUNK;
     use crate::cells::testing::{list, value_of};
 
     /// An endless sequence of random words.
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_sorted_like_short_ones() {
-        let n = 5 * AT_ONCE + 1000;
+        let n = 5 * CHUNK + 1000;
         let mut word = words();
         let mut any = |from: &dyn Fn(u64) -> f64| (0..n).map(|_| from(word())).collect::<Vec<_>>();
         let lists = [
@@ -468,7 +468,7 @@ mod tests {
             (0..n).map(|i| -(i as f64)).collect(),
             (0..n).map(|i| (i % 7001) as f64).collect(),
             (0..n).map(|i| if i % 50 == 7 { 0.0 } else { (i / 3) as f64 - 9e3 }).collect(),
-            (0..n).map(|i| if i > 4 * AT_ONCE { -0.0 } else { i as f64 - 99.0 }).collect(),
+            (0..n).map(|i| if i > 4 * CHUNK { -0.0 } else { i as f64 - 99.0 }).collect(),
             (0..n).map(|i| if i < n / 2 { i } else { i - n / 2 } as f64).collect(),
             (0..n).map(|i| i as f64).collect(),
             any(&|word| (word >> 11) as f64 - 1e15),
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn numbers_of_long_lists_are_selected_by_position() {
-        let n = 5 * AT_ONCE + 1000;
+        let n = 5 * CHUNK + 1000;
         let mut word = words();
         let mut any = |from: &dyn Fn(u64) -> f64| (0..n).map(|_| from(word())).collect::<Vec<_>>();
         let lists = [

@@ -1,4 +1,4 @@
-//! Missing items of a list: NaN among floats, the empty text among texts.
+//! Missing items of a list: NaN among floats, the empty string among strings.
 
 use std::sync::Arc;
 
@@ -17,9 +17,10 @@ pub(super) fn register(registry: &mut Registry) {
 fn fill() -> NodeDef {
     NodeDef::new("list.fill", "Fills in the missing items of a list")
         .details(
-            "A float that is NaN and a text that is empty count as missing. A missing item without \
-             a neighbor on the requested side stays missing. A mean is summed from the first item \
-             to the last. Texts can be filled with a value, or from the previous or the next item.",
+            "A float that is NaN and a string that is empty count as missing. A missing item \
+             without a neighbor on the requested side stays missing. A mean is summed from the \
+             first item to the last. Strings can be filled with a value, or from the previous or \
+             the next item.",
         )
         .choice("how", Filling::ALL, "value", "how missing items are replaced")
         .generic("T", Among::These(&[Type::F32, Type::F64, Type::STRING]))
@@ -76,7 +77,7 @@ const SOMETIMES: Among = Among::These(&[
 
 fn drop_missing() -> NodeDef {
     NodeDef::new("list.drop_missing", "Removes the missing items of a list")
-        .details("Missing items are NaN, vectors with a component that is NaN, and empty texts.")
+        .details("Missing items are NaN, vectors with a component that is NaN, and empty strings.")
         .generic("T", SOMETIMES)
         .input("list", LIST, "")
         .output("value", LIST, "")

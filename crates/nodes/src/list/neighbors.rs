@@ -1,7 +1,7 @@
-//! Neighbors among points, found by a grid whose cells are as wide as the radius.
+//! Neighbors among points, found with a grid whose cells are as wide as the radius.
 //!
-//! Points lie in the order of their rows of cells, and in a row in the order of cells. So what is near
-//! a point is in nine rows, in each of them a range.
+//! Points are stored in the order of their rows of cells, and within a row in the order of cells.
+//! So all neighbors of a point lie in nine rows, and in each of them in one range.
 
 use std::ops::Range;
 
@@ -19,16 +19,16 @@ pub(super) fn register(registry: &mut Registry) {
 fn neighbors() -> NodeDef {
     let points = Type::VEC3.list().expect("lists of points are not nested deeply");
     let indices = Type::I32.list().and_then(Type::list).expect("nor are lists of indices");
-    NodeDef::new("list.neighbors", "For each point of a list the points near it")
+    NodeDef::new("list.neighbors", "The nearby points of each point in a list")
         .details(
-            "The indices of all other points at a distance below the radius, ascending. Points with \
-             NaN have no neighbors and are none; so it is for all points if the radius is 0, \
-             negative or NaN. The time is proportional to the number of pairs that are near, found \
-             by a grid.",
+            "The indices, ascending, of all other points at a distance below the radius. A point \
+             with NaN has no neighbors and is not a neighbor. If the radius is 0, negative or NaN, \
+             no point has neighbors. The time is proportional to the number of nearby pairs, which \
+             are found with a grid.",
         )
         .input("points", points, "")
         .input_or("radius", Type::F32, 1.0, "distance up to which points are neighbors")
-        .output("value", indices, "for each point the indices of its neighbors")
+        .output("value", indices, "indices of the neighbors of each point")
         .kernel(|_| Ok(function(found)))
 }
 
@@ -72,7 +72,7 @@ fn found(call: &mut Call<'_>) -> Result<(), Failure> {
 /// A cell by its numbers along x, y and z.
 type Cell = [i64; 3];
 
-/// The cell of a point; those very far away share one.
+/// The cell of a point; very distant ones share one.
 fn cell(point: &Vec3, radius: f32) -> Cell {
     point.0.map(|x| (x / radius).floor().clamp(-1e15, 1e15) as i64)
 }
@@ -81,7 +81,7 @@ struct Grid {
     radius: f32,
     /// The points without NaN with their cells, by row and by cell.
     points: Vec<(Cell, i32)>,
-    /// Where the points of each row are, by y and z.
+    /// The range of points in each row, by y and z.
     rows: FxHashMap<[i64; 2], Range<usize>>,
 }
 
@@ -106,7 +106,7 @@ impl Grid {
         grid
     }
 
-    /// Appends the neighbors of a point; gives how many points were looked at.
+    /// Appends the neighbors of a point, and returns how many points were examined.
     fn near(&self, points: &[Vec3], at: usize, indices: &mut Vec<i32>) -> usize {
         let Vec3(center) = points[at];
         if self.points.is_empty() || center.iter().any(|x| x.is_nan()) {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbors_are_those_that_a_look_at_all_pairs_finds() {
+    fn neighbors_agree_with_a_search_over_all_pairs() {
         let points: Vec<Vec3> = (0..400)
             .map(|i| {
                 let place = |k: i32| ((i * 7919 * (k + 3) + 31 * k) % 1000) as f32 * 0.01 - 5.0;

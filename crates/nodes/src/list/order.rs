@@ -99,9 +99,9 @@ pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
 }
 
 /// The order of the items of a list.
-pub(super) const ORDER: &str = "False comes before true, and texts are ordered by the code points \
-    of their characters. Equal items keep their order, and -0 equals +0. NaN comes last in either \
-    direction.";
+pub(super) const ORDER: &str = "False comes before true, and strings are ordered by the code \
+    points of their characters. Equal items keep their order, and -0 equals +0. NaN comes last in \
+    either direction.";
 
 fn ordering(name: &'static str, summary: &'static str) -> NodeDef {
     descending(NodeDef::new(name, summary).details(ORDER)).generic("T", ORDERED)

@@ -15,7 +15,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Items compared between two checks.
-const AT_ONCE: usize = 1 << 12;
+const CHUNK: usize = 1 << 12;
 
 const SAME: &str = "Items are compared bit by bit: all NaNs are equal, +0 and -0 differ.";
 
@@ -52,8 +52,8 @@ fn found<R: ValueType>(
     cells.fill(call, |i| {
         let (column, range) = lists.parts(i);
         let wanted_at = entry(call, 1, i);
-        for start in range.clone().step_by(AT_ONCE) {
-            let mut part = start..range.end.min(start + AT_ONCE);
+        for start in range.clone().step_by(CHUNK) {
+            let mut part = start..range.end.min(start + CHUNK);
             pace.work(part.len())?;
             if let Some(at) = part.find(|at| column.same_at(*at, &wanted, wanted_at)) {
                 return Ok(answer(Some(at - range.start)));

@@ -154,7 +154,7 @@ fn room(n: usize) -> Result<Vec<Complex>, Failure> {
 }
 
 /// Numbers processed between two checks.
-const AT_ONCE: usize = 1 << 12;
+const CHUNK: usize = 1 << 12;
 
 /// The transform for a power of two.
 fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), 
         Ok(())
     })?;
     // Parts that fit into the cache go through all their steps before the next part does.
-    let part = n.min(AT_ONCE);
+    let part = n.min(CHUNK);
     let of_part: Vec<Complex> = circle.iter().step_by(n / part).copied().collect();
     for values in values.chunks_exact_mut(part) {
         let mut half = 1;
@@ -188,10 +188,10 @@ fn halved(values: &mut [Complex], sign: f64, pace: &mut Pace<'_>) -> Result<(), 
         for block in values.chunks_exact_mut(2 * half) {
             let (low, high) = block.split_at_mut(half);
             let step = n / (2 * half);
-            let pieces = low.chunks_mut(AT_ONCE).zip(high.chunks_mut(AT_ONCE));
+            let pieces = low.chunks_mut(CHUNK).zip(high.chunks_mut(CHUNK));
             for (piece, (low, high)) in pieces.enumerate() {
-                pace.work(2 * AT_ONCE)?;
-                turned_on(low, high, circle[piece * AT_ONCE * step..].iter().step_by(step));
+                pace.work(2 * CHUNK)?;
+                turned_on(low, high, circle[piece * CHUNK * step..].iter().step_by(step));
             }
         }
         half *= 2;

@@ -4,7 +4,9 @@ use millstream_base::Type;
 use millstream_form::Val;
 use millstream_node::{NodeDef, Registry, Settings, Signature};
 
-use super::lattice::{Axis, DRAWN, axes, coordinate, corner, draw, further, unit, whole, wrapped};
+use super::lattice::{
+    Axis, DRAWN, axes, coordinate, corner, draw, further, round_period, unit, wrapped,
+};
 use super::{ABOUT_FAR, edge, period, positioned, scaled, seed_words, tiling};
 use crate::shape::{T, form_by_settings, sockets_of};
 
@@ -91,7 +93,7 @@ pub(super) fn neighbors<'b>(
             None => further(axis.low, i, step),
             Some(period) => {
                 let cell = p[i].floor() + f64::from(step);
-                coordinate(wrapped(cell, whole(period[i])), i, words)
+                coordinate(wrapped(cell, round_period(period[i])), i, words)
             }
         };
         (coordinate, (f64::from(step) + 0.5) - axis.rest)

@@ -59,7 +59,7 @@ pub(super) fn axes<'b>(
                 (low, low + AXES[i])
             }
             Some(period) => {
-                let period = whole(period[i]);
+                let period = round_period(period[i]);
                 let wrapped = wrapped(floor, period);
                 let next = wrapped + 1.0;
                 let next = next.ge(period).select(0.0, next);
@@ -72,7 +72,7 @@ pub(super) fn axes<'b>(
 }
 
 /// A period rounded to a whole number of cells.
-pub(super) fn whole(period: Val<'_>) -> Val<'_> {
+pub(super) fn round_period(period: Val<'_>) -> Val<'_> {
     period.round().max(1.0)
 }
 

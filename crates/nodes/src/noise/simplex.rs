@@ -59,9 +59,13 @@ fn sum<'b>(values: &[Val<'b>]) -> Val<'b> {
 }
 
 /// A period rounded to one with which the noise repeats: a multiple of the number of dimensions.
-pub(super) fn whole(period: Val<'_>, n: usize) -> Val<'_> {
+pub(super) fn round_period(period: Val<'_>, n: usize) -> Val<'_> {
     let dimensions = n as f64;
-    if n == 1 { lattice::whole(period) } else { lattice::whole(period / dimensions) * dimensions }
+    if n == 1 {
+        lattice::round_period(period)
+    } else {
+        lattice::round_period(period / dimensions) * dimensions
+    }
 }
 
 /// The corner of the first tile with the same gradient. `corner` counts cells of the skewed grid.
@@ -69,13 +73,13 @@ fn in_first_tile<'b>(corner: &[Val<'b>], period: &[Val<'b>]) -> Vec<Val<'b>> {
     let n = corner.len();
     let dimensions = n as f64;
     if n == 1 {
-        return vec![wrapped(corner[0], whole(period[0], 1))];
+        return vec![wrapped(corner[0], round_period(period[0], 1))];
     }
     // In steps of 1 / 2n every corner has integer coordinates, so nothing is rounded.
     let all = sum(corner);
     let mut steps = Vec::with_capacity(n);
     for (x, period) in corner.iter().zip(period) {
-        let period = whole(*period, n);
+        let period = round_period(*period, n);
         let tile = ((*x * (2.0 * dimensions) - all) / (period * (2.0 * dimensions))).floor();
         steps.push(tile * period);
     }

@@ -93,11 +93,11 @@ pub(super) fn ln_factorial(k: f64) -> f64 {
 }
 
 /// The upper limit of counts; far beyond it the spread is negligible compared with the mean.
-const MOST: f64 = 1e9;
+const MAX_MEAN: f64 = 1e9;
 
 /// Each trial of a rejection is accepted more often than not, so this many always suffice for valid
 /// inputs.
-pub(super) const MOST_TRIES: usize = 1000;
+pub(super) const MAX_TRIES: usize = 1000;
 
 /// Like [`poisson_of`] for means above 10, by transformed rejection from two uniform numbers.
 fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
@@ -106,7 +106,7 @@ fn poisson_by_hat(mean: f64, draws: &mut Draws) -> f64 {
     let a = -0.059 + 0.024_83 * b;
     let inverse = 1.1239 + 1.1328 / (b - 3.4);
     let fast = 0.9277 - 3.6224 / (b - 2.0);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let u = draws.unit() - 0.5;
         let v = draws.unit();
         let side = 0.5 - u.abs();
@@ -130,7 +130,7 @@ pub(super) fn poisson_of(mean: f64, draws: &mut Draws) -> i32 {
         return 0;
     }
     if mean > 10.0 {
-        return poisson_by_hat(mean.min(MOST), draws) as i32;
+        return poisson_by_hat(mean.min(MAX_MEAN), draws) as i32;
     }
     // Inversion: the number whose interval of the distribution function contains the uniform
     // number.
@@ -156,7 +156,7 @@ fn binomial_by_hat(n: f64, p: f64, draws: &mut Draws) -> f64 {
     let mode = ((n + 1.0) * p).floor();
     let odds = num::ln(p / (1.0 - p));
     let at_mode = ln_factorial(mode) + ln_factorial(n - mode);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let u = draws.unit() - 0.5;
         let v = draws.unit();
         let side = 0.5 - u.abs();
@@ -207,7 +207,7 @@ pub(super) fn gamma_of(shape: f64, draws: &mut Draws) -> f64 {
     }
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / num::sqrt(9.0 * d);
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let x = draws.normal();
         let v = 1.0 + c * x;
         if v <= 0.0 {

@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use millstream_base::{Type, num};
 use millstream_node::{NodeDef, Registry};
 
-use super::rejection::{Draws, MOST_TRIES, drawing, gamma_of, poisson_of};
+use super::rejection::{Draws, MAX_TRIES, drawing, gamma_of, poisson_of};
 use super::{SOURCE, Stream, drawn};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -80,7 +80,7 @@ fn von_mises_of(concentration: f64, draws: &mut Draws) -> f64 {
         let rho = (r - num::sqrt(2.0 * r)) / (2.0 * k);
         (1.0 + rho * rho) / (2.0 * rho)
     };
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let z = num::cos(PI * draws.unit());
         let cosine = (1.0 + s * z) / (s + z);
         let y = k * (s - cosine);
@@ -165,7 +165,7 @@ fn between_of(a: f64, b: f64, draws: &mut Draws) -> f64 {
         2.0 / (a + root) * num::exp(0.5 + (a * a - a * root) * 0.25)
     };
     let rate = (a + root) * 0.5;
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         if b - a <= narrow {
             let x = a + (b - a) * draws.unit();
             let peak = if is_around { 0.0 } else { a };

@@ -1,4 +1,4 @@
-//! Distances combined, changed, and made into masks.
+//! Combining and changing distances, and turning them into masks.
 
 use millstream_base::Type;
 use millstream_form::Val;
@@ -24,8 +24,8 @@ fn smooth_min<'b>(a: Val<'b>, b: Val<'b>, radius: Val<'b>) -> Val<'b> {
 fn of_two(name: &'static str, summary: &'static str, a: &'static str, b: &'static str) -> NodeDef {
     NodeDef::new(name, summary)
         .details(
-            "With a radius, corners where the shapes meet become round over that length. The result \
-             is a lower bound of the distance inside or outside, as for all combined distances.",
+            "With a radius, corners where the shapes meet are rounded over that length. The result \
+             is a lower bound of the distance, as for all combined distances.",
         )
         .source("I. Quilez, \"Smooth minimum\", 2013")
         .input("a", Type::F32, a)
@@ -35,22 +35,22 @@ fn of_two(name: &'static str, summary: &'static str, a: &'static str, b: &'stati
 }
 
 fn union() -> NodeDef {
-    of_two("sdf.union", "What is inside one of two shapes", "one shape", "the other shape")
+    of_two("sdf.union", "The union of two shapes", "one shape", "the other shape")
         .form(|_, x| vec![vec![smooth_min(x[0][0], x[1][0], x[2][0])]])
 }
 
 fn intersection() -> NodeDef {
-    of_two("sdf.intersection", "What is inside two shapes", "one shape", "the other shape")
+    of_two("sdf.intersection", "The intersection of two shapes", "one shape", "the other shape")
         .form(|_, x| vec![vec![-smooth_min(-x[0][0], -x[1][0], x[2][0])]])
 }
 
 fn difference() -> NodeDef {
-    of_two("sdf.difference", "One shape without another", "the shape", "the shape taken away")
+    of_two("sdf.difference", "One shape without another", "the shape", "shape to subtract")
         .form(|_, x| vec![vec![-smooth_min(-x[0][0], x[1][0], x[2][0])]])
 }
 
 fn outline() -> NodeDef {
-    NodeDef::new("sdf.outline", "The outline of a shape, as a line of some width")
+    NodeDef::new("sdf.outline", "The outline of a shape as a line of a given width")
         .input("distance", Type::F32, "signed distance of the shape")
         .input_or("width", Type::F32, 1.0, "width of the line, half of which is inside")
         .output("value", Type::F32, "signed distance")
@@ -58,10 +58,10 @@ fn outline() -> NodeDef {
 }
 
 fn fill() -> NodeDef {
-    NodeDef::new("sdf.fill", "How far a point is covered by a shape: 1 inside, 0 outside")
+    NodeDef::new("sdf.fill", "The coverage of a point by a shape: 1 inside, 0 outside")
         .details(
-            "Falls from 1 to 0 over the softness, half of which is inside. A softness of the size \
-             of a pixel, as `footprint.pixel_size` gives it, makes smooth edges without steps.",
+            "Falls from 1 to 0 over the softness, half of which is inside. A softness equal to the \
+             size of a pixel (`footprint.pixel_size`) gives smooth edges without steps.",
         )
         .input("distance", Type::F32, "signed distance of the shape")
         .input_or("softness", Type::F32, 1.0, "width of the edge; 0 for a step")

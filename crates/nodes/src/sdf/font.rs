@@ -1,4 +1,4 @@
-//! Fonts, and texts as outlines.
+//! Fonts, and strings as outlines.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,13 +17,13 @@ pub struct Font {
 value_type!(Font, "font", eq);
 
 impl Font {
-    /// The file of the font that is built in: a part of `DejaVu Sans`, whose licence lies beside it.
+    /// The file of the built-in font: a subset of `DejaVu Sans`, whose license is next to it.
     pub const BUILT_IN: &[u8] = include_bytes!("../../fonts/DejaVuSans-subset.ttf");
 
-    /// The font of a file; of a collection its first one.
+    /// The font of a file, or the first one of a collection.
     ///
     /// # Errors
-    /// A description of what is wrong, if this is no such file.
+    /// A description of the problem, if this is not such a file.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Result<Self, String> {
         let font = Self { bytes: bytes.into() };
         font.face()?;
@@ -37,7 +37,7 @@ impl Font {
     }
 
     fn face(&self) -> Result<Face<'_>, String> {
-        Face::parse(&self.bytes, 0).map_err(|error| format!("it is no font: {error}"))
+        Face::parse(&self.bytes, 0).map_err(|error| format!("it is not a font: {error}"))
     }
 }
 
@@ -48,24 +48,25 @@ impl Default for Font {
 }
 
 choices! {
-    /// Where lines stand.
+    /// The alignment of lines.
     pub(super) enum Align {
-        Left = "left": "lines begin at the origin",
+        Left = "left": "lines start at the origin",
         Center = "center": "the middle of each line is at the origin",
         Right = "right": "lines end at the origin",
     }
 }
 
-/// Greatest distance of a curve from the straight pieces in its place, as a share of the size.
+/// The maximum distance between a curve and the line segments that replace it, as a fraction of the
+/// size.
 const TOLERANCE: f32 = 1.0 / 8192.0;
 
-/// Spaces in the place of a tab.
+/// The width of a tab in spaces.
 const TAB: f32 = 4.0;
 
-/// Most pieces in the place of one curve.
-const MOST_PIECES: f32 = 64.0;
+/// The maximum number of line segments that replace a curve.
+const MAX_PIECES: f32 = 64.0;
 
-/// The closed outlines of a text of size 1, which begins at the origin.
+/// The closed outlines of a string of size 1 that starts at the origin.
 ///
 /// # Errors
 /// A character for which the font has no glyph.
@@ -75,7 +76,7 @@ pub(super) fn contours(
     align: Align,
     line_spacing: f32,
 ) -> Result<Vec<Vec<[f32; 2]>>, char> {
-    let face = font.face().expect("a font was read before");
+    let face = font.face().expect("fonts are validated when they are read");
     let unit = 1.0 / f32::from(face.units_per_em());
     let (ascender, descender) = (f32::from(face.ascender()), f32::from(face.descender()));
     let line_height = (ascender - descender + f32::from(face.line_gap())) * unit * line_spacing;
@@ -97,19 +98,19 @@ pub(super) fn contours(
     Ok(drawn.contours)
 }
 
-/// Outlines in the making.
+/// Outlines under construction.
 #[derive(Default)]
 struct Drawn {
     contours: Vec<Vec<[f32; 2]>>,
     corners: Vec<[f32; 2]>,
-    /// Where the current glyph begins.
+    /// The start of the current glyph.
     origin: [f32; 2],
-    /// The size of a unit of the font.
+    /// The size of a font unit.
     unit: f32,
 }
 
 impl Drawn {
-    /// Draws a line of text, and gives its width.
+    /// Draws a line of text, and returns its width.
     fn line(&mut self, face: &Face<'_>, line: &str, y: f32) -> Result<f32, char> {
         let advance = |glyph| face.glyph_hor_advance(glyph).map_or(0.0, f32::from);
         let mut before: Option<GlyphId> = None;
@@ -134,15 +135,15 @@ impl Drawn {
         [self.origin[0] + x * self.unit, self.origin[1] + y * self.unit]
     }
 
-    /// The corner that was drawn last.
+    /// The most recently drawn corner.
     fn here(&self) -> [f32; 2] {
         self.corners.last().copied().unwrap_or(self.origin)
     }
 
-    /// Draws pieces in the place of a curve whose second differences have this length.
+    /// Replaces a curve, whose second differences have this length, by line segments.
     fn curve(&mut self, bend: f32, at: impl Fn(f32) -> [f32; 2]) {
-        // The middle of one of n pieces is off by the bend over 4 n^2.
-        let n = (bend / (4.0 * TOLERANCE)).sqrt().ceil().clamp(1.0, MOST_PIECES);
+        // The middle of one of n segments is off by the bend over 4 n^2.
+        let n = (bend / (4.0 * TOLERANCE)).sqrt().ceil().clamp(1.0, MAX_PIECES);
         self.corners.extend((1..=n as u16).map(|i| at(f32::from(i) / n)));
     }
 }
@@ -167,7 +168,8 @@ impl OutlineBuilder for Drawn {
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
         let (a, b) = (self.here(), self.place(x1, y1));
         let (c, d) = (self.place(x2, y2), self.place(x, y));
-        // The second derivative is at most 6 times the greater difference, that of a parabola twice.
+        // The second derivative is at most 6 times the greater difference; for a parabola it is
+        // twice the difference.
         let bend = 3.0 * bend(a, b, c).max(bend(b, c, d));
         self.curve(bend, |t| {
             let s = 1.0 - t;
@@ -177,7 +179,7 @@ impl OutlineBuilder for Drawn {
     }
 
     fn close(&mut self) {
-        // The last corner of most glyphs is the first one again.
+        // The last corner of most glyphs repeats the first.
         if self.corners.len() > 1 && self.corners.first() == self.corners.last() {
             self.corners.pop();
         }
@@ -191,12 +193,12 @@ fn bend(a: [f32; 2], b: [f32; 2], c: [f32; 2]) -> f32 {
     (x * x + y * y).sqrt()
 }
 
-/// How much farther apart two letters stand than their widths say, in units of the font.
+/// The additional distance between two letters, in font units.
 fn kerning(face: &Face<'_>, left: GlyphId, right: GlyphId) -> i16 {
     of_features(face, left, right).or_else(|| of_table(face, left, right)).unwrap_or(0)
 }
 
-/// What the feature `kern` says; `None` if the font does not have it.
+/// The kerning by the feature `kern`; `None` if the font does not have it.
 fn of_features(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
     let table = face.tables().gpos?;
     let kern = Tag::from_bytes(b"kern");
@@ -222,7 +224,7 @@ fn of_pair(pair: PairAdjustment<'_>, left: GlyphId, right: GlyphId) -> Option<i1
     Some(first.x_advance)
 }
 
-/// What the table of old fonts says.
+/// The kerning by the table of old fonts.
 fn of_table(face: &Face<'_>, left: GlyphId, right: GlyphId) -> Option<i16> {
     let subtables = face.tables().kern?.subtables.into_iter();
     subtables

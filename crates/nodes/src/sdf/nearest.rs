@@ -1,11 +1,11 @@
-//! Distances from many points to outlines of many straight pieces.
+//! Distances from many points to outlines of many line segments.
 //!
-//! Pieces that follow each other form groups with a box around each. Points are taken together as
-//! they come, most often along rows of pixels: for the box around some points all groups are left out
-//! that are farther away than another group can be, then the points are halved. What remains for a
-//! few points is measured piece by piece, all points at once (SIMD). Whatever is left out is farther
-//! away than what remains by more than rounding, so the distance of a point has the same bits
-//! whichever points come with it.
+//! Consecutive segments form groups, each with a bounding box. Points are handled in batches as
+//! they come, usually along rows of pixels. For the bounding box of a batch, groups that cannot be
+//! nearest to any point in it are discarded; then the batch is halved. The remaining segments are
+//! measured against a few points at a time with SIMD. Every discarded segment is farther away than
+//! a remaining one by more than rounding errors, so the distance of a point has the same bits
+//! whatever the batch.
 
 #[cfg(test)]
 mod tests;
@@ -14,22 +14,23 @@ use std::ops::Range;
 
 use millstream_base::width::Width;
 
-/// Pieces of a group.
+/// Segments per group.
 const GROUP: usize = 8;
 
 /// Points that are measured together.
 const LANES: usize = 16;
 
-/// Points of which groups are chosen first.
+/// Points per batch, for which groups are selected first.
 const BATCH: usize = 1024;
 
-/// Bands in which pieces are looked up by their height.
+/// Bands for looking up segments by height.
 const BANDS: usize = 256;
 
-/// More than any error of rounding, as a share of the distance and of the size of the outlines.
+/// An upper bound of rounding errors, as a fraction of the distance and of the size of the
+/// outlines.
 const SLACK: f32 = 1e-4;
 
-/// A straight piece of an outline.
+/// A line segment of an outline.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: [f32; 2],
@@ -38,24 +39,24 @@ struct Piece {
     per_square: f32,
 }
 
-/// A box: left, lower, right, upper.
+/// A bounding box: left, lower, right, upper.
 type Bounds = [f32; 4];
 
-/// Outlines, closed, which wind around their inside.
+/// Closed outlines with a winding number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outlines {
     pieces: Vec<Piece>,
     bounds: Vec<Bounds>,
-    /// Lower and upper end.
+    /// The lower and the upper end.
     height: [f32; 2],
-    /// The pieces that reach into each band, and where each band begins.
+    /// The segments that reach into each band, and the start of each band.
     in_bands: Vec<u32>,
     bands: Vec<u32>,
     size: f32,
 }
 
 impl Outlines {
-    /// Outlines with these corners, each joined from the last to the first.
+    /// Outlines with these corners, each closed from the last to the first.
     pub(super) fn new(contours: &[Vec<[f32; 2]>]) -> Self {
         let mut pieces = Vec::new();
         for corners in contours {
@@ -102,8 +103,8 @@ impl Outlines {
         self.pieces.len()
     }
 
-    /// The signed distance of each point, negative where outlines wind around it. Infinite if there
-    /// are no outlines; NaN if a coordinate is.
+    /// The signed distance of each point, negative where outlines wind around it. Infinite without
+    /// outlines; NaN if a coordinate is NaN.
     pub(super) fn measure(&self, points: &[[f32; 2]], distances: &mut [f32], work: &mut Work) {
         for (points, out) in points.chunks(BATCH).zip(distances.chunks_mut(BATCH)) {
             if self.pieces.is_empty() {
@@ -116,13 +117,13 @@ impl Outlines {
         }
     }
 
-    /// Measures points of which only some groups can be the nearest.
+    /// Measures points for which only some groups can be nearest.
     fn divide(&self, points: &[[f32; 2]], out: &mut [f32], groups: Range<usize>, work: &mut Work) {
         let around = points.iter().fold(NOWHERE, |all, &[x, y]| joined(all, [x, y, x, y]));
         let center = [(around[0] + around[2]) * 0.5, (around[1] + around[3]) * 0.5];
         let reach = length(center[0] - around[0], center[1] - around[1]);
         let n_before = work.near.len();
-        // No group that is nearer than the nearest by less than the points reach is left out.
+        // Keeps every group that can be nearest to any of the points.
         let mut nearest = f32::INFINITY;
         for at in groups.clone() {
             let group = work.near[at] as usize;
@@ -136,7 +137,7 @@ impl Outlines {
         for at in groups {
             let group = work.near[at];
             let is_near = square_from_bounds(center, self.bounds[group as usize]) <= square;
-            // Also where the comparison fails because a coordinate is NaN.
+            // Also taken if the comparison fails because a coordinate is NaN.
             if is_near || square.is_nan() {
                 work.near.push(group);
             }
@@ -199,7 +200,7 @@ impl Outlines {
         }
     }
 
-    /// The pieces at a height; none beyond the outlines.
+    /// The segments at a height; none outside the outlines.
     fn at_height(&self, y: f32) -> &[u32] {
         let [lower, upper] = self.height;
         if !(lower..=upper).contains(&y) {
@@ -209,7 +210,8 @@ impl Outlines {
         &self.in_bands[self.bands[band] as usize..self.bands[band + 1] as usize]
     }
 
-    /// Where a piece crosses a height, and how often it winds around what lies to the left of it.
+    /// The position at which a segment crosses a height, and how often it winds around the points
+    /// to its left.
     fn crossing(&self, piece: u32, y: f32) -> Option<(f32, i32)> {
         let Piece { from, way, .. } = self.pieces[piece as usize];
         let (a, b) = (from[1], from[1] + way[1]);
@@ -224,7 +226,7 @@ impl Outlines {
         crossings.filter(|crossing| crossing.0 > x).map(|crossing| crossing.1).sum::<i32>() != 0
     }
 
-    /// Which points of one height outlines wind around.
+    /// Determines which points at one height the outlines wind around.
     fn find_inside(&self, inside: &mut [bool; LANES], x: &[f32; LANES], y: f32) {
         let mut winds = [0; LANES];
         for (at, turn) in self.at_height(y).iter().filter_map(|piece| self.crossing(*piece, y)) {
@@ -236,14 +238,14 @@ impl Outlines {
     }
 }
 
-/// Memory for the groups that may be the nearest.
+/// Scratch memory for the groups that can be nearest.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     near: Vec<u32>,
     width: Width,
 }
 
-/// Lessens the squares of distances to those from a piece.
+/// Lowers the squared distances to those from a segment.
 #[inline(always)]
 fn nearer(squares: &mut [f32; LANES], x: &[f32; LANES], y: &[f32; LANES], piece: &Piece) {
     let [dx, dy] = piece.way;
@@ -259,7 +261,7 @@ fn nearer(squares: &mut [f32; LANES], x: &[f32; LANES], y: &[f32; LANES], piece:
     }
 }
 
-/// A box around nothing.
+/// An empty bounding box.
 const NOWHERE: Bounds = [f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
 
 fn joined(a: Bounds, b: Bounds) -> Bounds {

@@ -15,19 +15,19 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 choices! {
-    /// How a curve goes through its points.
+    /// The shape of a curve through points.
     enum Course {
         Lines = "lines": "straight from point to point",
-        Smooth = "smooth": "a smooth curve through all points (Catmull and Rom)",
+        Smooth = "smooth": "a smooth curve through all points (Catmull-Rom)",
         Bezier = "bezier": "cubic Bezier pieces: a point, two handles, a point, two handles, ...",
     }
 }
 
-/// Straight pieces in the place of each piece of a curve.
+/// Line segments per piece of a curve.
 const PIECES: usize = 24;
 
 impl Course {
-    /// The corners of the polyline in the place of the curve.
+    /// The corners of the polyline that approximates the curve.
     fn corners(self, points: &[Vec2]) -> Vec<[f64; 2]> {
         let at = |i: usize| points[i].0.map(f64::from);
         let n = points.len();
@@ -67,7 +67,7 @@ impl Course {
     }
 }
 
-/// The square of the distance from a piece between two corners.
+/// The squared distance from a segment between two corners.
 fn square_from([px, py]: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     let (dx, dy, fx, fy) = (b[0] - a[0], b[1] - a[1], px - a[0], py - a[1]);
     let square = dx * dx + dy * dy;
@@ -108,9 +108,9 @@ fn from_line(point: [f64; 2], corners: &[[f64; 2]]) -> f64 {
 fn polygon() -> NodeDef {
     shape("sdf.polygon", "The distance from a polygon")
         .details(
-            "The corners in order, either way around; the last one is joined to the first. Where \
-             the outline crosses itself, what it winds around twice is outside. Without corners \
-             everything is infinitely far outside.",
+            "The corners are listed in order, in either direction; the last one is joined to the \
+             first. Where the outline crosses itself, regions that it winds around twice are \
+             outside. Without corners, everything is infinitely far outside.",
         )
         .input("points", list_of(Type::VEC2), "the corners")
         .kernel(|_| Ok(function(|call| fill(call, Course::Lines, from_outline))))
@@ -119,20 +119,20 @@ fn polygon() -> NodeDef {
 fn curve() -> NodeDef {
     shape("sdf.curve", "The distance from a curve through points")
         .details(
-            "Each curved piece counts as 24 straight ones. A Bezier curve of n pieces has 3 n + 1 \
-             points; points that are left over are not used.",
+            "Each curved piece is approximated by 24 straight ones. A Bezier curve of n pieces has \
+             3 n + 1 points; surplus points are ignored.",
         )
-        .choice("course", Course::ALL, "smooth", "how the curve goes through its points")
+        .choice("course", Course::ALL, "smooth", "shape of the curve")
         .input("points", list_of(Type::VEC2), "the points in order")
-        .input_or("width", Type::F32, 0.0, "width of the line, whose ends are round")
+        .input_or("width", Type::F32, 0.0, "width of the line; its ends are round")
         .kernel(|parts| {
             let course = Course::named(parts.settings.text("course"));
             Ok(function(move |call| fill(call, course, from_line)))
         })
 }
 
-/// Sets the output to the distance of each position from its points, less half of the width if there
-/// is one.
+/// Sets the output to the distance of each position from its points, less half of the width if
+/// there is one.
 fn fill(
     call: &mut Call<'_>,
     course: Course,

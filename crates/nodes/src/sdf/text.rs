@@ -1,4 +1,4 @@
-//! Texts as shapes.
+//! Strings as shapes.
 
 use std::sync::Arc;
 
@@ -16,34 +16,34 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register(text());
 }
 
-/// Positions that are measured in one go.
+/// Positions that are measured at once.
 const BLOCK: usize = 1 << 14;
 
 /// Units of work per position, about the nanoseconds that it takes.
 const PER_POSITION: usize = 32;
 
-/// Units of work per straight piece of an outline that is made.
+/// Units of work per line segment of an outline.
 const PER_PIECE: usize = 32;
 
-/// Letters of a text whose outlines are made; each has about a hundred pieces.
-const MOST_LETTERS: usize = 1 << 16;
+/// The maximum number of letters; each has about a hundred segments.
+const MAX_LETTERS: usize = 1 << 16;
 
 fn text() -> NodeDef {
-    NodeDef::new("sdf.text", "The distance from the letters of a text")
+    NodeDef::new("sdf.text", "The distance from the letters of a string")
         .details(
-            "The baseline of the first line goes through the origin; further lines follow below. \
+            "The baseline of the first line passes through the origin; further lines follow below. \
              The built-in font is DejaVu Sans with Latin, Greek and Cyrillic letters, digits and \
-             signs; with `own_font` there is an input for another one, a TrueType or OpenType \
-             font, on the command line `--in NAME=@FILE.ttf`. Pairs of letters are kerned as the \
-             font says. Letters stand one after another from left to right; scripts whose letters \
-             change their shape or direction are not composed. A tab is four spaces wide. A text \
-             with a letter that the font lacks fails.\n\nWhere outlines overlap, inside is what any \
-             of them winds around, and an outline within another one counts for the distance. \
-             Curves are straight pieces that are off by at most 1/8000 of the size. A text without \
-             outlines is infinitely far away, and so is everything if the size is not above 0.",
+             symbols. With `own_font` there is an input for another TrueType or OpenType font; on \
+             the command line, `--in NAME=@FILE.ttf`. Pairs of letters are kerned by the font. \
+             Letters are placed from left to right; scripts whose letters change their shape or \
+             direction are not shaped. A tab is four spaces wide. Fails for a string with a letter \
+             that the font lacks.\n\nWhere outlines overlap, a point is inside if any of them \
+             winds around it, and an outline inside another one still affects the distance. Curves \
+             are approximated to within 1/8000 of the size. A string without outlines is \
+             infinitely far away, as is any string if the size is not above 0.",
         )
-        .choice("align", Align::ALL, "left", "where lines stand")
-        .flag("own_font", false, "use a font of one's own; adds an input `font`")
+        .choice("align", Align::ALL, "left", "alignment of lines")
+        .flag("own_font", false, "use a custom font; adds an input `font`")
         .sockets_by_settings(|settings| Ok(sockets(settings.flag("own_font"))))
         .kernel(|parts| {
             let align = Align::named(parts.settings.text("align"));
@@ -52,17 +52,16 @@ fn text() -> NodeDef {
 }
 
 fn sockets(own_font: bool) -> Signature {
-    let def =
-        shape("", "").input("text", Type::STRING, "the text, with a line break after each line");
+    let def = shape("", "").input("text", Type::STRING, "the string; line breaks separate lines");
     let def = def.input_or("size", Type::F32, 1.0, "height of a line without spacing (the em)");
-    let def = point(def, "origin", [0.0; 2], "a point on the baseline of the first line");
-    let spacing = "distance of lines, as a share of what the font says";
+    let def = point(def, "origin", [0.0; 2], "start of the baseline of the first line");
+    let spacing = "line spacing, relative to that of the font";
     let def = def.input_or("line_spacing", Type::F32, 1.0, spacing);
     let def = if own_font { def.input("font", Type::of::<Font>(), "the font") } else { def };
     sockets_of(&def)
 }
 
-/// The outlines of a text, and what they were made of.
+/// The outlines of a string, with the inputs they were made from.
 struct Made {
     text: Arc<str>,
     line_spacing: f32,
@@ -78,9 +77,9 @@ impl Made {
     }
 }
 
-/// Sets the output to the distance of each position from the letters of its text.
+/// Sets the output to the distance of each position from the letters of its string.
 ///
-/// Positions are measured together as long as the outlines are the same.
+/// Consecutive positions with the same outlines are measured together.
 fn fill(call: &mut Call<'_>, align: Align) -> Result<(), Failure> {
     let is_uniform = call.is_uniform();
     let mut values: Vec<f32> = if is_uniform { Vec::new() } else { call.buffer(0) };
@@ -130,14 +129,14 @@ fn fill(call: &mut Call<'_>, align: Align) -> Result<(), Failure> {
 #[derive(Default)]
 struct Block {
     elements: Vec<usize>,
-    /// In units of the size, from the origin.
+    /// Relative to the origin, in units of the size.
     points: Vec<[f32; 2]>,
     sizes: Vec<f32>,
     distances: Vec<f32>,
 }
 
 impl Block {
-    /// Measures the positions and starts anew.
+    /// Measures the positions and starts the next block.
     fn measure(
         &mut self,
         made: Option<&Made>,
@@ -164,18 +163,18 @@ impl Block {
 
 fn outlines(text: &str, align: Align, line_spacing: f32, font: &Font) -> Result<Outlines, Failure> {
     let n = text.chars().count();
-    if n > MOST_LETTERS {
-        let text = format!("a text of {n} letters as a shape; the limit is {MOST_LETTERS}");
-        return Err(Failure::whole(text).with_help("draw a part of the text"));
+    if n > MAX_LETTERS {
+        let text = format!("the string has {n} letters, but the limit for shapes is {MAX_LETTERS}");
+        return Err(Failure::whole(text).with_help("draw only a part of the string"));
     }
     let contours = contours(font, text, align, line_spacing).map_err(|letter| {
         let code = u32::from(letter);
         let text = format!("the font has no glyph for `{}` (U+{code:04X})", letter.escape_debug());
         Failure::whole(text).with_help(if *font == Font::built_in() {
             "the built-in font has Latin, Greek and Cyrillic letters; \
-             the setting `own_font` lets another one be given"
+             set `own_font` to use another one"
         } else {
-            "give a font that has it, or leave it out"
+            "use a font that has it, or leave the letter out"
         })
     })?;
     Ok(Outlines::new(&contours))

@@ -1,4 +1,4 @@
-//! Similarity of texts: patterns, distances, natural order.
+//! Similarity of strings: patterns, distances, natural order.
 
 use std::cmp::Ordering;
 
@@ -30,9 +30,9 @@ fn matches() -> NodeDef {
         ("text", ""),
         ("pattern", "pattern; `*` matches any number of characters, `?` exactly one"),
     ];
-    on_texts("string.matches", "Whether a text matches a pattern with wildcards", texts)
+    on_texts("string.matches", "Whether a string matches a pattern with wildcards", texts)
         .details(
-            "The pattern must match the whole text; put `*` at both ends to match a part of it. \
+            "The pattern must match the whole string; put `*` at both ends to match a part of it. \
              All other characters match themselves.",
         )
         .flag("any_case", false, "ignore case")
@@ -54,7 +54,7 @@ fn matches() -> NodeDef {
         })
 }
 
-/// Whether a text matches a pattern. On a mismatch, the last star takes one character more.
+/// Whether a string matches a pattern. On a mismatch, the last star takes one character more.
 fn fits(text: &[char], pattern: &[char]) -> bool {
     let (mut at, mut in_pattern) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -83,12 +83,12 @@ fn fits(text: &[char], pattern: &[char]) -> bool {
 fn distance() -> NodeDef {
     on_texts(
         "string.distance",
-        "The edit distance between two texts (Levenshtein)",
+        "The edit distance between two strings (Levenshtein)",
         &[("a", ""), ("b", "")],
     )
     .details(
-        "The least number of edits that turn one text into the other; each edit inserts, \
-             deletes or replaces one character. 0 for equal texts.",
+        "The least number of edits that turn one string into the other; each edit inserts, \
+             deletes or replaces one character. 0 for equal strings.",
     )
     .source(
         "V. Levenshtein, Binary codes capable of correcting deletions, insertions and \
@@ -120,19 +120,19 @@ fn steps(a: &[char], b: &[char]) -> usize {
 fn natural_order() -> NodeDef {
     on_texts(
         "string.natural_order",
-        "The natural order of two texts, with numbers ordered by value",
+        "The natural order of two strings, with numbers ordered by value",
         &[("a", ""), ("b", "")],
     )
     .details(
         "Like `string.order`, but consecutive digits are one number: `file9` comes before \
-             `file10`. If the texts differ only in leading zeros of equal numbers, the one with \
+             `file10`. If the strings differ only in leading zeros of equal numbers, the one with \
              fewer zeros comes first.",
     )
     .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
     .function(each::<(Text, Text), _>(|(a, b)| ordered(a, b) as i32))
 }
 
-/// The digits at the start of a text, and the rest.
+/// The digits at the start of a string, and the rest.
 fn number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
@@ -157,6 +157,6 @@ fn ordered(mut a: &str, mut b: &str) -> Ordering {
             _ => (a, b) = (in_a.as_str(), in_b.as_str()),
         }
     }
-    // The texts differ only in leading zeros.
+    // The strings differ only in leading zeros.
     whole.reverse()
 }

@@ -1,4 +1,4 @@
-//! Texts built from other texts.
+//! Strings built from other strings.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn concat() -> NodeDef {
-    NodeDef::new("string.concat", "Joins several texts into one")
-        .input("texts", Type::STRING, "texts in order; none give an empty text")
+    NodeDef::new("string.concat", "Joins several strings into one")
+        .input("texts", Type::STRING, "strings in order; none give an empty string")
         .multiple()
         .output("value", Type::STRING, "")
         .function(each_text::<AllTexts>(
@@ -33,7 +33,7 @@ fn concat() -> NodeDef {
         ))
 }
 
-/// All inputs, as texts.
+/// All inputs, as strings.
 struct AllTexts;
 
 impl Arguments for AllTexts {
@@ -50,8 +50,8 @@ impl Arguments for AllTexts {
 }
 
 fn repeat() -> NodeDef {
-    on_texts("string.repeat", "Repeats a text", &[("text", "")])
-        .details("A count of 0 or less gives an empty text.")
+    on_texts("string.repeat", "Repeats a string", &[("text", "")])
+        .details("A count of 0 or less gives an empty string.")
         .input_or("count", Type::I32, 2.0, "number of repetitions")
         .output("value", Type::STRING, "")
         .function(each_text::<(Text, i32)>(
@@ -65,7 +65,7 @@ fn repeat() -> NodeDef {
 }
 
 fn slice() -> NodeDef {
-    on_texts("string.slice", "A part of a text by position", &[("text", "")])
+    on_texts("string.slice", "A part of a string by position", &[("text", "")])
         .details(
             "The characters from index `start` up to but not including `start + count`, as far as \
              they exist.",
@@ -105,19 +105,19 @@ fn letters(def: NodeDef, all: fn(&str) -> String, ascii: fn(&str) -> String) -> 
 }
 
 fn upper() -> NodeDef {
-    let def = on_texts("string.upper", "A text in upper case", &[("text", "")]);
+    let def = on_texts("string.upper", "A string in upper case", &[("text", "")]);
     letters(def, str::to_uppercase, str::to_ascii_uppercase)
 }
 
 fn lower() -> NodeDef {
-    let def = on_texts("string.lower", "A text in lower case", &[("text", "")]);
+    let def = on_texts("string.lower", "A string in lower case", &[("text", "")]);
     letters(def, str::to_lowercase, str::to_ascii_lowercase)
 }
 
 fn title() -> NodeDef {
     on_texts(
         "string.title",
-        "A text in title case, with a capital at the start of each word",
+        "A string in title case, with a capital at the start of each word",
         &[("text", "")],
     )
     .details(
@@ -178,7 +178,7 @@ fn side(def: NodeDef, default: &'static str) -> NodeDef {
 
 fn trim() -> NodeDef {
     let texts = &[("text", ""), ("characters", "further characters to remove")];
-    side(on_texts("string.trim", "Removes white space around a text", texts), "both")
+    side(on_texts("string.trim", "Removes white space around a string", texts), "both")
         .flag("white_space", true, "remove white space")
         .output("value", Type::STRING, "")
         .kernel(|parts| {
@@ -196,7 +196,7 @@ fn trim() -> NodeDef {
 }
 
 fn reverse() -> NodeDef {
-    on_texts("string.reverse", "Reverses a text", &[("text", "")])
+    on_texts("string.reverse", "Reverses a string", &[("text", "")])
         .details(
             "Characters are reversed one by one, so an accent that is a separate character moves \
              to another letter.",
@@ -208,10 +208,10 @@ fn reverse() -> NodeDef {
 }
 
 fn pad() -> NodeDef {
-    let def = on_texts("string.pad", "Pads a text to a length", &[("text", "")])
+    let def = on_texts("string.pad", "Pads a string to a length", &[("text", "")])
         .details(
-            "A text that is long enough does not change. With `both`, an odd character goes to the \
-             end. The fill is repeated and cut as needed; an empty fill adds nothing.",
+            "A string that is long enough does not change. With `both`, an odd character goes to \
+             the end. The fill is repeated and cut as needed; an empty fill adds nothing.",
         )
         .input_or("length", Type::I32, 8.0, "least number of characters")
         .input_or("fill", Type::STRING, " ", "text to pad with");
@@ -243,7 +243,7 @@ fn pad() -> NodeDef {
 fn replace() -> NodeDef {
     on_texts(
         "string.replace",
-        "Replaces every occurrence of a part of a text",
+        "Replaces every occurrence of a part of a string",
         &[("text", ""), ("part", "part to replace"), ("by", "replacement")],
     )
     .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")

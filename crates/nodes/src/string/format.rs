@@ -1,4 +1,4 @@
-//! Values written into a text at placeholders.
+//! Values written into a string at placeholders.
 //!
 //! A call reads the format of each element, placeholder by placeholder, and writes the value that
 //! each one names.
@@ -26,17 +26,17 @@ const GENERICS: [&str; 8] = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7"];
 const WRITABLE: Among =
     Among::These(&[Type::BOOL, Type::I32, Type::I64, Type::F32, Type::F64, Type::STRING]);
 
-const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("empty", "the text is empty")];
+const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("empty", "the string is empty")];
 
 fn format() -> NodeDef {
-    NodeDef::new("string.format", "Formats values into a text")
+    NodeDef::new("string.format", "Formats values into a string")
         .details(
             "`{}` is replaced by the next value, `{2}` by the third, `{name}` by the value of this \
              name; `{{` and `}}` are literal braces. After a colon follow, in this order and all \
              optional: a fill character and `<`, `>` or `^` for the alignment; `+` or a space for \
              the sign of numbers that are not negative; `0` to pad a number with zeros; the width; \
-             a point and the number of decimals of a float or the maximal length of a text; and \
-             `d`, `x`, `X`, `o` or `b` for integers, `f`, `e` or `E` for floats, `s` for texts. \
+             a point and the number of decimals of a float or the maximal length of a string; and \
+             `d`, `x`, `X`, `o` or `b` for integers, `f`, `e` or `E` for floats, `s` for strings. \
              `{x:0>+8.2f}` writes 3.14159 as `000+3.14`. Width and decimals are at most 1000.",
         )
         .setting(
@@ -57,7 +57,7 @@ fn format() -> NodeDef {
 fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     let n = settings.texts("names").len();
     if n > GENERICS.len() {
-        let message = format!("{n} values are too many, the limit is {}", GENERICS.len());
+        let message = format!("{n} values are too many; the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
     let def =
@@ -85,7 +85,7 @@ fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(),
             }
             Err(_) if !fails => Ok("".into()),
             Err(message) => Err(Failure::at(i, message).with_help(
-                "write a literal brace as `{{`; with the setting `otherwise` the text can be \
+                "write a literal brace as `{{`; with the setting `otherwise` the string can be \
                      empty instead",
             )),
         }
@@ -94,7 +94,7 @@ fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(),
     Ok(())
 }
 
-/// The formatted text.
+/// The formatted string.
 fn written(
     format: &str,
     names: &[Arc<str>],
@@ -133,7 +133,7 @@ fn written(
         })?;
         Layout::read(how)?.write(&value(number), &mut out)?;
         if out.len() > most {
-            // The caller rejects a text that is too long, so the rest is not needed.
+            // The caller rejects a string that is too long, so the rest is not needed.
             return Ok(out);
         }
     }
@@ -153,7 +153,7 @@ struct Layout {
     kind: Option<char>,
 }
 
-const MOST_WIDTH: usize = 1000;
+const MAX_WIDTH: usize = 1000;
 
 impl Layout {
     fn read(text: &str) -> Result<Self, String> {
@@ -185,7 +185,7 @@ impl Layout {
             match digits {
                 "" => Ok(None),
                 digits => {
-                    digits.parse().ok().filter(|n| *n <= MOST_WIDTH).ok_or_else(wrong).map(Some)
+                    digits.parse().ok().filter(|n| *n <= MAX_WIDTH).ok_or_else(wrong).map(Some)
                 }
             }
         };
@@ -203,15 +203,15 @@ impl Layout {
         let refused =
             |what: &str| format!("{what} cannot be written as `{}`", self.kind.unwrap_or(' '));
         let (sign, digits, is_number) = match value {
-            Value::I32(x) => self.whole(i64::from(*x)).ok_or_else(|| refused("a whole number"))?,
-            Value::I64(x) => self.whole(*x).ok_or_else(|| refused("a whole number"))?,
+            Value::I32(x) => self.integer(i64::from(*x)).ok_or_else(|| refused("an integer"))?,
+            Value::I64(x) => self.integer(*x).ok_or_else(|| refused("an integer"))?,
             Value::F32(x) => {
                 self.float(f64::from(*x), &x.to_string()).ok_or_else(|| refused("a float"))?
             }
             Value::F64(x) => self.float(*x, &x.to_string()).ok_or_else(|| refused("a float"))?,
             other => {
                 if !matches!(self.kind, None | Some('s')) || self.sign.is_some() || self.zeros {
-                    return Err(refused("a text"));
+                    return Err(refused("a string"));
                 }
                 let text = match other {
                     Value::Bool(x) => x.to_string(),
@@ -253,7 +253,7 @@ impl Layout {
     }
 
     /// Sign and digits of an integer.
-    fn whole(&self, x: i64) -> Option<(&'static str, String, bool)> {
+    fn integer(&self, x: i64) -> Option<(&'static str, String, bool)> {
         if self.precision.is_some() {
             return None;
         }

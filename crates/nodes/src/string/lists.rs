@@ -1,4 +1,4 @@
-//! Texts split into lists of texts and joined again.
+//! Strings split into lists of strings and joined again.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ pub(super) fn register(registry: &mut Registry) {
 fn split() -> NodeDef {
     on_texts(
         "string.split",
-        "Splits a text at a separator",
+        "Splits a string at a separator",
         &[("text", ""), ("separator", "text between parts")],
     )
     .converts()
     .details(
         "Adjacent separators, and separators at an end, have empty parts beside them. So an empty \
-         text has one part, which is empty. An empty separator splits the text into its \
+         string has one part, which is empty. An empty separator splits the string into its \
          characters.",
     )
     .output("value", list_of(Type::STRING), "parts in order")
@@ -49,9 +49,9 @@ fn split() -> NodeDef {
 const PART: usize = 1 << 4;
 
 fn join() -> NodeDef {
-    NodeDef::new("string.join", "Joins a list of texts with a separator")
+    NodeDef::new("string.join", "Joins a list of strings with a separator")
         .converts()
-        .input("list", list_of(Type::STRING), "texts in order")
+        .input("list", list_of(Type::STRING), "strings in order")
         .input_or("separator", Type::STRING, Default::Zero, "text between parts")
         .output("value", Type::STRING, "joined text; empty for an empty list")
         .function(each_text::<(Items<Arc<str>>, Text)>(

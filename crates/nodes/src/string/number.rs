@@ -1,4 +1,4 @@
-//! Numbers as texts.
+//! Numbers as strings.
 
 use std::fmt::Display;
 use std::num::IntErrorKind;
@@ -20,13 +20,13 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn to_number() -> NodeDef {
     const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("nan", "the number is NaN")];
-    on_texts("string.to_number", "Parses a number from a text", &[("text", "")])
+    on_texts("string.to_number", "Parses a number from a string", &[("text", "")])
         .converts()
         .details(
             "Decimal, with an optional point and exponent, as in `-1.5e3`; also `inf`, `-inf` and \
              `nan`. White space around the number is ignored. The result is the nearest `f64`.",
         )
-        .choice("otherwise", OTHERWISE, "error", "what to do if the text is not a number")
+        .choice("otherwise", OTHERWISE, "error", "what to do if the string is not a number")
         .output("value", Type::F64, "")
         .kernel(|parts| {
             let fails = parts.settings.text("otherwise") != "nan";
@@ -35,14 +35,14 @@ fn to_number() -> NodeDef {
                     Ok(number) => Ok(number),
                     Err(_) if fails => Err(element
                         .failure(format!("{} is not a number", shown(text)))
-                        .with_help("correct the text, or set `otherwise` to `nan`")),
+                        .with_help("correct the string, or set `otherwise` to `nan`")),
                     Err(_) => Ok(f64::NAN),
                 }
             })))
         })
 }
 
-/// The text in quotes, truncated if it is long.
+/// The string in quotes, truncated if it is long.
 fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
@@ -93,7 +93,7 @@ fn written(numbers: (impl Display, i32)) -> Arc<str> {
 fn from_integer() -> NodeDef {
     NodeDef::new("string.from_integer", "Writes an integer as text, in any base")
         .details(
-            "Digits above 9 are lower-case letters. A base outside 2 to 36 gives an empty text.",
+            "Digits above 9 are lower-case letters. A base outside 2 to 36 gives an empty string.",
         )
         .generic("T", Among::These(&[Type::I32, Type::I64]))
         .input_or("number", SocketType::Generic(0), 0.0, "")
@@ -147,13 +147,13 @@ pub(super) fn in_base(number: i64, base: i32, n_digits: i32) -> String {
 
 fn to_integer() -> NodeDef {
     const OTHERWISE: &[(&str, &str)] = &[("error", "the node fails"), ("zero", "the number is 0")];
-    on_texts("string.to_integer", "Parses an integer from a text, in any base", &[("text", "")])
+    on_texts("string.to_integer", "Parses an integer from a string, in any base", &[("text", "")])
         .details(
             "Digits above 9 are letters in either case. A sign may come first, and white space \
              around the number is ignored. A number that does not fit into an `i64` is refused, \
              and so is any text in a base outside 2 to 36.",
         )
-        .choice("otherwise", OTHERWISE, "error", "what to do if the text is not such a number")
+        .choice("otherwise", OTHERWISE, "error", "what to do if the string is not such a number")
         .input_or("base", Type::I32, 10.0, "2 to 36")
         .output("value", Type::I64, "")
         .kernel(|parts| {
@@ -163,14 +163,14 @@ fn to_integer() -> NodeDef {
                     Ok(number) => Ok(number),
                     Err(problem) if fails => Err(element
                         .failure(format!("{} {problem}", shown(text)))
-                        .with_help("correct the text, or set `otherwise` to `zero`")),
+                        .with_help("correct the string, or set `otherwise` to `zero`")),
                     Err(_) => Ok(0),
                 }
             })))
         })
 }
 
-/// The number that the text contains, or the reason why there is none.
+/// The number that the string contains, or the reason why there is none.
 fn integer(text: &str, base: i32) -> Result<i64, String> {
     let no_number = || format!("is not a number in base {base}");
     let radix = u32::try_from(base).ok().filter(|base| (2..=36).contains(base));

@@ -1,4 +1,4 @@
-//! Parts of texts found by their surroundings, words, and other views of a text.
+//! Parts of strings found by their surroundings, words, and other views of a string.
 
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ const CUTS: &[(&str, &str)] = &[
 
 fn cut() -> NodeDef {
     let texts = &[("text", ""), ("separator", "text at which to cut")];
-    on_texts("string.cut", "The part of a text before or after a separator", texts)
+    on_texts("string.cut", "The part of a string before or after a separator", texts)
         .details(
-            "If the text does not contain the separator, or the separator is empty, the result is \
-             the whole text.",
+            "If the string does not contain the separator, or the separator is empty, the result \
+             is the whole string.",
         )
         .choice("part", CUTS, "before_first", "part to return")
         .output("value", Type::STRING, "")
@@ -55,10 +55,10 @@ fn cut() -> NodeDef {
 
 fn between() -> NodeDef {
     let texts = &[("text", ""), ("start", "text before the part"), ("end", "text after the part")];
-    on_texts("string.between", "The part of a text between two markers", texts)
+    on_texts("string.between", "The part of a string between two markers", texts)
         .details(
             "The part after the first `start`, up to the next `end`. Empty if one of them is \
-             missing. An empty `start` means the start of the text, an empty `end` its end.",
+             missing. An empty `start` means the start of the string, an empty `end` its end.",
         )
         .output("value", Type::STRING, "")
         .function(each::<(Text, Text, Text), _>(|(text, start, end)| -> Arc<str> {
@@ -78,9 +78,9 @@ const ENDS: &[(&str, &str)] = &[("start", "at the start"), ("end", "at the end")
 
 fn without() -> NodeDef {
     let texts = &[("text", ""), ("part", "prefix or suffix to remove, once")];
-    on_texts("string.without", "Removes a prefix or suffix from a text", texts)
+    on_texts("string.without", "Removes a prefix or suffix from a string", texts)
         .details(
-            "A text without that prefix or suffix does not change. `string.trim` removes single \
+            "A string without that prefix or suffix does not change. `string.trim` removes single \
              characters.",
         )
         .choice("side", ENDS, "start", "where")
@@ -97,11 +97,11 @@ fn without() -> NodeDef {
 fn insert() -> NodeDef {
     on_texts(
         "string.insert",
-        "Inserts a text into another",
+        "Inserts a string into another",
         &[("text", ""), ("part", "text to insert")],
     )
     .details(
-        "The text is inserted before the character with that index: at the start for 0 or \
+        "The string is inserted before the character with that index: at the start for 0 or \
              less, at the end for the length or more.",
     )
     .input_or("at", Type::I32, 0.0, "index of a character, from 0")
@@ -119,8 +119,8 @@ fn insert() -> NodeDef {
 }
 
 fn words() -> NodeDef {
-    on_texts("string.words", "Splits a text into words", &[("text", "")])
-        .details("Words are separated by white space. A text of white space alone has no words.")
+    on_texts("string.words", "Splits a string into words", &[("text", "")])
+        .details("Words are separated by white space. A string of white space alone has no words.")
         .output("value", list_of(Type::STRING), "words in order")
         .function(each_list::<(Text,), Arc<str>>(
             |(text,)| text.split_whitespace().count(),
@@ -132,10 +132,10 @@ fn words() -> NodeDef {
 }
 
 fn lines() -> NodeDef {
-    on_texts("string.lines", "Splits a text into lines", &[("text", "")])
+    on_texts("string.lines", "Splits a string into lines", &[("text", "")])
         .details(
             "A line ends at a line feed, with or without a carriage return before it, or at the \
-             end of the text. An empty text has no lines.",
+             end of the string. An empty string has no lines.",
         )
         .output("value", list_of(Type::STRING), "lines in order, without line ends")
         .function(each_list::<(Text,), Arc<str>>(
@@ -148,7 +148,7 @@ fn lines() -> NodeDef {
 }
 
 fn codes() -> NodeDef {
-    on_texts("string.codes", "The Unicode code points of a text", &[("text", "")])
+    on_texts("string.codes", "The Unicode code points of a string", &[("text", "")])
         .details("By Unicode: 65 for `A`, 228 for `ä`.")
         .output("value", list_of(Type::I32), "code points, 0 to 1114111 each")
         .function(each_list::<(Text,), i32>(
@@ -161,7 +161,7 @@ fn codes() -> NodeDef {
 }
 
 fn from_codes() -> NodeDef {
-    NodeDef::new("string.from_codes", "A text from Unicode code points")
+    NodeDef::new("string.from_codes", "A string from Unicode code points")
         .details("A number that is not the code point of a character becomes U+FFFD.")
         .input_or("codes", list_of(Type::I32), Default::Zero, "code points in order")
         .output("value", Type::STRING, "")

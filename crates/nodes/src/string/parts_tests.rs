@@ -1,4 +1,4 @@
-//! Parts of texts, patterns, distances and orders.
+//! Parts of strings, patterns, distances and orders.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn on(name: &str, texts: &[&str]) -> String {
     with(name, &json!({}), texts)
 }
 
-/// The text, as values are printed.
+/// The string, as values are printed.
 fn shown(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -85,7 +85,7 @@ fn names_are_converted_between_case_styles() {
 }
 
 #[test]
-fn patterns_match_whole_texts() {
+fn patterns_match_whole_strings() {
     for (pattern, fitting, others) in [
         ("*.txt", vec!["a.txt", ".txt"], vec!["a.txt2", "txt"]),
         ("a?c", vec!["abc", "aöc"], vec!["ac", "abbc", "Abc"]),
@@ -132,7 +132,7 @@ fn distances_and_orders_are_known() {
 }
 
 #[test]
-fn whole_numbers_are_read_in_any_base() {
+fn integers_are_read_in_any_base() {
     let read = |otherwise: &str, text_of: &str, base: i32| {
         let args = vec![text_of.into(), Value::I32(base)];
         text("string.to_integer", &json!({ "otherwise": otherwise }), args)

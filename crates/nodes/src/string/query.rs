@@ -1,4 +1,4 @@
-//! Questions about texts: length, search, comparison.
+//! Questions about strings: length, search, comparison.
 
 use millstream_base::Type;
 use millstream_node::{NodeDef, Registry};
@@ -21,11 +21,13 @@ pub(super) fn register(registry: &mut Registry) {
                 .function(each::<(Text, Text), _>(move |(text, part)| test(text, part))),
         );
     };
-    test("string.contains", "Whether a text contains another", |text, part| text.contains(part));
-    test("string.starts_with", "Whether a text starts with another", |text, part| {
+    test("string.contains", "Whether a string contains another", |text, part| text.contains(part));
+    test("string.starts_with", "Whether a string starts with another", |text, part| {
         text.starts_with(part)
     });
-    test("string.ends_with", "Whether a text ends with another", |text, part| text.ends_with(part));
+    test("string.ends_with", "Whether a string ends with another", |text, part| {
+        text.ends_with(part)
+    });
     registry.register(equal());
 }
 
@@ -34,7 +36,7 @@ fn count(text: &str) -> i32 {
 }
 
 fn length() -> NodeDef {
-    on_texts("string.length", "The number of characters of a text", &[("text", "")])
+    on_texts("string.length", "The number of characters of a string", &[("text", "")])
         .output("value", Type::I32, "number of characters")
         .function(each::<(Text,), _>(|(text,)| count(text)))
 }
@@ -42,7 +44,7 @@ fn length() -> NodeDef {
 fn find() -> NodeDef {
     on_texts(
         "string.find",
-        "The position of the first occurrence of a part in a text",
+        "The position of the first occurrence of a part in a string",
         &[("text", ""), ("part", "text to search for; an empty one is found at 0")],
     )
     .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
@@ -54,7 +56,7 @@ fn find() -> NodeDef {
 fn find_last() -> NodeDef {
     on_texts(
         "string.find_last",
-        "The position of the last occurrence of a part in a text",
+        "The position of the last occurrence of a part in a string",
         &[("text", ""), ("part", "text to search for; an empty one is found at the end")],
     )
     .output("value", Type::I32, "index of its first character, from 0; -1 if there is none")
@@ -66,7 +68,7 @@ fn find_last() -> NodeDef {
 fn count_parts() -> NodeDef {
     on_texts(
         "string.count",
-        "The number of occurrences of a part in a text",
+        "The number of occurrences of a part in a string",
         &[("text", ""), ("part", "text to count")],
     )
     .details("Occurrences are found from the left and do not overlap. An empty part never occurs.")
@@ -78,17 +80,17 @@ fn count_parts() -> NodeDef {
 }
 
 fn order() -> NodeDef {
-    on_texts("string.order", "The order of two texts", &[("a", ""), ("b", "")])
+    on_texts("string.order", "The order of two strings", &[("a", ""), ("b", "")])
         .details(
-            "Texts are ordered by the code points of the first characters that differ; a prefix \
-             comes before the longer text.",
+            "Strings are ordered by the code points of the first characters that differ; a prefix \
+             comes before the longer string.",
         )
         .output("value", Type::I32, "-1: a comes first, 0: equal, 1: b comes first")
         .function(each::<(Text, Text), _>(|(a, b)| a.cmp(b) as i32))
 }
 
 fn equal() -> NodeDef {
-    on_texts("string.equal", "Whether two texts are equal", &[("a", ""), ("b", "")])
+    on_texts("string.equal", "Whether two strings are equal", &[("a", ""), ("b", "")])
         .details("Compared character by character: case and accents matter.")
         .output("value", Type::BOOL, "")
         .function(each::<(Text, Text), _>(|(a, b)| a == b))

@@ -1,4 +1,4 @@
-//! Regular expressions on texts.
+//! Regular expressions on strings.
 //!
 //! An expression is a setting or an input. The expression of a setting is compiled once, and
 //! refused before anything runs if it is wrong or too large. Expressions of an input are compiled
@@ -36,7 +36,7 @@ const SYNTAX: &str = "The syntax is that of Rust's crate `regex`: classes such a
     there are no backreferences. Matches are found from left to right and do not overlap; an empty \
     match directly after another match is skipped.";
 
-/// A node on texts with an expression, which is the last input if the setting is empty.
+/// A node on strings with an expression, which is the last input if the setting is empty.
 fn on_expression(
     name: &'static str,
     summary: &'static str,
@@ -70,14 +70,14 @@ fn on_expression(
 const TEXT: (&str, &str) = ("text", "text to search");
 
 fn test() -> NodeDef {
-    let summary = "Whether a regular expression matches a text";
+    let summary = "Whether a regular expression matches a string";
     on_expression("string.regex_test", summary, &[TEXT], (Type::BOOL, ""))
         .details(SYNTAX)
-        .flag("whole", false, "the whole text must match, not only a part of it")
+        .flag("whole", false, "the whole string must match, not only a part of it")
         .kernel(|parts| of_text(parts, |expression, text| expression.regex.is_match(text)))
 }
 
-/// The kernel that finds something in a text.
+/// The kernel that finds something in a string.
 fn of_text<R: millstream_base::ValueType>(
     parts: &KernelSpec<'_>,
     f: impl Fn(&Expression, &str) -> R + Send + Sync + 'static,
@@ -107,7 +107,7 @@ fn find() -> NodeDef {
     let about = "index of the first character of the match, from 0; -1 if there is none";
     on_expression("string.regex_find", summary, &[TEXT], (Type::I32, about))
         .details(format!(
-            "The matched text itself is the first item of `string.regex_groups`. {SYNTAX}"
+            "The matched string itself is the first item of `string.regex_groups`. {SYNTAX}"
         ))
         .kernel(|parts| {
             of_text(parts, |expression, text| {
@@ -118,7 +118,7 @@ fn find() -> NodeDef {
 }
 
 fn count() -> NodeDef {
-    let summary = "The number of matches of a regular expression in a text";
+    let summary = "The number of matches of a regular expression in a string";
     on_expression("string.regex_count", summary, &[TEXT], (Type::I32, "")).details(SYNTAX).kernel(
         |parts| {
             let expressions = Expressions::of(parts)?;
@@ -144,10 +144,10 @@ fn count() -> NodeDef {
 trait Found {
     type In<'t>;
     fn all<'t>(regex: &'t Regex, text: &'t str) -> impl Iterator<Item = Self::In<'t>>;
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t>;
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t>;
 }
 
-/// The whole match.
+/// The full match.
 struct Whole;
 
 impl Found for Whole {
@@ -157,7 +157,7 @@ impl Found for Whole {
         regex.find_iter(text)
     }
 
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t> {
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t> {
         *found
     }
 }
@@ -172,7 +172,7 @@ impl Found for Grouped {
         regex.captures_iter(text)
     }
 
-    fn whole<'t>(found: &Self::In<'t>) -> Match<'t> {
+    fn full_match<'t>(found: &Self::In<'t>) -> Match<'t> {
         found.get_match()
     }
 }
@@ -180,7 +180,7 @@ impl Found for Grouped {
 /// Units of work per match, whatever its length.
 const MATCH: usize = 1 << 5;
 
-/// Calls `f` with the text and each match in it, up to a number of matches.
+/// Calls `f` with the string and each match in it, up to a number of matches.
 fn each_found<F: Found>(
     call: &Call<'_>,
     expression: &Expression,
@@ -193,16 +193,16 @@ fn each_found<F: Found>(
         let mut pace = call.pace();
         let mut end = 0;
         for found in F::all(&expression.regex, text).take(most) {
-            let whole = F::whole(&found);
-            pace.work(MATCH + whole.end() - end)?;
-            end = whole.end();
+            let full_match = F::full_match(&found);
+            pace.work(MATCH + full_match.end() - end)?;
+            end = full_match.end();
             f(text, &found)?;
         }
         Ok(())
     })
 }
 
-/// The kernel that makes a list of texts; `write` appends them to a list.
+/// The kernel that makes a list of strings; `write` appends them to a list.
 fn lists_of_texts(
     parts: &KernelSpec<'_>,
     write: impl Fn(&Call<'_>, &Expression, usize, &mut Vec<Arc<str>>) -> Result<(), Failure>
@@ -220,7 +220,7 @@ fn lists_of_texts(
 }
 
 fn find_all() -> NodeDef {
-    let summary = "All parts of a text that match a regular expression";
+    let summary = "All parts of a string that match a regular expression";
     on_expression(
         "string.regex_find_all",
         summary,
@@ -234,7 +234,7 @@ fn find_all() -> NodeDef {
         SettingKind::Text,
         Some(SettingValue::Text("0".into())),
         "number or name of the group to return, 0 for the whole match; a group that did not \
-             take part gives an empty text",
+             take part gives an empty string",
     )
     .kernel(|parts| {
         lists_of_texts(parts, |call, expression, i, out| {
@@ -259,9 +259,9 @@ fn groups() -> NodeDef {
     on_expression("string.regex_groups", summary, &[TEXT], (list_of(Type::STRING), about))
         .converts()
         .details(format!(
-            "The first item is the whole match; the others are the texts of its groups, in the \
-             order of their opening brackets. A group that did not take part gives an empty text. \
-             Without a match the list is empty. {SYNTAX}"
+            "The first item is the whole match; the others are the strings of its groups, in the \
+             order of their opening brackets. A group that did not take part gives an empty \
+             string. Without a match the list is empty. {SYNTAX}"
         ))
         .kernel(|parts| {
             lists_of_texts(parts, |call, expression, i, out| {
@@ -277,13 +277,13 @@ fn groups() -> NodeDef {
 fn replace() -> NodeDef {
     let with = "replacement; `$1`, `${1}` and `${name}` are groups of the match, `$0` the whole \
                 match, `$$` a literal `$`";
-    let summary = "Replaces the matches of a regular expression in a text";
+    let summary = "Replaces the matches of a regular expression in a string";
     let inputs = [TEXT, ("with", with)];
     on_expression("string.regex_replace", summary, &inputs, (Type::STRING, ""))
         .converts()
         .details(format!(
-            "A group that does not exist, or did not take part, gives an empty text. A name after \
-             `$` extends over all letters, digits and `_`. {SYNTAX}"
+            "A group that does not exist, or did not take part, gives an empty string. A name \
+             after `$` extends over all letters, digits and `_`. {SYNTAX}"
         ))
         .flag("first_only", false, "replace only the first match")
         .kernel(|parts| {
@@ -319,16 +319,16 @@ fn replaced(
         let n_groups = with.matches('$').count();
         let n_matches = if first_only { 1 } else { usize::MAX };
         each_found::<Grouped>(call, expression, i, n_matches, |text, found| {
-            let whole = found.get_match();
-            let longest = n_groups.saturating_mul(whole.len()).saturating_add(with.len());
-            let n = out.len().saturating_add(whole.start() - end).saturating_add(longest);
+            let full_match = found.get_match();
+            let longest = n_groups.saturating_mul(full_match.len()).saturating_add(with.len());
+            let n = out.len().saturating_add(full_match.start() - end).saturating_add(longest);
             if n > most {
-                let failure = Failure::limit("bytes in one text", n, most, "list_length");
+                let failure = Failure::limit("bytes in one string", n, most, "list_length");
                 return Err(Failure { element: Some(i), ..failure });
             }
-            out.push_str(&text[end..whole.start()]);
+            out.push_str(&text[end..full_match.start()]);
             found.expand(with, &mut out);
-            end = whole.end();
+            end = full_match.end();
             Ok(())
         })
     })?;
@@ -337,12 +337,12 @@ fn replaced(
 }
 
 fn split() -> NodeDef {
-    let summary = "Splits a text at the matches of a regular expression";
+    let summary = "Splits a string at the matches of a regular expression";
     on_expression("string.regex_split", summary, &[TEXT], (list_of(Type::STRING), "parts in order"))
         .converts()
         .details(format!(
-            "Adjacent matches, and matches at an end, have empty parts beside them. A text without \
-             a match, even an empty one, is one part. {SYNTAX}"
+            "Adjacent matches, and matches at an end, have empty parts beside them. A string \
+             without a match, even an empty one, is one part. {SYNTAX}"
         ))
         .kernel(|parts| {
             lists_of_texts(parts, |call, expression, i, out| {

@@ -1,4 +1,4 @@
-//! Texts of all kinds: empty, with several bytes per character, too long.
+//! Strings of all kinds: empty, with several bytes per character, too long.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn texts_are_reversed_padded_and_counted() {
 }
 
 #[test]
-fn whole_numbers_are_written_in_any_base() {
+fn integers_are_written_in_any_base() {
     let written = |number: i32, base: i32, digits: i32| {
         let args = vec![Value::I32(number), Value::I32(base), Value::I32(digits)];
         text("string.from_integer", &json!({}), args)
@@ -75,7 +75,7 @@ fn whole_numbers_are_written_in_any_base() {
     assert_eq!(written(1, 10, i32::MAX).len(), 102);
 }
 
-/// The result of `string.format` for 42, -3.16228 and a text.
+/// The result of `string.format` for 42, -3.16228 and a string.
 fn formatted(format: &str) -> String {
     let set = json!({"names": ["n", "x", "t"]});
     let instance = instance("string.format", &set, &[Type::I32, Type::F32, Type::STRING], &[]);
@@ -113,9 +113,9 @@ fn values_are_written_into_texts() {
         ("{}{}{}{}", "there are only 3 values"),
         ("a { b", "`{` is not closed"),
         ("a } b", "`}` has no matching `{`"),
-        ("{n:.2}", "a whole number cannot be written as ` `"),
+        ("{n:.2}", "an integer cannot be written as ` `"),
         ("{x:d}", "a float cannot be written as `d`"),
-        ("{t:+}", "a text cannot be written as ` `"),
+        ("{t:+}", "a string cannot be written as ` `"),
         ("{n:9999}", "`:9999` is not a valid format"),
         ("{n:dd}", "`:dd` is not a valid format"),
         ("{n:ß", "`{` is not closed"),
@@ -197,16 +197,16 @@ fn texts_that_would_be_too_long_are_not_built() {
     assert!(repeated(vec![3, 1], &Mask::full(2)).is_ok());
     let failure = repeated(vec![1, i32::MAX, 4], &Mask::full(3)).expect_err("too long");
     assert_eq!(failure.element, Some(1));
-    assert_eq!(failure.message, "6442450941 bytes in one text, the limit is 10");
+    assert_eq!(failure.message, "6442450941 bytes in one string, the limit is 10");
     let third = Mask::from_indices(vec![0, 2]).expect("ascending");
     assert_eq!(repeated(vec![1, i32::MAX, 4], &third).expect_err("too long").element, Some(2));
     let failure = repeated(vec![3, 3, 3], &Mask::full(3)).expect_err("together too long");
-    assert_eq!(failure.message, "27 bytes in the texts of one column, the limit is 25");
+    assert_eq!(failure.message, "27 bytes in the strings of one column, the limit is 25");
 
     let node = instance("string.replace", &json!({}), &[], &[]);
     let given = vec![one("aaaa"), one("a"), one("bbb")];
     let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too long");
-    assert_eq!(failure.message, "12 bytes in one text, the limit is 10");
+    assert_eq!(failure.message, "12 bytes in one string, the limit is 10");
     let node = instance("string.split", &json!({}), &[], &[]);
     let given = vec![one("aaaaaaaaaaaa"), one("")];
     let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too many");

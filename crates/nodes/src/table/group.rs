@@ -8,7 +8,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind, SettingValue};
 
 use super::alike::{Groups, Rows, gathered};
-use super::rows::{numbers, wholes};
+use super::rows::{integers, numbers};
 use super::{column, keys, made, on_table, said, table, tables, with_also};
 use crate::cells::function;
 use crate::reduce::spread::{deviation, is_safe};
@@ -165,7 +165,7 @@ pub(super) fn summed(
         Summary::First => picked(column, groups, pace, |_, _| false),
         Summary::Last => picked(column, groups, pace, |_, _| true),
         Summary::Sum if is_whole => {
-            let items = wholes(column);
+            let items = integers(column);
             of_each(groups, pace, |rows| {
                 rows.iter().fold(0_i64, |sum, row| sum.wrapping_add(items[*row as usize]))
             })
@@ -173,7 +173,7 @@ pub(super) fn summed(
         Summary::Minimum | Summary::Maximum => {
             let wanted = if how == Summary::Minimum { Ordering::Less } else { Ordering::Greater };
             if is_whole {
-                let items = wholes(column);
+                let items = integers(column);
                 return picked(column, groups, pace, |a, b| items[a].cmp(&items[b]) == wanted);
             }
             let items = numbers(column);

@@ -51,11 +51,14 @@ fn signature(settings: &Settings) -> Result<Signature, SettingError> {
     let names = settings.texts("names");
     let n = names.len();
     if n > GENERICS.len() {
-        let message = format!("{n} columns are too many, the limit is {}", GENERICS.len());
+        let message = format!("{n} columns are too many; the limit is {}", GENERICS.len());
         return Err(SettingError::refused("names", message));
     }
     if let Some(name) = (0..n).find(|i| names[..*i].contains(&names[*i])).map(|i| &names[i]) {
-        return Err(SettingError::refused("names", format!("two columns are called `{name}`")));
+        return Err(SettingError::refused(
+            "names",
+            format!("the column name `{name}` is used twice"),
+        ));
     }
     let def =
         GENERICS[..n].iter().fold(NodeDef::new("", ""), |def, name| def.generic(name, Among::Any));
@@ -162,16 +165,16 @@ fn as_type(column: &Column, ty: Type) -> Option<Column> {
         return None;
     }
     let number = |i: usize| super::rows::number(column, i);
-    let whole = |i: usize| super::rows::whole(column, i);
+    let integer = |i: usize| super::rows::integer(column, i);
     let n = column.len();
     Some(if ty == Type::F64 {
         (0..n).map(number).collect()
     } else if ty == Type::F32 {
         (0..n).map(|i| number(i) as f32).collect()
     } else if ty == Type::I64 {
-        (0..n).map(whole).collect()
+        (0..n).map(integer).collect()
     } else {
-        (0..n).map(|i| whole(i) as i32).collect()
+        (0..n).map(|i| integer(i) as i32).collect()
     })
 }
 

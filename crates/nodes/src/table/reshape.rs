@@ -137,7 +137,7 @@ const HOW: &[(&str, &str)] = &[
 ];
 
 const ABSENT: &[(&str, &str)] = &[
-    ("zero", "zero, false or the empty text"),
+    ("zero", "zero, false or the empty string"),
     ("missing", "NaN for floats and in each component of vectors; like `zero` for other types"),
 ];
 

@@ -76,7 +76,7 @@ fn pick() -> NodeDef {
 fn sort() -> NodeDef {
     on_table("table.sort", "Sorts a table by one or more columns")
         .details(
-            "False comes before true, texts are ordered by the code points of their characters, \
+            "False comes before true, strings are ordered by the code points of their characters, \
              and NaN comes last in either direction. Rows that are equal in the column `by` are \
              ordered by the first column of `also`, then by the next, and so on. Rows that are \
              equal in all of them keep their order.",
@@ -212,18 +212,18 @@ pub(super) fn numbers(column: &Column) -> Vec<f64> {
 }
 
 /// The integers of a column, as by [`whole`].
-pub(super) fn wholes(column: &Column) -> Vec<i64> {
+pub(super) fn integers(column: &Column) -> Vec<i64> {
     if let Some(items) = column.as_slice::<i64>() {
         return items.to_vec();
     }
     if let Some(items) = column.as_slice::<i32>() {
         return items.iter().copied().map(i64::from).collect();
     }
-    (0..column.len()).map(|i| whole(column, i)).collect()
+    (0..column.len()).map(|i| integer(column, i)).collect()
 }
 
 /// An integer, or a boolean as 1 or 0.
-pub(super) fn whole(column: &Column, i: usize) -> i64 {
+pub(super) fn integer(column: &Column, i: usize) -> i64 {
     match column.get(i) {
         Value::Bool(x) => i64::from(x),
         Value::I32(x) => i64::from(x),

@@ -41,7 +41,7 @@ fn tables_are_made_of_lists() {
     let columns = given("table.make", &set, generics, &[], vec![ints.clone(), words.clone()]);
     assert_eq!(columns, json!({"a": [1, 2], "b": ["p", "q"]}));
     let short = given("table.make", &set, generics, &[], vec![list(vec![1_i32]), words.clone()]);
-    assert_eq!(short, "the column `a` has 1 rows and `b` has 2");
+    assert_eq!(short, "the columns `a` and `b` have different lengths: 1 and 2 rows");
     let set_column = |name: &str| {
         let args = vec![table(&json!({"a": [5, 6]})), name.into(), words.clone()];
         given("table.set", &json!({}), &[Type::STRING], &[], args)
@@ -93,13 +93,13 @@ fn columns_are_chosen_and_renamed() {
     let selected = on("table.select", &json!({}), vec![people(), texts(&["name"])]);
     assert_eq!(selected, json!({"name": ["Ann", "Bob", "Cy"]}));
     let twice = on("table.select", &json!({}), vec![people(), texts(&["name", "name"])]);
-    assert_eq!(twice, "two columns are called `name`");
+    assert_eq!(twice, "two columns are named `name`");
     let dropped = on("table.drop", &json!({}), vec![people(), "name".into()]);
     assert_eq!(dropped, json!({"age": [30, 25, 30]}));
     let renamed = on("table.rename", &json!({}), vec![people(), "age".into(), "years".into()]);
     assert_eq!(renamed["years"], json!([30, 25, 30]));
     let clash = on("table.rename", &json!({}), vec![people(), "age".into(), "name".into()]);
-    assert_eq!(clash, "two columns are called `name`");
+    assert_eq!(clash, "two columns are named `name`");
 }
 
 #[test]
@@ -160,7 +160,8 @@ fn tables_are_joined_by_a_key() {
     let wrong = on("table.join", &json!({}), vec![left(), other, "k".into()]);
     assert_eq!(
         wrong,
-        "the column `k` contains i64 in the left table and string in the right; convert one of them with `table.cast`"
+        "the column `k` contains i64 in the left table and string in the right; convert one of \
+         them with `table.cast`"
     );
 }
 

@@ -6,7 +6,7 @@ use millstream_base::{Column, Lane, Table, Type, Value};
 use millstream_node::settings::SettingError;
 use millstream_node::{Among, Default, NodeDef, Registry, SettingKind, SettingValue, SocketType};
 
-use super::rows::{number, whole};
+use super::rows::{integer, number};
 use super::{column, made, on_table, said, table, tables};
 use crate::cells::function;
 use crate::missing::{Filling, Given, filled, is_missing, may_miss};
@@ -20,11 +20,11 @@ pub(super) fn register(registry: &mut Registry) {
 fn fill() -> NodeDef {
     on_table("table.fill", "Fills in the missing values of a column")
         .details(
-            "A float that is NaN (each component of vectors and colors separately) and a text that \
-             is empty count as missing; integers and booleans are never missing. A missing value \
-             without a neighbor on the requested side stays missing. A mean is summed from the \
-             first row to the last. Texts can be filled with a value, or from the previous or the \
-             next row.",
+            "A float that is NaN (each component of vectors and colors separately) and a string \
+             that is empty count as missing; integers and booleans are never missing. A missing \
+             value without a neighbor on the requested side stays missing. A mean is summed from \
+             the first row to the last. Strings can be filled with a value, or from the previous \
+             or the next row.",
         )
         .choice("how", Filling::ALL, "value", "how missing values are replaced")
         .generic("T", Among::These(&[Type::F64, Type::STRING]))
@@ -60,7 +60,7 @@ fn filled_in(table: &Table, name: &str, how: Filling, value: &Given) -> Result<T
 fn drop_missing() -> NodeDef {
     on_table("table.drop_missing", "Removes rows with missing values from a table")
         .details(
-            "Missing values are NaN, vectors with a component that is NaN, and empty texts. \
+            "Missing values are NaN, vectors with a component that is NaN, and empty strings. \
              Integers, booleans and lists are never missing.",
         )
         .setting(
@@ -91,7 +91,7 @@ fn drop_missing() -> NodeDef {
 
 const OTHERWISE: &[(&str, &str)] = &[
     ("error", "the node fails"),
-    ("missing", "it becomes NaN or the empty text, or 0 or false for other types"),
+    ("missing", "it becomes NaN or the empty string, or 0 or false for other types"),
 ];
 
 /// Types to which a column can be converted.
@@ -102,10 +102,10 @@ fn cast() -> NodeDef {
         .converts()
         .details(
             "Floats become integers by truncation, as in `convert.to_i64`, and other floats by \
-             rounding. True is 1, and a number is true unless it is 0. Texts are read as in CSV \
+             rounding. True is 1, and a number is true unless it is 0. Strings are read as in CSV \
              files: decimal numbers, `nan`, `inf`, `-inf`, and `true` and `false` in any case, \
              with white space around them ignored. Numbers are written as by `string.from_number`. \
-             `otherwise` applies to values that cannot be represented in the type: other texts, \
+             `otherwise` applies to values that cannot be represented in the type: other strings, \
              numbers out of range, and NaN as an integer or boolean.",
         )
         .setting(
@@ -190,14 +190,14 @@ fn as_type(column: &Column, row: usize, ty: Type) -> Option<Value> {
             Value::Bool(x) => x.to_string(),
             Value::F32(x) => x.to_string(),
             Value::F64(x) => x.to_string(),
-            _ => whole(column, row).to_string(),
+            _ => integer(column, row).to_string(),
         };
         return Some(Value::from(written.to_ascii_lowercase().as_str()));
     }
-    if is_float { of_float(number(column, row), ty) } else { of_whole(whole(column, row), ty) }
+    if is_float { of_float(number(column, row), ty) } else { of_integer(integer(column, row), ty) }
 }
 
-fn of_whole(x: i64, ty: Type) -> Option<Value> {
+fn of_integer(x: i64, ty: Type) -> Option<Value> {
     Some(if ty == Type::BOOL {
         Value::Bool(x != 0)
     } else if ty == Type::I32 {
@@ -225,13 +225,13 @@ fn of_float(x: f64, ty: Type) -> Option<Value> {
     }
     // 2^63 is the first number that does not fit; its negative does.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
-    if fits { of_whole(x as i64, ty) } else { None }
+    if fits { of_integer(x as i64, ty) } else { None }
 }
 
 fn read(text: &str, ty: Type) -> Option<Value> {
     for (word, truth) in [("true", 1), ("false", 0)] {
         if text.eq_ignore_ascii_case(word) {
-            return of_whole(truth, ty);
+            return of_integer(truth, ty);
         }
     }
     let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
@@ -241,7 +241,7 @@ fn read(text: &str, ty: Type) -> Option<Value> {
         return (x.is_finite() || !has_digit).then_some(Value::F32(x));
     }
     match text.parse::<i64>() {
-        Ok(x) if ty != Type::F64 => of_whole(x, ty),
+        Ok(x) if ty != Type::F64 => of_integer(x, ty),
         _ => {
             let x: f64 = text.parse().ok()?;
             if x.is_infinite() && has_digit { None } else { of_float(x, ty) }

@@ -61,7 +61,7 @@ fn missing_numbers_are_filled() {
     assert_eq!(filled(&json!([true]), "value", "a"), json!([true]));
     assert_eq!(
         filled(&x, "value", "a"),
-        "the column `x` contains f64, which cannot be filled with a text"
+        "the column `x` contains f64, which cannot be filled with a string"
     );
 }
 
@@ -208,7 +208,7 @@ fn several_columns_are_one_key() {
     let first = given("table.unique", &json!({"also": ["year"]}), &[], vec![t(), "city".into()]);
     assert_eq!(first["x"], json!([1.5, 2.5, 3.5]));
     let twice = given("table.group", &json!({"also": ["city"]}), &[], vec![t(), "city".into()]);
-    assert_eq!(twice, "two columns are called `city`");
+    assert_eq!(twice, "two columns are named `city`");
     let absent = given("table.unique", &json!({"also": ["yaer"]}), &[], vec![t(), "city".into()]);
     assert_eq!(absent, "the table has no column `yaer`; did you mean `year`?");
     let other = || table(&json!({"city": ["B", "A", "C"], "year": [1, 2, 1], "y": [30, 20, 90]}));
@@ -233,7 +233,8 @@ fn several_columns_are_one_key() {
         given("table.join", &json!({"also": ["year"]}), &[], vec![t(), wrong, "city".into()]);
     assert_eq!(
         wrong,
-        "the column `year` contains i64 in the left table and string in the right; convert one of them with `table.cast`"
+        "the column `year` contains i64 in the left table and string in the right; convert one of \
+         them with `table.cast`"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Which nodes are measured against their formulas in 64-bit floats, and on which arguments.
+//! Selects the nodes that are compared with their formulas in 64-bit floats, and their arguments.
 
 use millstream_base::Type;
 use serde_json::json;
@@ -46,7 +46,7 @@ fn numbers() -> Vec<Node> {
 }
 
 fn distributions() -> Vec<Node> {
-    /// A middle of 0 and a width of 1, or a least number and an exponent.
+    /// A middle of 0 and a width of 1, or a minimum and an exponent.
     fn usual(_: &mut Random, at: usize) -> f64 {
         at as f64
     }
@@ -76,12 +76,12 @@ fn distributions() -> Vec<Node> {
 }
 
 fn noises() -> Vec<Node> {
-    /// A place up to 100 cells from the origin; the scale, and whatever comes behind it, is 1.
+    /// A position up to 100 cells from the origin; the scale and the inputs after it are 1.
     fn place(r: &mut Random, at: usize) -> f64 {
         if at < 3 { 200.0 * r.unit() - 100.0 } else { 1.0 }
     }
     fn rough(r: &mut Random, at: usize) -> f64 {
-        // Lacunarity and roughness behind position, scale and seed.
+        // Lacunarity and roughness follow position, scale and seed.
         match at {
             0..3 => 20.0 * r.unit() - 10.0,
             5 => 2.0,
@@ -108,6 +108,6 @@ fn noises() -> Vec<Node> {
 }
 
 #[test]
-fn nodes_are_as_near_to_their_formulas_as_the_manual_says() {
+fn nodes_are_as_close_to_their_formulas_as_the_manual_states() {
     check([colors(), numbers(), distributions(), noises()].into_iter().flatten());
 }

@@ -1,4 +1,4 @@
-//! The laws that node types state hold for every bit pattern that is tried.
+//! The laws that node types state hold for every tested bit pattern.
 
 use millstream_base::Type;
 use millstream_form::{Form, canonical_bits};

@@ -1,8 +1,8 @@
 //! Nodes compared with their own formulas in 64-bit floats.
 //!
 //! Each operation on floats is repeated with 64 bits, from the 64-bit results of earlier
-//! operations. Decisions of the 32-bit floats are kept, such as which arm is taken or which integer
-//! is below. So the differences are rounding errors. Constants are those of the node, except
+//! operations. Decisions made with 32-bit floats, such as which arm is taken or which integer is
+//! below, are kept. So the differences are rounding errors. Constants are those of the node, except
 //! fractions of a turn.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
@@ -115,7 +115,7 @@ pub(crate) enum Scale {
 
 pub(crate) struct Node {
     name: &'static str,
-    /// A setting of which all choices are tried.
+    /// A setting whose choices are all tried.
     setting: Option<&'static str>,
     more: Json,
     generics: &'static [Type],

@@ -7,24 +7,24 @@ use crate::crew::{Cancelled, Crew};
 use crate::region::{Edge, size};
 use millstream_base::width::{OverVectors, Width};
 
-/// Columns that are searched side by side.
+/// Columns searched side by side.
 pub(super) const STRIP: usize = 64;
 
 /// The search along columns.
 pub(super) struct Columns<'a> {
     pub(super) image: &'a Image,
     pub(super) distance: &'a Distance,
-    /// Greater distances are not told apart: they are this and one more.
-    pub(super) most: i32,
-    /// The pixels that are searched.
+    /// Greater distances are not distinguished: they are stored as this plus one.
+    pub(super) max: i32,
+    /// The pixels to search in.
     pub(super) region: [i32; 4],
-    /// The pixels that are searched for.
+    /// The pixels to compute distances for.
     pub(super) crop: [i32; 4],
 }
 
 impl Columns<'_> {
-    /// Sets the distances of the pixels of the region's columns and the crop's rows: positive
-    /// outside, negative inside. They lie strip by strip, and row by row in a strip.
+    /// Sets the distances of the pixels in the region's columns and the crop's rows: positive
+    /// outside, negative inside. They are stored strip by strip, and row by row within a strip.
     pub(super) fn search(&self, nearest: &mut [i16], crew: &Crew<'_>) -> Result<(), Cancelled> {
         let n_rows = size(self.crop)[1];
         let strips = nearest.chunks_mut(STRIP * n_rows).enumerate().collect();
@@ -58,13 +58,13 @@ impl Columns<'_> {
         )
     }
 
-    /// The row of the result at a position, if it has one there.
+    /// The row of the result at `y`, if there is one.
     fn row_of<'a>(&self, y: i32, out: &'a mut [[i16; STRIP]]) -> Option<&'a mut [i16; STRIP]> {
         let row = i64::from(y) - i64::from(self.crop[1]);
         out.get_mut(usize::try_from(row).ok()?)
     }
 
-    /// The places of the columns of a strip in a row of the image, in channels.
+    /// The offsets of a strip's columns in a row of the image, in channels.
     fn sources(&self, strip: usize) -> [usize; STRIP] {
         let n_channels = self.image.n_channels();
         let channel = self.distance.channel.min(n_channels - 1);
@@ -86,22 +86,22 @@ impl Columns<'_> {
         for (value, source) in values.iter_mut().zip(sources) {
             *value = row[*source];
         }
-        let most = self.most as i16 + 1;
+        let max = self.max as i16 + 1;
         width.run_vectors(Continue {
             values: &values,
             threshold: self.distance.threshold,
-            most,
+            max,
             runs,
         });
     }
 }
 
-/// Continues runs by a pixel each. A run is the distance of the last pixel on the other side,
-/// negative inside; 0 is none that has begun.
+/// Continues runs by a pixel each. A run is the distance to the last pixel on the other side,
+/// negative inside; 0 means that none has begun.
 struct Continue<'a> {
     values: &'a [f32; STRIP],
     threshold: f32,
-    most: i16,
+    max: i16,
     runs: &'a mut [i16; STRIP],
 }
 
@@ -110,11 +110,11 @@ impl OverVectors for Continue<'_> {
     fn run<S: fearless_simd::Simd>(self, _: S) {
         for (run, value) in self.runs.iter_mut().zip(self.values) {
             let sign = if *value > self.threshold { -1 } else { 1 };
-            // Positive as long as the pixel is on the same side as the one before it.
+            // Positive while the pixel is on the same side as the previous one.
             let so_far = *run * sign;
-            let longer = if so_far < self.most { so_far + 1 } else { self.most };
+            let longer = if so_far < self.max { so_far + 1 } else { self.max };
             let longer = if so_far < 0 { 1 } else { longer };
-            *run = sign * if so_far == 0 { self.most } else { longer };
+            *run = sign * if so_far == 0 { self.max } else { longer };
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The nearest pixel on the other side along rows, of those that are nearest along columns.
+//! The nearest pixel on the other side along rows, given the nearest along columns.
 
 use fearless_simd::{Select, Simd, SimdBase, SimdMask};
 
@@ -6,10 +6,10 @@ use super::columns::STRIP;
 use crate::crew::{Cancelled, Crew};
 use millstream_base::width::{OverVectors, Width};
 
-/// Columns on each side that are searched one after the other.
+/// Columns on each side that are searched one by one.
 const NEAR: i32 = 64;
 
-/// Numbers beside those of a row, so that vectors lie within.
+/// Padding beside the numbers of a row, so that vectors stay within the buffer.
 const MARGIN: usize = NEAR as usize + 16;
 
 /// The search along rows.
@@ -21,26 +21,27 @@ pub(super) struct Lines<'a> {
     pub(super) n_rows: usize,
     /// The first column of the result.
     pub(super) first: usize,
-    /// The greatest distance.
+    /// The maximum distance.
     pub(super) limit: f32,
-    /// Whole pixels of distance that count.
-    pub(super) most: i32,
+    /// The distance in whole pixels up to which to search.
+    pub(super) max: i32,
 }
 
-/// Buffers of a thread.
+/// Buffers of one thread.
 #[derive(Default)]
 struct Room {
-    /// For each column, distance along it, positive outside.
+    /// For each column, the distance along it, positive outside.
     nearest: Vec<i32>,
-    /// The squares of the distances to the nearest pixels inside and outside; 0 for those.
+    /// The squared distances to the nearest pixels inside and outside; 0 for those pixels
+    /// themselves.
     squares: [Vec<i32>; 2],
-    /// The squares of the results.
+    /// The squared results.
     best: Vec<i32>,
     envelope: Vec<Piece>,
 }
 
 impl Lines<'_> {
-    /// Sets the distances of all rows.
+    /// Computes the distances of all rows.
     pub(super) fn search(
         &self,
         width: usize,
@@ -66,26 +67,26 @@ impl Lines<'_> {
             room.nearest.extend(self.nearest[at..at + STRIP].iter().map(|run| i32::from(*run)));
         }
         room.nearest.truncate(self.n_columns);
-        let far = (self.most + 1) * (self.most + 1);
+        let far = (self.max + 1) * (self.max + 1);
         for (squares, side) in room.squares.iter_mut().zip([1, -1]) {
             squares.clear();
             squares.resize(MARGIN, far);
             let square = |run: &i32| if run * side > 0 { run * run } else { 0 };
             squares.extend(room.nearest.iter().map(square));
-            squares.resize(squares.len() + MARGIN + LEAST, far);
+            squares.resize(squares.len() + MARGIN + VECTOR_MULTIPLE, far);
         }
         room.best.clear();
-        room.best.resize(out.len().next_multiple_of(LEAST), far);
+        room.best.resize(out.len().next_multiple_of(VECTOR_MULTIPLE), far);
         let mut is_done = true;
-        let most = self.most.min(NEAR);
+        let max = self.max.min(NEAR);
         width.run_vectors(Near {
             squares: [&room.squares[0], &room.squares[1]],
             first: MARGIN + self.first,
-            most,
+            max,
             best: &mut room.best,
             is_done: &mut is_done,
         });
-        if !is_done && self.most > NEAR {
+        if !is_done && self.max > NEAR {
             self.envelopes(room, out.len());
         }
         let limit = self.limit;
@@ -93,11 +94,11 @@ impl Lines<'_> {
         width.run_vectors(Finish { best: &room.best, sides, limit, out });
     }
 
-    /// Sets the squares of a row with far pixels.
+    /// Computes the squares of a row with far pixels.
     fn envelopes(&self, room: &mut Room, width: usize) {
         for (squares, side) in room.squares.iter().zip([1, -1]) {
             let squares = &squares[MARGIN..MARGIN + self.n_columns];
-            envelope(squares, (self.most + 1) * (self.most + 1), &mut room.envelope);
+            envelope(squares, (self.max + 1) * (self.max + 1), &mut room.envelope);
             let mut piece = 0;
             for x in 0..width {
                 let at = (self.first + x) as i64;
@@ -115,14 +116,14 @@ impl Lines<'_> {
     }
 }
 
-/// The columns from `start` on, up to the next piece, that are nearest to a column's pixel.
+/// The columns from `start` to the next piece, for which the pixel of `column` is nearest.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     column: usize,
     start: i64,
 }
 
-/// The lower envelope of the parabolas over all columns whose square is below `far`.
+/// The lower envelope of the parabolas of all columns whose square is below `far`.
 fn envelope(squares: &[i32], far: i32, pieces: &mut Vec<Piece>) {
     pieces.clear();
     for (column, square) in squares.iter().enumerate() {
@@ -131,7 +132,7 @@ fn envelope(squares: &[i32], far: i32, pieces: &mut Vec<Piece>) {
         }
         let start = loop {
             let Some(last) = pieces.last() else { break 0 };
-            // The first place at which the new parabola is the lower one.
+            // The first position at which the new parabola is the lower one.
             let (i, u) = (last.column as i64, column as i64);
             let rise = u * u - i * i + i64::from(*square) - i64::from(squares[last.column]);
             let start = rise.div_euclid(2 * (u - i)) + 1;
@@ -146,17 +147,17 @@ fn envelope(squares: &[i32], far: i32, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The number of results that every vector length divides.
-const LEAST: usize = 16;
+/// A multiple of every vector length; the number of results is padded to it.
+const VECTOR_MULTIPLE: usize = 16;
 
-/// Searches columns at growing distances, as long as they may be nearer than what was found.
+/// Searches columns at increasing distances while they may be nearer than the best so far.
 struct Near<'a> {
     squares: [&'a [i32]; 2],
-    /// The place of the first result.
+    /// The position of the first result.
     first: usize,
-    most: i32,
+    max: i32,
     best: &'a mut [i32],
-    /// Whether nothing farther may be nearer.
+    /// Set once nothing farther can be nearer.
     is_done: &'a mut bool,
 }
 
@@ -169,18 +170,18 @@ impl OverVectors for Near<'_> {
             let [inside, outside] =
                 self.squares.map(|squares| S::i32s::from_slice(simd, &squares[at..at + n]));
             let zero = S::i32s::splat(simd, 0);
-            // Of each pixel one of the two squares is 0: the one of its own side.
+            // One of the two squares of each pixel is 0: the one of its own side.
             let (is_outside, is_inside) = (inside.simd_gt(zero), outside.simd_gt(zero));
             let found = if !is_inside.any_true() {
-                nearest(simd, self.squares[0], at, inside, self.most)
+                nearest(simd, self.squares[0], at, inside, self.max)
             } else if !is_outside.any_true() {
-                nearest(simd, self.squares[1], at, outside, self.most)
+                nearest(simd, self.squares[1], at, outside, self.max)
             } else {
-                let to_inside = nearest(simd, self.squares[0], at, inside, self.most);
-                let to_outside = nearest(simd, self.squares[1], at, outside, self.most);
+                let to_inside = nearest(simd, self.squares[0], at, inside, self.max);
+                let to_outside = nearest(simd, self.squares[1], at, outside, self.max);
                 is_outside.select(to_inside, to_outside)
             };
-            let near = S::i32s::splat(simd, self.most * self.most);
+            let near = S::i32s::splat(simd, self.max * self.max);
             *self.is_done &= !found.simd_gt(near).any_true();
             found.store_slice(best);
         }
@@ -188,9 +189,9 @@ impl OverVectors for Near<'_> {
 }
 
 #[inline(always)]
-fn nearest<S: Simd>(simd: S, squares: &[i32], at: usize, mut best: S::i32s, most: i32) -> S::i32s {
+fn nearest<S: Simd>(simd: S, squares: &[i32], at: usize, mut best: S::i32s, max: i32) -> S::i32s {
     let n = S::i32s::LEN;
-    for d in 1..=most {
+    for d in 1..=max {
         let square = S::i32s::splat(simd, d * d);
         if !best.simd_gt(square).any_true() {
             break;
@@ -202,7 +203,7 @@ fn nearest<S: Simd>(simd: S, squares: &[i32], at: usize, mut best: S::i32s, most
     best
 }
 
-/// Makes distances of squares.
+/// Converts squares to distances.
 struct Finish<'a> {
     best: &'a [i32],
     /// Positive outside.

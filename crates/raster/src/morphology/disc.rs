@@ -1,4 +1,4 @@
-//! The greatest of discs.
+//! The maximum over discs.
 
 use millstream_base::footprint::Footprint;
 use millstream_base::image::Image;
@@ -12,19 +12,20 @@ use crate::region::Edge;
 use crate::rows::Rows;
 use millstream_base::width::{OverVectors, Width};
 
-/// Channels of a row that are computed at a time, so that those of some rows stay in the cache.
+/// Channels of a row computed at a time; those of a few rows stay in the cache.
 const TILE: usize = 1024;
 
 /// A disc as a stack of horizontal windows.
 pub(super) struct Disc {
-    /// Half the length of windows, shortest first, with the distances in y of those of that length.
+    /// Half the lengths of the windows, shortest first, each with the offsets in y of the windows
+    /// of that length.
     windows: Vec<(usize, Vec<i64>)>,
-    /// The greatest distances in x and y.
+    /// The maximum offsets in x and y.
     reach: [usize; 2],
 }
 
 impl Disc {
-    /// A disc, of which distances in x and y above `cut` are left out.
+    /// A disc without the offsets in x and y above `cut`.
     pub(super) fn new(radius: u64, cut: [usize; 2]) -> Self {
         let mut windows: Vec<(usize, Vec<i64>)> = Vec::new();
         for dy in (0..=cut[1] as u64).rev() {
@@ -44,8 +45,8 @@ impl Disc {
         Self { windows, reach: [widest, cut[1]] }
     }
 
-    /// The greatest of the disc around each pixel.
-    pub(super) fn greatest<const REVERSED: bool>(
+    /// The maximum over the disc around each pixel.
+    pub(super) fn maximum<const REVERSED: bool>(
         &self,
         image: &Image,
         edge: Edge,
@@ -60,7 +61,7 @@ impl Disc {
         let n_band = (4 * self.reach[1]).clamp(16, 256);
         let bands = values.chunks_mut((n_band * stride).max(1)).enumerate().collect();
         let [x, y] = [0, 1].map(|axis| i64::from(view.crop[axis]));
-        // Tiles are much wider than what they need beside them.
+        // Tiles are much wider than the margins they need.
         let n_tile = (TILE / n_channels).max(4 * self.reach[0]).min(width.max(1));
         crew.each(bands, Room::<REVERSED>::default, |(band, out), room, pace| {
             let rows = Band { first: y + (band * n_band) as i64, n: out.len() / stride };
@@ -79,7 +80,7 @@ impl Disc {
         Ok(finished(view, n_channels, values))
     }
 
-    /// Fills `out` of the room with the ranks of a tile.
+    /// Fills the `out` buffer of the room with the ranks of a tile.
     fn tile<const REVERSED: bool>(
         &self,
         tile: &Tile<'_>,
@@ -109,14 +110,14 @@ impl Disc {
     }
 }
 
-/// Some rows of the result.
+/// A band of rows of the result.
 struct Band {
     /// The position of the first row.
     first: i64,
     n: usize,
 }
 
-/// Some columns of the result.
+/// A tile of columns of the result.
 struct Tile<'a> {
     source: &'a Rows<'a>,
     /// The position of the first column.
@@ -136,7 +137,7 @@ struct Scatter<'a, const REVERSED: bool> {
     disc: &'a Disc,
     row: &'a mut [Rank<REVERSED>],
     n_channels: usize,
-    /// The row, counted from the first of the result.
+    /// The index of the row relative to the first one of the result.
     at: i64,
     n_rows: usize,
     out: &'a mut [Rank<REVERSED>],
@@ -147,7 +148,7 @@ impl<const REVERSED: bool> OverVectors for Scatter<'_, REVERSED> {
     fn run<S: fearless_simd::Simd>(self, _: S) {
         let n = self.out.len() / self.n_rows.max(1);
         let reach = self.disc.reach[0];
-        // Each number of the row is the greatest of a window of this length that it begins.
+        // Each number of the row is the maximum over a window of this length that starts there.
         let mut length = 1;
         for (half, rows) in &self.disc.windows {
             while length < 2 * half + 1 {
@@ -169,22 +170,22 @@ impl<const REVERSED: bool> OverVectors for Scatter<'_, REVERSED> {
     }
 }
 
-/// Replaces each number by the greater of it and the one `step` after it.
+/// Replaces each number by the maximum of it and the one `step` later.
 #[inline(always)]
 fn lengthen<const REVERSED: bool>(row: &mut [Rank<REVERSED>], step: usize) {
     /// Numbers that are read before any of them is written.
-    const AT_ONCE: usize = 64;
+    const CHUNK: usize = 64;
     let n = row.len().saturating_sub(step);
     let mut at = 0;
-    while at + AT_ONCE <= n {
-        let mut greatest = [0; AT_ONCE];
-        for (i, to) in greatest.iter_mut().enumerate() {
+    while at + CHUNK <= n {
+        let mut maximum = [0; CHUNK];
+        for (i, to) in maximum.iter_mut().enumerate() {
             *to = row[at + i].0.max(row[at + step + i].0);
         }
-        for (to, from) in row[at..at + AT_ONCE].iter_mut().zip(greatest) {
+        for (to, from) in row[at..at + CHUNK].iter_mut().zip(maximum) {
             to.0 = from;
         }
-        at += AT_ONCE;
+        at += CHUNK;
     }
     for i in at..n {
         row[i].0 = row[i].0.max(row[i + step].0);

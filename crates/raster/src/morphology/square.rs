@@ -1,4 +1,4 @@
-//! The greatest of windows along an axis.
+//! The maximum over windows along an axis.
 
 use std::ops::Range;
 
@@ -9,19 +9,20 @@ use crate::passes::Pass;
 use crate::rank::Rank;
 use millstream_base::width::{OverVectors, Width};
 
-/// The greatest of the numbers within a radius, along an axis.
+/// The maximum of the numbers within a radius, along an axis.
 ///
 /// After van Herk ("A fast algorithm for local minimum and maximum filters on rectangular and
-/// octagonal kernels", 1992) and Gil and Werman: positions are divided into pieces as long as a
-/// window. A window consists of the end of one piece and the beginning of the next, and the greatest
-/// of all ends and beginnings are found in one walk each, so the effort does not depend on the radius.
-pub(super) struct Greatest {
+/// octagonal kernels", 1992) and Gil and Werman: the positions are divided into pieces as long as a
+/// window. A window consists of the end of one piece and the beginning of the next, and the maxima
+/// of all ends and beginnings are found in one pass each, so the cost does not depend on the
+/// radius.
+pub(super) struct WindowMaximum {
     pub(super) radius: usize,
     /// The position of the source at the middle of the first window.
     pub(super) first: i64,
 }
 
-impl<const REVERSED: bool> Pass<Rank<REVERSED>> for Greatest {
+impl<const REVERSED: bool> Pass<Rank<REVERSED>> for WindowMaximum {
     fn needs(&self, outputs: Range<usize>) -> Range<i64> {
         let (first, radius) = (self.first, self.radius as i64);
         first + outputs.start as i64 - radius..first + outputs.end as i64 + radius
@@ -72,7 +73,7 @@ impl<const REVERSED: bool> OverVectors for Windows<'_, REVERSED> {
     }
 }
 
-/// For each position of a piece, the greatest from there to its end.
+/// For each position in a piece, the maximum from there to its end.
 #[inline(always)]
 fn ends_of_piece<S: Simd, const REVERSED: bool>(
     simd: S,

@@ -1,5 +1,5 @@
-//! The filters against plain loops, and the promise of all: the same bits for a pixel whatever region
-//! is computed, on any number of threads and with any instructions.
+//! The filters against plain loops, and their common guarantee: the same bits for a pixel
+//! regardless of the region, the number of threads and the instructions.
 
 mod plain;
 
@@ -17,7 +17,7 @@ use millstream_raster::sharpen::Sharpen;
 use millstream_raster::slope::{Encoding, Measure, Normals, Sobel};
 use proptest::prelude::*;
 
-/// A filter with its settings, for tests of what all have in common.
+/// A filter with its settings, for tests of common properties.
 #[derive(Clone, Debug)]
 enum Filter {
     Gaussian(Gaussian),
@@ -65,7 +65,7 @@ fn edge() -> impl Strategy<Value = Edge> + Clone {
     prop::sample::select(vec![Edge::Extend, Edge::Clear, Edge::Wrap, Edge::Mirror])
 }
 
-/// Radii of all sizes, and what is none.
+/// Radii of all sizes, including invalid ones.
 fn radius() -> impl Strategy<Value = f32> + Clone {
     prop_oneof![
         8 => 0.0_f32..12.0,
@@ -118,12 +118,12 @@ fn filter() -> impl Strategy<Value = Filter> {
     ]
 }
 
-/// Images of all numbers of channels, at any place, some with values that are not finite.
+/// Images of all numbers of channels, anywhere, some with non-finite values.
 fn image() -> impl Strategy<Value = Image> {
     image_of(4)
 }
 
-/// Images of finite values: a difference of infinite ones shows which weights are rounded to 0.
+/// Images of finite values: differences between infinities would reveal which weights round to 0.
 fn finite_image() -> impl Strategy<Value = Image> {
     image_of(0)
 }
@@ -139,7 +139,7 @@ fn image_of(specials: u32) -> impl Strategy<Value = Image> {
     )
 }
 
-/// The part of an image in a region of it.
+/// The part of an image in a region within it.
 fn part(image: &Image, crop: [i32; 4]) -> Image {
     let view = image.view().with_crop(crop);
     let mut values = Vec::new();
@@ -151,7 +151,7 @@ fn part(image: &Image, crop: [i32; 4]) -> Image {
     Image::from_channels(view, image.n_channels(), values).expect("the number fits")
 }
 
-/// All NaNs are one value.
+/// Canonical bits: all NaNs are one value.
 fn bits(image: &Image) -> Vec<u32> {
     let canonical = |x: &f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
     image.channels().iter().map(canonical).collect()
@@ -184,7 +184,7 @@ proptest! {
         prop_assert_eq!(bits(&whole), bits(&baseline.expect("nobody cancels")));
         let threads = filter.apply(&image, crop, &Crew::new(3, None)).expect("nobody cancels");
         prop_assert_eq!(bits(&whole), bits(&threads));
-        // A region of it, of the pixels that it needs.
+        // A region of it, computed from the pixels that it needs.
         let small = [at.0 + cut.0.min(at.2), at.1 + cut.1.min(at.3), crop[2], crop[3]];
         let (reach, edge) = filter.reach_and_edge();
         let input = part(&image, needed(small, reach, image.view().crop, edge));
@@ -219,7 +219,7 @@ proptest! {
         let operation = if erode { Operation::Erode } else { Operation::Dilate };
         let shape = if disc { Shape::Disc } else { Shape::Square };
         let found = Morphology { operation, shape, radius, edge }.apply(&image, crop, &Crew::alone());
-        // Neighborhoods are cut to the image.
+        // Neighborhoods are limited to the image.
         let expected = plain::extreme(&image, crop, radius, disc, erode, edge);
         assert_near(&found.expect("nobody cancels"), &expected, 0.0)?;
     }
@@ -306,7 +306,7 @@ fn a_cancel_is_noticed_soon() {
         Filter::Distance(Distance { channel: 0, threshold: 0.5, limit: 1e9 }),
     ];
     for filter in filters {
-        // None of them takes as long as a second: looks are much less than 10 ms apart.
+        // None of them takes a second: checks are much less than 10 ms apart.
         let looks = AtomicUsize::new(0);
         let never = || looks.fetch_add(1, Ordering::Relaxed) == usize::MAX;
         filter.apply(&image, image.view().crop, &Crew::new(1, Some(&never))).expect("no end");
@@ -362,7 +362,7 @@ fn regions_far_from_the_image_are_computed_as_others() {
                 assert!((found - expected).abs() < 1e-6, "{filter:?}");
             }
         }
-        // What lies beyond the right side of the image is like that side.
+        // Everything to the right of the image equals its right edge.
         let distance = Distance { channel: 0, threshold: 0.5, limit: 9.0 };
         let done = distance.apply(&image, crop, &Crew::alone()).expect("nobody cancels");
         assert_eq!(done.channels(), [-0.5, -0.5, 0.5, 0.5]);

@@ -5,7 +5,7 @@ use millstream_base::image::Image;
 use millstream_raster::region::Edge;
 use millstream_raster::resize::Kernel;
 
-/// Values from 0 to 1, and some that are not numbers.
+/// Values from 0 to 1, and some NaNs and infinities.
 pub(crate) fn values(n: usize, seed: u32, with_special: bool) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -28,7 +28,7 @@ pub(crate) fn pixel(image: &Image, x: i32, y: i32) -> &[f32] {
     &image.channels()[at * image.n_channels()..][..image.n_channels()]
 }
 
-/// The position in `low..high` that stands for any position.
+/// Maps any position to one in `low..high`.
 fn inside(at: i64, low: i64, high: i64, edge: Edge) -> Option<i64> {
     let n = high - low;
     match edge {
@@ -43,7 +43,7 @@ fn inside(at: i64, low: i64, high: i64, edge: Edge) -> Option<i64> {
     }
 }
 
-/// A channel of the image, or of what lies beyond it.
+/// A channel of the image or of what lies beyond it.
 fn at(image: &Image, x: i64, y: i64, channel: usize, edge: Edge) -> f32 {
     let [left, bottom, right, top] = image.view().crop.map(i64::from);
     let (x, y) = (inside(x, left, right, edge), inside(y, bottom, top, edge));
@@ -68,7 +68,7 @@ fn of_pixels(
     Image::from_channels(view, n_channels, values).expect("the number fits")
 }
 
-/// Weighted sums, of pixels at distances in y and of these sums at distances in x.
+/// Separable weighted sums: first of pixels at offsets in y, then of these sums at offsets in x.
 fn separable(image: &Image, crop: [i32; 4], weights: &[Vec<(i64, f64)>; 2], edge: Edge) -> Image {
     of_pixels(image, image.view().with_crop(crop), image.n_channels(), |x, y, channel| {
         let along_y = |x: i64| {
@@ -125,7 +125,7 @@ pub(crate) fn extreme(
                     continue;
                 }
                 let value = at(image, x + dx, y + dy, channel, edge);
-                // The standard functions give the one that is a number.
+                // The standard functions ignore NaN if the other operand is a number.
                 best = if least { best.min(value) } else { best.max(value) };
             }
         }
@@ -171,7 +171,7 @@ fn weight(kernel: Kernel, x: f64) -> f64 {
     }
 }
 
-/// The image resized; every pixel of it has its weight in every new one.
+/// The resized image, computed with a weight for every pair of old and new pixel.
 pub(crate) fn resize(image: &Image, size: [i32; 2], kernel: Kernel) -> Image {
     let source = [image.width(), image.height()];
     let weights = |axis: usize, i: i64| -> Vec<f64> {

@@ -219,11 +219,14 @@ fn what_items_cannot_do_is_told_with_place_and_hint() {
     let mut group = running();
     group["outputs"]["k"] = is("bool", "go.value");
     let told = refusal(group, json!({"items": ["x"]}));
-    assert!(told.contains("is bool, the input that it is carried to is f32"), "{told}");
+    assert!(told.contains("is bool, but the input that it is carried to is f32"), "{told}");
     let mut group = running();
     group["nodes"]["same"] = json!({"type": "state.delay", "in": {"value": {"input": "x"}}});
     let told = refusal(group, json!({"items": ["x"]}));
-    assert!(told.contains("the group of a `for_each` keeps no state, which `same` does"), "{told}");
+    assert!(
+        told.contains("the group of a `for_each` cannot keep state, but `same` does"),
+        "{told}"
+    );
     assert!(told.contains("from item to item"), "{told}");
     let mut without = document(&running(), &json!({"items": ["x"]}), &json!({}), &[]);
     let told = try_plan(&without, None).err().unwrap_or_default();

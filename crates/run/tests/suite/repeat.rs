@@ -488,10 +488,10 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     let x = json!({"input": "x"});
     let held = json!({"held": {"type": "state.feedback", "in": {"value": x}}});
     let told = refusal(body(held, "held.value"), json!({}));
-    assert!(told.contains("the group of a `repeat` keeps no state, which `held` does"), "{told}");
+    assert!(told.contains("the group of a `repeat` cannot keep state, but `held` does"), "{told}");
     let mean = json!({"mean": {"type": "reduce.sum", "in": {"value": x}}});
     let told = refusal(body(mean, "mean.value"), json!({}));
-    assert!(told.contains("which it runs, needs the"), "{told}");
+    assert!(told.contains("that it runs needs the"), "{told}");
     assert!(told.contains("compute it outside the group"), "{told}");
     let sum = || json!({"sum": {"type": "math.add", "in": {"a": x, "b": x}}});
     let told = refusal(body(sum(), "sum.value"), json!({"while": "y"}));
@@ -504,7 +504,7 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     assert!(told.contains("output `y` of group `body` is given to no input"), "{told}");
     group["inputs"]["y"] = json!({"type": "i32", "default": 0});
     let told = refusal(group, json!({}));
-    assert!(told.contains("is f32, the input that it is carried to is i32"), "{told}");
+    assert!(told.contains("is f32, but the input that it is carried to is i32"), "{told}");
     let told = refusal(body(sum(), "sum.value"), json!({"until": "bored"}));
     assert!(told.contains("until"), "{told}");
 }

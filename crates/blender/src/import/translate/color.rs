@@ -44,12 +44,12 @@ pub(super) fn mix(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// From this release on the blend "mix" mixes alpha; before, alpha was that of the first color.
+/// From this release on the blend "mix" mixes alpha; before that, alpha came from the first color.
 fn mixes_alpha(cx: &NodeContext<'_>) -> bool {
     cx.release >= Release(5, 1)
 }
 
-/// The blend mode as `blender.mix_color` calls it.
+/// The blend mode under its name in `blender.mix_color`.
 fn blend(cx: &NodeContext<'_>) -> Result<String, ImportError> {
     const BLENDS: [&str; 19] = [
         "MIX",
@@ -80,7 +80,7 @@ fn blend(cx: &NodeContext<'_>) -> Result<String, ImportError> {
     }
 }
 
-/// The node that Mix replaced.
+/// The predecessor of the Mix node.
 pub(super) fn mix_rgb(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let set = [
         ("blend", json!(blend(cx)?)),

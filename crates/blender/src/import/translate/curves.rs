@@ -61,8 +61,8 @@ impl Curve {
     }
 }
 
-/// Mixes a value with the result of the curves. A factor of one gives the result whatever the value
-/// is.
+/// Mixes a value with the result of the curves. A constant factor of one gives the result, whatever
+/// the value.
 fn mixed(cx: &mut NodeContext<'_>, factor: Source, from: Source, to: Source) -> Source {
     if matches!(&factor, Source::Literal(_, json) if json.as_f64() == Some(1.0)) {
         return to;

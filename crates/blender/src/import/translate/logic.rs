@@ -17,7 +17,7 @@ pub(super) fn boolean(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "XNOR" => "boolean.xnor",
         "XOR" => "boolean.xor",
         "IMPLY" => "boolean.imply",
-        // "Subtract" in the menu: the first and not the second.
+        // "Subtract" in the menu: the first but not the second.
         "NIMPLY" => "boolean.and",
         _ => return Err(cx.unknown("operation")),
     };
@@ -115,8 +115,8 @@ pub(super) fn index_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> 
     Ok(())
 }
 
-/// A menu that is known at import chooses its entry there; any other is compared with the names of
-/// the entries.
+/// A menu known at import selects its entry directly; any other is compared with the names of the
+/// entries.
 pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let menu = cx.input("Menu", Kind::Menu)?;
     let kind = cx.output_kind()?;
@@ -139,7 +139,7 @@ pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
                 cx.write("string.equal", &[], inputs, Kind::Boolean)
             };
             let mut each: Vec<Source> = names.into_iter().map(|name| equal(cx, name)).collect();
-            // A menu without a value means its first entry.
+            // A menu without a value stands for its first entry.
             if let Some(first) = each.first_mut() {
                 let inputs = vec![("a", first.clone()), ("b", equal(cx, json!("")))];
                 *first = cx.write("boolean.or", &[], inputs, Kind::Boolean);
@@ -159,7 +159,7 @@ pub(super) fn menu_switch(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             }
         };
     }
-    // After the result, an output for each entry says whether the entry is chosen.
+    // After the result, each entry has an output that says whether it is selected.
     let mut given = std::iter::once(chosen).chain(is_chosen);
     for output in &cx.node.outputs {
         if let Some(source) = given.next() {

@@ -10,10 +10,10 @@ use super::super::writer::Source;
 /// The names of the sockets of math nodes, by position.
 const SOCKETS: [&str; 3] = ["Value", "Value_001", "Value_002"];
 
-/// An operation as our nodes have it: node type, settings, sockets.
+/// An operation in terms of our nodes: node type, settings, sockets.
 pub(super) struct Operation {
     pub(super) ty: &'static str,
-    /// Of `blender.math` and `blender.integer`.
+    /// The operation of `blender.math` and `blender.integer`.
     pub(super) operation: Option<&'static str>,
     pub(super) sockets: &'static [&'static str],
 }

@@ -62,7 +62,8 @@ fn axis_angle(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
     Ok(cx.write("blender.axis_angle_to_rotation", &[], inputs, Kind::Rotation))
 }
 
-/// One rotation after another: about fixed axes, or about the axes that the first has turned.
+/// One rotation followed by another: about fixed axes, or about the axes as the first has rotated
+/// them.
 fn product(cx: &mut NodeContext<'_>, first: Source, then: Source, is_local: bool) -> Source {
     let (a, b) = if is_local { (first, then) } else { (then, first) };
     cx.write("quat.multiply", &[], vec![("a", a), ("b", b)], Kind::Rotation)
@@ -70,7 +71,7 @@ fn product(cx: &mut NodeContext<'_>, first: Source, then: Source, is_local: bool
 
 fn rotate_euler(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
     let ty = match cx.text("rotation_type", "EULER") {
-        // In files of older versions the setting has another name.
+        // Older versions have another name for this property.
         "EULER" => cx.text("type", "EULER"),
         ty => ty,
     };

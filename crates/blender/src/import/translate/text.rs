@@ -1,4 +1,4 @@
-//! Texts.
+//! String nodes.
 
 use serde_json::{Value as Json, json};
 
@@ -52,7 +52,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
             let inputs = vec![("list", cx.input("List", Kind::Strings)?)];
             give(cx, "list.length", inputs, "Length", Kind::Int);
         }
-        // Blender 5.0 has another name for the type than later releases.
+        // Blender 5.0 uses a different name for the type than later releases.
         "GeometryNodeListGetItem"
             if cx.text("socket_type", cx.text("data_type", "FLOAT")) == "STRING" =>
         {
@@ -72,8 +72,8 @@ fn give(cx: &mut NodeContext<'_>, ty: &str, inputs: Vec<(&str, Source)>, role: &
     cx.give(role, &source);
 }
 
-/// The meaning of the chosen entry of a menu. An entry that is not known at import is compared with
-/// the names; a menu without a value means the first.
+/// The meaning of the selected entry of a menu. An entry unknown at import is compared with the
+/// names; a menu without a value stands for its first entry.
 fn by_menu(
     cx: &mut NodeContext<'_>,
     role: &str,
@@ -100,7 +100,7 @@ fn by_menu(
 fn case(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let text = string(cx, "String")?;
     let source = by_menu(cx, "Case", &["Uppercase", "Lowercase"], Kind::String, |cx, at| {
-        // Letters outside ASCII are not changed.
+        // Only ASCII letters change.
         let ty = ["string.upper", "string.lower"][at];
         cx.write(ty, &[("letters", json!("ascii"))], vec![("text", text.clone())], Kind::String)
     })?;
@@ -108,7 +108,7 @@ fn case(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// The text changed if a flag is set; both cases are written if the flag is not known at import.
+/// The string changed if a flag is set; both cases are written if the flag is unknown at import.
 fn by_flag(
     cx: &mut NodeContext<'_>,
     flag: &Source,
@@ -145,7 +145,7 @@ fn trim(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         let source = trimmed(cx, text.clone(), "start", &start);
         trimmed(cx, source, "end", &end)
     };
-    // A text of which nothing would remain is not changed.
+    // A string that would become empty is not changed.
     let nothing = NodeContext::literal(Kind::String, json!(""));
     let inputs = vec![("a", source.clone()), ("b", nothing)];
     let is_gone = cx.write("string.equal", &[], inputs, Kind::Boolean);
@@ -160,7 +160,7 @@ fn find(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let found = by_menu(cx, "Mode", &["From Start", "From End"], Kind::Int, |cx, at| {
         cx.write(["string.find", "string.find_last"][at], &[], inputs.clone(), Kind::Int)
     })?;
-    // The position of a text that is not found is 0.
+    // The position of a string that is not found is 0.
     let kinds = (Kind::Int, Kind::Int);
     let zero = NodeContext::literal(Kind::Int, json!(0));
     let some = cx.write_generic(
@@ -275,7 +275,7 @@ fn join(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 fn split(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let (text, separator) = (string(cx, "String")?, string(cx, "Separator")?);
     let nothing = NodeContext::literal(Kind::String, "");
-    // Without a separator the text is the only part.
+    // Without a separator, the string is the only part.
     let whole = |cx: &mut NodeContext<'_>| {
         let text = cx.linked(text.clone());
         cx.write_several("list.of", ("items[]", vec![text]), Kind::Strings)
@@ -298,7 +298,7 @@ fn split(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// One item of a list; the empty text past its ends.
+/// One item of a list; the empty string past its ends.
 fn item(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     let list = cx.input("List", Kind::Strings)?;
     let index = cx.input("Index", Kind::Int)?;

@@ -28,7 +28,7 @@ pub(super) fn translate(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
 /// Settings and inputs of a node being written.
 type Parts<'n> = (Vec<(&'n str, Json)>, Vec<(&'n str, Source)>);
 
-/// The position of the texture: that of the element if nothing is linked.
+/// The position of the texture; the position of the element if nothing is linked.
 fn vector(cx: &mut NodeContext<'_>) -> Result<Source, ImportError> {
     if cx.is_unlinked("Vector") {
         return Ok(cx.position());
@@ -55,7 +55,7 @@ fn placed(cx: &mut NodeContext<'_>, property: &str) -> Result<Parts<'static>, Im
     Ok((vec![("dimensions", json!(dimensions))], inputs))
 }
 
-/// Adds numbers from those sockets that exist.
+/// Adds numbers from the sockets that exist.
 fn numbers<'n>(
     cx: &mut NodeContext<'_>,
     inputs: &mut Vec<(&'n str, Source)>,
@@ -69,7 +69,7 @@ fn numbers<'n>(
     Ok(())
 }
 
-/// The number of octaves for a detail; the greatest number if the detail is not known yet.
+/// The number of octaves for a detail; the maximum if the detail is unknown at import.
 fn octaves(cx: &mut NodeContext<'_>) -> Result<Json, ImportError> {
     let detail = cx.input_or("Detail", Kind::Value, json!(0))?;
     let known = match &detail {
@@ -191,7 +191,7 @@ fn wave(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     gray(cx, &value)
 }
 
-/// Gives a number, and the same number as a gray color.
+/// Sets a number, and the same number as a gray color.
 fn gray(cx: &mut NodeContext<'_>, value: &Source) -> Result<(), ImportError> {
     cx.give("Fac", value);
     let color = cx.as_kind(value.clone(), Kind::Color)?;

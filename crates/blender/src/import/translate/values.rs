@@ -32,7 +32,7 @@ pub(super) fn value(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// The index of the element, which is its identifier too if the geometry has no other.
+/// The index of the element, which also serves as its identifier if the geometry has no other.
 pub(super) fn index(cx: &mut NodeContext<'_>) {
     let source = cx.write("context.index", &[], vec![], Kind::Int);
     let id = cx.node.outputs.first().map_or(String::new(), |output| output.id.clone());

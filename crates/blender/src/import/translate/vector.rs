@@ -26,7 +26,7 @@ pub(super) fn math(cx: &mut NodeContext<'_>) -> Result<(), ImportError> {
         "DOT_PRODUCT" => (of("vector.dot", &["a", "b"]), Kind::Value),
         "DISTANCE" => (of("vector.distance", &["a", "b"]), Kind::Value),
         "LENGTH" => (of("vector.length", &["vector"]), Kind::Value),
-        // From then on division by zero gives zero.
+        // From this release on, division by zero gives zero.
         "MODULO" if cx.release < Release(5, 2) => (of("math.modulo", &["a", "b"]), Kind::Vector),
         "SCALE" | "REFRACT" => return with_number(cx, name),
         _ => match by_component(name) {

@@ -13,10 +13,10 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 const INPUTS: [(&str, f64, &str); 6] = [
-    ("scale", 5.0, "what the position is multiplied by"),
-    ("mortar_size", 0.02, "how far mortar reaches into the bricks"),
-    ("mortar_smooth", 0.1, "over what part of that it fades"),
-    ("bias", 0.0, "added to the random number that mixes the colors of a brick"),
+    ("scale", 5.0, "factor of the position"),
+    ("mortar_size", 0.02, "extent of the mortar into the bricks"),
+    ("mortar_smooth", 0.1, "fraction of the mortar that is smoothed"),
+    ("bias", 0.0, "offset of the random number that mixes the colors of a brick"),
     ("brick_width", 0.5, ""),
     ("row_height", 0.25, ""),
 ];
@@ -25,24 +25,29 @@ fn brick() -> NodeDef {
     let number = |x: f64| Some(SettingValue::Number(x));
     let def =
         NodeDef::new("blender.brick", "Bricks in rows with mortar, as Blender's Brick Texture")
-            .setting("offset", SettingKind::Number, number(0.5), "the shift of a row, in bricks")
+            .setting("offset", SettingKind::Number, number(0.5), "shift of a row, in bricks")
             .integer(
                 "offset_frequency",
                 (0, 99),
                 2,
-                "which rows are moved; 0: none is, nor widened",
+                "every how many rows one is shifted; 0 shifts and squashes none",
             )
-            .setting("squash", SettingKind::Number, number(1.0), "the width of the bricks of a row")
+            .setting(
+                "squash",
+                SettingKind::Number,
+                number(1.0),
+                "width factor of the bricks of a row",
+            )
             .integer(
                 "squash_frequency",
                 (0, 99),
                 2,
-                "which rows have other bricks; 0: none has, nor is moved",
+                "every how many rows one has squashed bricks; 0 squashes and shifts none",
             )
-            .input_or("vector", Type::VEC3, 0.0, "the position; z is ignored")
-            .input_or("color1", Type::COLOR, Default::Zero, "the first color of bricks")
-            .input_or("color2", Type::COLOR, Default::Zero, "the other")
-            .input_or("mortar", Type::COLOR, Default::Zero, "the color between bricks");
+            .input_or("vector", Type::VEC3, 0.0, "position; z is ignored")
+            .input_or("color1", Type::COLOR, Default::Zero, "first color of bricks")
+            .input_or("color2", Type::COLOR, Default::Zero, "second color of bricks")
+            .input_or("mortar", Type::COLOR, Default::Zero, "color between bricks");
     INPUTS
         .iter()
         .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about))

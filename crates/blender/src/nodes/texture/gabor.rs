@@ -19,35 +19,44 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn gabor() -> NodeDef {
-    let def = NodeDef::new("blender.gabor", "Stripes of one frequency, as Blender's Gabor Texture")
-        .details(
-            "Each cell holds eight patches of stripes, which fade out at a distance of 1; each is added or \
-             subtracted. In the plane the orientation is an angle, in space a direction.",
-        )
-        .source(
-            "Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009; Tavernier et al., Making \
-             Gabor Noise Fast and Normalized, 2019; Tricard et al., Procedural Phasor Noise, 2019",
-        )
-        .integer("dimensions", (2, 3), 2, "2: x and y, 3: the vector");
+    let def = NodeDef::new(
+        "blender.gabor",
+        "Stripes of one frequency, like Blender's Gabor Texture",
+    )
+    .details(
+        "Each cell contains eight patches of stripes, which fade out at a distance of 1; each \
+             is added or subtracted. In the plane, the orientation is an angle; in space, it is a \
+             direction.",
+    )
+    .source(
+        "Lagae et al., Procedural Noise using Sparse Gabor Convolution, 2009; Tavernier et \
+             al., Making Gabor Noise Fast and Normalized, 2019; Tricard et al., Procedural Phasor \
+             Noise, 2019",
+    )
+    .integer("dimensions", (2, 3), 2, "2: x and y, 3: the vector");
     [
-        ("scale", 5.0, "what the position is multiplied by"),
+        ("scale", 5.0, "factor of the position"),
         ("frequency", 2.0, "stripes per cell, at least 0.001"),
         ("anisotropy", 1.0, "1: all stripes along the orientation, 0: in any direction"),
-        ("orientation_2d", PI / 4.0, "across the stripes in the plane, angle in radians"),
+        (
+            "orientation_2d",
+            PI / 4.0,
+            "direction across the stripes in the plane, as an angle in radians",
+        ),
     ]
     .into_iter()
-    .fold(def.input_or("vector", Type::VEC3, 0.0, "the position"), |def, (name, default, about)| {
+    .fold(def.input_or("vector", Type::VEC3, 0.0, "position"), |def, (name, default, about)| {
         def.input_or(name, Type::F32, default, about)
     })
     .input_or(
         "orientation_3d",
         Type::VEC3,
         Vec3([SQRT_2 as f32, SQRT_2 as f32, 0.0]),
-        "across the stripes in space, of any length",
+        "direction across the stripes in space, of any length",
     )
     .output("value", Type::F32, "about 0 to 1")
-    .output("phase", Type::F32, "the position between two stripes, 0 to 1")
-    .output("intensity", Type::F32, "the strength of the stripes, at least 0")
+    .output("phase", Type::F32, "phase between two stripes, 0 to 1")
+    .output("intensity", Type::F32, "amplitude of the stripes, at least 0")
     .kernel(form_by_settings(|settings, x| {
         let in_space = settings.integer("dimensions") == 3;
         outputs(in_space, x)
@@ -60,7 +69,7 @@ enum Direction<'b> {
     Vector(Vec<Val<'b>>),
 }
 
-/// The parameters that all patches share.
+/// The parameters shared by all patches.
 struct Stripes<'b> {
     frequency: Val<'b>,
     isotropy: Val<'b>,

@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut Registry) {
 fn white() -> NodeDef {
     let def =
         NodeDef::new("blender.white_noise", "A random number and a random color for a position")
-            .details("Every bit of the position counts, so neither output is continuous.");
+            .details("Every bit of the position matters, so neither output is continuous.");
     placed(dimensioned(def))
         .output("value", Type::F32, "0 to 1")
         .output("color", Type::COLOR, "channels from 0 to 1, opaque")
@@ -46,8 +46,8 @@ fn random_color<'b>(p: &[Val<'b>]) -> Vec<Val<'b>> {
 }
 
 const KINDS: &[(&str, &str)] = &[
-    ("fbm", "octaves added up"),
-    ("multifractal", "octaves multiplied"),
+    ("fbm", "sum of the octaves"),
+    ("multifractal", "product of the octaves"),
     ("ridged_multifractal", "octaves folded into ridges"),
     ("hybrid_multifractal", "octaves that are weaker in valleys"),
     ("hetero_terrain", "octaves that are stronger where the noise is high"),
@@ -64,32 +64,30 @@ fn kind(settings: &Settings) -> Kind {
 }
 
 const INPUTS: [(&str, f64, &str); 7] = [
-    ("scale", 5.0, "what the position is multiplied by"),
-    (
-        "detail",
-        2.0,
-        "the number of octaves after the first, 0 to 15; a fraction adds a part of one",
-    ),
-    ("roughness", 0.5, "how strong an octave is beside the one before"),
-    ("lacunarity", 2.0, "how much finer an octave is than the one before"),
-    ("offset", 0.0, "added to the noise, where the type takes one"),
-    ("gain", 1.0, "how much an octave lets the next through, where the type takes one"),
-    ("distortion", 0.0, "how far the position is moved by noise"),
+    ("scale", 5.0, "factor of the position"),
+    ("detail", 2.0, "number of octaves after the first, 0 to 15; a fraction adds a part of one"),
+    ("roughness", 0.5, "amplitude of an octave relative to the previous one"),
+    ("lacunarity", 2.0, "frequency of an octave relative to the previous one"),
+    ("offset", 0.0, "number added to the noise, if the type uses it"),
+    ("gain", 1.0, "influence of an octave on the next one, if the type uses it"),
+    ("distortion", 0.0, "displacement of the position by noise"),
 ];
 
 fn described(name: &'static str, about: &'static str) -> NodeDef {
-    let def = NodeDef::new(name, about)
-        .details("Gradient noise; it repeats after 100000 cells.")
-        .source("K. Perlin, Improving Noise, 2002; F. K. Musgrave in Ebert et al., Texturing and Modeling");
+    let def =
+        NodeDef::new(name, about).details("Gradient noise; it repeats after 100000 cells.").source(
+            "K. Perlin, Improving Noise, 2002; F. K. Musgrave in Ebert et al., Texturing and \
+             Modeling",
+        );
     let def = octaves(dimensioned(def))
-        .choice("type", KINDS, "fbm", "the way in which octaves are combined")
+        .choice("type", KINDS, "fbm", "combination of octaves")
         .flag("normalize", true, "normalize the sum of the octaves to 0 to 1");
     INPUTS.iter().fold(placed(def), |def, (name, default, about)| {
         def.input_or(*name, Type::F32, *default, *about)
     })
 }
 
-/// The position of the noise, and the way in which octaves are combined.
+/// The position of the noise, and the parameters that combine octaves.
 fn read<'b>(settings: &Settings, x: &[Vec<Val<'b>>]) -> (Vec<Val<'b>>, Octaves<'b>) {
     let number = |i: usize| x[2 + i][0];
     let roughness = number(2);
@@ -108,7 +106,7 @@ fn read<'b>(settings: &Settings, x: &[Vec<Val<'b>>]) -> (Vec<Val<'b>>, Octaves<'
 }
 
 fn noise() -> NodeDef {
-    described("blender.noise", "A number that varies over space, as Blender's Noise Texture")
+    described("blender.noise", "A number that varies over space, like Blender's Noise Texture")
         .output("value", Type::F32, "")
         .kernel(form_by_settings(|settings, x| {
             let (position, octaves) = read(settings, x);
@@ -117,7 +115,7 @@ fn noise() -> NodeDef {
 }
 
 fn noise_color() -> NodeDef {
-    described("blender.noise_color", "A color that varies over space, as Blender's Noise Texture")
+    described("blender.noise_color", "A color that varies over space, like Blender's Noise Texture")
         .output("value", Type::COLOR, "red is the result of `blender.noise`; opaque")
         .kernel(form_by_settings(|settings, x| {
             let (position, octaves) = read(settings, x);

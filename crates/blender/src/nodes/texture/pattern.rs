@@ -20,15 +20,15 @@ const GRADIENTS: &[(&str, &str)] = &[
     ("easing", "x, eased at both ends"),
     ("diagonal", "the mean of x and y"),
     ("radial", "the angle about the z axis"),
-    ("quadratic_sphere", "the square of the distance to the unit sphere"),
+    ("quadratic_sphere", "the square of the distance to the unit sphere, inside of it"),
     ("spherical", "the distance to the unit sphere, inside of it"),
 ];
 
 fn gradient() -> NodeDef {
-    NodeDef::new("blender.gradient", "A number that grows along a direction or from a center")
-        .choice("type", GRADIENTS, "linear", "the quantity that grows")
-        .flag("clamp", true, "clamp to 0 to 1, as Blender does since 5.0")
-        .input_or("vector", Type::VEC3, 0.0, "the position")
+    NodeDef::new("blender.gradient", "A gradient along a direction or from a center")
+        .choice("type", GRADIENTS, "linear", "shape of the gradient")
+        .flag("clamp", true, "clamp to 0 to 1, like Blender since 5.0")
+        .input_or("vector", Type::VEC3, 0.0, "position")
         .output("value", Type::F32, "0 to 1")
         .kernel(form_by_settings(|settings, inputs| {
             let kind = settings.text("type").to_owned();
@@ -60,19 +60,19 @@ fn above(x: Val<'_>) -> Val<'_> {
     x.gt(0.0).select(x, 0.0)
 }
 
-/// Moves positions away from the borders of cells, where rounding would decide the cell.
+/// Moves positions away from the borders of cells, where rounding would determine the cell.
 pub(super) fn off_borders<'b>(p: &[Val<'b>]) -> Vec<Val<'b>> {
     p.iter().map(|x| (*x + 0.000_001) * 0.999_999).collect()
 }
 
 fn checker() -> NodeDef {
-    NodeDef::new("blender.checker", "One of two colors, by cells")
-        .input_or("vector", Type::VEC3, 0.0, "the position")
-        .input_or("color1", Type::COLOR, Default::Zero, "in every other cell")
-        .input_or("color2", Type::COLOR, Default::Zero, "in the others")
+    NodeDef::new("blender.checker", "A checkerboard of two colors")
+        .input_or("vector", Type::VEC3, 0.0, "position")
+        .input_or("color1", Type::COLOR, Default::Zero, "color of every other cell")
+        .input_or("color2", Type::COLOR, Default::Zero, "color of the other cells")
         .input_or("scale", Type::F32, 5.0, "cells per unit")
         .output("color", Type::COLOR, "")
-        .output("factor", Type::F32, "1 where the first color is, else 0")
+        .output("factor", Type::F32, "1 in cells of the first color, else 0")
         .form(|_, x| {
             let p = off_borders(&scaled(&x[0], x[3][0]));
             let odd = |i: usize| (super::super::cast_to_i32(p[i].floor()).abs() % 2).ne(0);
@@ -84,13 +84,13 @@ fn checker() -> NodeDef {
 }
 
 fn magic() -> NodeDef {
-    NodeDef::new("blender.magic", "Colors folded by sines, as Blender's Magic Texture")
-        .integer("depth", (0, 10), 2, "the number of folds")
-        .input_or("vector", Type::VEC3, 0.0, "the position")
-        .input_or("scale", Type::F32, 5.0, "the factor of the position")
-        .input_or("distortion", Type::F32, 1.0, "the strength of the folds")
+    NodeDef::new("blender.magic", "Colors folded by sines, like Blender's Magic Texture")
+        .integer("depth", (0, 10), 2, "number of folds")
+        .input_or("vector", Type::VEC3, 0.0, "position")
+        .input_or("scale", Type::F32, 5.0, "factor of the position")
+        .input_or("distortion", Type::F32, 1.0, "strength of the folds")
         .output("color", Type::COLOR, "opaque")
-        .output("factor", Type::F32, "the mean of red, green and blue")
+        .output("factor", Type::F32, "mean of red, green and blue")
         .kernel(form_by_settings(|settings, inputs| {
             let depth = settings.integer("depth");
             let p = scaled(&inputs[0], inputs[1][0]);

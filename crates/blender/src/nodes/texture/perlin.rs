@@ -7,7 +7,7 @@ use super::super::hash::{hash, unit};
 use super::super::held;
 use super::{mixed, scaled};
 
-/// Factors that bring the noise of one to four dimensions to about -1 to 1.
+/// Factors that scale the noise of one to four dimensions to about -1 to 1.
 const SCALES: [f64; 4] = [0.25, 0.6616, 0.982, 0.8344];
 
 /// The number with its sign changed if a bit of the hash is set.
@@ -42,7 +42,7 @@ fn slope<'b>(hash: Val<'b>, way: &[Val<'b>]) -> Val<'b> {
     }
 }
 
-/// Eases from 0 to 1 with first and second derivatives 0 at both ends. The constants, and the
+/// Eases from 0 to 1 with zero first and second derivatives at both ends. The constants, and the
 /// operations with them, are in double precision.
 fn eased(t: Val<'_>) -> Val<'_> {
     let wide = t.convert(Lane::F64);
@@ -61,7 +61,7 @@ pub(super) fn signed<'b>(position: &[Val<'b>]) -> Val<'b> {
     let n = position.len();
     let (mut cells, mut ways) = (Vec::new(), Vec::new());
     for x in position {
-        // Large positions have no fraction; the noise is taken between lattice points there.
+        // Large positions have no fraction, so the noise there is taken between lattice points.
         let far: Val<'b> = x.abs().ge(1e6).select(x.like(0.5), 0.0);
         let x = *x % 100_000.0 + far;
         let floor = x.floor();
@@ -77,14 +77,14 @@ pub(super) fn signed<'b>(position: &[Val<'b>]) -> Val<'b> {
     let mut values: Vec<Val<'b>> = corners.collect();
     for (axis, t) in ways.into_iter().enumerate() {
         let eased = eased(t);
-        // In the plane, and only there, the last factor is in double precision.
+        // Only in the plane, the last factor is in double precision.
         let join = if (n, axis) == (2, 1) { mixed_in_double } else { mixed };
         values = values.chunks(2).map(|pair| join(pair[0], pair[1], eased)).collect();
     }
     values[0] * SCALES[n - 1]
 }
 
-/// The way in which octaves are combined.
+/// The combination of octaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Fbm,
@@ -98,7 +98,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy)]
 pub(super) struct Octaves<'b> {
     pub(super) kind: Kind,
-    /// The greatest number of octaves.
+    /// The maximum number of octaves.
     pub(super) n: usize,
     /// Whether a sum is normalized to 0 to 1.
     pub(super) normalize: bool,
@@ -109,7 +109,7 @@ pub(super) struct Octaves<'b> {
     pub(super) gain: Val<'b>,
 }
 
-/// The weight of an octave: all of it, the fraction of the detail, or none.
+/// The weight of an octave: full, the fraction of the detail, or none.
 struct Share<'b> {
     full: Val<'b>,
     part: Val<'b>,
@@ -134,7 +134,7 @@ impl<'b> Octaves<'b> {
         }
     }
 
-    /// The positions of the octaves, each finer than the one before.
+    /// The positions of the octaves, each finer than the previous one.
     fn positions(&self, position: &[Val<'b>]) -> impl Iterator<Item = Vec<Val<'b>>> + use<'b> {
         let lacunarity = self.lacunarity;
         let finer = move |p: &Vec<Val<'b>>| Some(scaled(p, lacunarity));
@@ -164,7 +164,7 @@ impl<'b> Octaves<'b> {
         self.joined(given(sum, most), partial)
     }
 
-    /// The sum of the octaves that count in full, or the sum with a part of one more.
+    /// The sum of the full octaves, possibly with a part of one more.
     fn joined(&self, whole: Val<'b>, partial: Option<Val<'b>>) -> Val<'b> {
         let (whole_detail, rest) = (self.detail.trunc(), self.detail - self.detail.floor());
         let has_next = whole_detail.ge(0.0) & whole_detail.lt(self.n as f32 - 1.0);
@@ -237,7 +237,7 @@ impl<'b> Octaves<'b> {
     }
 }
 
-/// A constant position in a number of dimensions, chosen by a seed.
+/// A constant position in this number of dimensions, selected by a seed.
 pub(super) fn random_offset(like: Val<'_>, seed: f32, n: usize) -> Vec<Val<'_>> {
     let bits = |x: f32| like.like(x).bitcast();
     let coordinate = |i: usize| {
@@ -247,8 +247,8 @@ pub(super) fn random_offset(like: Val<'_>, seed: f32, n: usize) -> Vec<Val<'_>> 
     (0..n).map(coordinate).collect()
 }
 
-/// A position moved by noise; where the strength is zero the position stays, and where that is a
-/// constant no noise is computed.
+/// A position displaced by noise. If the strength is zero, the position stays; if that is known
+/// beforehand, no noise is computed.
 pub(super) fn distorted<'b>(position: &[Val<'b>], strength: Val<'b>) -> Vec<Val<'b>> {
     let n = position.len();
     let moves = strength.ne(0.0);

@@ -1,10 +1,10 @@
 //! Radial Tiling: coordinates along and across the sides of a rounded polygon.
 //!
-//! The polygon is seen from its center. Each side spans the angle `2 h`; if the number of sides is
-//! not whole, the last side is narrower, `2 h'`. The divider between two sides goes through a corner.
-//! Within the bevel angle of a divider the outline is an arc of a circle. The distance along a side
-//! is measured on lines of equal distance from the outline: straight in the middle, then a parabola
-//! that joins an arc.
+//! Everything is measured from the center of the polygon. Each side spans the angle `2 h`; if the
+//! number of sides is not an integer, the last side is narrower, `2 h'`. The divider between two
+//! sides passes through a corner. Within the bevel angle of a divider, the outline is an arc of a
+//! circle. The coordinate along a side is measured on lines of equal distance from the outline:
+//! straight in the middle, then a parabola that joins an arc.
 
 use std::f64::consts::{PI, TAU};
 
@@ -20,24 +20,32 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn radial_tiling() -> NodeDef {
-    NodeDef::new("blender.radial_tiling", "Coordinates for the sides of a rounded polygon, as Blender's Radial Tiling")
-        .details(
-            "x runs along the side, y away from the middle. Without `normalize` x is a length and y is 0 at the \
-             outline; with it x goes from 0 to 1 and y is 1 at the outline.",
-        )
-        .flag("normalize", false, "x from 0 to 1 on each side")
-        .input_or("vector", Type::VEC3, 0.0, "the position; z is ignored")
-        .input_or("sides", Type::F32, 5.0, "the number of sides, at least 2; a fraction gives a narrower last side")
-        .input_or("roundness", Type::F32, 0.0, "0: sharp corners, 1: a circle")
-        .output("coordinates", Type::VEC3, "along the side and away from the middle")
-        .output("segment", Type::F32, "number of the side, from 0")
-        .output("width", Type::F32, "half of the length of the side")
-        .output("rotation", Type::F32, "of the middle of the side, angle in radians")
-        .kernel(form_by_settings(|settings, x| {
-            let normalize = settings.flag("normalize");
-                let sides = greatest(x[1][0].like(2.0), x[1][0]);
-                outputs(x[0][0], x[0][1], sides, held(x[2][0], 0.0, 1.0), normalize)
-            }))
+    NodeDef::new(
+        "blender.radial_tiling",
+        "Coordinates for the sides of a rounded polygon, like Blender's Radial Tiling",
+    )
+    .details(
+        "x runs along the side, y away from the center. Without `normalize`, x is a length and \
+             y is 0 at the outline; with it, x runs from 0 to 1 and y is 1 at the outline.",
+    )
+    .flag("normalize", false, "x from 0 to 1 on each side")
+    .input_or("vector", Type::VEC3, 0.0, "position; z is ignored")
+    .input_or(
+        "sides",
+        Type::F32,
+        5.0,
+        "number of sides, at least 2; a fraction gives a narrower last side",
+    )
+    .input_or("roundness", Type::F32, 0.0, "0: sharp corners, 1: a circle")
+    .output("coordinates", Type::VEC3, "coordinates along the side and away from the center")
+    .output("segment", Type::F32, "index of the side, from 0")
+    .output("width", Type::F32, "half of the length of the side")
+    .output("rotation", Type::F32, "direction of the middle of the side, as an angle in radians")
+    .kernel(form_by_settings(|settings, x| {
+        let normalize = settings.flag("normalize");
+        let sides = greatest(x[1][0].like(2.0), x[1][0]);
+        outputs(x[0][0], x[0][1], sides, held(x[2][0], 0.0, 1.0), normalize)
+    }))
 }
 
 fn wide(x: Val<'_>) -> Val<'_> {
@@ -53,16 +61,16 @@ fn narrow(x: Val<'_>) -> Val<'_> {
 struct Corner<'b> {
     /// Half of the angle of the side.
     half: Val<'b>,
-    /// The angle from the divider to where the bevel ends.
+    /// The angle from the divider to the end of the bevel.
     bevel: Val<'b>,
     /// The roundness.
     round: Val<'b>,
 }
 
-/// A place beside a side.
+/// A position relative to a side.
 #[derive(Clone, Copy)]
 struct Place<'b> {
-    /// Distance from the middle in units of the outline.
+    /// Distance from the center in units of the outline.
     across: Val<'b>,
     along: Val<'b>,
     /// The value of `along` at the end of the side.
@@ -80,7 +88,7 @@ impl<'b> Place<'b> {
 }
 
 impl<'b> Corner<'b> {
-    /// The angle from where the bevel ends to the middle of the side.
+    /// The angle from the end of the bevel to the middle of the side.
     fn rest(self) -> Val<'b> {
         self.half - self.bevel
     }
@@ -90,14 +98,14 @@ impl<'b> Corner<'b> {
         (1.0 - self.round) * self.bevel
     }
 
-    /// The length of half of a side at a distance from the middle, measured straight.
+    /// The length of half a side at a distance from the center, measured straight.
     fn end(self, across: Val<'b>) -> Val<'b> {
         across * self.rest().tan()
             + self.parabola() * (across * 0.5 + 0.5)
             + self.round * self.bevel
     }
 
-    /// The same, with the distance measured to the divider.
+    /// Like [`Self::end`], with the distance measured to the divider.
     fn end_at_divider(self, distance: Val<'b>) -> Val<'b> {
         let rest = self.rest();
         distance * rest.sin()
@@ -110,13 +118,13 @@ impl<'b> Corner<'b> {
         self.rest().tan() + self.parabola() + self.round * self.bevel
     }
 
-    /// A place on the straight part, at an angle from the divider.
+    /// A position on the straight part, at an angle from the divider.
     fn straight(self, distance: Val<'b>, angle: Val<'b>) -> Place<'b> {
         let across = distance * (self.half - angle).cos();
         Place { across, along: across * (self.half - angle).abs().tan(), end: self.end(across) }
     }
 
-    /// A place at the bevel, at an angle to the divider on either side.
+    /// A position at the bevel, at an angle to the divider on either side.
     fn beveled(self, distance: Val<'b>, across: Val<'b>, to_divider: Val<'b>) -> Place<'b> {
         let (rest, parabola) = (self.rest(), self.parabola());
         let past = self.bevel - to_divider.abs();
@@ -133,7 +141,7 @@ impl<'b> Corner<'b> {
 /// The sides of a polygon, and a position relative to them.
 struct Polygon<'b> {
     roundness: Val<'b>,
-    /// Distance and angle of the place, and the angle from the divider before it.
+    /// Distance and angle of the position, and the angle from the previous divider.
     distance: Val<'b>,
     angle: Val<'b>,
     in_segment: Val<'b>,
@@ -160,7 +168,7 @@ impl<'b> Polygon<'b> {
         corner.beveled(self.distance, across, to_divider)
     }
 
-    /// If all sides are equal: the position and half of the length of its side.
+    /// The position and half the length of its side, if all sides are equal.
     fn regular(&self) -> (Place<'b>, Val<'b>) {
         let corner = self.corner(self.half);
         let sharp = self.roundness.eq(0.0);
@@ -176,8 +184,8 @@ impl<'b> Polygon<'b> {
         (place, width)
     }
 
-    /// If the last side is narrower: the position, half of the length of its side, and whether that
-    /// side is the last.
+    /// The position, half the length of its side, and whether that side is the last, if the last
+    /// side is narrower.
     fn irregular(&self, x: Val<'b>, y: Val<'b>) -> (Place<'b>, Val<'b>, Val<'b>) {
         let (half, last_half) = (self.half, self.last_half);
         let (corner, last) = (self.corner(half), self.corner(last_half));
@@ -323,18 +331,18 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_equal_distance_are_alike_and_sides_go_from_zero_to_one() {
+    fn lines_of_equal_distance_scale_and_sides_run_from_zero_to_one() {
         let tiled = tiling(true);
         for sides in [2.5, 3.0, 5.0, 7.3] {
             for roundness in [0.0, 0.3, 0.8, 1.0] {
                 let mut before: Option<[f32; 6]> = None;
                 for step in 0..200_u16 {
-                    // Away from dividers, where rounding decides the side.
+                    // Away from dividers, where rounding would determine the side.
                     let angle = (f32::from(step) + 0.37) / 200.0 * std::f32::consts::TAU;
                     let here = tiled(1.0, angle, sides, roundness);
                     let further = tiled(2.0, angle, sides, roundness);
                     let described = format!("{sides} {roundness} at {angle}: {here:?}");
-                    // Twice as far from the middle is twice as far across.
+                    // At twice the distance from the center, it is twice as far across.
                     assert!(
                         (further[1] - 2.0 * here[1]).abs() < 1e-4 * here[1].abs().max(1.0),
                         "{described}"

@@ -1,4 +1,4 @@
-//! Voronoi Texture: the nearest of random points, of which each cell holds one.
+//! Voronoi Texture: the nearest of random points, one in each cell.
 
 use millstream_base::{Lane, Type};
 use millstream_form::Val;
@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
 const FEATURES: &[(&str, &str)] = &[
     ("f1", "the nearest point"),
     ("f2", "the second nearest point"),
-    ("smooth_f1", "the nearest point, blended where several are near"),
+    ("smooth_f1", "the nearest points, blended smoothly"),
 ];
 
 const METRICS: &[(&str, &str)] = &[
@@ -28,22 +28,18 @@ const METRICS: &[(&str, &str)] = &[
     ("minkowski", "the root of the sum of powers, by the input `exponent`"),
 ];
 
-const SOURCE: &str = "Worley, \"A Cellular Texture Basis Function\", 1996; hash: Jarzynski and Olano, \"Hash \
-                      Functions for GPU Rendering\", 2020";
+const SOURCE: &str = "Worley, \"A Cellular Texture Basis Function\", 1996; hash: Jarzynski and \
+                      Olano, \"Hash Functions for GPU Rendering\", 2020";
 
 /// The inputs after the position.
 const INPUTS: [(&str, f64, &str); 7] = [
-    ("scale", 5.0, "what the position is multiplied by"),
-    ("randomness", 1.0, "0: points in a grid, 1: anywhere in their cells"),
-    (
-        "detail",
-        0.0,
-        "the number of octaves after the first, up to 15; a fraction adds a part of one",
-    ),
-    ("roughness", 0.5, "how strong an octave is beside the one before"),
-    ("lacunarity", 2.0, "how much finer an octave is than the one before"),
-    ("smoothness", 1.0, "0 to 1: over what distance points are blended"),
-    ("exponent", 0.5, "of the metric `minkowski`"),
+    ("scale", 5.0, "factor of the position"),
+    ("randomness", 1.0, "randomness of the points: 0 is a regular grid, 1 anywhere in their cells"),
+    ("detail", 0.0, "number of octaves after the first, up to 15; a fraction adds a part of one"),
+    ("roughness", 0.5, "amplitude of an octave relative to the previous one"),
+    ("lacunarity", 2.0, "frequency of an octave relative to the previous one"),
+    ("smoothness", 1.0, "smoothness of the blending, 0 to 1"),
+    ("exponent", 0.5, "exponent of the metric `minkowski`"),
 ];
 
 fn with_inputs(def: NodeDef, n: usize) -> NodeDef {
@@ -53,34 +49,40 @@ fn with_inputs(def: NodeDef, n: usize) -> NodeDef {
 }
 
 fn normalized(def: NodeDef) -> NodeDef {
-    def.flag("normalize", false, "divide distances by the longest that there may be")
+    def.flag("normalize", false, "divide distances by the longest possible one")
 }
 
 fn voronoi() -> NodeDef {
     let def = NodeDef::new(
         "blender.voronoi",
-        "The nearest of scattered points, as Blender's Voronoi Texture",
+        "The nearest of scattered points, like Blender's Voronoi Texture",
     )
-    .details("Each cell holds one point. The distances and colors of several octaves are added.")
+    .details("Each cell contains one point. The distances and colors of several octaves are added.")
     .source(SOURCE);
     let def = octaves(dimensioned(def))
-        .choice("feature", FEATURES, "f1", "which point counts")
-        .choice("metric", METRICS, "euclidean", "the measure of distances");
+        .choice("feature", FEATURES, "f1", "point to measure to")
+        .choice("metric", METRICS, "euclidean", "metric of distances");
     with_inputs(normalized(def), INPUTS.len())
-        .output("distance", Type::F32, "the distance to the point, in cells")
-        .output("color", Type::COLOR, "a random color for its cell")
-        .output("position", Type::VEC3, "the position of the point; 0 along missing dimensions")
-        .output("w", Type::F32, "the coordinate of the point in the only or the fourth dimension")
+        .output("distance", Type::F32, "distance to the point, in cells")
+        .output("color", Type::COLOR, "random color of its cell")
+        .output("position", Type::VEC3, "position of the point; 0 along missing dimensions")
+        .output(
+            "w",
+            Type::F32,
+            "coordinate of the point in one dimension, or its fourth coordinate",
+        )
         .kernel(form_by_settings(outputs))
 }
 
 fn edge() -> NodeDef {
-    let def =
-        NodeDef::new("blender.voronoi_edge", "How far the border between scattered points is")
-            .details("The points are those of `blender.voronoi`.")
-            .source(SOURCE);
+    let def = NodeDef::new(
+        "blender.voronoi_edge",
+        "The distance to the border between cells of scattered points",
+    )
+    .details("The points are those of `blender.voronoi`.")
+    .source(SOURCE);
     with_inputs(normalized(octaves(dimensioned(def))), 5)
-        .output("value", Type::F32, "the distance, in cells")
+        .output("value", Type::F32, "distance in cells")
         .kernel(form_by_settings(|settings, x| vec![vec![edge_of_octaves(settings, x)]]))
 }
 
@@ -89,11 +91,9 @@ fn radius() -> NodeDef {
         "blender.voronoi_radius",
         "The radius of the sphere in a cell of scattered points",
     )
-    .details(
-        "Half of the distance from the nearest point to the point that is nearest to that one.",
-    )
+    .details("Half of the distance from the nearest point to the point nearest to it.")
     .source(SOURCE);
-    with_inputs(dimensioned(def), 2).output("value", Type::F32, "in cells").kernel(
+    with_inputs(dimensioned(def), 2).output("value", Type::F32, "radius in cells").kernel(
         form_by_settings(|settings, x| {
             let place = Place::new(settings, x, x[2][0]);
             vec![vec![place.radius()]]
@@ -101,18 +101,18 @@ fn radius() -> NodeDef {
     )
 }
 
-/// A position among cells, each of which holds a point.
+/// A position among cells, each of which contains a point.
 struct Place<'b> {
     /// The cell of the position.
     cell: Vec<Val<'b>>,
-    /// The origin of the cell. Distant cells share a number, but have different origins.
+    /// The origin of the cell. Distant cells share a hash, but have different origins.
     floors: Vec<Val<'b>>,
     /// The position relative to the origin of the cell.
     local: Vec<Val<'b>>,
     randomness: Val<'b>,
 }
 
-/// Integer hashes of two to four words, computed with whole numbers of 31 bits.
+/// Integer hashes of two to four words, computed with 31-bit integers.
 fn pcg<'b>(words: &[Val<'b>]) -> Vec<Val<'b>> {
     let mut v: Vec<Val<'b>> = words.iter().map(|x| *x * 1_664_525 + 1_013_904_223).collect();
     let stir = |v: &mut Vec<Val<'b>>| match v.len() {
@@ -165,7 +165,7 @@ impl<'b> Place<'b> {
         let floors: Vec<Val<'b>> = p.iter().map(|x| x.floor()).collect();
         Self {
             local: p.iter().zip(&floors).map(|(x, floor)| *x - *floor).collect(),
-            // In one dimension cells are counted in floats.
+            // In one dimension, cells are counted in floats.
             cell: match &floors[..] {
                 [floor] => vec![*floor],
                 _ => floors.iter().map(|x| super::super::cast_to_i32(*x)).collect(),
@@ -175,7 +175,7 @@ impl<'b> Place<'b> {
         }
     }
 
-    /// The offsets of the cells up to a distance, the first dimension varying fastest.
+    /// The offsets of the cells up to a distance, with the first dimension varying fastest.
     fn offsets(&self, reach: i32) -> impl Iterator<Item = Vec<i32>> + use<> {
         let (n, width) = (self.cell.len(), 2 * reach + 1);
         (0..width.pow(n as u32))
@@ -197,7 +197,7 @@ impl<'b> Place<'b> {
         point.iter().zip(&self.local).map(|(point, local)| *point - *local).collect()
     }
 
-    /// The neighboring cells and points with their measures, the least and second least first.
+    /// The two nearest cells with their points and measures, nearest first.
     fn nearest(&self, measure: impl Fn(&[Val<'b>]) -> Val<'b>) -> [Found<'b>; 2] {
         let far = Found {
             measure: self.randomness.like(f32::MAX),
@@ -236,7 +236,7 @@ impl<'b> Place<'b> {
         shortest
     }
 
-    /// In one dimension only the adjacent cells are searched.
+    /// In one dimension, only the adjacent cells are searched.
     fn edge_on_line(&self) -> Val<'b> {
         let point = |offset: i32| self.point(&self.neighbor(&[offset]), &[offset])[0];
         let [low, middle, high] = [point(-1), point(0), point(1)];
@@ -259,7 +259,7 @@ impl<'b> Place<'b> {
             let squared = dot(&way, &way);
             shortest = squared.lt(shortest).select(squared, shortest);
         }
-        // If no point has a distance, as at NaN, there is no sphere.
+        // If no point has a distance, as for NaN, there is no sphere.
         shortest.lt(f32::MAX).select(shortest.sqrt() * 0.5, shortest.like(0.0))
     }
 }
@@ -320,7 +320,7 @@ struct Octave<'b> {
 
 fn octave<'b>(settings: &Settings, x: &[Vec<Val<'b>>], scale: Val<'b>) -> Octave<'b> {
     let place = Place::new(settings, x, scale);
-    // In one dimension all metrics are the same.
+    // In one dimension, all metrics are the same.
     let metric = if place.cell.len() == 1 { "manhattan" } else { settings.text("metric") };
     let exponent = x[8][0];
     let moved = |point: &[Val<'b>]| -> Vec<Val<'b>> {
@@ -354,7 +354,7 @@ fn octave<'b>(settings: &Settings, x: &[Vec<Val<'b>>], scale: Val<'b>) -> Octave
     }
 }
 
-/// Points that are blended one after the other.
+/// Blends points one after another.
 fn smooth<'b>(
     place: &Place<'b>,
     metric: &str,
@@ -430,17 +430,17 @@ fn outputs<'b>(settings: &Settings, x: &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> {
     vec![vec![sums[0]], vec![sums[1], sums[2], sums[3], one], vector, vec![w]]
 }
 
-/// The number of octaves that count.
+/// The number of octaves that matter.
 struct Detail<'b> {
     detail: Val<'b>,
-    /// Its fraction.
+    /// The fraction of the detail.
     rest: Val<'b>,
     roughness: Val<'b>,
 }
 
 /// The weight of an octave.
 struct Share<'b> {
-    /// As the only one.
+    /// The weight as the only octave.
     alone: Val<'b>,
     full: Val<'b>,
     part: Val<'b>,

@@ -26,26 +26,26 @@ const DIRECTIONS: &[(&str, &str)] = &[
 
 const PROFILES: &[(&str, &str)] = &[
     ("sin", "a sine"),
-    ("saw", "up, then down at once"),
-    ("tri", "up and down in straight lines"),
+    ("saw", "rises, then drops at once"),
+    ("tri", "rises and falls in straight lines"),
 ];
 
 const INPUTS: [(&str, f64, &str); 6] = [
-    ("scale", 5.0, "what the position is multiplied by"),
-    ("distortion", 0.0, "how much noise moves the waves"),
-    ("detail", 2.0, "of the noise: how many octaves follow the first, up to 15; NaN below 0"),
-    ("detail_scale", 1.0, "of the noise: what the position is multiplied by"),
-    ("detail_roughness", 0.5, "of the noise: how strong an octave is beside the one before"),
-    ("phase", 0.0, "where in the wave it begins, in radians"),
+    ("scale", 5.0, "factor of the position"),
+    ("distortion", 0.0, "displacement of the waves by noise"),
+    ("detail", 2.0, "number of octaves of the noise after the first, up to 15; NaN below 0"),
+    ("detail_scale", 1.0, "factor of the position for the noise"),
+    ("detail_roughness", 0.5, "amplitude of an octave of the noise relative to the previous one"),
+    ("phase", 0.0, "phase of the wave, in radians"),
 ];
 
 fn wave() -> NodeDef {
-    let def = NodeDef::new("blender.wave", "Waves in bands or rings, as Blender's Wave Texture");
+    let def = NodeDef::new("blender.wave", "Waves in bands or rings, like Blender's Wave Texture");
     let def = octaves(def)
-        .choice("type", SHAPES, "bands", "the shape of the waves")
-        .choice("direction", DIRECTIONS, "x", "the direction or axis")
-        .choice("profile", PROFILES, "sin", "the profile of a wave")
-        .input_or("vector", Type::VEC3, 0.0, "the position");
+        .choice("type", SHAPES, "bands", "shape of the waves")
+        .choice("direction", DIRECTIONS, "x", "direction or axis")
+        .choice("profile", PROFILES, "sin", "profile of a wave")
+        .input_or("vector", Type::VEC3, 0.0, "position");
     INPUTS
         .iter()
         .fold(def, |def, (name, default, about)| def.input_or(*name, Type::F32, *default, *about))

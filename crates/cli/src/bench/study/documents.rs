@@ -1,4 +1,5 @@
-//! Studies on documents: the evaluators on single values and on columns, and what `auto` loses.
+//! Studies on documents: the evaluators on single values and on columns, and the overhead of
+//! `auto`.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -14,12 +15,12 @@ use crate::bench::asked::{arbitrary, salted};
 use crate::outcome::{Exit, Stop};
 use crate::random::Random;
 use crate::request::refused;
-use crate::terminal::tell;
+use crate::terminal::eprint;
 
-/// The evaluators that keep nothing from one request to the next, among which `auto` chooses.
+/// The evaluators without memory between requests, among which `auto` chooses.
 const PLAIN: [&str; 5] = ["lazy", "list", "chunked", "parallel", "auto"];
 
-/// The least number of turns.
+/// The minimum number of turns.
 const TURNS: usize = 7;
 
 /// The number of independent lists in the study of threads.
@@ -37,17 +38,17 @@ pub(super) fn all(
     Ok(studies)
 }
 
-/// The number of threads that the machine runs at once.
+/// The number of hardware threads.
 fn machine() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// An evaluator that is timed.
+/// An evaluator under test.
 struct Contender {
     name: String,
     evaluator: AnyEvaluator,
     times: Vec<f64>,
-    /// In the last evaluation.
+    /// Node runs in the last evaluation.
     runs: f64,
 }
 
@@ -59,7 +60,7 @@ impl Contender {
     }
 }
 
-/// Evaluates the requests of each turn by all evaluators; those that refuse them are left out.
+/// Evaluates the requests of each turn with every evaluator, leaving out those that refuse them.
 fn play(
     graph: &str,
     x: f64,
@@ -69,7 +70,7 @@ fn play(
     mut request: impl FnMut() -> Request,
 ) -> Result<Vec<Row>, Stop> {
     let mut field = Vec::new();
-    // A few evaluations of each before it is timed, so that `auto` knows its candidates.
+    // Untimed evaluations let `auto` get to know its candidates.
     let warm: Vec<Request> = (0..2 * PLAIN.len()).map(|_| request()).collect();
     for (name, threads) in names {
         let mut contender = Contender::new(name, *threads);
@@ -113,12 +114,12 @@ fn play(
     Ok(rows.collect())
 }
 
-/// A request with new numbers for the inputs of floats: single values, or columns. Inputs that
-/// choose among arms keep their defaults.
+/// A request with new numbers for all float inputs, single values or columns. Inputs that select an
+/// arm keep their defaults.
 fn numbers(program: &Program, count: Option<usize>, random: &mut Random) -> Request {
     let mut request = Request::new();
     for (input, n_arms) in program.inputs().iter().zip(program.arms()) {
-        // Whole numbers often count or choose something.
+        // Integers often count or select something.
         let is_float = input.ty.lanes().is_some_and(|(lane, _)| lane.is_float());
         if n_arms > 1 || !(is_float || input.default.is_none()) {
             continue;
@@ -168,7 +169,7 @@ fn load(setting: &Setting<'_>, text: &str) -> Result<Program, Stop> {
     program.map_err(|error| Stop::new(Exit::Failed, error.to_string(), None))
 }
 
-/// The number of elements.
+/// Varies the number of elements.
 fn elements(setting: &Setting<'_>) -> Result<Study, Stop> {
     let mut rows = Vec::new();
     for (name, text) in formulas() {
@@ -191,7 +192,7 @@ fn elements(setting: &Setting<'_>) -> Result<Study, Stop> {
     Ok(Study { name: "elements", title, x: "elements", rows, chart: Some(Shown::Time) })
 }
 
-/// The work of independent nodes, on one thread and on those of the machine.
+/// Independent nodes on one thread and on all hardware threads.
 fn threads(setting: &Setting<'_>) -> Result<Study, Stop> {
     let node = |k: usize| {
         format!(
@@ -226,8 +227,8 @@ fn threads(setting: &Setting<'_>) -> Result<Study, Stop> {
     Ok(Study { name: "threads", title, x: "length of each list", rows, chart: Some(Shown::Time) })
 }
 
-/// A patch with a part that is constant, one that depends on an input that people set, and one
-/// that depends on the time. Each has 100 nodes.
+/// A patch with three parts of 100 nodes: a constant one, one that depends on an input that people
+/// set, and one that depends on the time.
 fn patch() -> String {
     let mut nodes = Vec::new();
     for (part, start) in [
@@ -265,7 +266,7 @@ fn patch() -> String {
     )
 }
 
-/// Frames of a patch; the knob is turned every so many frames.
+/// Varies how many frames pass between two turns of the knob.
 fn classes(setting: &Setting<'_>) -> Result<Study, Stop> {
     let program = load(setting, &patch())?;
     let freeze = Freeze::default();
@@ -289,7 +290,7 @@ fn classes(setting: &Setting<'_>) -> Result<Study, Stop> {
             frame += 1;
             Request::new().frame(frame)
         })?);
-        // The runs of one frame depend on which frame it is: these are the mean of a hundred.
+        // The runs of a frame depend on which frame it is; these are the mean over a hundred.
         for row in &mut at {
             let is_deployed = row.graph != "patch";
             let program = if is_deployed { &deployed } else { &program };
@@ -309,11 +310,11 @@ fn classes(setting: &Setting<'_>) -> Result<Study, Stop> {
         rows.extend(at);
     }
     let title =
-        "A patch of 300 nodes: a third constant, a third behind a knob, a third behind time";
-    Ok(Study { name: "classes", title, x: "frames for each turn of the knob", rows, chart: None })
+        "A patch of 300 nodes: a third constant, a third below a knob, a third below the time";
+    Ok(Study { name: "classes", title, x: "frames per turn of the knob", rows, chart: None })
 }
 
-/// The documents that were given, with single values and with columns.
+/// The given documents, on single values and on columns.
 fn given(documents: &[(String, Program)], setting: &Setting<'_>) -> Result<Study, Stop> {
     let mut rows = Vec::new();
     for (name, program) in documents {
@@ -321,7 +322,7 @@ fn given(documents: &[(String, Program)], setting: &Setting<'_>) -> Result<Study
         let known = [Feature::Time, Feature::Tick, Feature::Index];
         if let Some(need) = program.needs().find(|need| !known.contains(&need.feature)) {
             let feature = &need.feature;
-            tell(&format!("{name} is left out: it needs {feature}\n"));
+            eprint(&format!("{name} is left out: it needs {feature}\n"));
             continue;
         }
         let mut inputs = program.inputs().iter();
@@ -329,12 +330,12 @@ fn given(documents: &[(String, Program)], setting: &Setting<'_>) -> Result<Study
             inputs.find(|input| input.default.is_none() && input.ty.lanes().is_none())
         {
             let (input, ty) = (&input.name, input.ty);
-            tell(&format!("{name} is left out: its input `{input}` takes {ty}\n"));
+            eprint(&format!("{name} is left out: its input `{input}` takes {ty}\n"));
             continue;
         }
         let is_timed = reads(&Feature::Time) || reads(&Feature::Tick);
         for count in [None, Some(1_000), Some(100_000)] {
-            // Without elements there is no index.
+            // The index needs elements.
             if count.is_none() && reads(&Feature::Index) {
                 continue;
             }

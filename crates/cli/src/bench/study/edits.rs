@@ -1,5 +1,5 @@
-//! The study of edits: a document that is compiled after each, and a session, which has an
-//! evaluator for the time until it is compiled.
+//! The study of edits: a document that is compiled after each edit, beside a session, which bridges
+//! the time until the new plan is compiled.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,29 +15,29 @@ use crate::edits::random_graph;
 use crate::outcome::{Exit, Stop};
 use crate::random::Random;
 
-/// The nodes of the document.
+/// The number of nodes of the document.
 const NODES: usize = 10_000;
 
-/// The frames of a turn.
+/// The frames per turn.
 const FRAMES: usize = 64;
 
-/// A way to go on after an edit.
+/// A way to continue after an edit.
 enum Way {
     Session(Box<Session>),
     Compiled(Box<Compiled>),
 }
 
-/// A document that is checked and compiled after each edit; an evaluator takes the new plan.
+/// A document that is checked and compiled after each edit, and an evaluator for the new plan.
 struct Compiled {
     editor: Editor,
-    /// The document after an edit, to be compiled.
+    /// The edited document, not compiled yet.
     edited: Option<Document>,
     program: Program,
     evaluator: AnyEvaluator,
 }
 
 impl Way {
-    /// Prepares an edit. Not timed.
+    /// Prepares an edit, untimed.
     fn prepare(&mut self, edit: &Edit) -> Result<(), String> {
         if let Self::Compiled(compiled) = self {
             compiled.editor.apply(edit).map_err(|error| error.to_string())?;
@@ -78,7 +78,7 @@ impl Way {
     }
 }
 
-/// Links a socket to another node that stands before the node, so that there is no cycle.
+/// Links a socket to another earlier node, so that no cycle arises.
 fn relink(document: &Document, random: &mut Random) -> Edit {
     loop {
         let at = 1_000 + random.below(NODES - 1_000);
@@ -95,7 +95,7 @@ fn relink(document: &Document, random: &mut Random) -> Edit {
     }
 }
 
-/// The frames from one edit to the next.
+/// Varies the number of frames between edits.
 pub(super) fn edits(setting: &Setting<'_>) -> Result<Study, Stop> {
     let failed = |error: String| Stop::new(Exit::Failed, error, None);
     let mut rows = Vec::new();
@@ -143,7 +143,7 @@ pub(super) fn edits(setting: &Setting<'_>) -> Result<Study, Stop> {
                 match &values {
                     None => values = Some(here),
                     Some(values) if *values == here => {}
-                    Some(_) => return Err(failed(format!("{name} gives other values"))),
+                    Some(_) => return Err(failed(format!("{name} gives different values"))),
                 }
             }
             turn += 1;
@@ -167,5 +167,5 @@ pub(super) fn edits(setting: &Setting<'_>) -> Result<Study, Stop> {
     }
     let title =
         "A random document of 10,000 nodes, relinked while an input changes: time of a frame";
-    Ok(Study { name: "edits", title, x: "frames for each edit", rows, chart: Some(Shown::Time) })
+    Ok(Study { name: "edits", title, x: "frames per edit", rows, chart: Some(Shown::Time) })
 }

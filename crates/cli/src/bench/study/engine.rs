@@ -1,4 +1,4 @@
-//! The engine as a strategy: its evaluators on the document of a graph, and live graphs.
+//! The engine's own strategies: its evaluators on the document of a graph, and live graphs.
 
 use std::num::NonZeroUsize;
 
@@ -11,13 +11,13 @@ use millstream::{Engine, LogDetail, Program, Request, Value};
 use super::graph::{Graph, Id, Op};
 use super::strategy::{Change, NoRead, Strategy};
 
-/// The evaluator of this name on at most so many threads.
+/// The evaluator of this name on at most this many threads.
 pub(super) fn evaluator(name: &str, threads: NonZeroUsize) -> AnyEvaluator {
     let row = EVALUATORS.iter().find(|row| row.name == name);
-    (row.expect("the name is one of the table's").new)(threads)
+    (row.expect("the name is in the table").new)(threads)
 }
 
-/// An evaluator with requests.
+/// An evaluator with its requests.
 pub(super) struct Evaluated {
     name: String,
     evaluator: AnyEvaluator,
@@ -36,7 +36,7 @@ impl Evaluated {
         Self::new(name.into(), evaluator(name, NonZeroUsize::MIN), engine, graph)
     }
 
-    /// The incremental evaluator that walks, and keeps old results within a number of bytes.
+    /// The incremental evaluator that walks, with a memo of at most this many bytes.
     pub(super) fn remembering(
         name: &str,
         bytes: usize,
@@ -118,15 +118,15 @@ impl Strategy for Evaluated {
     }
 }
 
-/// A document that is prepared for single values: names are looked up once, a read runs a compiled
-/// list of all nodes.
+/// A document prepared for single values: names are looked up once, and a read runs a compiled list
+/// of all nodes.
 pub(super) struct Prepared {
     program: PreparedProgram,
     sources: Vec<Option<PreparedSource>>,
     output: PreparedOutput<f64>,
 }
 
-/// An input by the type of its value.
+/// An input, by the type of its value.
 #[derive(Clone, Copy)]
 enum PreparedSource {
     Number(PreparedInput<f64>),
@@ -163,7 +163,7 @@ impl Strategy for Prepared {
             match self.sources[*source as usize] {
                 Some(PreparedSource::Number(handle)) => self.program.set(handle, *value),
                 Some(PreparedSource::Selector(handle)) => self.program.set(handle, *value != 0.0),
-                None => unreachable!("changes are of sources"),
+                None => unreachable!("only sources change"),
             }
         }
         self.program.run();
@@ -175,7 +175,7 @@ impl Strategy for Prepared {
     }
 }
 
-/// A live graph without a document, through its handles.
+/// A live graph built without a document, accessed through its handles.
 pub(super) struct Live {
     graph: LiveGraph,
     sources: Vec<Source>,
@@ -183,7 +183,7 @@ pub(super) struct Live {
     propagation: Propagation,
 }
 
-/// A node of a live graph by the type of its value.
+/// A node of a live graph, by the type of its value.
 #[derive(Clone, Copy)]
 enum Source {
     Number(Handle<f64>),
@@ -194,7 +194,7 @@ impl Source {
     fn number(self) -> Handle<f64> {
         match self {
             Self::Number(handle) => handle,
-            Self::Selector(_) => unreachable!("selectors select and are not computed with"),
+            Self::Selector(_) => unreachable!("selectors take part in no arithmetic"),
         }
     }
 }
@@ -255,7 +255,7 @@ impl Strategy for Live {
                     Source::Selector(handle) => self.graph.set(handle, *value != 0.0),
                 }
             }
-            self.graph.commit().expect("there are no callbacks");
+            self.graph.commit().expect("no node is a callback");
         }
         Ok(self.graph.get(self.output))
     }

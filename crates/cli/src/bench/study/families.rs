@@ -3,7 +3,7 @@
 use super::graph::{Graph, Id, Op};
 use crate::random::Random;
 
-/// A graph with its sources of numbers and its selectors.
+/// A graph with its numeric sources and its selectors.
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) graph: Graph,
@@ -18,7 +18,7 @@ impl Family {
         Self { name, graph, sources, selectors }
     }
 
-    /// All families, at about the same number of nodes.
+    /// All families, with about the same number of nodes.
     pub(super) fn all() -> Vec<Self> {
         vec![
             chain(8_192),
@@ -31,7 +31,7 @@ impl Family {
     }
 }
 
-/// One node after the other, each reading the one before and a source of its own every 64 nodes.
+/// A chain of nodes; every 64th also reads a source of its own.
 pub(super) fn chain(n: usize) -> Family {
     let mut graph = Graph::default();
     let mut last = graph.source(1.0);
@@ -45,7 +45,7 @@ pub(super) fn chain(n: usize) -> Family {
     Family::of("chain", graph)
 }
 
-/// The sum of many sources, added in pairs.
+/// The pairwise sum of many sources.
 pub(super) fn tree(leaves: usize) -> Family {
     let mut graph = Graph::default();
     let leaves = (0..leaves).map(|k| graph.source(k as f64)).collect();
@@ -65,8 +65,8 @@ fn sum(graph: &mut Graph, mut level: Vec<Id>) {
     }
 }
 
-/// `p = max(x, y)`, then again and again `p = max(p, p - z)`: two nodes a rung, and 2^n paths from
-/// the first to the last. Of its sources x has no effect while it is less than y.
+/// `p = max(x, y)`, then repeatedly `p = max(p, p - z)`: two nodes a rung, and 2^n paths from the
+/// first to the last. The source x has no effect while it is less than y.
 pub(super) fn ladder(rungs: usize) -> Family {
     let mut graph = Graph::default();
     let (x, y, z) = (graph.source(3.0), graph.source(4.0), graph.source(2.0));
@@ -78,9 +78,9 @@ pub(super) fn ladder(rungs: usize) -> Family {
     Family::of("ladder", graph)
 }
 
-/// Diamonds one after the other, with one node on the left side and two on the right: `l = p + p`,
-/// `r = p + 0 + 0`, `p = l - r`. Of each diamond the value is that of the one before, and before
-/// both sides know of a change it is a wrong one. There are 3^n paths, of n + 1 lengths.
+/// A chain of diamonds, each with one node on the left side and two on the right: `l = p + p`, `r =
+/// p + 0 + 0`, `p = l - r`. Each diamond passes its input value on, but shows a wrong one while
+/// only one side has seen a change. There are 3^n paths, of n + 1 lengths.
 pub(super) fn diamonds(n: usize) -> Family {
     let mut graph = Graph::default();
     let (mut p, zero) = (graph.source(4.0), graph.source(0.0));
@@ -93,7 +93,7 @@ pub(super) fn diamonds(n: usize) -> Family {
     Family::of("diamonds", graph)
 }
 
-/// Layers of nodes, each of which reads two nodes of the layer before.
+/// Layers of nodes, each reading two nodes of the layer before.
 pub(super) fn layered(width: usize, depth: usize) -> Family {
     let mut graph = Graph::default();
     let mut random = Random(0x1234_5678_9abc_def1);
@@ -111,7 +111,7 @@ pub(super) fn layered(width: usize, depth: usize) -> Family {
     Family::of("layered", graph)
 }
 
-/// Switches one after the other; each arm is a chain that starts at the switch before.
+/// A chain of switches; each arm is a chain that starts at the previous switch.
 pub(super) fn switches(n: usize, arm: usize) -> Family {
     let mut graph = Graph::default();
     let (mut last, step) = (graph.source(1.0), graph.source(0.5));
@@ -129,7 +129,7 @@ pub(super) fn switches(n: usize, arm: usize) -> Family {
     Family::of("switches", graph)
 }
 
-/// Many nodes that read the same source and a source of their own, and the sum of all.
+/// Many nodes that each read a shared source and one of their own, and the sum of all.
 pub(super) fn wide(n: usize) -> Family {
     let mut graph = Graph::default();
     let x = graph.source(1.0);

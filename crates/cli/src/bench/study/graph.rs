@@ -1,19 +1,19 @@
-//! Graphs of numbers, small enough that any strategy can be written down for them.
+//! Graphs of numbers, simple enough to write any strategy for them.
 //!
-//! A node has up to three inputs and follows them in the order of ids. The same graph becomes a
-//! document, so that the evaluators of the engine compute what the strategies compute.
+//! A node has up to three inputs, all with smaller ids. The same graph also becomes a document, so
+//! that the evaluators of the engine compute the same thing as the strategies.
 
 use serde_json::{Map, Value as Json, json};
 
-/// The number of a node; sources are nodes too.
+/// The number of a node or source.
 pub(super) type Id = u32;
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     /// An input of the graph.
     Source,
-    /// An input that selects an arm of switches: 0 or 1.
+    /// An input that selects the arm of switches: 0 or 1.
     Selector,
     Add,
     Subtract,
@@ -38,7 +38,7 @@ impl Op {
 pub(super) struct Graph {
     ops: Vec<Op>,
     inputs: Vec<[Id; 3]>,
-    /// The values of sources, and zero for other nodes.
+    /// The initial values of sources; zero for other nodes.
     initial: Vec<f64>,
 }
 
@@ -68,12 +68,12 @@ impl Graph {
         id
     }
 
-    /// The number of nodes, sources included.
+    /// The number of nodes, including sources.
     pub(super) fn len(&self) -> usize {
         self.ops.len()
     }
 
-    /// The number of nodes that compute something.
+    /// The number of nodes other than sources.
     pub(super) fn n_computing(&self) -> usize {
         self.ops.iter().filter(|op| op.arity() > 0).count()
     }
@@ -102,13 +102,13 @@ impl Graph {
         &self.initial
     }
 
-    /// The arm of a switch for the values of all nodes.
+    /// The arm that a switch takes, given the values of all nodes.
     pub(super) fn taken(&self, switch: Id, values: &[f64]) -> Id {
         let [selector, first, second] = self.inputs[switch as usize];
         if values[selector as usize] == 0.0 { first } else { second }
     }
 
-    /// What a node computes; the value of a source stays.
+    /// The value of a node, given the values of all nodes; a source keeps its value.
     pub(super) fn compute(&self, id: Id, values: &[f64]) -> f64 {
         let [a, b, _] = self.inputs[id as usize];
         let of = |id: Id| values[id as usize];
@@ -137,7 +137,7 @@ impl Graph {
         users
     }
 
-    /// The same graph as the text of a document. Node `7` is the input `x7` or the node `n7`.
+    /// The graph as the text of a document. Node 7 is called `x7` if it is an input, else `n7`.
     pub(super) fn document(&self) -> String {
         let source = |id: Id| {
             if self.is_source(id) {

@@ -1,18 +1,17 @@
-//! Strategies that run a list of nodes, each after its inputs: nothing is kept between reads but
-//! the list.
+//! Strategies that run a list of nodes in topological order; only the list is kept between reads.
 
 use super::graph::{Graph, Id, Op};
 use super::strategy::{Change, NoRead, Strategy, Values};
 
-/// What a list does about arms that are not taken. Selectors are sources here, so they are known
-/// when the list starts.
+/// The treatment of arms that are not taken. Selectors are sources here, so they are known before
+/// the list runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arms {
-    /// They run like everything else.
+    /// All arms run.
     Run,
-    /// The list has a guard for each node: whether something that runs reads it.
+    /// Each node has a guard: whether a node that runs reads it.
     Guarded,
-    /// The list holds only arms that are taken, and is written anew when a switch flips.
+    /// The list holds only the taken arms, and is rebuilt when a switch flips.
     Rewritten,
 }
 
@@ -21,10 +20,10 @@ pub(super) struct List {
     values: Values,
     arms: Arms,
     list: Vec<Id>,
-    /// Whether a node is needed, for guards.
+    /// Whether each node is needed, for guards.
     needed: Vec<bool>,
     is_stale: bool,
-    /// Lists are made for each read, as after an edit.
+    /// Whether the list is rebuilt for each read, as after an edit.
     pub(super) is_made_each_time: bool,
 }
 
@@ -40,7 +39,8 @@ impl List {
         }
     }
 
-    /// Makes the list: a depth-first walk from the output, so that it holds only reachable nodes.
+    /// Builds the list by a depth-first walk from the output, so that it holds only reachable
+    /// nodes.
     fn make(&mut self) {
         let Self { values, list, needed, .. } = self;
         list.clear();
@@ -72,7 +72,7 @@ impl Strategy for List {
             Arms::Guarded => "list with guards",
             Arms::Rewritten => "list, rewritten",
         };
-        if self.is_made_each_time { format!("{name}, made each time") } else { name.into() }
+        if self.is_made_each_time { format!("{name}, rebuilt each time") } else { name.into() }
     }
 
     fn read(&mut self, changes: &[Change]) -> Result<f64, NoRead> {

@@ -1,38 +1,38 @@
 //! Measures strategies side by side.
 //!
-//! A first pass counts the nodes that run and compares the outputs. Then strategies are timed in
-//! turns, so that other load on the machine affects all alike.
+//! A first pass counts node runs and compares the outputs. Then the strategies are timed in turns,
+//! so that other load on the machine affects all of them alike.
 
 use std::time::{Duration, Instant};
 
 use super::strategy::{NoRead, Reading, Strategy};
 use crate::outcome::{Exit, Stop};
 
-/// The least number of turns of a strategy, and the most.
+/// The minimum and the maximum number of turns of a strategy.
 const TURNS: [usize; 2] = [5, 400];
 
-/// Strategies that take longer for a turn are timed once.
+/// Strategies with longer turns are timed once.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A line of a table: a strategy at one point of a study.
+/// A row of a table: a strategy at one point of a study.
 #[derive(Clone)]
 pub(super) struct Row {
     /// The graph or the document.
     pub(super) graph: String,
-    /// The quantity that the study varies.
+    /// The varied quantity.
     pub(super) x: f64,
     pub(super) strategy: String,
-    /// Whether too many nodes ran.
+    /// Whether the strategy gave up because too many nodes ran.
     pub(super) gave_up: bool,
-    /// Runs of nodes for each read, if they were counted.
+    /// Node runs per read, if they were counted.
     pub(super) runs: Option<f64>,
-    /// Wrong values that the output passed on, for each read.
+    /// Wrong values that the output passed on, per read.
     pub(super) glitches: f64,
-    /// Median, for each read.
+    /// The median time per read.
     pub(super) seconds: Option<f64>,
 }
 
-/// Counts and times; `readings` makes the changes of a turn, the same for all strategies.
+/// Counts and times; `readings` generates the changes of a turn, the same for all strategies.
 pub(super) fn measure(
     graph: &str,
     x: f64,
@@ -40,7 +40,7 @@ pub(super) fn measure(
     seconds: f64,
     mut readings: impl FnMut() -> Vec<Reading>,
 ) -> Result<Vec<Row>, Stop> {
-    // The first reads run all nodes and fill the caches, so they are not counted.
+    // The first reads run all nodes and warm the caches, so they are not counted.
     let warm = count(graph, x, &mut field, &readings(), None)?;
     let mut rows = count(graph, x, &mut field, &readings(), Some(&warm))?;
     let mut timed: Vec<(bool, Vec<f64>)> =
@@ -65,7 +65,7 @@ pub(super) fn measure(
     Ok(rows)
 }
 
-/// Reads once with all strategies, and compares.
+/// Reads once with every strategy and compares the values.
 fn count(
     graph: &str,
     x: f64,
@@ -77,7 +77,7 @@ fn count(
     let mut rows = Vec::with_capacity(field.len());
     for (k, strategy) in field.iter_mut().enumerate() {
         let (runs, glitches) = (strategy.runs(), strategy.glitches());
-        // One that gave up has no valid values any more.
+        // A strategy that gave up has no valid values any more.
         let mut gave_up = before.is_some_and(|rows| rows[k].gave_up);
         for (reading, expected) in readings.iter().zip(&mut expected) {
             if gave_up {

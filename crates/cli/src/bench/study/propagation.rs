@@ -1,4 +1,4 @@
-//! Strategies that keep values between reads and follow changes.
+//! Strategies that keep values between reads and propagate changes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::graph::{Graph, Id};
 use super::strategy::{Change, NoRead, Strategy, Values};
 
-/// Marks all nodes that depend on those of the stack, and calls `on_marked` for those that were not
-/// marked before.
+/// Marks all nodes that depend on the nodes on the stack, and calls `on_marked` for each newly
+/// marked one.
 fn mark(
     stack: &mut Vec<Id>,
     users: &[Vec<Id>],
@@ -50,12 +50,12 @@ fn for_marked(
     Ok(())
 }
 
-/// Changes first retract all values that depend on them; retracted values are computed again.
+/// A change first retracts all dependent values, which are then computed again.
 pub(super) struct Retraction {
     values: Values,
     users: Vec<Vec<Id>>,
     is_retracted: Vec<bool>,
-    /// Whether values are asserted at once, and not when they are read.
+    /// Whether values are asserted immediately rather than when read.
     is_eager: bool,
 }
 
@@ -84,7 +84,7 @@ impl Strategy for Retraction {
             }
             mark(&mut stack, &self.users, &mut self.is_retracted, |id| retracted.push(id));
             if self.is_eager {
-                // Ids are an order in which each node follows its inputs.
+                // Ids are a topological order.
                 retracted.sort_unstable();
                 for id in retracted.drain(..) {
                     self.is_retracted[id as usize] = false;
@@ -103,33 +103,33 @@ impl Strategy for Retraction {
     }
 }
 
-/// The order in which nodes that a change has reached run.
+/// The order in which reached nodes run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The readers of a node that changed run at once, and theirs.
+    /// The readers of a changed node run immediately, and then theirs.
     DepthFirst,
-    /// The readers run after all that waits already.
+    /// The readers go to the end of the queue.
     BreadthFirst,
-    /// The same, but a node that waits already is not put in line again.
+    /// As breadth first, but a node already in the queue is not added again.
     BreadthFirstOnce,
-    /// The node of least rank runs next, so that it runs after all of its inputs.
+    /// The node of lowest rank runs next, so that it runs after all of its inputs.
     Topological,
 }
 
-/// The nodes that a change has reached and that have not run yet.
+/// The queue of nodes that a change has reached and that have not run yet.
 struct Line {
     order: Order,
     line: VecDeque<Id>,
     by_rank: BinaryHeap<Reverse<Id>>,
-    /// The nodes that must not be put in line again.
+    /// The nodes that must not be queued again.
     waits: Vec<bool>,
 }
 
 impl Line {
-    /// Puts the readers of a node in line.
+    /// Queues the readers of a node.
     fn put(&mut self, readers: &[Id]) {
         match self.order {
-            // The last one runs first, so that readers run in their order.
+            // The last one pushed runs first, so pushing in reverse keeps the order of readers.
             Order::DepthFirst => self.line.extend(readers.iter().rev()),
             Order::BreadthFirst => self.line.extend(readers),
             Order::BreadthFirstOnce => {
@@ -139,7 +139,7 @@ impl Line {
                     }
                 }
             }
-            // Ids are an order in which each node follows its inputs.
+            // Ids are a topological order.
             Order::Topological => {
                 for reader in readers {
                     if !std::mem::replace(&mut self.waits[*reader as usize], true) {
@@ -161,7 +161,7 @@ impl Line {
     }
 }
 
-/// Changes travel from node to node, and stop where a value stays.
+/// Changes propagate from node to node and stop where a value stays the same.
 pub(super) struct Propagation {
     values: Values,
     users: Vec<Vec<Id>>,
@@ -176,7 +176,7 @@ impl Propagation {
         Self { values: Values::settled(graph), users: graph.users(), line, glitches: 0 }
     }
 
-    /// Lets a change travel from what is in line.
+    /// Propagates the queued changes.
     fn travel(&mut self) -> Result<(), NoRead> {
         let output = self.values.graph.output();
         let before = self.values.output();
@@ -198,7 +198,7 @@ impl Strategy for Propagation {
         let name = match self.line.order {
             Order::DepthFirst => "change propagation, depth first",
             Order::BreadthFirst => "change propagation, breadth first",
-            Order::BreadthFirstOnce => "breadth first, once in line",
+            Order::BreadthFirstOnce => "breadth first, queued once",
             Order::Topological => "change propagation, by rank",
         };
         name.into()
@@ -226,14 +226,14 @@ impl Strategy for Propagation {
     }
 }
 
-/// Changes mark all that depends on them as possibly out of date; a read checks from the output
-/// down whether an input really changed, and runs only then.
+/// Changes mark everything that depends on them as possibly out of date. A read then checks from
+/// the output downwards, and a node runs only if an input really changed.
 pub(super) struct MarkAndCheck {
     values: Values,
     users: Vec<Vec<Id>>,
-    /// Whether something before the node may have changed.
+    /// Whether something upstream of the node may have changed.
     is_marked: Vec<bool>,
-    /// The reading in which the value changed last, and in which it was checked last.
+    /// The reading in which the value last changed, and the one in which it was last checked.
     changed: Vec<u32>,
     checked: Vec<u32>,
     reading: u32,

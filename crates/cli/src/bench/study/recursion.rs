@@ -1,27 +1,26 @@
-//! Strategies that start at the output and ask for inputs: nothing is kept between reads.
+//! Strategies that start at the output and ask for inputs; nothing is kept between reads.
 //!
-//! The recursion is written with a stack of its own, so that long chains do not overflow that of
-//! the thread.
+//! The recursion uses an explicit stack, so that long chains do not overflow the one of the thread.
 
 use super::graph::{Graph, Id};
 use super::strategy::{Change, NoRead, Strategy, Values};
 
-/// A node is computed when it is asked for, after its inputs.
+/// Computes a node when it is asked for, after its inputs.
 pub(super) struct Recursion {
     values: Values,
-    /// The last read in which each node ran; none if nodes do not remember.
+    /// The last read in which each node ran; `None` if nodes are not marked.
     marks: Option<Vec<u32>>,
     reading: u32,
     stack: Vec<(Id, usize)>,
 }
 
 impl Recursion {
-    /// A node that several others read runs each time that it is asked for.
+    /// Nodes with several readers run once for each request.
     pub(super) fn without_marks(graph: &Graph) -> Self {
         Self { values: Values::of(graph), marks: None, reading: 0, stack: Vec::new() }
     }
 
-    /// A node runs at most once for each read.
+    /// Nodes run at most once per read.
     pub(super) fn with_marks(graph: &Graph) -> Self {
         Self { marks: Some(vec![0; graph.len()]), ..Self::without_marks(graph) }
     }

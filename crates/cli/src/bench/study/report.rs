@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Marks, Series};
 use crate::outcome::{Exit, Stop};
 use crate::terminal::print;
 
-/// The directory of the results.
+/// The directory for the results.
 pub(super) struct Report {
     dir: PathBuf,
 }
@@ -20,7 +20,7 @@ impl Report {
         Ok(Self { dir: dir.into() })
     }
 
-    /// Writes all files, and prints their names.
+    /// Writes all files and prints their names.
     pub(super) fn write(&self, studies: &[Study]) -> Result<(), Stop> {
         self.file("study.csv", &table_of_all(studies))?;
         let mut tables = String::new();
@@ -49,7 +49,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(Exit::Failed, format!("cannot write {}: {error}", path.display()), None)
 }
 
-/// The values of a member, each once, in the order of their first appearance.
+/// The distinct values of a member, in the order of their first appearance.
 fn distinct<'a, T: PartialEq + 'a>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for value in all {
@@ -81,7 +81,7 @@ fn table_of_all(studies: &[Study]) -> String {
     text
 }
 
-/// Runs and times as tables: a line for each strategy, a column for each point.
+/// Writes runs and times as tables with a row per strategy and a column per point.
 fn write_tables(text: &mut String, study: &Study) {
     let _ = writeln!(text, "## {}\n", study.title);
     let points = distinct(study.rows.iter().map(|row| (row.graph.as_str(), row.x)));
@@ -109,7 +109,7 @@ fn write_tables(text: &mut String, study: &Study) {
         text.push('\n');
     };
     table("Time of a read", &strategies, &|row| row.seconds.map(duration));
-    // Strategies that run the same nodes need no table of them.
+    // If all strategies ran the same nodes, a table of runs would say nothing.
     let differs = |point: &(&str, f64)| {
         let mut runs = strategies.iter().filter_map(|strategy| find(strategy, point)?.runs);
         let first = runs.next();
@@ -140,7 +140,7 @@ fn write_tables(text: &mut String, study: &Study) {
     }
 }
 
-/// A chart for each graph of a study.
+/// One chart for each graph of a study.
 fn charts(study: &Study) -> Vec<(String, Chart)> {
     let Some(shown) = study.chart else { return Vec::new() };
     let graphs = distinct(study.rows.iter().map(|row| row.graph.as_str()));
@@ -174,7 +174,7 @@ fn charts(study: &Study) -> Vec<(String, Chart)> {
     graphs.iter().enumerate().map(chart).collect()
 }
 
-/// A number in a table: `0.25`, `12`, `8,192`.
+/// Formats a number for a table: `0.25`, `12`, `8,192`.
 fn amount(x: f64) -> String {
     if x == 0.0 || (x.abs() < 10.0 && x.fract() != 0.0) {
         return format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
@@ -190,7 +190,7 @@ fn amount(x: f64) -> String {
     text
 }
 
-/// A time in a table: `17.2 ns`, `3.40 ms`.
+/// Formats a time for a table: `17.2 ns`, `3.40 ms`.
 fn duration(seconds: f64) -> String {
     let (x, unit) = match seconds {
         ..1e-6 => (seconds * 1e9, "ns"),

@@ -1,61 +1,61 @@
-//! What strategies have in common.
+//! The interface that strategies share.
 
 use super::graph::{Graph, Id};
 
-/// New values of sources, which are set together.
+/// New values of sources, set together.
 pub(super) type Change = Vec<(Id, f64)>;
 
-/// The changes before a read, one after the other.
+/// The successive changes before a read.
 pub(super) type Reading = Vec<Change>;
 
 /// A way to keep the output of a graph up to date.
 pub(super) trait Strategy {
     fn name(&self) -> String;
 
-    /// Prepares to take over these changes, in the form that it takes them in. Not timed.
+    /// Converts changes into the form that the strategy takes; untimed.
     fn prepare(&mut self, _changes: &[Change], _counts: bool) {}
 
-    /// Takes over the changes, and gives the output.
+    /// Applies the changes and returns the output.
     fn read(&mut self, changes: &[Change]) -> Result<f64, NoRead>;
 
-    /// The nodes that ran in the reads whose runs were counted; `None` if it does not count.
+    /// The node runs in the counted reads; `None` if the strategy does not count.
     fn runs(&self) -> Option<u64>;
 
-    /// How often the output had a value that was not that of any state of the sources.
+    /// How often the output had a value that belongs to no state of the sources.
     fn glitches(&self) -> u64 {
         0
     }
 }
 
-/// Why a strategy gives no output.
+/// The reason why a strategy has no output.
 #[derive(Debug)]
 pub(super) enum NoRead {
-    /// It would take too long: more nodes ran than [`MOST_RUNS`].
+    /// More nodes ran than [`MAX_RUNS`], so it would take too long.
     TooManyRuns,
-    /// The engine refused.
+    /// The engine refused the request.
     Refused(String),
 }
 
-/// The most runs of nodes from one read to the next.
-pub(super) const MOST_RUNS: u64 = 30_000_000;
+/// The maximum number of node runs between two reads.
+pub(super) const MAX_RUNS: u64 = 30_000_000;
 
-/// The values of a graph, and the nodes that ran.
+/// The values of a graph, with a count of node runs.
 pub(super) struct Values {
     pub(super) graph: Graph,
     pub(super) all: Vec<f64>,
     pub(super) runs: u64,
-    /// The number of runs that are too many.
+    /// The run count at which to give up.
     end: u64,
 }
 
 impl Values {
-    /// The values of sources; no node has run.
+    /// The values of sources before any node has run.
     pub(super) fn of(graph: &Graph) -> Self {
         let all = graph.initial().to_vec();
-        Self { graph: graph.clone(), all, runs: 0, end: MOST_RUNS }
+        Self { graph: graph.clone(), all, runs: 0, end: MAX_RUNS }
     }
 
-    /// The values after each node ran once.
+    /// The values after every node has run once.
     pub(super) fn settled(graph: &Graph) -> Self {
         let mut values = Self::of(graph);
         for id in graph.ids() {
@@ -65,7 +65,7 @@ impl Values {
     }
 
     pub(super) fn start_reading(&mut self) {
-        self.end = self.runs + MOST_RUNS;
+        self.end = self.runs + MAX_RUNS;
     }
 
     pub(super) fn output(&self) -> f64 {
@@ -77,7 +77,7 @@ impl Values {
         old.to_bits() != value.to_bits()
     }
 
-    /// Runs a node; tells whether its value changed.
+    /// Runs a node, and returns whether its value changed.
     pub(super) fn run(&mut self, id: Id) -> Result<bool, NoRead> {
         if self.runs == self.end {
             return Err(NoRead::TooManyRuns);
@@ -87,8 +87,8 @@ impl Values {
         Ok(self.set(id, value))
     }
 
-    /// The inputs of a node that it needs now: of a switch the selector and the arm that is taken.
-    /// That of a switch is known when its selector has its value.
+    /// The input that a node needs next: for a switch the selector, and once it has a value, the
+    /// arm it takes.
     pub(super) fn needed(&self, id: Id, position: usize) -> Option<Id> {
         let inputs = self.graph.inputs(id);
         match (inputs.len(), position) {

@@ -14,7 +14,7 @@ use super::{Setting, Shown, Study};
 use crate::outcome::{Exit, Stop};
 use crate::random::Random;
 
-/// Reads in a turn.
+/// Reads per turn.
 const READS: usize = 4;
 
 type Field = Vec<Box<dyn Strategy>>;
@@ -51,7 +51,7 @@ fn refused(error: NoRead) -> Stop {
     Stop::new(Exit::Failed, text, None)
 }
 
-/// All strategies.
+/// Every strategy.
 fn everything(setting: &Setting<'_>, graph: &Graph) -> Result<Field, Stop> {
     let mut field =
         vec![boxed(Recursion::without_marks(graph)), boxed(Recursion::with_marks(graph))];
@@ -65,7 +65,7 @@ fn everything(setting: &Setting<'_>, graph: &Graph) -> Result<Field, Stop> {
     Ok(field)
 }
 
-/// Values that no source had before.
+/// Generates values that no source has had before.
 struct Fresh(u32);
 
 impl Fresh {
@@ -75,7 +75,7 @@ impl Fresh {
     }
 }
 
-/// Every strategy on every family: all sources change, or one of them.
+/// Every strategy on every family, with one source or all of them changing.
 pub(super) fn families(setting: &Setting<'_>) -> Result<Study, Stop> {
     let mut rows = Vec::new();
     for family in Family::all() {
@@ -110,7 +110,7 @@ pub(super) fn families(setting: &Setting<'_>) -> Result<Study, Stop> {
     Ok(Study { name: "families", title, x: "nodes", rows, chart: None })
 }
 
-/// The share of the sources that change from one read to the next.
+/// Varies the share of the sources that change between two reads.
 pub(super) fn share(setting: &Setting<'_>) -> Result<Study, Stop> {
     let Family { name, graph, sources, .. } = families::tree(4_096);
     let mut rows = Vec::new();
@@ -142,7 +142,7 @@ pub(super) fn share(setting: &Setting<'_>) -> Result<Study, Stop> {
     Ok(Study { name: "share", title, x: "share that changed", rows, chart: Some(Shown::Time) })
 }
 
-/// The number of diamonds, each of which triples the number of paths.
+/// Varies the number of diamonds, each of which triples the number of paths.
 pub(super) fn paths(_: &Setting<'_>) -> Result<Study, Stop> {
     let mut rows = Vec::new();
     for n in [1, 2, 4, 8, 12, 16, 20, 24, 64, 256, 1_024] {
@@ -161,7 +161,7 @@ pub(super) fn paths(_: &Setting<'_>) -> Result<Study, Stop> {
     Ok(Study { name: "paths", title, x: "diamonds", rows, chart: Some(Shown::Runs) })
 }
 
-/// The number of changes from one read to the next.
+/// Varies the number of changes between two reads.
 pub(super) fn rate(setting: &Setting<'_>) -> Result<Study, Stop> {
     let Family { name, graph, sources, .. } = families::layered(128, 64);
     let mut rows = Vec::new();
@@ -184,10 +184,10 @@ pub(super) fn rate(setting: &Setting<'_>) -> Result<Study, Stop> {
     }
     let title =
         "Layers, 128 wide and 64 deep: time of a read by the changes before it, one input each";
-    Ok(Study { name: "rate", title, x: "changes for each read", rows, chart: Some(Shown::Time) })
+    Ok(Study { name: "rate", title, x: "changes per read", rows, chart: Some(Shown::Time) })
 }
 
-/// The number of reads from one flip of a switch to the next.
+/// Varies the number of reads between two flips of a switch.
 pub(super) fn flips(setting: &Setting<'_>) -> Result<Study, Stop> {
     let Family { name, graph, sources, selectors } = families::switches(64, 64);
     let mut rows = Vec::new();
@@ -216,10 +216,10 @@ pub(super) fn flips(setting: &Setting<'_>) -> Result<Study, Stop> {
     }
     let title =
         "64 switches between two chains of 64 nodes: time of a read while the input changes";
-    Ok(Study { name: "flips", title, x: "reads for each flip", rows, chart: Some(Shown::Time) })
+    Ok(Study { name: "flips", title, x: "reads per flip", rows, chart: Some(Shown::Time) })
 }
 
-/// The number of values among which an input goes back and forth.
+/// Varies the number of values that an input cycles through.
 pub(super) fn memory(setting: &Setting<'_>) -> Result<Study, Stop> {
     let Family { name, graph, sources, .. } = families::ladder(1_000);
     let mut rows: Vec<Row> = Vec::new();
@@ -269,7 +269,7 @@ mod tests {
             let mut fresh = Fresh(0);
             let field = everything(&setting, &graph).unwrap_or_else(|_| panic!("{name} compiles"));
             let n_strategies = field.len();
-            // Values that differ end the measurement with an error.
+            // A mismatch of values would end the measurement with an error.
             let rows = measure(name, 0.0, field, 0.0, || {
                 let change = |random: &mut Random, fresh: &mut Fresh| {
                     let mut change = vec![(sources[random.below(sources.len())], fresh.next())];
@@ -302,7 +302,7 @@ mod tests {
         let runs: Vec<f64> = rows.iter().filter_map(|row| row.runs).collect();
         let glitches: Vec<f64> = rows.iter().map(|row| row.glitches).collect();
         let n = f64::from(n);
-        // Depth first by paths, breadth first by lengths of paths, by rank by nodes.
+        // Depth first follows paths, breadth first lengths of paths, by rank nodes.
         assert_eq!(runs[0], 5.0 * (n.exp2() - 1.0));
         assert_eq!(runs[1], n * (5.0 * n + 5.0) / 2.0);
         assert_eq!(runs[3], 4.0 * n);

@@ -127,7 +127,7 @@ fn what_fails_has_a_path_and_all_else_its_value() {
     assert_eq!(failures, ["in/read: \"4x\" is not a number"]);
     assert_eq!(
         answer.failures[0].help.as_deref(),
-        Some("correct the text, or set `otherwise` to `nan`")
+        Some("correct the string, or set `otherwise` to `nan`")
     );
     assert!(answer.output("n").expect("asked").value.is_none());
     assert!(answer.output("v").expect("asked").value.is_some());

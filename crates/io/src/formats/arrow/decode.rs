@@ -1,7 +1,7 @@
 //! From record batches to columns.
 //!
-//! The fields of a file are its columns and, of columns that are structs, their members:
-//! `p.x, p.y, p.z`. The columns to make of them are decided once; then batches are appended.
+//! The fields of a file are its columns and the members of columns that are structs: `p.x, p.y,
+//! p.z`. The columns to make from them are decided once; then batches are appended.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub(super) struct Source {
     name: String,
     pub(super) ty: Type,
     pub(super) parts: Vec<Part>,
-    /// Whether the type depends on the values: none is asked for, and nulls would be floats.
+    /// Whether the type depends on the values: no type is requested, and nulls would turn it into
+    /// floats.
     pub(super) is_open: bool,
 }
 
@@ -48,7 +49,7 @@ pub(in crate::formats) struct Decoder {
 }
 
 impl Decoder {
-    /// Decides which columns are made of which fields.
+    /// Decides which columns are made from which fields.
     pub(in crate::formats) fn new(
         file: &str,
         schema: &Schema,
@@ -71,7 +72,8 @@ impl Decoder {
             let spot = || Spot::file(file).column(&target.name);
             let Some(ty) = target.ty.or_else(|| native(first)) else {
                 let what = format!("values of type {}", first.data_type);
-                let hint = "numbers, text, and lists of them are read; name the columns to read";
+                let hint =
+                    "numbers, strings, and lists of them can be read; name the columns to read";
                 return Err(IoError::unsupported(spot(), what, hint));
             };
             let is_whole = target.fields.len() == 1 && fits(ty, &first.data_type);
@@ -91,7 +93,7 @@ impl Decoder {
         Ok(Self { file: file.to_owned(), sources, n_rows: 0, meter: meter.clone() })
     }
 
-    /// The columns of the file that are read, ascending; batches from now on hold only these.
+    /// The columns of the file to read, ascending; from now on, batches contain only these.
     pub(in crate::formats) fn project(&mut self) -> Vec<usize> {
         let parts = || self.sources.iter().flat_map(|source| &source.parts);
         let mut roots: Vec<usize> = parts().map(|part| part.path[0]).collect();
@@ -161,7 +163,7 @@ struct Cells<'a> {
     meter: &'a Meter,
 }
 
-/// Vectors out of a field per component.
+/// Appends vectors from one field per component.
 fn append_parts(parts: &[Cells<'_>], ty: Type, builder: &mut Builder) -> Result<(), IoError> {
     let (lane, n) = ty.lanes().expect("only vectors have parts");
     let numbers: Vec<Numbers<'_>> = parts.iter().map(Cells::numbers).collect();
@@ -240,7 +242,7 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// One number; no number is NaN where there is such a thing.
+    /// One number; a null is NaN if the type has one.
     fn lane(&self, numbers: &Numbers<'_>, i: usize, lane: Lane) -> Result<u64, IoError> {
         if self.is_null(i) {
             return self.missing(i, lane);
@@ -249,7 +251,7 @@ impl Cells<'_> {
         scalar.and_then(|scalar| scalar.to_bits(lane)).map_err(|misfit| {
             let found = match scalar {
                 Ok(scalar) => scalar.to_string(),
-                Err(_) => "a decimal of too many digits".into(),
+                Err(_) => "a decimal with too many digits".into(),
             };
             misfit.error(self.spot(i), lane, found)
         })
@@ -267,7 +269,7 @@ impl Cells<'_> {
         IoError::MissingCell { spot: self.spot(i), absence: "null", ty }
     }
 
-    /// The entries of lists with the range of each; an entry that is null has none.
+    /// The items of lists, with the range of each list; a null entry has none.
     fn lists(&self) -> (ArrayRef, Vec<usize>) {
         match self.array.data_type() {
             DataType::List(_) => {
@@ -349,14 +351,14 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// Texts; what is null is the empty one.
+    /// Appends strings; nulls become the empty string.
     fn append_texts(&self, builder: &mut Builder) -> Result<(), IoError> {
         let n = self.array.len();
         match self.array.data_type() {
             DataType::Dictionary(..) => {
                 let dictionary = self.array.as_any_dictionary();
                 let values = dictionary.values();
-                // Keys that are null name no text; those of no texts at all are.
+                // Null keys refer to no string, and neither do keys into an empty dictionary.
                 let is_empty = values.is_empty();
                 let keys = if is_empty { Vec::new() } else { dictionary.normalized_keys() };
                 let text_of = text_of(values);
@@ -366,7 +368,7 @@ impl Cells<'_> {
         }
     }
 
-    /// Many rows may share one long text, so they are counted before they are copied.
+    /// Many rows may share one long string, so the bytes are counted before they are copied.
     fn push_texts<'t>(
         &self,
         n: usize,
@@ -381,7 +383,7 @@ impl Cells<'_> {
     }
 }
 
-/// A function that gives the texts of an array that is not a dictionary.
+/// A function that returns the strings of an array that is not a dictionary.
 fn text_of<'t>(array: &'t ArrayRef) -> Box<dyn Fn(usize) -> &'t str + 't> {
     match array.data_type() {
         DataType::Utf8 => {

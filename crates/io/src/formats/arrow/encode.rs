@@ -1,6 +1,6 @@
 //! From columns to record batches.
 //!
-//! Rows are gathered and cut into batches of one size, so that a file does not depend on the
+//! Rows are collected and cut into batches of one size, so that a file does not depend on the
 //! blocks in which it is written.
 
 use std::collections::HashMap;
@@ -22,10 +22,10 @@ use crate::format::{Encoder, OPAQUE, Refusal};
 use crate::options::Framing;
 use crate::table::ColumnSpec;
 
-/// Rows of a batch.
+/// Rows per batch.
 const BATCH: usize = 1 << 16;
 
-/// The type that values of `ty` have in a file; `None` for types that cannot be written.
+/// The type in a file for values of `ty`; `None` for types that cannot be written.
 fn data_type(ty: Type) -> Option<DataType> {
     let of_lane = |lane| match lane {
         Lane::Bool => DataType::Boolean,
@@ -59,13 +59,13 @@ pub(in crate::formats) fn schema(columns: &[ColumnSpec]) -> Result<SchemaRef, Re
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// A writer of another crate, which collects bytes in memory.
+/// A writer of another crate that collects bytes in memory.
 pub(in crate::formats) trait BatchWriter: Send {
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()>;
 
     fn finish(&mut self) -> io::Result<()>;
 
-    /// The bytes that were written so far, to be taken.
+    /// The bytes written so far, to be taken.
     fn bytes(&mut self) -> &mut Vec<u8>;
 }
 
@@ -147,7 +147,7 @@ impl<W: BatchWriter + 'static> BatchEncoder<W> {
     }
 }
 
-/// Passes on the bytes that were written so far.
+/// Passes on the bytes written so far.
 fn drain(writer: &mut impl BatchWriter, out: &mut dyn Write) -> io::Result<()> {
     let bytes = writer.bytes();
     out.write_all(bytes)?;
@@ -223,7 +223,7 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
 }
 
 fn scalars(column: &Column, lane: Lane) -> ArrayRef {
-    const IS: &str = "the lane is that of the type";
+    const IS: &str = "the lane matches the type";
     match lane {
         Lane::Bool => Arc::new(BooleanArray::from(column.as_slice::<bool>().expect(IS).to_vec())),
         Lane::I32 => Arc::new(Int32Array::from(column.as_slice::<i32>().expect(IS).to_vec())),

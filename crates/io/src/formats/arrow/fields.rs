@@ -1,4 +1,4 @@
-//! The fields of a file, those inside structs too, and the types of columns that they can become.
+//! The fields of a file, including those inside structs, and the column types that they can become.
 
 use arrow_schema::{DataType, Field, Schema};
 use millstream_base::Type;
@@ -7,10 +7,10 @@ use millstream_base::types::Kind;
 
 use super::numbers::Numbers;
 
-/// The key under which a field says which of several types of the same lanes it is.
+/// The metadata key with which a field says which of several types with the same lanes it is.
 pub(super) const TYPE_KEY: &str = "millstream.type";
 
-/// How deep structs are looked into.
+/// The maximum depth of structs that are searched.
 const MAX_DEPTH: usize = 8;
 
 /// A field of a file, perhaps inside structs.
@@ -19,9 +19,9 @@ pub(super) struct Leaf {
     /// The position among the columns, then among the members of each struct.
     pub(super) path: Vec<usize>,
     pub(super) data_type: DataType,
-    /// Whether it or a struct around it may hold nulls.
+    /// Whether it, or a struct around it, may contain nulls.
     pub(super) nullable: bool,
-    /// The type that a writer of ours noted.
+    /// The type recorded by a writer of ours.
     noted: Option<Type>,
 }
 
@@ -54,7 +54,7 @@ fn add_leaves(
     leaves.push(Leaf { name, path, data_type: field.data_type().clone(), nullable, noted });
 }
 
-/// The type of a column that is not asked for as a certain one.
+/// The column type if no type is requested.
 pub(super) fn native(leaf: &Leaf) -> Option<Type> {
     if let Some(noted) = leaf.noted
         && fits(noted, &leaf.data_type)
@@ -95,7 +95,7 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// The next step for a field that does not fit.
+/// The hint for a field that does not fit.
 pub(super) fn advice(ty: Type, data_type: &DataType) -> String {
     let simple = match data_type {
         DataType::Dictionary(_, values) => values,
@@ -104,19 +104,19 @@ pub(super) fn advice(ty: Type, data_type: &DataType) -> String {
     };
     match simple {
         _ if ty == Type::STRING && Numbers::lane(simple).is_some() => {
-            "read it as numbers, or write it as text".into()
+            "read it as numbers, or write it as strings".into()
         }
         _ if is_text(simple) => {
             format!(
-                "it holds text from row 1 on: read it as string, or write {} there",
+                "it holds strings from row 1 on: read it as string, or write {} there",
                 form_of(ty)
             )
         }
         DataType::Binary
         | DataType::LargeBinary
         | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => "bytes are not read: write numbers or text".into(),
-        DataType::Map(..) => "maps are not read: write a column for each key".into(),
+        | DataType::FixedSizeBinary(_) => "bytes cannot be read: write numbers or strings".into(),
+        DataType::Map(..) => "maps cannot be read: write a column for each key".into(),
         _ if ty.lanes().is_some_and(|(_, n)| n > 1) => {
             "a vector is a fixed-size list of numbers, or columns p.x, p.y, p.z".into()
         }

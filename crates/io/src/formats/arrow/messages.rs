@@ -22,10 +22,10 @@ use crate::options::Wanted;
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// A message: its header, and the bytes that this speaks of.
+/// A message: its header and its body.
 type Message = (Vec<u8>, Vec<u8>);
 
-/// Opens a file or stream; it is read once before if nulls decide on types.
+/// Opens a file or stream; it is read once beforehand if nulls determine types.
 pub(super) fn open<'a>(
     source: &Source<'a>,
     wanted: Wanted<'_>,
@@ -48,7 +48,7 @@ struct Messages<'a> {
     source: Box<dyn Stream + 'a>,
     /// Bytes after the current position.
     left: u64,
-    /// Bytes at the end that are no messages.
+    /// Bytes at the end that are not messages.
     tail: u64,
     is_file: bool,
     meter: Meter,
@@ -80,7 +80,7 @@ impl<'a> Messages<'a> {
         };
         let mut start = [0; 8];
         if length < 8 {
-            return Err(messages.syntax("it is too short to hold anything"));
+            return Err(messages.syntax("it is too short to contain anything"));
         }
         messages.fill(&mut start)?;
         if let Some(padding) = start.strip_prefix(MAGIC) {
@@ -92,10 +92,10 @@ impl<'a> Messages<'a> {
             messages.is_file = true;
             messages.tail = footer + 10;
             if messages.tail > messages.left || padding.len() != 2 {
-                return Err(messages.cut("the table of contents that it announces"));
+                return Err(messages.cut("the announced table of contents"));
             }
             messages.fill(&mut start)?;
-            // Some writers fill up to 64 bytes before the first message.
+            // Some writers pad to 64 bytes before the first message.
             while start == [0; 8] {
                 messages.fill(&mut start)?;
             }
@@ -134,7 +134,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// Reads as many bytes as a length in the file says, if they are there and allowed.
+    /// Reads as many bytes as a length in the file says, if they are available and allowed.
     fn take(&mut self, length: u64, what: &str) -> Result<Vec<u8>, IoError> {
         if length > self.left.saturating_sub(self.tail) {
             return Err(self.cut(&format!("{length} bytes for {what}")));
@@ -149,7 +149,7 @@ impl<'a> Messages<'a> {
     /// The message that starts with these bytes, header and body; `None` at the end.
     fn message(&mut self, start: [u8; 8]) -> Result<Option<Message>, IoError> {
         if start[..4] != CONTINUATION {
-            return Err(self.syntax("a message does not start as one"));
+            return Err(self.syntax("a message does not start like one"));
         }
         let length = u32::from_le_bytes([start[4], start[5], start[6], start[7]]);
         if length == 0 {
@@ -166,8 +166,8 @@ impl<'a> Messages<'a> {
         Ok(Some((meta, body)))
     }
 
-    /// Checks that the buffers of a batch are within it, and the decompressed sizes that it promises,
-    /// which the decoder allocates.
+    /// Checks that the buffers of a batch lie within it, and checks the decompressed sizes in the
+    /// file, because the decoder allocates that much.
     fn check_buffers(&self, meta: &[u8], body: &[u8]) -> Result<(), IoError> {
         let message = root_as_message(meta).map_err(|error| self.syntax(&error.to_string()))?;
         let batch = match message.header_type() {
@@ -182,7 +182,7 @@ impl<'a> Messages<'a> {
         let n_rows = n_rows.map_err(|_| self.syntax("a number of rows is negative"))?;
         self.meter.check_rows(n_rows, || Spot::file(&self.file))?;
         let Some(buffers) = batch.buffers() else { return Ok(()) };
-        // The most bytes, roughly, that a byte of either codec can become.
+        // A rough upper bound of the bytes that one byte of either codec can expand to.
         let ratio = batch.compression().map(|compression| match compression.codec() {
             CompressionType::LZ4_FRAME => 256,
             _ => 1 << 20,
@@ -198,7 +198,7 @@ impl<'a> Messages<'a> {
             let Some(ratio) = ratio else { continue };
             let prefix = bytes.first_chunk::<8>();
             let promised = prefix.map_or(0, |prefix| i64::from_le_bytes(*prefix));
-            // A negative size marks a buffer that is not compressed.
+            // A negative size marks an uncompressed buffer.
             let Ok(promised) = usize::try_from(promised) else { continue };
             total = total.saturating_add(promised);
             self.meter.check_bytes(total, || Spot::file(&self.file))?;
@@ -245,7 +245,7 @@ impl Batches for Messages<'_> {
             match message {
                 Some((meta, body)) => self.feed(start, &meta, body)?,
                 None => {
-                    // A batch without a body is given only when something follows it.
+                    // A batch without a body is only delivered once something follows it.
                     self.feed(start, &[], Vec::new())?;
                     self.is_done = true;
                 }

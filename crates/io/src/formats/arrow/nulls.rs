@@ -1,8 +1,8 @@
-//! Columns of whole numbers and booleans that hold nulls, which are read as floats.
+//! Columns of integers and booleans with nulls, which are read as floats.
 //!
-//! Schemas say only whether a column may hold some. So, like the cells of text files, the values of
-//! such columns are looked at before the rows are read, unless a type is asked for or the file
-//! counts its nulls.
+//! A schema only says whether a column may contain nulls. So, as with the cells of text files, the
+//! values of such columns are inspected before the rows are read, unless a type is requested or the
+//! file counts its nulls.
 
 use arrow_array::RecordBatch;
 use millstream_base::Type;
@@ -11,13 +11,13 @@ use super::decode::{Decoder, walk};
 use super::rows::Batches;
 use crate::error::IoError;
 
-/// Columns whose type is decided by their values.
+/// Columns whose type is determined by their values.
 pub(in crate::formats) struct Unsure {
     columns: Vec<Column>,
 }
 
 struct Column {
-    /// The number among the columns to make.
+    /// The index among the columns to make.
     source: usize,
     name: String,
     path: Vec<usize>,
@@ -25,7 +25,8 @@ struct Column {
 }
 
 impl Decoder {
-    /// The columns whose type is decided by their values. Call it before [`project`](Self::project).
+    /// The columns whose type is determined by their values. Call it before
+    /// [`project`](Self::project).
     pub(in crate::formats) fn unsure(&self) -> Unsure {
         let open = self.sources.iter().enumerate().filter(|(_, source)| source.is_open);
         let columns = open.map(|(i, source)| {
@@ -35,7 +36,7 @@ impl Decoder {
         Unsure { columns: columns.collect() }
     }
 
-    /// Makes floats of the columns in which nulls were found.
+    /// Makes the columns in which nulls were found floats.
     pub(in crate::formats) fn widen(&mut self, unsure: &Unsure) {
         for column in unsure.columns.iter().filter(|column| column.has_nulls == Some(true)) {
             self.sources[column.source].ty = Type::F64;
@@ -44,19 +45,19 @@ impl Decoder {
 }
 
 impl Unsure {
-    /// Whether there is a column of which nothing is known yet.
+    /// Whether there is a column about which nothing is known yet.
     pub(in crate::formats) fn is_open(&self) -> bool {
         self.columns.iter().any(|column| column.has_nulls.is_none())
     }
 
-    /// Takes over what the file itself says of columns that are in no struct.
+    /// Uses the file's own statistics for columns outside structs.
     pub(in crate::formats) fn ask(&mut self, has_nulls: impl Fn(&str) -> Option<bool>) {
         for column in self.columns.iter_mut().filter(|column| column.path.len() == 1) {
             column.has_nulls = has_nulls(&column.name);
         }
     }
 
-    /// The columns of the file to look at, ascending; batches from now on hold only these.
+    /// The columns of the file to inspect, ascending; from now on, batches contain only these.
     pub(in crate::formats) fn project(&mut self) -> Vec<usize> {
         let open = || self.columns.iter().filter(|column| column.has_nulls.is_none());
         let mut roots: Vec<usize> = open().map(|column| column.path[0]).collect();
@@ -69,7 +70,7 @@ impl Unsure {
         roots
     }
 
-    /// Looks at batches until all is known, or `go_on` fails.
+    /// Inspects batches until everything is known, or `go_on` fails.
     pub(in crate::formats) fn look(
         &mut self,
         batches: &mut dyn Batches,

@@ -1,6 +1,7 @@
-//! Numbers in arrays of all the types that hold some.
+//! Numbers in arrays of all numeric types.
 //!
-//! Times and durations are seconds (dates without a time: days), decimals are rounded to `f64`.
+//! Times and durations become seconds (dates without a time become days), decimals are rounded to
+//! `f64`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -31,7 +32,7 @@ pub(super) enum Numbers<'a> {
     F32(&'a [f32]),
     F64(&'a [f64]),
     Decimal(&'a Decimal128Array),
-    /// Counts of which so many are a second.
+    /// Counts, with the number of counts per second.
     Ticks(ScalarBuffer<i64>, f64),
 }
 
@@ -73,7 +74,7 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// The numbers of this array, if it holds any.
+    /// The numbers of this array, if it is numeric.
     pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Null => Self::Null,
@@ -133,7 +134,7 @@ impl<'a> Numbers<'a> {
             Self::F32(values) => Scalar::F32(values[i]),
             Self::F64(values) => Scalar::F64(values[i]),
             Self::Decimal(values) => {
-                // The text is read with one rounding.
+                // The string is parsed with a single rounding.
                 let text = values.value_as_string(i);
                 Scalar::F64(text.parse().map_err(|_| Misfit::Range)?)
             }

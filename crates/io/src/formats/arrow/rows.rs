@@ -1,4 +1,4 @@
-//! Blocks of rows out of record batches.
+//! Blocks of rows from record batches.
 
 use arrow_array::RecordBatch;
 
@@ -9,12 +9,12 @@ use crate::format::Blocks;
 use crate::meter::Meter;
 use crate::table::{ColumnSpec, Table};
 
-/// Rows that become columns between two looks at limits and time; nulls take no bytes in a file.
+/// Rows converted between two checks of limits and time; nulls take no bytes in a file.
 const ROWS: usize = 1 << 16;
 
 /// A source of record batches.
 pub(in crate::formats) trait Batches: Send {
-    /// The next one.
+    /// The next batch.
     fn next(&mut self) -> Result<Option<RecordBatch>, IoError>;
 }
 
@@ -23,14 +23,14 @@ pub(in crate::formats) struct BatchBlocks<B> {
     file: String,
     decoder: Decoder,
     batches: B,
-    /// The part of a batch that did not fit into a block.
+    /// The rest of a batch that did not fit into a block.
     rest: Option<RecordBatch>,
     n_rows: Option<u64>,
     meter: Meter,
 }
 
 impl<B: Batches> BatchBlocks<B> {
-    /// Rows of so many batches; `n_rows` of them, if the file has the number in its header.
+    /// Rows of these batches; `n_rows` is their number, if the header states it.
     pub(in crate::formats) fn new(
         file: &str,
         decoder: Decoder,

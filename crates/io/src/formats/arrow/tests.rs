@@ -1,4 +1,4 @@
-//! What other programs write, and the place of what cannot be read.
+//! Files of other programs, and the positions in errors.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn numbers_text_and_lists_of_other_programs_are_read() {
     );
 }
 
-/// A binary16 without naming its crate.
+/// A binary16 number without naming its crate.
 fn half_of(x: f32) -> <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native {
     let sign_and_exponent = ((x.to_bits() >> 23) as i32 - 127 + 15) as u16;
     <arrow_array::types::Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_bits(
@@ -124,7 +124,7 @@ fn a_vector_is_columns_a_struct_or_a_list() {
 }
 
 #[test]
-fn what_does_not_fit_is_named_by_row_and_column() {
+fn misfits_are_named_by_row_and_column() {
     let numbers = || batch(vec![("n", Arc::new(Int64Array::from(vec![Some(1), None])))]);
     assert_eq!(
         message(numbers(), &want("n", Type::I64)),
@@ -157,7 +157,7 @@ fn what_does_not_fit_is_named_by_row_and_column() {
 }
 
 #[test]
-fn nulls_are_nan_or_the_empty_text() {
+fn nulls_are_nan_or_the_empty_string() {
     let texts: DictionaryArray<Int32Type> = vec![Some("a"), None].into_iter().collect();
     let truths = BooleanArray::from(vec![None, Some(true)]);
     let inner = Arc::new(Int64Array::from(vec![Some(7), None])) as ArrayRef;
@@ -179,7 +179,7 @@ fn nulls_are_nan_or_the_empty_text() {
         r#"s.id f64["7.0", "\"nan\""]"#,
     ];
     assert_eq!(columns(&batch), expected);
-    // Also where they come late, and out of parquet, which counts them or does not.
+    // Also where nulls come late, and from parquet, which may or may not count them.
     let early = batch.slice(0, 1);
     let bytes = file(&[early, batch.slice(1, 1)], None);
     let table = read(&bytes, &ReadOptions::default()).expect("reads");
@@ -202,18 +202,18 @@ fn nulls_are_nan_or_the_empty_text() {
     );
 }
 
-/// A file that is gone at the end.
+/// A file that is removed at the end.
 struct Scratch(std::path::PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A test that failed before it wrote has nothing to remove.
+        // A test that failed before writing has nothing to remove.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 #[test]
-fn columns_of_nothing_but_nulls_are_read_as_what_is_asked_for() {
+fn columns_of_only_nulls_are_read_as_the_requested_type() {
     let nulls: ArrayRef = Arc::new(NullArray::new(2));
     let one = batch(vec![("n", nulls)]);
     assert_eq!(columns(&one), [r#"n f64["\"nan\"", "\"nan\""]"#]);
@@ -268,14 +268,14 @@ fn nulls_are_found_before_the_first_block_of_a_file() {
 }
 
 #[test]
-fn compressed_batches_are_read_and_their_promises_checked() {
+fn compressed_batches_are_read_and_their_sizes_checked() {
     let numbers: Vec<f64> = (0..5000).map(f64::from).collect();
     let batch = batch(vec![("n", Arc::new(Float64Array::from(numbers)))]);
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
         let bytes = file(std::slice::from_ref(&batch), Some(codec));
         let table = read(&bytes, &ReadOptions::default()).expect("reads");
         assert_eq!(table.column("n").expect("there").get(4999).to_string(), "4999.0");
-        // The size before the data, in which nothing bounds the memory that it asks for.
+        // The size before the data is not bounded by anything in the file.
         let size = 40_000_i64.to_le_bytes();
         let at = bytes.windows(8).position(|window| window == size).expect("the size is there");
         let mut huge = bytes;
@@ -288,7 +288,7 @@ fn compressed_batches_are_read_and_their_promises_checked() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_not_taken_for_a_short_one() {
+fn a_truncated_file_is_not_mistaken_for_a_short_one() {
     let specs = vec![ColumnSpec::new("n", Type::F32)];
     let write = |framing| {
         let options = WriteOptions { framing, ..WriteOptions::default() };
@@ -309,7 +309,7 @@ fn a_file_that_was_cut_off_is_not_taken_for_a_short_one() {
 }
 
 #[test]
-fn what_columns_cannot_hold_is_refused_only_if_it_is_read() {
+fn unsupported_data_is_refused_only_if_it_is_read() {
     let bytes_column = arrow_array::BinaryArray::from(vec![&b"a"[..]]);
     let batch =
         batch(vec![("b", Arc::new(bytes_column)), ("n", Arc::new(Float32Array::from(vec![1.0])))]);
@@ -320,7 +320,7 @@ fn what_columns_cannot_hold_is_refused_only_if_it_is_read() {
 }
 
 #[test]
-fn a_column_that_holds_something_else_is_told_what_to_do() {
+fn a_column_of_another_type_has_a_hint() {
     let hint = |array: ArrayRef, ty: Type| {
         let error = read(&file(&[batch(vec![("x", array)])], None), &want("x", ty));
         match error.expect_err("does not fit") {
@@ -331,10 +331,10 @@ fn a_column_that_holds_something_else_is_told_what_to_do() {
     let texts = || Arc::new(StringArray::from(vec!["1", "a"])) as ArrayRef;
     assert_eq!(
         hint(texts(), Type::F64),
-        "it holds text from row 1 on: read it as string, or write a number there"
+        "it holds strings from row 1 on: read it as string, or write a number there"
     );
     let bytes = Arc::new(arrow_array::BinaryArray::from(vec![&b"\xff"[..]]));
-    assert_eq!(hint(bytes, Type::STRING), "bytes are not read: write numbers or text");
+    assert_eq!(hint(bytes, Type::STRING), "bytes cannot be read: write numbers or strings");
     let numbers = Arc::new(Float64Array::from(vec![1.0]));
-    assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as text");
+    assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as strings");
 }

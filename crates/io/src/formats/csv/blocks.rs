@@ -1,4 +1,4 @@
-//! The rows of a text as columns, from pieces of the file.
+//! The rows of a text file as columns, from pieces of the file.
 //!
 //! A piece is parsed as if it were the whole file; its last record, which may continue in the next
 //! piece, is left until that is read.
@@ -19,7 +19,7 @@ use crate::meter::Meter;
 use crate::options::Wanted;
 use crate::table::{ColumnSpec, Table};
 
-/// Bytes that are read at once.
+/// The number of bytes read at once.
 const PIECE: usize = 1 << 20;
 
 /// The bytes of a file, a piece at a time.
@@ -61,7 +61,7 @@ impl<'a> Pieces<'a> {
             pieces.fill()?;
         }
         if pieces.buffer.iter().all(u8::is_ascii_whitespace) {
-            let reason = "it is empty; the first line names the columns";
+            let reason = "it is empty, but the first line must name the columns";
             return Err(dialect.format.syntax(Spot::file(&source.file), reason));
         }
         let mut names = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Pieces<'a> {
         Spot::line(&self.file, self.n_lines + 1)
     }
 
-    /// Reads a piece; more if a record is longer than one.
+    /// Reads a piece, or several if a record is longer than one.
     fn fill(&mut self) -> Result<(), IoError> {
         self.meter.look(|| self.spot())?;
         let most = PIECE.max(self.buffer.len());
@@ -122,7 +122,7 @@ struct TextBlocks<'a> {
     columns: Vec<ColumnSpec>,
 }
 
-/// Opens a file; it is read once before if types have to be found out.
+/// Opens a file; it is read once beforehand if types have to be inferred.
 pub(super) fn open<'a>(
     dialect: &'static Dialect,
     source: &Source<'a>,
@@ -150,8 +150,8 @@ pub(super) fn open<'a>(
         let ty = target.ty.unwrap_or_else(guess);
         if let Kind::List(_) | Kind::Opaque = ty.kind() {
             let spot = Spot::file(&source.file).column(&target.name);
-            let hint = "lists are read from json, parquet and arrow";
-            return Err(IoError::other_type(spot, ty, "one number or text per row", hint));
+            let hint = "lists can be read from json, parquet and arrow";
+            return Err(IoError::other_type(spot, ty, "one number or string per row", hint));
         }
         columns.push(ColumnSpec::new(&target.name, ty));
     }

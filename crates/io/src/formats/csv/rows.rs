@@ -1,4 +1,4 @@
-//! The records of a text and the cells in them.
+//! The records of a text file, and the cells in them.
 
 use std::io::{Chain, Read as _};
 
@@ -14,24 +14,24 @@ use crate::fields::Target;
 use crate::guess::Seen;
 use crate::scalar::{Misfit, missing_lane, parse_lane};
 
-/// The place of a byte within a cell.
+/// The position of a byte within a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cell {
     Start,
     Plain,
     Quoted,
-    /// After a quote that closes, unless another one follows.
+    /// After a closing quote, unless another quote follows.
     Closed,
 }
 
-/// The records of a part of a text, one at a time.
+/// The records of a part of a text file, one at a time.
 pub(super) struct Rows<'a> {
     file: &'a str,
     dialect: &'static Dialect,
     bytes: &'a [u8],
     reader: ::csv::Reader<Chain<&'static [u8], &'a [u8]>>,
-    /// Bytes that the reader got before these: a line break, so that it does not take a first cell
-    /// that begins like a byte order mark for one.
+    /// A line break that the reader gets before these bytes, so that it does not mistake the start
+    /// of the first cell for a byte order mark.
     n_before: usize,
     record: ByteRecord,
     /// Lines of the file before these bytes.
@@ -53,15 +53,15 @@ impl<'a> Rows<'a> {
         Self { file, dialect, bytes, reader, n_before, record, n_lines }
     }
 
-    /// Bytes up to the end of the current record.
+    /// The bytes up to the end of the current record.
     pub(super) fn end(&self) -> usize {
         self.reader.position().byte() as usize - self.n_before
     }
 
-    /// The byte and the line at which the reader places the current record.
+    /// The byte and the line at which the reader locates the current record.
     fn start(&self) -> Option<(usize, u64)> {
         let start = self.record.position()?;
-        // The first record is placed before the line break that was put there.
+        // The first record is located before the inserted line break.
         let is_first = start.byte() == 0;
         let n_lines = if is_first { 0 } else { self.n_before as u64 };
         Some(((start.byte() as usize).saturating_sub(self.n_before), start.line() - n_lines))
@@ -71,8 +71,8 @@ impl<'a> Rows<'a> {
         Spot::line(self.file, line)
     }
 
-    /// Refuses a last record that ends within a quoted cell: the text was cut off, or a quote is
-    /// missing and the cell contains all the rest.
+    /// Refuses a last record that ends within a quoted cell: the file was cut off, or a quote is
+    /// missing and the cell swallowed the rest.
     pub(super) fn check_closed(&self, line: u64) -> Result<(), IoError> {
         if self.end() < self.bytes.len() {
             return Ok(());
@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
         if cell != Cell::Quoted {
             return Ok(());
         }
-        let reason = "a cell that begins with a quote does not end with one";
+        let reason = "a cell starts with a quote but does not end with one";
         Err(self.dialect.format.syntax(self.spot(last_quoted), reason))
     }
 
@@ -120,8 +120,8 @@ impl<'a> Rows<'a> {
         if names.iter().all(is_number) {
             return Err(IoError::Content {
                 spot: self.spot(line),
-                problem: "has numbers where the names of the columns should be".into(),
-                hint: "write a first line with the names: x,y,z".into(),
+                problem: "has numbers where the column names should be".into(),
+                hint: "add a first line with the names: x,y,z".into(),
             });
         }
         Ok(names)
@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
         Ok(more.then(|| self.line()))
     }
 
-    /// The line on which the current record starts; the reader places it before blank lines.
+    /// The line on which the current record starts; the reader locates it before blank lines.
     fn line(&self) -> u64 {
         let Some((start, line)) = self.start() else { return 0 };
         let text = self.bytes.get(start..).unwrap_or(&[]);
@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
         let cells = if n == 1 { "cell" } else { "cells" };
         Err(IoError::Content {
             spot: self.spot(line),
-            problem: format!("has {n} {cells} where the first line has {n_names}"),
+            problem: format!("has {n} {cells}, but the first line has {n_names}"),
             hint: "a separator inside a cell must be in quotes: \"a, b\"".into(),
         })
     }
@@ -216,17 +216,18 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The advice if the only name looks like several that something else separates.
+    /// A hint if the only name looks like several names with another separator.
     fn other_separator(&self, name: &str) -> String {
         let signs = [(b',', "commas"), (b'\t', "tabs"), (b';', "semicolons"), (b'|', "bars")];
         let Dialect { separator, separators, format } = *self.dialect;
         let is_other = |(sign, _): &&(u8, _)| *sign != separator && name.as_bytes().contains(sign);
         let other = signs.iter().find(is_other).filter(|_| self.record.len() == 1);
         let Some((_, other)) = other else { return String::new() };
-        let hint = if *other == "tabs" { "; give the file as tsv" } else { "" };
+        let hint = if *other == "tabs" { "; read the file as tsv" } else { "" };
         let format = format.name;
         format!(
-            "; {format} files have {separators} between cells, this one seems to have {other}{hint}"
+            "; {format} files have {separators} between cells, but this one seems to have \
+             {other}{hint}"
         )
     }
 }

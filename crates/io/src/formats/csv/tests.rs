@@ -1,4 +1,4 @@
-//! Types found out and asked for, and the place of every wrong cell.
+//! Inferred and requested types, and the position of every wrong cell.
 
 use millstream_base::{Limits, Type};
 
@@ -23,7 +23,7 @@ fn want(name: &str, ty: Type) -> ReadOptions {
 
 #[test]
 fn only_the_file_has_a_byte_order_mark() {
-    // The mark of the file goes; a cell that begins with such a character keeps it.
+    // The mark of the file is dropped; a cell that starts with such a character keeps it.
     assert_eq!(
         columns("\u{feff}a\n\u{feff}x\n\u{feff}\n"),
         ["a string[\"\\\"\\u{feff}x\\\"\", \"\\\"\\u{feff}\\\"\"]"]
@@ -31,7 +31,7 @@ fn only_the_file_has_a_byte_order_mark() {
 }
 
 #[test]
-fn types_are_found_out_and_vectors_put_together() {
+fn types_are_inferred_and_vectors_combined() {
     assert_eq!(
         columns("id,name,p.x,p.y,ok,w\n1,a,0.5,1,true,\n-2,\"b, c\",inf,2,false,3\n"),
         [
@@ -45,12 +45,12 @@ fn types_are_found_out_and_vectors_put_together() {
 }
 
 #[test]
-fn spaces_a_mark_of_bytes_and_line_ends_of_windows_are_accepted() {
+fn spaces_a_byte_order_mark_and_crlf_are_accepted() {
     assert_eq!(columns("\u{feff}a, b\r\n1, 2.5\r\n"), [r#"a i32["1"]"#, r#"b f64["2.5"]"#]);
 }
 
 #[test]
-fn leading_zeros_are_kept_unless_a_number_is_asked_for() {
+fn leading_zeros_are_kept_unless_a_number_is_requested() {
     let text = "zip,x,ok\n0012,0.5,true\n12345,10,\n,-0.25,false\n";
     assert_eq!(
         columns(text),
@@ -65,7 +65,7 @@ fn leading_zeros_are_kept_unless_a_number_is_asked_for() {
 }
 
 #[test]
-fn a_wanted_type_converts() {
+fn a_requested_type_converts() {
     let p = read_text("p_z,p_x,p_y\n3,1,2\n", &want("p", Type::VEC3)).expect("reads");
     assert_eq!(p.column("p").expect("wanted").get(0).to_string(), "[1.0, 2.0, 3.0]");
     let c = read_text("c.r,c.g,c.b\n1,0,0\n", &want("c", Type::COLOR)).expect("reads");
@@ -89,12 +89,12 @@ fn a_wrong_cell_is_named_by_line_and_column() {
         "`t.csv` line 2 column `a` is empty where i32 is needed"
     );
     assert_eq!(message("a,b\n1,2\n3\n", &want("a", Type::I32)), {
-        "`t.csv` line 3 has 1 cell where the first line has 2"
+        "`t.csv` line 3 has 1 cell, but the first line has 2"
     });
 }
 
 #[test]
-fn lines_are_counted_over_blank_ones_and_those_inside_quotes() {
+fn line_numbers_include_blank_lines_and_those_inside_quotes() {
     assert_eq!(
         message("a,b\n\"x\ny\",1\n\nz,two\n", &want("b", Type::F32)),
         "`t.csv` line 5 column `b`: `two` is no f32"
@@ -106,7 +106,7 @@ fn lines_are_counted_over_blank_ones_and_those_inside_quotes() {
 }
 
 #[test]
-fn another_separator_is_told() {
+fn another_separator_is_reported() {
     let help = |text: &str, ty| {
         let (name, _) = text.split_once('\n').expect("lines");
         let error = read_text(text, &want(name, ty)).expect_err("is refused");
@@ -114,19 +114,20 @@ fn another_separator_is_told() {
     };
     assert_eq!(
         help("x;k\n1;2\n", Type::F64),
-        "f64 is written as a number; csv files have commas between cells, this one seems to have \
-         semicolons"
+        "f64 is written as a number; csv files have commas between cells, but this one seems to \
+         have semicolons"
     );
-    assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; give the file as tsv"));
+    assert!(help("x\tk\n1\t2\n", Type::F64).ends_with("have tabs; read the file as tsv"));
     assert_eq!(help("x\n1;2\n", Type::F64), "f64 is written as a number");
 }
 
 #[test]
-fn a_quote_that_is_not_closed_is_refused() {
+fn an_unclosed_quote_is_refused() {
     let any = ReadOptions::default();
     let refused = |line: u32| {
         format!(
-            "`t.csv` line {line} is not valid csv: a cell that begins with a quote does not end with one"
+            "`t.csv` line {line} is not valid csv: a cell starts with a quote but does not end \
+             with one"
         )
     };
     for (text, line) in [
@@ -180,7 +181,7 @@ fn more_rows_or_bytes_than_allowed_are_refused() {
 }
 
 #[test]
-fn tabs_stand_between_cells_where_the_format_says_so() {
+fn tsv_files_have_tabs_between_cells() {
     let any = ReadOptions::default();
     let read = |text: &str| read_bytes("t.tsv", text.as_bytes(), Format::TSV, &any);
     let table = read("id\tname\tp.x\tp.y\n1\ta, b\t0.5\t1\n-2\t\"c\td\"\t\t2\n").expect("reads");
@@ -201,10 +202,10 @@ fn tabs_stand_between_cells_where_the_format_says_so() {
     );
     assert_eq!(
         read("a\tb\n1\t\"2\n").expect_err("not closed").to_string(),
-        "`t.tsv` line 2 is not valid tsv: a cell that begins with a quote does not end with one"
+        "`t.tsv` line 2 is not valid tsv: a cell starts with a quote but does not end with one"
     );
     assert_eq!(
         read("a\tb\n1,2\n").expect_err("one cell").to_string(),
-        "`t.tsv` line 2 has 1 cell where the first line has 2"
+        "`t.tsv` line 2 has 1 cell, but the first line has 2"
     );
 }

@@ -1,4 +1,4 @@
-//! The numbers of accessors, whose sizes and offsets are checked against the bytes of the buffers.
+//! The numbers in accessors, whose sizes and offsets are checked against the bytes of the buffers.
 
 use ::gltf::Accessor;
 use ::gltf::accessor::DataType;
@@ -16,12 +16,12 @@ use crate::stored::Stored;
 pub(super) struct Accessors<'a> {
     pub(super) file: &'a str,
     pub(super) buffers: Vec<Vec<u8>>,
-    /// Bytes of the document and its buffers.
+    /// The bytes of the document and its buffers.
     pub(super) n_bytes: usize,
     pub(super) meter: &'a Meter,
 }
 
-/// Elements of one size at one distance.
+/// Elements of one size at a fixed stride.
 #[derive(Clone, Copy)]
 pub(super) struct Strided<'a> {
     bytes: &'a [u8],
@@ -45,7 +45,7 @@ impl Accessors<'_> {
         let kind = accessor.data_type();
         if kind == DataType::U32 && !name.starts_with('_') {
             let reason =
-                format!("`{name}` has components of type 5125 (u32), which are for indices");
+                format!("`{name}` has components of type 5125 (u32), which are only for indices");
             return Err(syntax(self.file, reason));
         }
         let largest = stored(kind).range().map(|(_, largest)| largest as f32);
@@ -60,7 +60,7 @@ impl Accessors<'_> {
         })
     }
 
-    /// Appends the components, which are whole numbers; those that do not fit become -1.
+    /// Appends integer components; those that do not fit become -1.
     pub(super) fn integers(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl Accessors<'_> {
         Ok(())
     }
 
-    /// Checks that the elements which an accessor counts are there, before anything is made of them.
+    /// Checks that the elements counted by an accessor exist before anything is built from them.
     /// `None` if they are zeros without bytes.
     pub(super) fn check(
         &self,
@@ -155,16 +155,17 @@ impl Accessors<'_> {
             }
             return self.elements(&view, accessor.offset(), count, width, stride).map(Some);
         }
-        // The triangles or other values that belong to such vertices take at least a byte each.
+        // The triangles or other values for such vertices take at least one byte each.
         if count > self.n_bytes {
-            let what = format!("{count} elements without bytes, more than the file has bytes");
+            let what =
+                format!("{count} elements without bytes, which is more than the bytes of the file");
             let hint = "export the mesh again, with a buffer view for it";
             return Err(IoError::unsupported(spot(), what, hint));
         }
         Ok(None)
     }
 
-    /// The elements of a view, all of which are inside it.
+    /// The elements of a view, all of which lie inside it.
     fn elements(
         &self,
         view: &View<'_>,

@@ -1,4 +1,4 @@
-//! The bytes of buffers: inside the document, in the binary file, or in files beside it.
+//! The bytes of buffers: embedded in the document, in the binary file, or in external files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -44,22 +44,22 @@ pub(super) fn read(
     Ok(buffers)
 }
 
-/// The bytes of a `data:` address, of which `data` is the rest.
+/// The bytes of a `data:` URI, of which `data` is the rest.
 fn embedded(file: &str, data: &str) -> Result<Vec<u8>, IoError> {
     let Some((_, text)) = data.split_once(";base64,") else {
-        return Err(syntax(file, "a buffer in it is not in base64"));
+        return Err(syntax(file, "one of its buffers is not in base64"));
     };
-    STANDARD.decode(text).map_err(|error| syntax(file, format!("a buffer in it: {error}")))
+    STANDARD.decode(text).map_err(|error| syntax(file, format!("one of its buffers: {error}")))
 }
 
 fn beside(content: &Content<'_>, uri: &str, meter: &Meter) -> Result<Vec<u8>, IoError> {
     let refused = |hint| {
-        let what = format!("the address {}", quoted(uri));
+        let what = format!("the URI {}", quoted(uri));
         IoError::unsupported(Spot::file(content.file), what, hint)
     };
     let relative = decoded(uri).filter(|path| is_below(path));
     let relative = relative
-        .ok_or_else(|| refused("buffers are read from the directory of the document only"))?;
+        .ok_or_else(|| refused("buffers are only read from the directory of the document"))?;
     let directory = content.path.and_then(Path::parent);
     let Some(directory) = directory else {
         return Err(refused("read the document from a file, or embed its buffers"));
@@ -67,16 +67,16 @@ fn beside(content: &Content<'_>, uri: &str, meter: &Meter) -> Result<Vec<u8>, Io
     let target = directory.join(&relative);
     let name = target.display().to_string();
     let failed = IoError::reading(&name);
-    // Links may not lead out of the directory either.
+    // Links may not lead outside the directory either.
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let real = target.canonicalize().map_err(&failed)?;
     if !real.starts_with(directory.canonicalize().map_err(&failed)?) {
-        return Err(refused("buffers are read from the directory of the document only"));
+        return Err(refused("buffers are only read from the directory of the document"));
     }
     meter.read_file(&real, &name)
 }
 
-/// The path that an address names, with `%20` and the like replaced.
+/// The path in a URI, with `%20` and the like decoded.
 fn decoded(uri: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(uri.len());
     let mut rest = uri.bytes();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_below_the_directory_are_taken() {
+    fn only_paths_below_the_directory_are_accepted() {
         let is_taken = |uri| decoded(uri).is_some_and(|path| is_below(&path));
         assert!(is_taken("a%20b.bin") && is_taken("./x/y.bin"));
         for uri in ["../a", "/etc/passwd", "http://a/b", "x/%2e%2e/%2e%2e/y", "C:\\a", "%zz", "%4"]

@@ -1,6 +1,6 @@
-//! Extensions without which a document says that it cannot be read.
+//! Extensions that a document declares as required.
 //!
-//! Most concern materials, textures and lights, which are not read, so that they are ignored.
+//! Most of them concern materials, textures and lights, which are not read, so they are ignored.
 
 use ::gltf::{Document, Gltf};
 
@@ -9,7 +9,7 @@ use crate::guard::guarded;
 
 use super::GLTF;
 
-/// Extensions that leave vertices and indices as they are, in order.
+/// Extensions that do not change vertices and indices, in order.
 const HARMLESS: [&str; 28] = [
     "EXT_lights_image_based",
     "EXT_mesh_gpu_instancing",
@@ -31,7 +31,7 @@ const HARMLESS: [&str; 28] = [
     "KHR_materials_unlit",
     "KHR_materials_variants",
     "KHR_materials_volume",
-    // Attributes are read as the kinds of numbers that it allows.
+    // Attributes are read with the component types that it allows.
     "KHR_mesh_quantization",
     "KHR_node_visibility",
     "KHR_texture_basisu",
@@ -42,7 +42,7 @@ const HARMLESS: [&str; 28] = [
     "MSFT_texture_dds",
 ];
 
-/// The next step for an extension that is known to change vertices.
+/// The hint for an extension that is known to change vertices.
 fn advice(name: &str) -> Option<&'static str> {
     match name {
         "KHR_draco_mesh_compression" => Some("turn off Draco compression"),
@@ -53,11 +53,11 @@ fn advice(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The next step for a document that requires these.
+/// The hint for a document that requires these extensions.
 fn hint(names: &[String]) -> String {
     let known: Vec<&str> = names.iter().filter_map(|name| advice(name)).collect();
     if known.is_empty() {
-        return "export the mesh again without it: how it changes vertices is not known".into();
+        return "export the mesh again without it: its effect on vertices is unknown".into();
     }
     format!("export the mesh again: {}", known.join(", "))
 }
@@ -67,7 +67,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Gltf, IoError> {
     let Gltf { document, blob } =
         guarded(file, &GLTF, || Gltf::from_slice_without_validation(bytes))?;
     let mut root = document.into_json();
-    // Files of a later minor version are files of the version, with more in them.
+    // Files of a later minor version are valid files of this version with additional parts.
     let asset = &root.asset;
     let needed = asset.min_version.as_ref().unwrap_or(&asset.version);
     if !asset.version.starts_with("2.") || !matches!(needed.as_str(), "2.0" | "2.1") {
@@ -86,7 +86,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Gltf, IoError> {
         };
         return Err(IoError::unsupported(Spot::file(file), what, hint));
     }
-    // Documents have to bound positions. Many do not, and nothing here needs it.
+    // Documents have to state bounds of positions. Many do not, and nothing here needs them.
     for accessor in &mut root.accessors {
         let none = || Some(serde_json::json!([0.0, 0.0, 0.0]));
         accessor.min = accessor.min.take().or_else(none);

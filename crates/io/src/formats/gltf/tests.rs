@@ -1,4 +1,4 @@
-//! Attributes of all forms, and documents that say more than their buffers hold.
+//! Attributes of all forms, and documents that claim more than their buffers hold.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ fn elements_that_overlap_are_refused() {
 }
 
 #[test]
-fn vertices_of_all_meshes_stand_one_after_the_other() {
+fn vertices_of_all_meshes_are_concatenated() {
     let mut buffer = positions();
     buffer.extend([255, 0, 51, 0, 0, 255, 0, 0]);
     buffer.extend([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -91,7 +91,7 @@ fn vertices_of_all_meshes_stand_one_after_the_other() {
 }
 
 #[test]
-fn attributes_of_applications_are_columns() {
+fn application_specific_attributes_are_columns() {
     let mut buffer = positions();
     buffer.extend([20.5_f32, 21.5, 1.0, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_le_bytes()));
     buffer.extend([7_u16, 9].iter().flat_map(|x| x.to_le_bytes()));
@@ -149,8 +149,8 @@ fn more_than_the_buffer_holds_is_refused() {
 }
 
 #[test]
-fn elements_that_no_bytes_stand_for_are_counted_before_they_are_made() {
-    // A mesh of zeros, as many as the file says, but for the first vertex.
+fn elements_without_bytes_are_counted_before_they_are_built() {
+    // A mesh of zeros, as many as the file says, except for the first vertex.
     let zeros = |count: usize| {
         let data = base64::engine::general_purpose::STANDARD.encode([0; 16]);
         format!(
@@ -172,8 +172,8 @@ fn elements_that_no_bytes_stand_for_are_counted_before_they_are_made() {
         let text = error.expect_err("is refused").to_string();
         assert_eq!(
             text,
-            "`t.gltf` column `position` holds 100000000 elements without bytes, more than the file \
-             has bytes, which cannot be read"
+            "`t.gltf` column `position` holds 100000000 elements without bytes, which is more than \
+             the bytes of the file, which cannot be read"
         );
     }
     let limits = Limits { bytes: 1000, ..Limits::default() };
@@ -182,8 +182,8 @@ fn elements_that_no_bytes_stand_for_are_counted_before_they_are_made() {
 }
 
 #[test]
-fn attributes_may_be_small_whole_numbers() {
-    // Of each kind two vectors of three, at distances of 4 or 8 bytes.
+fn attributes_may_be_small_integers() {
+    // Two vectors of three for each component type, at strides of 4 or 8 bytes.
     let mut buffer = Vec::new();
     for x in [-32768_i16, 32767, 0, 0, 16384, -1, 5, 0] {
         buffer.extend(x.to_le_bytes());
@@ -215,7 +215,7 @@ fn attributes_may_be_small_whole_numbers() {
         )
     };
     let all = ReadOptions::default();
-    // c / 32767 and c / 127, not below -1; c / 255; or the number as it is.
+    // c / 32767 and c / 127, not below -1; c / 255; or the integer unchanged.
     let read = columns(&text([(5122, true), (5120, true), (5121, true)]), &all).expect("reads");
     assert_eq!(
         read[..3],
@@ -240,7 +240,7 @@ fn attributes_may_be_small_whole_numbers() {
 }
 
 #[test]
-fn buffers_are_read_beside_the_document_and_nowhere_else() {
+fn external_buffers_are_read_only_from_the_directory_of_the_document() {
     let directory = std::env::temp_dir().join(format!("millstream-gltf-{}", std::process::id()));
     std::fs::create_dir_all(directory.join("inner")).expect("makes a directory");
     let write = |name: &str, bytes: &[u8]| {
@@ -268,7 +268,7 @@ fn buffers_are_read_beside_the_document_and_nowhere_else() {
     std::fs::remove_dir_all(&directory).expect("removes the directory");
 }
 
-/// Meshes that are not part of the repository; the tests of them say so if they are not there.
+/// Meshes that are not part of the repository; their tests report if they are missing.
 fn asset(name: &str) -> Option<PathBuf> {
     let directory = std::env::var_os("MILLSTREAM_ASSETS").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3);

@@ -1,6 +1,6 @@
-//! Writing one mesh: text with the buffer in it, or binary.
+//! Writing one mesh: text with an embedded buffer, or binary.
 //!
-//! All vertices are held in memory until the end, because a file says at its start how long it is.
+//! All vertices are held in memory until the end, because the file starts with its length.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::format::{Encoder, Refusal};
 use crate::options::{Encoding, WriteOptions};
 use crate::table::ColumnSpec;
 
-/// Numbers of the format: floats, whole numbers of 32 bits; vertices, indices; points, triangles.
+/// Constants of the format: floats and 32-bit integers; vertices and indices; points and triangles.
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
 const ARRAY_BUFFER: u32 = 34962;
@@ -23,7 +23,7 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 const POINTS: u32 = 0;
 const TRIANGLES: u32 = 4;
 
-/// The column of this name and type is written as this attribute.
+/// The columns of these names and types are written as these attributes.
 const ATTRIBUTES: [(&str, Type, &str); 6] = [
     ("position", Type::VEC3, "POSITION"),
     ("normal", Type::VEC3, "NORMAL"),
@@ -39,7 +39,7 @@ struct Attribute {
     name: String,
     n_lanes: usize,
     bytes: Vec<u8>,
-    /// The least and the greatest number of each lane.
+    /// The minimum and maximum of each lane.
     least: [f32; 4],
     greatest: [f32; 4],
 }
@@ -58,7 +58,7 @@ pub(super) fn start(
 ) -> Result<Box<dyn Encoder>, Refusal> {
     let attributes = columns.iter().map(Attribute::of).collect::<Result<Vec<_>, _>>()?;
     if !attributes.iter().any(|attribute| attribute.name == "POSITION") {
-        return Err(Refusal::Table { hint: "glTF needs a column `position` of type vec3" });
+        return Err(Refusal::Table { hint: "glTF requires a column `position` of type vec3" });
     }
     let is_text = options.encoding == Encoding::Text;
     Ok(Box::new(MeshEncoder { is_text, attributes, faces: options.faces, n_rows: 0 }))
@@ -75,8 +75,8 @@ impl Attribute {
         let name = match known {
             Some((.., attribute)) => (*attribute).to_owned(),
             None if ATTRIBUTES.iter().any(|(name, ..)| *name == column.name) => {
-                let hint = "in glTF `position` and `normal` are vec3, `tangent` is vec4, `texcoord` \
-                            vec2 and `color` color or vec3";
+                let hint = "in glTF `position` and `normal` are vec3, `tangent` is vec4, \
+                            `texcoord` vec2 and `color` color or vec3";
                 return Err(Refusal::column(column, hint));
             }
             None if column.name.starts_with('_') => column.name.clone(),
@@ -117,7 +117,7 @@ impl Encoder for MeshEncoder {
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.n_rows == 0 {
-            return Err(io::Error::other("glTF has no meshes without vertices"));
+            return Err(io::Error::other("glTF cannot hold a mesh without vertices"));
         }
         let (mut json, bytes) = self.document();
         if self.is_text {
@@ -131,7 +131,7 @@ impl Encoder for MeshEncoder {
         text.resize(text.len().next_multiple_of(4), b' ');
         // Numbers of 4 bytes need no padding.
         let length = u32::try_from(12 + 8 + text.len() + 8 + bytes.len());
-        let length = length.map_err(|_| io::Error::other("a glb file has at most 4 GiB"))?;
+        let length = length.map_err(|_| io::Error::other("a glb file can be at most 4 GiB"))?;
         out.write_all(b"glTF")?;
         for number in [2, length, text.len() as u32] {
             out.write_all(&number.to_le_bytes())?;
@@ -194,7 +194,7 @@ impl MeshEncoder {
     }
 }
 
-/// The part of the buffer that comes next.
+/// The next part of the buffer.
 fn view(before: &[u8], length: usize, target: u32) -> Json {
     json!({ "buffer": 0, "byteOffset": before.len(), "byteLength": length, "target": target })
 }

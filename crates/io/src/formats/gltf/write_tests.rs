@@ -1,4 +1,4 @@
-//! Meshes that are written read back, as text and binary.
+//! Written meshes read back, as text and binary.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn without_faces_vertices_are_points() {
 }
 
 #[test]
-fn what_the_format_does_not_hold_is_refused() {
+fn unsupported_columns_are_refused() {
     let refused = |name: &str, column: Column| -> String {
         let mut table = Table::new("t");
         table.insert("position", Column::from_vec(vec![Vec3([0.0; 3])])).expect("first");
@@ -91,7 +91,10 @@ fn what_the_format_does_not_hold_is_refused() {
         let error = write_bytes(format, options.clone(), &table).expect_err("no vertex 4");
         let help = miette::Diagnostic::help(&error).map(|help| help.to_string());
         let told = help.expect("a hint");
-        assert_eq!(told, "face 0 has a corner at vertex 4, and there are 4, from 0");
+        assert_eq!(
+            told,
+            "face 0 has a corner at vertex 4, but there are 4 vertices, counted from 0"
+        );
     }
     let error = write_bytes(Format::CSV, options, &square()).expect_err("no faces");
     assert!(error.to_string().contains("csv"), "{error}");

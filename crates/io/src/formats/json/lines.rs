@@ -1,9 +1,9 @@
 //! JSON Lines block by block.
 //!
-//! The lines of a block become the text of an array, which is read as a file of its own would be,
-//! with places counted from the start of the file. Each line is checked to be one value before, so
-//! that a value that goes on over several lines is refused where it starts. Keys and types that are
-//! not known from the first row are found out by reading the whole file before.
+//! The lines of a block become the text of an array, which is read like a separate file, except
+//! that positions are counted from the start of the real file. Each line is first checked to be a
+//! single value, so that a value spread over several lines is refused where it starts. Keys and
+//! types that the first row does not determine are found by reading the whole file beforehand.
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, Read as _};
@@ -19,17 +19,17 @@ use crate::meter::Meter;
 use crate::options::Wanted;
 use crate::table::{ColumnSpec, Table};
 
-/// Lines that are looked at together to find out keys and types.
+/// Lines that are inspected together to find keys and types.
 const N_LINES: usize = 4096;
 
 /// The lines of a file.
 struct Lines<'a> {
     file: String,
     stream: Box<dyn Stream + 'a>,
-    /// Lines and rows that were read.
+    /// The lines and rows read so far.
     n_lines: u64,
     n_rows: u64,
-    /// Whether each line has yet to be checked to be one value.
+    /// Whether lines still have to be checked to be single values.
     is_new: bool,
     meter: Meter,
 }
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
         Ok(Self { file, stream, n_lines: 0, n_rows: 0, is_new, meter: meter.clone() })
     }
 
-    /// Up to so many rows.
+    /// Up to this many rows.
     fn batch(&mut self, n_rows: usize) -> Result<Batch, IoError> {
         let begins = (self.n_lines + 1, self.n_rows + 1);
         let mut batch = Batch { text: String::from("["), n_rows: 0, begins };
@@ -62,7 +62,7 @@ impl<'a> Lines<'a> {
             };
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| IoError::Encoding { spot: Spot::line(&self.file, number) })?;
-            // Line breaks stay, for the places in messages.
+            // Line breaks are kept for the positions in messages.
             if number > begins.0 {
                 batch.text.push('\n');
             }
@@ -98,8 +98,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Reads the next line; false if there is none. A line that with `n_before` bytes is beyond the
-    /// limit is an error and not read to its end.
+    /// Reads the next line; false if there is none. A line that, together with `n_before` bytes,
+    /// exceeds the limit is an error and is not read to its end.
     fn read_line(&mut self, line: &mut Vec<u8>, n_before: usize) -> Result<bool, IoError> {
         line.clear();
         let most = (self.meter.n_bytes() as u64).saturating_add(1);
@@ -116,7 +116,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Refuses a line that is not one value.
+/// Refuses a line that is not a single value.
 fn check_line(file: &str, number: u64, line: &str) -> Result<(), IoError> {
     serde_json::from_str::<IgnoredAny>(line).map(|_| ()).map_err(|error| {
         let text = error.to_string();
@@ -130,7 +130,7 @@ fn shape_of_batch(file: &str, batch: &Batch, meter: &Meter) -> Result<Shape, IoE
     shape_of(&JSON_LINES, file, &batch.text, batch.begins.0, meter)
 }
 
-/// Whether the first row has all keys that are wanted.
+/// Whether the first row has all wanted keys.
 fn has_all(names: &[String], wanted: Wanted<'_>) -> bool {
     let is_there = |(name, _): &(&str, _)| names.iter().any(|known| known == name);
     wanted.named().is_some_and(|columns| columns.iter().all(is_there))
@@ -143,7 +143,7 @@ struct LineBlocks<'a> {
     columns: Vec<ColumnSpec>,
 }
 
-/// Opens a file; it is read once before for keys and once for types, if they are not known.
+/// Opens a file; it is read once beforehand for keys and once for types, if they are unknown.
 pub(super) fn open<'a>(
     source: &Source<'a>,
     wanted: Wanted<'_>,

@@ -1,4 +1,4 @@
-//! The three forms, columns asked for, and the place of every wrong value.
+//! The three forms, requested columns, and the position of every wrong value.
 
 use millstream_base::Type;
 
@@ -33,7 +33,7 @@ fn the_three_forms_are_read() {
 }
 
 #[test]
-fn nulls_in_vectors_and_lists_are_nans_or_empty_texts() {
+fn nulls_in_vectors_and_lists_are_nans_or_empty_strings() {
     assert_eq!(
         columns(
             r#"[{"p": [1, null, 3], "l": [1.5, null], "t": [null]}, {"l": [], "t": ["a", "b"]}]"#
@@ -73,7 +73,7 @@ fn keys_of_all_rows_are_columns() {
         message(r#"[{"a": 1}, {"b": 2}]"#, &want("b", Type::I32)),
         "`t.json` row 1 column `b` is null where i32 is needed"
     );
-    // The text is short, what its rows lack is not.
+    // The text is short, but the values that its rows lack are not.
     let wide: Vec<String> = (0..2000).map(|i| format!("{{\"k{i}\": 1}}")).collect();
     let limits = millstream_base::Limits { bytes: 1 << 20, ..Default::default() };
     let options = ReadOptions { limits, ..ReadOptions::default() };
@@ -82,7 +82,7 @@ fn keys_of_all_rows_are_columns() {
 }
 
 #[test]
-fn a_lacking_key_is_null_and_null_is_a_nan_or_the_empty_text() {
+fn a_missing_key_is_null_and_null_is_nan_or_the_empty_string() {
     assert_eq!(
         columns(r#"[{"a": 1, "b": 2}, {"b": null}]"#),
         [r#"a f64["1.0", "\"nan\""]"#, r#"b f64["2.0", "\"nan\""]"#]
@@ -98,7 +98,7 @@ fn a_lacking_key_is_null_and_null_is_a_nan_or_the_empty_text() {
 }
 
 #[test]
-fn a_wanted_column_is_read_alone_as_its_type() {
+fn a_requested_column_is_read_alone_as_its_type() {
     let options = want("c", Type::COLOR);
     let table = read_text(r#"[{"x": {}, "c": [1, 0, 0]}, {"y": 1, "c": [0, 1, 0]}]"#, &options);
     let table = table.expect("reads");
@@ -116,25 +116,26 @@ fn wrong_cells_are_named_by_row_and_column() {
     );
     assert_eq!(
         message(r#"{"a": [1, 2], "b": [1]}"#, &ReadOptions::default()),
-        "in `t.json` the column `a` has 2 rows and `b` has 1"
+        "in `t.json` the columns `a` and `b` have different lengths: 2 and 1 rows"
     );
     assert_eq!(
         message(r#"[1, "a"]"#, &ReadOptions::default()),
-        "`t.json` row 2 column `value` holds a value of another kind than the rows before, which \
-         cannot be read"
+        "`t.json` row 2 column `value` holds a value of a different kind than in the rows before, \
+         which cannot be read"
     );
 }
 
 #[test]
-fn objects_in_columns_are_named_for_what_they_are() {
+fn objects_in_columns_are_reported_as_such() {
     assert_eq!(
         message(r#"[{"a": {"x": 1}}]"#, &ReadOptions::default()),
-        "`t.json` row 1 column `a` holds a value of a kind that no column has, which cannot be read"
+        "`t.json` row 1 column `a` holds a value of a kind that columns cannot hold, which cannot \
+         be read"
     );
 }
 
 #[test]
-fn syntax_errors_say_line_and_column() {
+fn syntax_errors_have_line_and_column() {
     assert_eq!(
         message("[1,\n 2,,]", &ReadOptions::default()),
         "`t.json` line 2 is not valid json: expected value at column 4"
@@ -150,7 +151,7 @@ fn syntax_errors_say_line_and_column() {
 }
 
 #[test]
-fn brackets_without_end_do_not_exhaust_the_stack() {
+fn endless_brackets_do_not_overflow_the_stack() {
     let any = ReadOptions::default();
     assert!(matches!(read_text(&"[".repeat(100_000), &any), Err(IoError::Syntax { .. })));
     assert!(matches!(read_text(&"{\"a\":".repeat(100_000), &any), Err(IoError::Syntax { .. })));
@@ -179,7 +180,7 @@ fn lines_are_rows_with_their_numbers_in_messages() {
 }
 
 #[test]
-fn what_is_wrong_with_a_row_on_a_line_is_said_of_the_lines() {
+fn errors_in_rows_on_lines_have_line_numbers() {
     let text = b"{\"x\": \"a\"}\n{\"x\": \"\\ud800\"}\n";
     let error = read_bytes("t.jsonl", text, Format::JSON_LINES, &ReadOptions::default());
     let message = error.expect_err("half a character").to_string();

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value as Json};
 use crate::error::{IoError, Spot};
 use crate::meter::Meter;
 
-/// Counts items, and keeps the error that stopped reading while serde carries another one.
+/// Counts items, and holds the error that stopped reading while serde passes on another one.
 pub(super) struct Looks<'a> {
     file: &'a str,
     meter: &'a Meter,
@@ -21,7 +21,7 @@ impl<'a> Looks<'a> {
         Self { file, meter, stopped_by: None }
     }
 
-    /// One more item; the items of one value hold `bytes` of memory so far.
+    /// Counts one more item; the items of one value hold `bytes` of memory so far.
     fn item_of<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         let spot = || Spot::file(self.file);
         let checked = self.meter.work(2, spot).and_then(|()| self.meter.check_bytes(bytes, spot));
@@ -53,7 +53,7 @@ impl<'de> DeserializeSeed<'de> for Whole<'_, '_> {
     }
 }
 
-/// A part of a value that is kept, of which all parts together take so many bytes.
+/// A part of a value that is kept; all parts together take this many bytes.
 struct Part<'a, 'b> {
     looks: &'a mut Looks<'b>,
     bytes: &'a mut usize,
@@ -152,7 +152,7 @@ mod tests {
 
     use crate::{Budget, Ended, Format, IoError, ReadOptions, read_bytes};
 
-    /// A table of one row, with a list of so many numbers.
+    /// A table of one row, with a list of this many numbers.
     fn one_list(n: usize) -> String {
         format!("[{{\"x\": [{}0.5]}}]", "1.5, ".repeat(n - 1))
     }

@@ -1,6 +1,6 @@
-//! Going through a JSON text cell by cell, without a tree of the whole.
+//! Walking a JSON text cell by cell, without building a tree.
 //!
-//! [`shape_of`] reads the text once and says which of the three forms it has; [`Walk::cells`]
+//! [`shape_of`] reads the text once and determines which of the three forms it has; [`Walk::cells`]
 //! then calls a function for each cell of the wanted columns. An error of that function stops the
 //! walk.
 
@@ -21,7 +21,7 @@ use crate::meter::Meter;
 pub(super) enum Shape {
     /// An array without elements.
     Nothing,
-    /// An array of objects, with the keys of the first, then those that only others have.
+    /// An array of objects, with the keys of the first and then the additional keys of others.
     Rows(Vec<String>),
     /// An object of arrays, with its keys.
     Columns(Vec<String>),
@@ -40,7 +40,7 @@ impl Shape {
     }
 }
 
-/// The form of a text that begins on this line of the file; all of its syntax is checked.
+/// The form of a text that starts on this line of the file; its whole syntax is checked.
 pub(super) fn shape_of(
     format: &Definition,
     file: &str,
@@ -62,7 +62,7 @@ pub(super) fn shape_of(
     }
 }
 
-/// The error for a wrong text that begins on this line of the file.
+/// The error for a malformed text that starts on this line of the file.
 fn syntax(format: &Definition, file: &str, first_line: u64, error: &serde_json::Error) -> IoError {
     let text = error.to_string();
     let reason = match text.rsplit_once(" at line ") {
@@ -75,14 +75,14 @@ fn syntax(format: &Definition, file: &str, first_line: u64, error: &serde_json::
     format.syntax(Spot::line(file, line), reason)
 }
 
-/// The forms that the top of a text may have.
+/// The forms that the top level of a text may have.
 const FORMS: &str = "an array of objects, an array of values or an object of arrays";
 
 /// The keys so far.
 struct Keys<'a> {
     in_order: Vec<String>,
     known: HashSet<String>,
-    /// A key that an object has twice.
+    /// A key that occurs twice in an object.
     twice: Option<String>,
     looks: Looks<'a>,
 }
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_, '_> {
     }
 }
 
-/// Implements the rest of a visitor for values that are neither arrays nor objects.
+/// Implements the rest of a visitor for values other than arrays and objects.
 macro_rules! visits_scalars {
     ($value:ty: $result:expr) => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -160,7 +160,7 @@ macro_rules! visits_scalars {
     };
 }
 
-/// A value whose items are skipped one by one, as there may be many.
+/// A value whose items are skipped one by one, because there may be many.
 struct Items<'a, 'b>(&'a mut Looks<'b>);
 
 impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
@@ -189,7 +189,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     }
 }
 
-/// Adds the keys of an element that none before has; answers whether it is an object.
+/// Adds the new keys of an element, and returns whether it is an object.
 struct ItemKeys<'a, 'b>(&'a mut Keys<'b>);
 
 impl<'de> DeserializeSeed<'de> for ItemKeys<'_, '_> {
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for ItemKeys<'_, '_> {
     }
 }
 
-/// A key at a place of its object; most are where they were in the objects before.
+/// A key at a position in its object; most keys are at the same position as in previous objects.
 struct Key<'a, 'b> {
     keys: &'a mut Keys<'b>,
     place: usize,
@@ -250,18 +250,18 @@ impl Visitor<'_> for Key<'_, '_> {
             known.insert(key.to_owned());
             in_order.push(key.to_owned());
         } else if self.place >= in_order.len() {
-            // An object with more keys than there are names has one twice.
+            // An object with more keys than there are names has a duplicate.
             twice.get_or_insert_with(|| key.to_owned());
         }
         Ok(())
     }
 }
 
-/// A text with rows of a file, and the columns to go through.
+/// A text with rows of a file, and the columns to walk.
 pub(super) struct Walk<'a> {
     pub(super) layout: &'a Layout,
     pub(super) text: &'a str,
-    /// The line and row of the file with which the text begins, from 1.
+    /// The line and row of the file at which the text starts, from 1.
     pub(super) begins: (u64, u64),
     pub(super) meter: &'a Meter,
 }
@@ -269,14 +269,14 @@ pub(super) struct Walk<'a> {
 /// State that the visitors of one walk share.
 struct Progress<'a, F> {
     walk: &'a Walk<'a>,
-    /// The target of each name that is wanted.
+    /// The target of each wanted name.
     wanted: HashMap<&'a str, usize>,
     visit: F,
     looks: Looks<'a>,
 }
 
 impl Walk<'_> {
-    /// Calls `visit` with target, row from 1, and value, for each cell of the wanted columns.
+    /// Calls `visit` with target, row from 1, and value for each cell of the wanted columns.
     pub(super) fn cells(
         &self,
         visit: impl FnMut(usize, u64, &Json) -> Result<(), IoError>,

@@ -1,7 +1,7 @@
 //! The header of a `NumPy` array: element type, memory order and shape, read and written by `npyz`.
 //!
-//! `npyz` reads headers with a grammar for any Python literal, whose time doubles with each bracket
-//! inside another; so length and nesting are bounded before.
+//! `npyz` parses headers with a grammar for any Python literal, whose time doubles with each level
+//! of brackets; so length and nesting are limited first.
 
 use millstream_base::{Lane, Type};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriterBuilder};
@@ -11,9 +11,9 @@ use crate::error::{IoError, Spot, quoted};
 use crate::guard::guarded;
 use crate::stored::Stored;
 
-/// Bytes of the longest header that is read. That of an array of numbers has about a hundred.
+/// The maximum length of a header in bytes. That of a numeric array has about a hundred.
 pub(super) const MAX_HEADER: usize = 1 << 16;
-/// How deep the brackets of a header may nest; the shape of a field of a record is 4 deep.
+/// The maximum nesting of brackets in a header; the shape of a field of a record is 4 deep.
 const MAX_NESTING: usize = 8;
 
 /// The content of a header.
@@ -54,7 +54,7 @@ impl Header {
         self.shape.get(1..).unwrap_or(&[])
     }
 
-    /// The header of an array of so many of its rows.
+    /// The header of an array with this many of its rows.
     pub(super) fn with_rows(&self, n_rows: usize) -> Self {
         let mut shape = self.shape.clone();
         if let Some(first) = shape.first_mut() {
@@ -68,7 +68,7 @@ impl Header {
         self.shape.len()
     }
 
-    /// Whether the elements of each row lie together.
+    /// Whether the elements of each row are contiguous.
     pub(super) fn has_rows_in_order(&self) -> bool {
         !self.is_fortran || self.shape.len() < 2
     }
@@ -78,7 +78,7 @@ impl Header {
         self.row_shape().iter().fold(1, |n, axis| n.saturating_mul(*axis))
     }
 
-    /// Whether the bytes are laid out as a column has them in memory.
+    /// Whether the bytes have the memory layout of a column.
     pub(super) fn is_as_in_memory(&self) -> bool {
         let order = self.is_big_endian == cfg!(target_endian = "big") || self.element.size() == 1;
         order && (!self.is_fortran || self.shape.len() < 2)
@@ -102,7 +102,7 @@ impl Header {
         position
     }
 
-    /// The shape as Python writes it.
+    /// The shape in Python notation.
     pub(super) fn shape_text(&self) -> String {
         let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         format!("({})", axes.join(", "))
@@ -126,7 +126,7 @@ pub(super) fn read<'a>(file: &str, bytes: &'a [u8]) -> Result<(Header, &'a [u8])
     }
     let (head, data) = bytes.split_at_checked(start + length).ok_or_else(cut)?;
     if nesting(&head[start..]) > MAX_NESTING {
-        return Err(syntax("the brackets of its header nest too deep"));
+        return Err(syntax("the brackets of its header are nested too deeply"));
     }
     let no_header = "its header is not a dictionary of descr, fortran_order and shape";
     let header = guarded(file, &NPY, || NpyHeader::from_reader(head).map_err(|_| no_header))?;
@@ -147,12 +147,12 @@ pub(super) fn read<'a>(file: &str, bytes: &'a [u8]) -> Result<(Header, &'a [u8])
             Endianness::Irrelevant => cfg!(target_endian = "big"),
         },
         is_fortran: header.order() == Order::Fortran,
-        shape: shape.ok_or_else(|| syntax("its shape does not fit memory"))?,
+        shape: shape.ok_or_else(|| syntax("its shape does not fit into memory"))?,
     };
     Ok((header, data))
 }
 
-/// How deep brackets nest; those in texts count as well.
+/// The nesting depth of brackets, including those in strings.
 fn nesting(text: &[u8]) -> usize {
     let (mut depth, mut most) = (0_usize, 0);
     for byte in text {
@@ -166,8 +166,8 @@ fn nesting(text: &[u8]) -> usize {
     most
 }
 
-/// The header of an array of this type whose entries are the cells of axes; of one length for an
-/// axis, whatever its extent.
+/// The header of an array of this type whose entries are the cells of axes. For a single axis, its
+/// length does not depend on the extent.
 pub(super) fn write(ty: Type, axes: &[u64]) -> Vec<u8> {
     let (lane, n) = ty.lanes().expect("other types were refused at the start");
     let descr = match lane {

@@ -1,11 +1,11 @@
-//! Shapes, byte and memory orders, and headers that promise what is not there.
+//! Shapes, byte and memory orders, and headers that claim more than the file contains.
 
 use millstream_base::{Column, Type, Value};
 
 use super::header;
 use crate::{Format, IoError, ReadOptions, read_bytes};
 
-/// A file as `numpy.save` writes it.
+/// A file like those of `numpy.save`.
 fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     let length = (10 + dictionary.len() + 1).next_multiple_of(64) - 10;
@@ -83,7 +83,7 @@ fn numbers_of_16_bits_become_f32() {
 }
 
 #[test]
-fn what_columns_cannot_hold_is_named() {
+fn unsupported_arrays_are_named() {
     let unsupported = |dictionary: &str| {
         matches!(read_as(&npy(dictionary, &[]), None), Err(IoError::Unsupported { .. }))
     };
@@ -105,7 +105,7 @@ fn what_columns_cannot_hold_is_named() {
 }
 
 #[test]
-fn a_header_that_promises_too_much_allocates_nothing() {
+fn a_header_that_claims_too_much_allocates_nothing() {
     let of_shape = |shape: &str| {
         npy(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"), &[0; 8])
     };
@@ -122,7 +122,7 @@ fn a_header_that_promises_too_much_allocates_nothing() {
 }
 
 #[test]
-fn headers_that_would_take_long_are_refused_at_once() {
+fn slow_headers_are_refused_immediately() {
     let message = |bytes: &[u8]| read_as(bytes, None).expect_err("is refused").to_string();
     assert!(message(&npy(&"(".repeat(60_000), &[])).contains("brackets"));
     assert!(message(&npy(&"{'a':".repeat(10_000), &[])).contains("brackets"));
@@ -135,7 +135,7 @@ fn headers_that_would_take_long_are_refused_at_once() {
 }
 
 #[test]
-fn written_headers_have_one_length() {
+fn written_headers_have_a_fixed_length() {
     for ty in [Type::F32, Type::BOOL, Type::I64, Type::VEC3, Type::MAT4] {
         let most = header::write(ty, &[u64::MAX / 16]);
         assert_eq!((header::write(ty, &[0]).len(), most.len()), (128, 128), "{ty}");
@@ -143,7 +143,7 @@ fn written_headers_have_one_length() {
 }
 
 #[test]
-fn all_nans_of_a_file_become_one() {
+fn all_nans_of_a_file_become_the_same() {
     let nans = [0x7fc0_0001_u32, 0xffc0_0000, 0x7f80_0001];
     let data: Vec<u8> = nans.iter().flat_map(|bits| bits.to_le_bytes()).collect();
     let dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";

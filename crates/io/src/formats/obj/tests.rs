@@ -22,7 +22,7 @@ fn of(name: &str) -> Column {
 }
 
 #[test]
-fn vertices_keep_their_order_also_without_faces() {
+fn vertices_keep_their_order_even_without_faces() {
     let table = read_text(QUAD, &ReadOptions::default()).expect("reads");
     assert_eq!(table.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["position"]);
     assert_eq!(table.n_rows(), 5);
@@ -30,7 +30,7 @@ fn vertices_keep_their_order_also_without_faces() {
 }
 
 #[test]
-fn the_other_lists_of_the_file_are_columns_of_their_own() {
+fn the_other_lists_of_the_file_are_separate_columns() {
     assert_eq!(format!("{:?}", of("face")), r#"list<i32>["[0, 1, 2, 3]", "[0, 1, 2]"]"#);
     assert_eq!(format!("{:?}", of("face_texcoord")), r#"list<i32>["[0, 1, 1, 0]", "[]"]"#);
     assert_eq!(format!("{:?}", of("texcoord")), r#"vec2["[0.0, 0.0]", "[1.0, 1.0]"]"#);
@@ -42,7 +42,7 @@ fn the_other_lists_of_the_file_are_columns_of_their_own() {
 }
 
 #[test]
-fn without_a_name_the_positions_are_taken() {
+fn positions_are_the_default_column() {
     let choice = ColumnChoice { column: None, otherwise: "p", ty: Some(Type::VEC3) };
     let limits = Limits::default();
     let column = read_column_bytes(

@@ -1,8 +1,8 @@
 //! Checks of the footer before the decoder reads it.
 //!
-//! The footer is a structure in the compact form of Thrift. The decoder makes room for as many
-//! elements as a list promises, and follows the tree of the schema to its full depth; so lengths
-//! are checked here against the bytes that are there, and the depth against a limit.
+//! The footer is a structure in Thrift's compact protocol. The decoder allocates as many elements
+//! as a list claims, and follows the schema tree to its full depth. So lengths are checked here
+//! against the bytes available, and the depth against a limit.
 
 use std::io::Read as _;
 
@@ -11,17 +11,17 @@ use parquet::file::reader::ChunkReader;
 use super::PARQUET;
 use crate::error::{IoError, Spot};
 
-/// How deep structures and schemas may nest.
+/// The maximum nesting of structures and schemas.
 const MAX_DEPTH: usize = 64;
 
 pub(super) const STRUCT: u8 = 12;
 
 /// The field of the footer that holds the elements of the schema.
 const SCHEMA: i32 = 2;
-/// The field of such an element that says how many of the next ones are its members.
+/// The field of a schema element that says how many of the following ones are its members.
 const N_CHILDREN: i32 = 5;
 
-/// Checks length and footer of a file.
+/// Checks the length and the footer of a file.
 pub(super) fn check(file: &str, source: &impl ChunkReader) -> Result<(), IoError> {
     let syntax = |reason| PARQUET.syntax(Spot::file(file), reason);
     let length = source.len();
@@ -33,11 +33,11 @@ pub(super) fn check(file: &str, source: &impl ChunkReader) -> Result<(), IoError
         Ok::<_, IoError>(bytes)
     };
     if length < 12 {
-        return Err(syntax("it is too short to hold anything"));
+        return Err(syntax("it is too short to contain anything"));
     }
     let end = read(length - 8, 8)?;
     let Some((n, b"PAR1")) = end.split_first_chunk::<4>() else {
-        let reason = "it does not end with PAR1; it is cut off, encrypted or something else";
+        let reason = "it does not end with PAR1; it is cut off, encrypted or another format";
         return Err(syntax(reason));
     };
     let n = u32::from_le_bytes(*n);
@@ -50,9 +50,9 @@ pub(super) fn check(file: &str, source: &impl ChunkReader) -> Result<(), IoError
     }
     let footer = read(length - 8 - u64::from(n), n as usize)?;
     let mut walk = Walk::new(&footer);
-    walk.structure(0, true).ok_or_else(|| syntax("its footer promises more than it holds"))?;
+    walk.structure(0, true).ok_or_else(|| syntax("its footer claims more than it contains"))?;
     if depth_of(&walk.children) > MAX_DEPTH {
-        return Err(syntax("its columns nest too deep"));
+        return Err(syntax("its columns are nested too deeply"));
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ fn depth_of(children: &[u64]) -> usize {
     deepest
 }
 
-/// A walk over the bytes of a structure, which keeps nothing but the tree of the schema.
+/// A walk over the bytes of a structure that records only the schema tree.
 pub(super) struct Walk<'a> {
     rest: &'a [u8],
     children: Vec<u64>,
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         Self { rest: bytes, children: Vec::new() }
     }
 
-    /// Bytes that were not walked over.
+    /// The number of bytes not walked over yet.
     pub(super) fn n_left(&self) -> usize {
         self.rest.len()
     }
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
     }
 
-    /// Number and kind of the field after this one; kind 0 at the end of the structure.
+    /// The number and type of the field after this one; type 0 marks the end of the structure.
     pub(super) fn field(&mut self, before: i32) -> Option<(i32, u8)> {
         let head = self.byte()?;
         if matches!(head & 0xf, 0) {
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
             15 => self.varint()?,
             n => u64::from(n),
         };
-        // Each element takes at least a byte.
+        // Each element takes at least one byte.
         (n <= self.rest.len() as u64).then_some((head & 0xf, n))
     }
 
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         match kind {
-            // A boolean is part of the field's head, and a byte in a list.
+            // A boolean is part of the field header, but a byte in a list.
             1 | 2 => self.skip(u64::from(is_element)),
             3 => self.skip(1),
             4..=6 => self.varint().map(|_| ()),

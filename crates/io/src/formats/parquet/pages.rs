@@ -1,9 +1,9 @@
-//! Checks of the headers of pages before the decoder reads them.
+//! Checks of page headers before the decoder reads them.
 //!
-//! The decoder makes room for as many bytes as the header of a page promises when unpacked, and for
-//! as many values as that of a dictionary counts; so both are checked here against the bytes that
-//! are there and the limits. It also takes a column to end with its pages, however many values were
-//! promised; so those are counted.
+//! The decoder allocates as many bytes as a page header claims for the unpacked data, and as many
+//! values as that of a dictionary counts. So both are checked here against the bytes available and
+//! the limits. The decoder also takes a column to end with its pages, however many values were
+//! announced; so those are counted.
 
 use std::io::Read as _;
 
@@ -16,26 +16,26 @@ use super::footer::{STRUCT, Walk};
 use crate::error::{IoError, Spot};
 use crate::meter::Meter;
 
-/// Bytes in which the header of a page nearly always ends, and the most that are looked at: headers
-/// hold the least and the greatest value of the page.
+/// The bytes within which nearly all page headers end, and the maximum to inspect: headers contain
+/// the minimum and maximum of the page.
 const NEAR: u64 = 1 << 10;
 const FAR: u64 = 1 << 24;
 
-/// Units of work to look at a page.
+/// Units of work per page.
 const PAGE: usize = 1 << 5;
 
-/// The content of the header of a page.
+/// The content of a page header.
 #[derive(Debug, Default)]
 struct Header {
     is_dictionary: bool,
-    /// Data of the first or second kind; others are indices.
+    /// Whether it is a data page of version 1 or 2; others are indices.
     is_data: bool,
     unpacked: i64,
     packed: i64,
     n_values: i64,
 }
 
-/// Checks the pages of the wanted columns, of which `is_wanted` is asked by position.
+/// Checks the pages of the wanted columns; `is_wanted` decides by position.
 pub(super) fn check(
     file: &str,
     source: &impl ChunkReader,
@@ -65,7 +65,7 @@ fn check_column(
     let range = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
     let end = range.and_then(|(start, length)| start.checked_add(length));
     let (Some((mut at, _)), Some(end)) = (range, end.filter(|end| *end <= source.len())) else {
-        return Err(syntax("its place is not within the file"));
+        return Err(syntax("its position is outside the file"));
     };
     let mut n_found = 0_i64;
     while at < end {
@@ -76,7 +76,7 @@ fn check_column(
             near => near,
         };
         let (header, length) =
-            header.ok_or_else(|| syntax("the header of a page promises more than it holds"))?;
+            header.ok_or_else(|| syntax("a page header claims more than it contains"))?;
         let sizes = u64::try_from(header.packed).ok().zip(usize::try_from(header.unpacked).ok());
         let (packed, unpacked) = sizes.ok_or_else(|| syntax("the size of a page is negative"))?;
         at += length;
@@ -86,24 +86,22 @@ fn check_column(
         at += packed;
         meter.check_bytes(unpacked, spot)?;
         if (unpacked / most_per_byte(column.compression())) as u64 > packed {
-            let reason = format!("a page promises {unpacked} bytes in {packed} packed ones");
+            let reason = format!("a page claims {unpacked} bytes from {packed} packed ones");
             return Err(syntax(&reason));
         }
         if header.is_data {
             n_found = n_found.saturating_add(header.n_values.max(0));
         }
-        // A value takes more than a byte in a dictionary: booleans have none.
+        // A value in a dictionary takes more than a byte: booleans have no dictionary.
         let n_values = usize::try_from(header.n_values).unwrap_or(usize::MAX);
         if header.is_dictionary && n_values > unpacked {
-            let reason = format!("a dictionary promises {n_values} values in {unpacked} bytes");
+            let reason = format!("a dictionary claims {n_values} values in {unpacked} bytes");
             return Err(syntax(&reason));
         }
     }
     let n_promised = column.num_values();
     if n_found != n_promised {
-        return Err(syntax(&format!(
-            "its pages hold {n_found} values, {n_promised} were promised"
-        )));
+        return Err(syntax(&format!("its pages hold {n_found} values instead of {n_promised}")));
     }
     // Only columns of lists have several values per row.
     if column.column_descr().max_rep_level() == 0 && n_found != n_rows {
@@ -112,7 +110,7 @@ fn check_column(
     Ok(())
 }
 
-/// The most bytes, roughly, that a byte of a codec can become.
+/// A rough upper bound of the bytes that one byte of a codec can expand to.
 fn most_per_byte(codec: Compression) -> usize {
     match codec {
         Compression::UNCOMPRESSED => 1,
@@ -123,7 +121,7 @@ fn most_per_byte(codec: Compression) -> usize {
     }
 }
 
-/// The header at a place, and its length, if it ends within so many bytes.
+/// The header at a position and its length, if it ends within this many bytes.
 fn header_at(
     file: &str,
     source: &impl ChunkReader,
@@ -152,7 +150,7 @@ fn header(walk: &mut Walk<'_>) -> Option<Header> {
             }
             (2, 5) => header.unpacked = walk.zigzag()?,
             (3, 5) => header.packed = walk.zigzag()?,
-            // The pages of all kinds count their values first.
+            // Page headers of all types start with the number of values.
             (5 | 7 | 8, STRUCT) => header.n_values = count(walk)?,
             (_, kind) => walk.value(kind, 0, false)?,
         }

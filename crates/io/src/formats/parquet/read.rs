@@ -1,4 +1,4 @@
-//! Reading row groups, after the lengths in footer and pages were checked.
+//! Reading row groups, after the lengths in footer and pages have been checked.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,10 +24,11 @@ use crate::guard::guarded;
 use crate::meter::Meter;
 use crate::options::Wanted;
 
-/// Rows that are decoded at once.
+/// Rows decoded at once.
 const BATCH: usize = 1 << 13;
 
-/// Opens a file; it is read once before if nulls decide on types and the file does not count them.
+/// Opens a file; it is read once beforehand if nulls determine types and the file does not count
+/// them.
 pub(super) fn open<'a>(
     source: &Source<'a>,
     wanted: Wanted<'_>,
@@ -95,12 +96,12 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// A file whose footer was read.
+/// A file whose footer has been read.
 struct Opened {
     file: String,
     chunks: Chunks,
     builder: ParquetRecordBatchReaderBuilder<Chunks>,
-    /// Rows that the file promises.
+    /// The number of rows announced by the file.
     n_rows: u64,
 }
 
@@ -118,7 +119,7 @@ impl Opened {
         Ok(Self { file: file.to_owned(), chunks, builder, n_rows })
     }
 
-    /// Whether the column of this name holds nulls, if the file counts them.
+    /// Whether the column of this name contains nulls, if the file counts them.
     fn has_nulls(&self, name: &str) -> Option<bool> {
         self.builder.metadata().row_groups().iter().try_fold(false, |any, group| {
             let is_it = |path: &ColumnPath| matches!(path.parts(), [only] if only == name);
@@ -155,8 +156,8 @@ fn builder_of(
     })
 }
 
-/// The schema with texts as views: rows that have the same text share it, so that a long one in a
-/// dictionary is there once.
+/// The schema with strings as views: rows with the same string share it, so that a long string in a
+/// dictionary exists only once.
 fn with_views(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(viewed);
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
@@ -187,7 +188,7 @@ impl Batches for RowGroups {
             return Ok(None);
         }
         let batch = guarded(&self.file, &PARQUET, || self.reader.next().transpose());
-        // A reader that failed may not be asked again.
+        // A reader that failed must not be called again.
         self.is_done = !matches!(batch, Ok(Some(_)));
         batch
     }

@@ -1,4 +1,4 @@
-//! Files of other programs, and footers and pages that promise too much.
+//! Files of other programs, and footers and pages that claim too much.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use crate::{Format, IoError, ReadOptions, Table, read_bytes};
 
 #[test]
-fn files_of_every_codec_are_read_and_cut_ones_refused() {
+fn files_of_every_codec_are_read_and_truncated_ones_refused() {
     let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values((0..5000).map(f64::from)));
     let texts: Vec<String> = (0..5000).map(|i| format!("text {}", i % 7)).collect();
     let texts: ArrayRef = Arc::new(StringArray::from(texts));
@@ -35,7 +35,7 @@ fn files_of_every_codec_are_read_and_cut_ones_refused() {
         assert_eq!(table.column("n").expect("there").get(4999).to_string(), "4999.0");
         assert_eq!(table.column("t").expect("there").get(8).to_string(), "\"text 1\"");
         assert!(read(&bytes[..bytes.len() / 2]).is_err(), "{codec}");
-        // Behind the first page header, where the packed values are.
+        // After the first page header, among the packed values.
         bytes[60..400].fill(0x5a);
         let Err(error) = read(&bytes) else { continue };
         assert!(error.to_string().contains("t.parquet"), "{codec}: {error}");
@@ -57,7 +57,7 @@ fn with_dictionary(column: ArrayRef, codec: Compression) -> Vec<u8> {
 }
 
 #[test]
-fn pages_hold_what_was_promised() {
+fn pages_must_hold_the_announced_values() {
     let numbers: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 300]));
     let batch = RecordBatch::try_from_iter([("t", numbers)]).expect("a batch");
     let properties = WriterProperties::builder()
@@ -68,7 +68,8 @@ fn pages_hold_what_was_promised() {
     let mut writer = writer.expect("starts");
     writer.write(&batch).expect("writes");
     let mut bytes = writer.into_inner().expect("finishes");
-    // The header says twice how many bytes, and then how many values: 300, as twice that.
+    // The header states the number of bytes twice, then the number of values: 300, encoded as its
+    // double.
     let at = bytes.windows(2).position(|pair| pair == [0xd8, 0x04]).expect("it is there");
     assert_eq!(read_within(&bytes, 1 << 30).expect("is read").n_rows(), 300);
     // 256.
@@ -76,7 +77,7 @@ fn pages_hold_what_was_promised() {
     let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
     assert_eq!(
         error,
-        "`t.parquet` column `t` is not valid parquet: its pages hold 256 values, 300 were promised"
+        "`t.parquet` column `t` is not valid parquet: its pages hold 256 values instead of 300"
     );
 }
 
@@ -101,7 +102,7 @@ fn read_within(bytes: &[u8], limit: usize) -> Result<Table, IoError> {
 }
 
 #[test]
-fn a_long_text_that_many_rows_share_is_counted_before_it_is_copied() {
+fn a_long_string_shared_by_many_rows_is_counted_before_copying() {
     let long = "x".repeat(1 << 16);
     let texts: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); 2000]));
     let bytes = with_dictionary(texts, Compression::SNAPPY);
@@ -122,14 +123,14 @@ fn a_dictionary_is_counted_before_it_is_unpacked() {
 }
 
 #[test]
-fn a_dictionary_that_promises_more_values_than_bytes_is_refused() {
+fn a_dictionary_that_claims_more_values_than_bytes_is_refused() {
     let numbers: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 100]));
     let mut bytes = with_dictionary(numbers, Compression::UNCOMPRESSED);
-    // The header of the dictionary: its kind, sizes of 8 bytes, and then that it has one value, as
-    // twice that. The number gets the room of another, unused field.
+    // The header of the dictionary: its type, sizes of 8 bytes, and then one value, encoded as its
+    // double. The larger number takes the space of another, unused field.
     let head = [0x15, 0x04, 0x15, 0x10, 0x15, 0x10, 0x4c, 0x15, 0x02, 0x15, 0x00];
     assert_eq!(bytes[4..15], head);
     bytes[4 + 8] = 0x7e;
     let error = read_within(&bytes, 1 << 30).expect_err("is refused").to_string();
-    assert!(error.contains("a dictionary promises 63 values in 8 bytes"), "{error}");
+    assert!(error.contains("a dictionary claims 63 values in 8 bytes"), "{error}");
 }

@@ -14,7 +14,7 @@ use crate::format::{Encoder, Refusal};
 use crate::formats::arrow::{BatchEncoder, BatchWriter, schema};
 use crate::table::ColumnSpec;
 
-/// Rows of a row group.
+/// Rows per row group.
 const ROW_GROUP: usize = 1 << 18;
 
 pub(super) fn start(

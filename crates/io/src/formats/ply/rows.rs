@@ -14,11 +14,11 @@ pub(super) enum Cell {
     List(Vec<Scalar>),
 }
 
-/// The rows that are still to be read.
+/// The remaining rows.
 pub(super) struct Rows<'a> {
     file: &'a str,
     encoding: Encoding,
-    /// The last line read; text files only.
+    /// The last line read, in text files.
     line: u64,
     rest: &'a [u8],
 }
@@ -28,7 +28,7 @@ impl<'a> Rows<'a> {
         Self { file, encoding, line: n_lines, rest }
     }
 
-    /// The place of the row that was just read.
+    /// The position of the row that was just read.
     pub(super) fn spot(&self, row: usize) -> Spot {
         match self.encoding {
             Encoding::Ascii => Spot::line(self.file, self.line),
@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
         }
         Err(IoError::Length {
             spot: Spot::file(self.file),
-            expected: "the counted rows".into(),
+            expected: "the announced rows".into(),
             found: "more".into(),
         })
     }
@@ -68,7 +68,7 @@ impl<'a> Rows<'a> {
                 PropertyType::Scalar(scalar) => number(stored(scalar)).map(Cell::Number),
                 PropertyType::List(count, scalar) => match number(stored(count)) {
                     Some(Scalar::Int(n @ 0..)) => {
-                        // The list grows with the numbers that are there, not with their count.
+                        // The list grows with the numbers available, not with their count.
                         let list = (0..n).map(|_| number(stored(scalar)));
                         list.collect::<Option<_>>().map(Cell::List)
                     }

@@ -1,4 +1,4 @@
-//! Properties joined to attributes, both encodings, and headers that promise too much.
+//! Properties combined to attributes, both encodings, and headers that claim too much.
 
 use millstream_base::Type;
 
@@ -18,7 +18,7 @@ fn message(text: &str) -> String {
 }
 
 #[test]
-fn properties_are_joined_to_attributes() {
+fn properties_are_combined_to_attributes() {
     let text = format!("{HEADER}0 .5 nan 255 0 0 7\n\n1 2 3 0 51 0 8\n3 0 1 1\n");
     let table = read_text(&text, &ReadOptions::default()).expect("reads");
     let columns: Vec<String> = table.iter().map(|(name, c)| format!("{name} {c:?}")).collect();
@@ -38,7 +38,7 @@ fn properties_are_joined_to_attributes() {
 }
 
 #[test]
-fn a_wanted_type_converts() {
+fn a_requested_type_converts() {
     let text = format!("{HEADER}0 0 0 255 0 0 7\n1 2 3 0 51 0 8\n3 0 1 1\n");
     let options = ReadOptions::default()
         .with_column("id", Type::F64)
@@ -73,13 +73,15 @@ fn bad_files_have_named_errors() {
         "`t.ply` is not valid ply: it ends inside the header; the line `end_header` is missing"
     );
     let twice = HEADER.replace("float y", "float x");
-    assert_eq!(message(&twice), "`t.ply` line 6 column `x` is there twice");
+    assert_eq!(message(&twice), "`t.ply` line 6 column `x` occurs twice");
     let elements = HEADER.replace("end_header", "element vertex 1\nend_header");
-    assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` is there twice");
+    assert_eq!(message(&elements), "`t.ply` line 14 column `vertex` occurs twice");
     let more = format!("{HEADER}0 0 0 0 0 0 0\n0 0 0 0 0 0 0\n3 0 1 1\n\n9\n");
-    assert_eq!(message(&more), "`t.ply` should hold the counted rows of data and holds more");
+    assert_eq!(message(&more), "`t.ply` should hold the announced rows of data, but holds more");
     let cut = format!("{HEADER}0 0 0 0 0 0 0\n");
-    assert_eq!(message(&cut), { "`t.ply` column `vertex` should hold 2 rows of data and holds 1" });
+    assert_eq!(message(&cut), {
+        "`t.ply` column `vertex` should hold 2 rows of data, but holds 1"
+    });
     let wrong = format!("{HEADER}0 0 0 0 0 0 0\n0 a 0 0 0 0 0\n");
     assert_eq!(message(&wrong), "`t.ply` line 16 column `y`: `a` is no f32");
     let long = format!("{HEADER}0 0 0 0 0 0 0 9\n");
@@ -96,7 +98,7 @@ fn bad_files_have_named_errors() {
 }
 
 #[test]
-fn a_header_that_promises_too_much_allocates_nothing() {
+fn a_header_that_claims_too_much_allocates_nothing() {
     let many = HEADER.replace("vertex 2", "vertex 9000000000");
     assert!(message(&many).contains("more than 268435456 rows"));
     let some =

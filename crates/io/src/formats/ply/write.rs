@@ -18,7 +18,7 @@ use crate::options::{Encoding, WriteOptions};
 use crate::scalar::print_lane;
 use crate::table::ColumnSpec;
 
-/// Digits of the largest number of rows, and one, so that a comment can make up the difference.
+/// The digits of the largest number of rows plus one, so that a comment can fill the difference.
 const ROOM: usize = 21;
 
 /// Writes the attributes of one element.
@@ -30,7 +30,7 @@ struct AttributeEncoder {
 }
 
 impl AttributeEncoder {
-    /// The header for so many rows, always of one length: a comment takes the rest of the room.
+    /// The header for this many rows, always of the same length: a comment fills the rest.
     fn header_of(&self, n_rows: u64) -> io::Result<Vec<u8>> {
         let mut element = ElementDef::new("vertex".into());
         element.count = usize::try_from(n_rows).map_err(io::Error::other)?;
@@ -54,7 +54,7 @@ impl AttributeEncoder {
         Ok(bytes)
     }
 
-    /// Viewers know numbers of corners in a byte.
+    /// Viewers expect the number of corners in one byte.
     fn type_of_sizes(&self) -> ScalarType {
         let most = self.faces.as_ref().map_or(0, |faces| faces.most_corners());
         if most <= 255 { ScalarType::UChar } else { ScalarType::Int }
@@ -125,7 +125,7 @@ fn append(out: &mut Vec<u8>, bits: u64, lane: Lane) {
     }
 }
 
-/// The names of the properties that a column is written as.
+/// The names of the properties for a column.
 fn names_of(column: &ColumnSpec) -> Vec<String> {
     let custom = CUSTOMS.iter().find(|c| c.name == column.name && c.ty == column.ty);
     match (custom, components(column.ty)) {
@@ -157,10 +157,10 @@ pub(super) fn start(
             Some((Lane::I64, _)) => {
                 return refuse("ply has no 64-bit integers; convert to i32 or f64");
             }
-            None => return refuse("ply holds numbers; write text and lists to json"),
+            None => return refuse("ply holds numbers; write strings and lists to json"),
         };
         if !is_name(&column.name) {
-            return refuse("a name in ply has letters, digits, `_` and `-` only");
+            return refuse("names in ply can only contain letters, digits, `_` and `-`");
         }
         for name in names_of(column) {
             if properties.contains_key(&name) {
@@ -170,7 +170,7 @@ pub(super) fn start(
         }
     }
     if columns.is_empty() {
-        return Err(Refusal::Table { hint: "name at least one column" });
+        return Err(Refusal::Table { hint: "write at least one column" });
     }
     let WriteOptions { encoding, faces, .. } = options;
     let encoder = AttributeEncoder { encoding, properties, faces, buffer: Vec::new() };

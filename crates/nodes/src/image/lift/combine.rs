@@ -1,4 +1,4 @@
-//! An image of images of one channel each.
+//! An image made from images of one channel each.
 
 use millstream_base::{Image, Type};
 use millstream_form::Val;
@@ -28,11 +28,11 @@ pub(super) fn register(registry: &mut Registry, lift: &Lift) {
     let lift = lift.clone();
     let def = NodeDef::new("image.combine", "An image whose channels are images")
         .details(
-            "The first channel of each image becomes a channel of the result, alpha one by which \
-             the others are multiplied: the reverse of `image.separate`. The result has the pixels \
-             of the first image, on which the others are placed.",
+            "The first channel of each image becomes a channel of the result; the others are \
+             premultiplied by alpha. This is the inverse of `image.separate`. The result has the \
+             pixels of the first image, onto which the others are placed.",
         )
-        .choice("channels", CHANNELS, "rgb", "the channels of the result")
+        .choice("channels", CHANNELS, "rgb", "channels of the result")
         .sockets_by_settings(|settings| {
             Ok(sockets(settings, Type::of::<Image>(), Type::of::<Image>()))
         })
@@ -59,7 +59,7 @@ fn sockets(settings: &Settings, of_channels: Type, whole: Type) -> Signature {
 
 fn of_pixels() -> NodeDef {
     NodeDef::new("image.combine_pixel", "The first channels of pixels as one pixel, premultiplied")
-        .choice("channels", CHANNELS, "rgb", "the channels of the result")
+        .choice("channels", CHANNELS, "rgb", "channels of the result")
         .sockets_by_settings(|settings| Ok(sockets(settings, Type::COLOR, channels(settings).1)))
         .kernel(form_by_settings(|_, x| {
             let mut channels: Vec<Val<'_>> = x.iter().map(|pixel| pixel[0]).collect();

@@ -1,10 +1,10 @@
-//! Distances beside those of a plain search.
+//! Distances compared with a plain search.
 
 use proptest::prelude::*;
 
 use super::{Outlines, Piece, Work};
 
-/// The distance by looking at every piece.
+/// The distance by a search over all segments.
 fn plainly(outlines: &Outlines, [x, y]: [f32; 2]) -> f32 {
     let mut square = f32::INFINITY;
     let mut winds = 0;
@@ -57,14 +57,14 @@ fn rows_of_pixels_have_the_bits_of_a_plain_search() {
 }
 
 #[test]
-fn what_outlines_wind_around_twice_is_inside_and_holes_are_outside() {
+fn regions_wound_around_twice_are_inside_and_holes_are_outside() {
     let distances = measured(&outlines(), &[[1.0, 1.0], [3.2, 0.55], [1.0, 1.6], [9.0, 9.0]]);
     let is_inside: Vec<bool> = distances.iter().map(|distance| *distance < 0.0).collect();
     assert_eq!(is_inside, [false, true, true, false]);
 }
 
 #[test]
-fn nothing_is_infinitely_far_and_nan_gives_nan() {
+fn empty_outlines_are_infinitely_far_and_nan_gives_nan() {
     let nothing = Outlines::new(&[]);
     assert_eq!(measured(&nothing, &[[0.0, 0.0]]), [f32::INFINITY]);
     let distances = measured(&outlines(), &[[f32::NAN, 0.0], [1.0, 1.9], [f32::INFINITY, 0.0]]);

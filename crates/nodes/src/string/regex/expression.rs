@@ -1,4 +1,4 @@
-//! Regular expressions: compiled once for each text, those of inputs cached.
+//! Regular expressions: compiled once for each string, those of inputs cached.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ pub(super) const LONGEST: usize = 10_000;
 /// that suffices.
 pub(super) const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
-/// The largest product of the bytes of a text and the bytes of a compiled expression that is
+/// The largest product of the bytes of a string and the bytes of a compiled expression that is
 /// searched.
-pub(super) const MOST: usize = 1 << 38;
+pub(super) const MAX_WORK: usize = 1 << 38;
 
 /// Bytes of the expressions of inputs that a node caches, including the caches of searches.
 const KEPT: usize = 1 << 28;
@@ -40,18 +40,18 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// Fails if searching the text would take too long.
+    /// Fails if searching the string would take too long.
     pub(super) fn check(&self, text: &str, i: usize, limits: &Limits) -> Result<(), Failure> {
-        let most = (MOST / self.n_bytes).min(limits.list_length);
+        let most = (MAX_WORK / self.n_bytes).min(limits.list_length);
         if text.len() <= most {
             return Ok(());
         }
         let n = text.len();
         Err(Failure::at(
             i,
-            format!("a text of {n} bytes is searched, this expression takes up to {most}"),
+            format!("the string has {n} bytes, but this expression can only search up to {most}"),
         )
-        .with_help("search the lines of the text one by one, or write a simpler expression"))
+        .with_help("search the string line by line, or write a simpler expression"))
     }
 }
 
@@ -72,7 +72,10 @@ type Problem = (&'static str, String);
 impl Reading {
     fn read(&self, pattern: &str) -> Result<Expression, Problem> {
         if pattern.len() > LONGEST {
-            return Err(("pattern", format!("{} bytes, the limit is {LONGEST}", pattern.len())));
+            return Err((
+                "pattern",
+                format!("{} bytes, but the limit is {LONGEST}", pattern.len()),
+            ));
         }
         // Messages refer to the expression as it was written.
         self.compiled(pattern, SIZES[SIZES.len() - 1])?;

@@ -6,7 +6,7 @@ use millstream_node::{Argument, Data};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::expression::{LONGEST, MOST, SIZES};
+use super::expression::{LONGEST, MAX_WORK, SIZES};
 use super::*;
 use crate::cells::testing::{call, instance, one, try_instance};
 
@@ -139,7 +139,8 @@ fn wrong_and_hostile_expressions_are_refused() {
     assert!(refused("test", &json!({ "pattern": deep })).contains("nest"));
     let long = "a".repeat(LONGEST + 1);
     assert!(
-        refused("test", &json!({ "pattern": long })).contains("10001 bytes, the limit is 10000")
+        refused("test", &json!({ "pattern": long }))
+            .contains("10001 bytes, but the limit is 10000")
     );
     let set = json!({"pattern": "(a)(?<b>c)", "group": "3"});
     assert!(refused("find_all", &set).contains("the expression has no group `3`"));
@@ -152,17 +153,17 @@ fn texts_that_are_too_long_fail() {
     let all = json!({"pattern": "."});
     assert_eq!(
         limited("find_all", &all, &["01234567890"], &few),
-        "a text of 11 bytes is searched, this expression takes up to 10"
+        "the string has 11 bytes, but this expression can only search up to 10"
     );
     let set = json!({"pattern": "a"});
     let found = limited("replace", &set, &["aaaaa", "$0$0$0"], &few);
     assert!(
-        found.starts_with("11 bytes in one text") || found.contains("bytes in one text"),
+        found.starts_with("11 bytes in one string") || found.contains("bytes in one string"),
         "{found}"
     );
     let found = limited("split", &json!({}), &["0123456789", ""], &few);
     assert!(found.contains("items in one list"), "{found}");
-    // An expression that takes more memory is limited to shorter texts.
+    // An expression that takes more memory is limited to shorter strings.
     let set = json!({"pattern": r"\w{20}"});
     let large = instance("string.regex_test", &set, &[], &[]);
     let parts = KernelSpec {
@@ -173,12 +174,12 @@ fn texts_that_are_too_long_fail() {
     };
     let large = Expressions::of(&parts).expect("it is valid").fixed.expect("it is a setting");
     assert!(large.n_bytes > SIZES[0], "{}", large.n_bytes);
-    let text = "a".repeat(MOST / SIZES[4] + 1);
+    let text = "a".repeat(MAX_WORK / SIZES[4] + 1);
     let most = Limits::default();
-    assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MOST / large.n_bytes);
+    assert_eq!(large.check(&text, 0, &most).is_err(), text.len() > MAX_WORK / large.n_bytes);
 }
 
-/// The column of texts.
+/// The column of strings.
 fn many(texts: &[&str]) -> Data {
     let texts: Vec<Arc<str>> = texts.iter().map(|text| Arc::from(*text)).collect();
     Data::Many(Column::from_vec(texts))
@@ -250,7 +251,7 @@ proptest! {
     ) {
         let set = json!({});
         let list = |name: &str| -> Vec<String> {
-            serde_json::from_str(&on(name, &set, &[&text, pattern])).expect("a list of texts")
+            serde_json::from_str(&on(name, &set, &[&text, pattern])).expect("a list of strings")
         };
         let (parts, found) = (list("split"), list("find_all"));
         prop_assert_eq!(parts.len(), found.len() + 1);
@@ -262,7 +263,7 @@ proptest! {
         }
         prop_assert_eq!(&joined, &text);
         let same: String =
-            serde_json::from_str(&on("replace", &set, &[&text, "$0", pattern])).expect("a text");
+            serde_json::from_str(&on("replace", &set, &[&text, "$0", pattern])).expect("a string");
         prop_assert_eq!(same, text);
     }
 }
