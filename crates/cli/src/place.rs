@@ -83,7 +83,7 @@ fn unnamed(stream: &str, example: &str) -> Stop {
     let help = Some(format!("name it before a colon: {example}"));
     Stop::new(
         Exit::Usage,
-        format!("standard {stream} has no extension from which to tell the format"),
+        format!("standard {stream} has no extension that names a format"),
         help,
     )
 }

@@ -176,8 +176,8 @@ fn wrong_flags_are_reported() {
         expect![[r#"
             exit code 2
             stderr:
-            error: 10 pictures do not fit into one file `out.jpeg`
-              help: write # in the name where the number goes, such as out.####.png
+            error: 10 pictures do not fit in one file `out.jpeg`
+              help: write # in the name in place of the number, such as out.####.png
         "#]],
     );
     saved(
@@ -185,8 +185,8 @@ fn wrong_flags_are_reported() {
         expect![[r#"
             exit code 2
             stderr:
-            error: 10 meshes do not fit into one file `mesh.ply`
-              help: write # in the name where the number goes, such as mesh.####.ply
+            error: 10 meshes do not fit in one file `mesh.ply`
+              help: write # in the name in place of the number, such as mesh.####.ply
         "#]],
     );
     saved(
@@ -194,8 +194,8 @@ fn wrong_flags_are_reported() {
         expect![[r#"
             exit code 2
             stderr:
-            error: `--save a/b.csv` is no name of a file in the directory of -o
-              help: give the name alone, such as out.####.png
+            error: `--save a/b.csv` is not a file name inside the directory of -o
+              help: give a plain name, such as out.####.png
         "#]],
     );
     assert_eq!(code(&["bake", echo, "-o", &folder]), Some(2));
@@ -217,7 +217,7 @@ fn an_unusable_cache_is_reported_and_the_bake_continues() {
     let other = folder("bake-foreign");
     std::fs::create_dir_all(&other).expect("it can be made");
     std::fs::write(other.join("photo.png"), "precious").expect("it can be written");
-    warned(&folder("bake-cache-1"), &other, "holds files and is no cache");
+    warned(&folder("bake-cache-1"), &other, "contains files and is not a cache");
     assert!(other.join("photo.png").exists());
     // A file where the directory should be.
     warned(&folder("bake-cache-2"), &other.join("photo.png"), "cannot be");

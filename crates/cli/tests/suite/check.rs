@@ -124,7 +124,7 @@ fn a_link_that_narrows_is_a_note() {
     let text = seen(&["check", &path]).replace(&path, "narrowed.mill.json");
     expect![[r#"
         narrowed.mill.json:5:47: note[check::narrowed]: noise.position: `time.value` gives an f64, which input `position` of `noise.value` narrows to an f32
-          help: a node `convert` with "to": "f32" between them says that this is meant
+          help: insert a `convert` node with "to": "f32" if this is intended
         narrowed.mill.json: ok, 1 note, 3 nodes, 7 steps in the plan
           output y: f64
           needs time for output y: sum <- time
@@ -233,9 +233,9 @@ fn mismatched_types_name_the_node_that_converts() {
     expect![[r#"
         exit code 1
         mean.mill.json:6:44: error[check::type_mismatch]: mean.list: input `xs` gives a list<i32>, but input `list` of `list.mean` takes a list<f32>
-          help: put a node between that converts: `list.convert`
+          help: insert a node that converts: `list.convert`
         mean.mill.json:7:44: error[check::type_mismatch]: root.x: input `s` gives a string, but input `x` of `math.sqrt` takes one of f32, f64, vec2, vec3, vec4
-          help: put a node between that converts: `string.to_number`
+          help: insert a node that converts: `string.to_number`
         mean.mill.json: wrong, 2 errors
     "#]].assert_eq(&text);
 }

@@ -96,7 +96,7 @@ fn values_of_wrong_type_duplicate_and_missing_values_are_refused() {
             exit code 2
             stderr:
             error: input `x` is not given
-              help: it is of type i32: give --in x=VALUE, or --in x=@FILE:COLUMN
+              help: its type is i32: give --in x=VALUE, or --in x=@FILE:COLUMN
         "#]],
     );
 }
@@ -136,21 +136,21 @@ fn wrong_data_is_reported_with_file_line_and_column() {
     expect![[r#"
         exit code 1
         stderr:
-        error: `word.csv` line 3 column `x`: `two` is no f32
+        error: `word.csv` line 3 column `x`: `two` is not a valid f32
           help: f32 is written as a number
     "#]]
     .assert_eq(&wrong("word.csv", "x\n1\ntwo\n"));
     expect![[r#"
         exit code 1
         stderr:
-        error: `ragged.csv` line 3 has 1 cell where the first line has 2
+        error: `ragged.csv` line 3 has 1 cell, but the first line has 2
           help: a separator inside a cell must be in quotes: "a, b"
     "#]]
     .assert_eq(&wrong("ragged.csv", "x,y\n1,2\n3\n"));
     expect![[r#"
         exit code 1
         stderr:
-        error: `others.csv` has several columns and none called `x`
+        error: `others.csv` has several columns, but none called `x`
           help: name one of them: `u`, `v`
     "#]]
     .assert_eq(&wrong("others.csv", "u,v\n1,2\n"));
@@ -167,7 +167,7 @@ fn wrong_data_is_reported_with_file_line_and_column() {
             exit code 1
             stderr:
             error: cannot read `not/there.csv`: No such file or directory (os error 2)
-              help: look at the path; it starts at the current directory
+              help: check the path, which is relative to the current directory
         "#]],
     );
 }
@@ -235,7 +235,7 @@ fn limits_are_reported_and_can_be_changed() {
             exit code 1
             stderr:
             examples/triangle_area.mill:9:1: error[load::too_many_nodes]: bc: the document has more than 3 nodes
-              help: raise `nodes` with --limit if this is meant
+              help: raise `nodes` with --limit if this is intended
         "#]],
     );
     expect_seen(
@@ -285,7 +285,7 @@ fn an_evaluation_that_takes_too_long_is_stopped() {
             exit code 3
             stderr:
             error: the evaluation exceeded its time limit
-              help: give it more with --deadline, or ask for less
+              help: allow more time with --deadline, or request less
         "#]],
     );
 }
@@ -298,7 +298,7 @@ fn missing_or_malformed_documents_are_reported() {
             exit code 1
             stderr:
             error: cannot read `not/there.mill.json`: No such file or directory (os error 2)
-              help: look at the path; - is the standard input
+              help: check the path; - stands for standard input
         "#]],
     );
     let noise: String = (0..20_000_u32).map(|i| char::from(33 + (i * i % 90) as u8)).collect();
@@ -322,7 +322,7 @@ fn a_value_may_start_with_a_minus() {
         expect![[r#"
             exit code 2
             stderr:
-            error: invalid value '-1' for '--count <N>': a whole number from 0 is wanted
+            error: invalid value '-1' for '--count <N>': expected a whole number of at least 0
 
             For more information, try '--help'.
         "#]],

@@ -104,11 +104,11 @@ fn unreadable_documents_are_left_unchanged() {
     expect_seen(
         &["fmt", "a.mill", "--to", "json"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: --to would change what is in a file, not its name
-          help: name the new file with -o
-    "#]],
+            exit code 2
+            stderr:
+            error: --to would change the form of a file but not its name
+              help: name the new file with -o
+        "#]],
     );
 }
 
@@ -147,7 +147,7 @@ fn every_verb_takes_the_text_form() {
     let found = seen(&["check", &top]).replace(&format!("{}/", at.display()), "");
     expect![[r#"
         exit code 1
-        top.mill:1:1: note[used::not_locked]: `lib.mill`, used as `lib`, is not locked: a change of it goes unnoticed
+        top.mill:1:1: note[used::not_locked]: `lib.mill`, used as `lib`, is not locked, so changes to it go unnoticed
           help: `millstream check --update-lock top.mill` locks it
         lib.mill:2:14: error[text::syntax]: lib: a value, a name or a call is missing before `/`
           note: top.mill uses lib.mill

@@ -126,7 +126,7 @@ fn nodes_are_found_by_words() {
         expect![[r#"
             exit code 2
             stderr:
-            error: nothing fits `perlim`
+            error: nothing matches `perlim`
               help: did you mean `perlin`?
         "#]],
     );

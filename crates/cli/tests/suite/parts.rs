@@ -72,11 +72,11 @@ fn selected_elements_are_computed_alone() {
     expect_seen(
         &["run", &path, "--count", "3", "--only", "2..x"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: invalid value '2..x' for '--only <ELEMENTS>': `x` is not the number of an element, from 0 to 268435455
+            exit code 2
+            stderr:
+            error: invalid value '2..x' for '--only <ELEMENTS>': `x` is not an element number from 0 to 268435455
 
-        For more information, try '--help'.
-    "#]],
+            For more information, try '--help'.
+        "#]],
     );
 }

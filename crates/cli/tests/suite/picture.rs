@@ -122,7 +122,7 @@ fn moments_are_a_sequence_of_pictures() {
         assert!(read(&one).is_some(), "{frame}");
     }
     let args = ["run", &*graph, "--size", "2x2", "--frame", "9..11", "--save", "one.png"];
-    assert!(seen(&args).contains("write # in the name"), "{}", seen(&args));
+    assert!(seen(&args).contains("write # in the file name"), "{}", seen(&args));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn impossible_pictures_are_reported() {
         (&[&*graph, "--save", "a.png"][..], "give a view, --size 640x480"),
         (&[&*graph, "--size", "0x10", "--save", "a.png"], "write the width and the height"),
         (&[&*graph, "--size", "1000000x1000000", "--save", "a.png"], "the limit is"),
-        (&[&*text, "--size", "2x2", "--save", "a.png"], "so there is no picture"),
+        (&[&*text, "--size", "2x2", "--save", "a.png"], "so there is nothing to picture"),
         (&[&*graph, "--size", "2x2", "--save", "a.csv", "--depth", "8"], "--depth has no effect"),
         (&[&*graph, "--size", "2x2", "--save", "a.jpeg", "--depth", "16"], "jpeg"),
         (&[&*graph, "--size", "2x2", "--save", "/no/such/folder/a.png"], "cannot write"),

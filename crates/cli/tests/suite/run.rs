@@ -216,11 +216,11 @@ fn a_custom_feature_is_given_by_name() {
     expect_seen(
         &["run", &graph, "--feature", "time=2.5"],
         expect![[r#"
-        exit code 2
-        stderr:
-        error: `time` has a flag of its own
-          help: give --time
-    "#]],
+            exit code 2
+            stderr:
+            error: `time` is set by a flag of its own
+              help: give --time
+        "#]],
     );
 }
 
@@ -237,10 +237,10 @@ fn a_document_without_outputs_is_reported() {
     expect_seen(
         &["run", &graph],
         expect![[r#"
-        stderr:
-        the document has no outputs, so nothing was computed
-          help: name what to compute: "outputs": {"out": {"type": "f32", "from": "node.value"}}
-    "#]],
+            stderr:
+            the document has no outputs, so nothing was computed
+              help: declare what to compute: "outputs": {"out": {"type": "f32", "from": "node.value"}}
+        "#]],
     );
 }
 
@@ -463,7 +463,7 @@ fn a_value_outside_its_range_is_used_with_a_warning() {
             y = 200.0
             stderr:
             warning: `x` is 100.0, above its maximum 10
-              help: values are used as they are given; `millstream check` shows the range
+              help: the value is used anyway; `millstream check` shows the range
         "#]],
     );
     expect_seen(

@@ -137,7 +137,7 @@ fn nothing_is_overwritten_when_an_output_fails() {
         error: n: an empty list has no first item
           help: add an item to the list, or switch to another value where `list.length` is 0
         output `y` has no value
-        kept.csv is not written, because an output has no value
+        kept.csv was not written because an output has no value
     "#]]
     .assert_eq(&text);
     assert_eq!(contents(std::path::Path::new(&path)), "as it was\n");
@@ -179,7 +179,7 @@ fn values_that_a_format_cannot_hold_are_refused() {
         exit code 3
         stderr:
         error: cannot write `tmp/missing/area.csv`: No such file or directory (os error 2)
-          help: what had this name before is as it was; look at the directory and its free space
+          help: the previous file, if any, is unchanged; check the directory and its free space
     "#]]
     .assert_eq(&text);
 }

@@ -38,7 +38,7 @@ fn stats_say_which_times_are_shares() {
     };
     assert!(time_of("bright/2 ").starts_with('~'), "{log}");
     assert!(!time_of("index ").starts_with('~'), "{log}");
-    assert!(log.lines().last().is_some_and(|line| line.starts_with("~ is a share")), "{log}");
+    assert!(log.lines().last().is_some_and(|line| line.starts_with("~ marks a share")), "{log}");
     let log = json(&[&args[..], &["--stats", "--format", "json"]].concat());
     let of = |path: &str, key: &str| {
         let entries = log["log"].as_array().expect("entries");

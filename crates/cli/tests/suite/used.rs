@@ -82,7 +82,7 @@ fn a_used_document_is_found_next_to_the_document_or_in_an_allowed_directory() {
         expect![[r#"
             exit code 2
             stderr:
-            error: `--lib examples/none` is no directory
+            error: `--lib examples/none` is not a directory
               help: give a directory
         "#]],
     );
@@ -115,7 +115,7 @@ fn a_used_document_that_changed_is_refused_until_the_lock_is_updated() {
         &at,
         &["check", &user],
         expect![[r#"
-            user.mill.json:2:12: note[used::not_locked]: `lib/half.mill.json`, used as `lib`, is not locked: a change of it goes unnoticed
+            user.mill.json:2:12: note[used::not_locked]: `lib/half.mill.json`, used as `lib`, is not locked, so changes to it go unnoticed
               help: `millstream check --update-lock user.mill.json` locks it
             user.mill.json: ok, 1 note, 2 nodes, 3 steps in the plan
               input x: f32 = 3.0
@@ -145,7 +145,7 @@ fn a_used_document_that_changed_is_refused_until_the_lock_is_updated() {
             exit code 1
             stderr:
             user.mill.json:4:5: error[used::changed]: `lib/half.mill.json` has changed since it was locked as `lib`
-              help: look at the change; `millstream check --update-lock user.mill.json` locks the document as it is now
+              help: review the change; `millstream check --update-lock user.mill.json` locks the document as it is now
         "#]],
     );
     assert_eq!(code(&["check", "--update-lock", &user]), Some(0));
@@ -226,7 +226,7 @@ fn a_directory_of_documents_is_a_node_library() {
               outputs
                 height: f32
 
-              in a document in the folder, or with --lib
+              in a document in the same directory, or with --lib
                 use water = "water.mill"
                 name = water/ring(position: ..., ...)
               in JSON

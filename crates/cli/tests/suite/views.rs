@@ -71,7 +71,7 @@ fn pictures_of_views_have_their_names() {
         assert!(std::fs::metadata(&one).is_ok_and(|file| file.len() > 0), "{one}");
     }
     let one = [&["run", &*graph, "--save", "one.png"][..], &views].concat();
-    assert!(seen(&one).contains("write {view} in the name"), "{}", seen(&one));
+    assert!(seen(&one).contains("write {view} in the file name"), "{}", seen(&one));
 }
 
 #[test]

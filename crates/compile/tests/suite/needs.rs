@@ -30,13 +30,13 @@ fn needs_that_nobody_provides_are_reported_with_the_path_to_their_reader() {
         problems.iter().fold(String::new(), |text, problem| text + &format!("{problem}\n"))
     };
     expect![[r"
-        row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (give `index` with the request, or link through `context.with_index`, `list.generate`)
+        row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (set `index` in the request, or link through `context.with_index`, `list.generate`)
         now: output `a` needs `time`, which is not available: output <- `sum` <- `group/narrow` <- `now` (set `time` in the request, or link through `context.with_time`)
-        wind: output `c` needs `wind`, which is not available: output <- `wind` (give `wind` with the request, or link through `context.with_feature`)
+        wind: output `c` needs `wind`, which is not available: output <- `wind` (set `wind` in the request, or link through `context.with_feature`)
     "]].assert_eq(&shown(&[]));
     expect![[r"
-        row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (give `index` with the request, or link through `context.with_index`, `list.generate`)
-        wind: output `c` needs `wind`, which is not available: output <- `wind` (give `wind` with the request, or link through `context.with_feature`)
+        row: output `a` needs `index`, which is not available: output <- `sum` <- `wide` <- `inner` <- `row` (set `index` in the request, or link through `context.with_index`, `list.generate`)
+        wind: output `c` needs `wind`, which is not available: output <- `wind` (set `wind` in the request, or link through `context.with_feature`)
     "]].assert_eq(&shown(&[Feature::Time]));
     assert_eq!(shown(&[Feature::Time, Feature::Index, wind()]), "");
 }

@@ -115,17 +115,17 @@ mod tests {
             "groups": { "g": { "inputs": { "x": { "type": "f32" } }, "outputs": { "x": { "type": "f32", "input": "x" } } } }"#,
             &expect![[r#"
                 note check::narrowed at "y": { "type": "f32", "from": "sum.value" }
-                    `sum.value` gives an f64, which output `y` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                    `sum.value` gives an f64, which output `y` narrows to an f32 (insert a `convert` node with "to": "f32" if this is intended)
                 note check::narrowed at "z": { "type": "vec3", "input": "c" }
-                    input `c` gives a color, which output `z` narrows to a vec3 (a node `convert` with "to": "vec3" between them says that this is meant)
+                    input `c` gives a color, which output `z` narrows to a vec3 (insert a `convert` node with "to": "vec3" if this is intended)
                 note check::narrowed at "x": { "from": "sum.value" }
-                    root.x: `sum.value` gives an f64, which input `x` of `math.sqrt` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                    root.x: `sum.value` gives an f64, which input `x` of `math.sqrt` narrows to an f32 (insert a `convert` node with "to": "f32" if this is intended)
                 note check::narrowed at "value": { "from": "sum.value" }
-                    last.value: `sum.value` gives an f64, which input `value` of `state.last` narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                    last.value: `sum.value` gives an f64, which input `value` of `state.last` narrows to an f32 (insert a `convert` node with "to": "f32" if this is intended)
                 note check::narrowed at "a": { "input": "c" }
-                    far.a: input `c` gives a color, which input `a` of `vector.distance` narrows to a vec3 (a node `convert` with "to": "vec3" between them says that this is meant)
+                    far.a: input `c` gives a color, which input `a` of `vector.distance` narrows to a vec3 (insert a `convert` node with "to": "vec3" if this is intended)
                 note check::narrowed at "x": { "input": "wide" }
-                    g.x: input `wide` gives an f64, which input `x` of the group narrows to an f32 (a node `convert` with "to": "f32" between them says that this is meant)
+                    g.x: input `wide` gives an f64, which input `x` of the group narrows to an f32 (insert a `convert` node with "to": "f32" if this is intended)
             "#]],
         );
     }

@@ -182,9 +182,9 @@ fn unknown_names_are_reported_with_a_suggestion() {
             error check::unknown_node_type at "sqrt": { "type": "sqrt", "in": { "x": 1 } }
                 sqrt: there is no node type called `sqrt` (did you mean `math.sqrt`?)
             error check::unknown_node_type at "use": { "type": "product" }
-                use: there is no node type called `product` (a group is used with "type": "group", "group": "product")
+                use: there is no node type called `product` (write the use of a group as "type": "group", "group": "product")
             error check::unknown_node_type at "far": { "type": "product", "in": { "x": { "from": "root.value" } } }
-                far: there is no node type called `product` (a group is used with "type": "group", "group": "product")
+                far: there is no node type called `product` (write the use of a group as "type": "group", "group": "product")
             error check::unknown_input at "A": 1
                 a: `math.add` has no input called `A` (did you mean `a`?)
             error check::unknown_input at "zzz": 2
@@ -194,9 +194,9 @@ fn unknown_names_are_reported_with_a_suggestion() {
             error check::unknown_output at "a": { "from": "a.vlaue" }
                 b.a: `a.vlaue`: `math.add` has no output called `vlaue` (did you mean `value`?)
             error check::unknown_node at "b": { "from": "width.value" }
-                b.b: `width.value`: there is no node called `width` (an input is linked with { "input": "width" })
+                b.b: `width.value`: there is no node called `width` (write a link to an input as { "input": "width" })
             error check::unknown_graph_input at "a": { "input": "a" }
-                c.a: the document has no input called `a` (a node is linked with { "from": "a.value" })
+                c.a: the document has no input called `a` (write a link to a node as { "from": "a.value" })
             error check::unknown_group at "g": { "type": "group", "group": "prduct", "in": {} }
                 g: there is no group called `prduct` (did you mean `product`?)
             error check::unknown_input at "x": 1
@@ -234,23 +234,23 @@ fn type_mismatches_are_reported_without_follow_up_errors() {
         "groups": { "g": { "inputs": { "x": { "type": "f32" }, "y": { "type": "f32" } }, "outputs": { "v": { "type": "f32", "input": "x" }, "w": { "type": "f32", "input": "y" } } } }"#,
         &expect![[r#"
             error check::type_mismatch at "p": { "type": "f32", "from": "d.point" }
-                `d.point` gives a vec3, but output `p` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                `d.point` gives a vec3, but output `p` takes an f32 (types that convert to it: `bool`, `i32`, `f32`, `f64`)
             error check::type_mismatch at "x": { "input": "s" }
-                root.x: input `s` gives a string, but input `x` of `math.sqrt` takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                root.x: input `s` gives a string, but input `x` of `math.sqrt` takes an f32 (types that convert to it: `bool`, `i32`, `f32`, `f64`)
             error check::type_mismatch at "a": { "input": "s" }
-                sum.a: input `s` gives a string, but input `a` of `math.add` takes one of bool, i32, i64, f32, f64, vec2, vec3, vec4 (what converts to it: `bool`, `i32`, `i64`, `f32`, `f64`, `vec2`, `vec3`, `vec4`, `color`)
+                sum.a: input `s` gives a string, but input `a` of `math.add` takes one of bool, i32, i64, f32, f64, vec2, vec3, vec4 (types that convert to it: `bool`, `i32`, `i64`, `f32`, `f64`, `vec2`, `vec3`, `vec4`, `color`)
             error literal::type_mismatch at "x": "four"
                 lit.x: "four" is not an f32 (an f32 is written as a number)
             error literal::type_mismatch at "a": 1.5
-                int.a: 1.5 is not an i32 (an i32 is written as a whole number)
+                int.a: 1.5 is not an i32 (an i32 is written as an integer)
             error check::several_sources at "x": [{ "from": "root.value" }, { "value": 1 }]
-                several.x: input `x` takes one source, not 2 (keep one of them, or join them in a node that takes several)
+                several.x: input `x` takes one source, not 2 (keep one of them, or combine them with a node that takes several)
             error check::type_mismatch at { "from": "len.value" }
-                many.texts: `len.value` gives an i32, but input `texts` of `text.join` takes a string (link something that gives a string)
+                many.texts: `len.value` gives an i32, but input `texts` of `text.join` takes a string (link something of type a string)
             error literal::type_mismatch at "x": [1, 2]
                 d.x: [1,2] is not a vec3 (a vec3 is written as a list of 3 numbers)
             error check::type_mismatch at "x": { "input": "s" }
-                g.x: input `s` gives a string, but input `x` of the group takes an f32 (what converts to it: `bool`, `i32`, `f32`, `f64`)
+                g.x: input `s` gives a string, but input `x` of the group takes an f32 (types that convert to it: `bool`, `i32`, `f32`, `f64`)
             error literal::type_mismatch at "y": "no"
                 g.y: "no" is not an f32 (an f32 is written as a number)
             error settings::missing at "e": { "type": "math.expression" }
@@ -260,11 +260,11 @@ fn type_mismatches_are_reported_without_follow_up_errors() {
             error settings::unknown at "txet": "a"
                 f: there is no setting called `txet` (did you mean `text`?)
             error check::node_version at "r": { "type": "math.round" }
-                r: the node is of version 1 of `math.round`, known is version 2 (there is no upgrade; make the node again)
+                r: the node needs version 1 of `math.round`, but this build has version 2 (there is no upgrade; create the node again)
             error settings::wrong_value at "mode": "odd"
                 r2: setting `mode` is "odd" (it takes one of `even`, `up`)
             error check::node_version at "r3": { "type": "math.round", "version": 3, "in": { "x": 1 } }
-                r3: the node is of version 3 of `math.round`, known is version 2 (open it with a newer release of the node library)
+                r3: the node needs version 3 of `math.round`, but this build has version 2 (open it with a newer release of the node library)
         "#]],
     );
 }
@@ -282,7 +282,7 @@ fn cycles_are_reported_with_all_their_nodes() {
         }"#,
         &expect![[r#"
             error check::type_mismatch at "o": { "type": "string", "from": "after.value" }
-                `after.value` gives an f32, but output `o` takes a string (link something that gives a string)
+                `after.value` gives an f32, but output `o` takes a string (link something of type a string)
             error check::cycle at "x": { "from": "self.value" }
                 self.x: the nodes form a cycle: `self` -> `self` (remove one of these links)
             error check::cycle at { "from": "b.value" }
@@ -334,7 +334,7 @@ fn probable_mistakes_are_warnings() {
             warning check::unused_input at "edge": { "type": "f32", "default": 0.1, "min": 0.1, "max": 0.1 }
                 input `edge` is not used (link it or remove it)
             warning check::useless_range at "text": { "type": "string", "min": 0 }
-                the range of input `text` has no meaning, because its type is not made of numbers (change or remove `min` and `max`)
+                the range of input `text` has no meaning because its type is not numeric (change or remove `min` and `max`)
             warning check::unused_input at "text": { "type": "string", "min": 0 }
                 input `text` is not used (link it or remove it)
             warning check::useless_range at "empty": { "type": "f32", "min": 1, "max": 0 }
@@ -446,23 +446,23 @@ fn limits_are_enforced_before_expansion() {
         &chain(40, 2),
         &expect![[r#"
             error check::expanded_nodes at "n0": {"type": "group", "group": "g22"}
-                g23/n0: the document has 1099511627776 nodes when all groups are expanded, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)
+                g23/n0: the document has 1099511627776 nodes when all groups are expanded, but the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is intended)
         "#]],
     );
     check_problems(
         &chain(100, 2),
         &expect![[r#"
             error check::expanded_nodes at "n0": {"type": "group", "group": "g22"}
-                g23/n0: the document has more than 18446744073709551614 nodes when all groups are expanded, the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is meant)
+                g23/n0: the document has more than 18446744073709551614 nodes when all groups are expanded, but the limit is 16000000 (use the group less often, or raise `expanded_nodes` in the limits if this is intended)
             error check::group_depth at "n0": {"type": "group", "group": "g35"}
-                g36/n0: groups are nested 100 deep, the limit is 64: `g99` contains `g98` contains `g97` contains `g96` contains `g95` contains `g94` contains `g93` contains `g92` contains `g91` contains `g90` contains `g89` contains `g88` contains `g87` contains `g86` contains `g85` contains `g84` contains 84 more (nest the groups less deeply, or raise `group_depth` in the limits if this is meant)
+                g36/n0: groups are nested 100 deep, but the limit is 64: `g99` contains `g98` contains `g97` contains `g96` contains `g95` contains `g94` contains `g93` contains `g92` contains `g91` contains `g90` contains `g89` contains `g88` contains `g87` contains `g86` contains `g85` contains `g84` contains 84 more (nest the groups less deeply, or raise `group_depth` in the limits if this is intended)
         "#]],
     );
     check_problems(
         &chain(65, 1),
         &expect![[r#"
             error check::group_depth at "n0": {"type": "group", "group": "g0"}
-                g1/n0: groups are nested 65 deep, the limit is 64: `g64` contains `g63` contains `g62` contains `g61` contains `g60` contains `g59` contains `g58` contains `g57` contains `g56` contains `g55` contains `g54` contains `g53` contains `g52` contains `g51` contains `g50` contains `g49` contains 49 more (nest the groups less deeply, or raise `group_depth` in the limits if this is meant)
+                g1/n0: groups are nested 65 deep, but the limit is 64: `g64` contains `g63` contains `g62` contains `g61` contains `g60` contains `g59` contains `g58` contains `g57` contains `g56` contains `g55` contains `g54` contains `g53` contains `g52` contains `g51` contains `g50` contains `g49` contains 49 more (nest the groups less deeply, or raise `group_depth` in the limits if this is intended)
         "#]],
     );
     assert_eq!(good(&chain(64, 1)).bodies.len(), 65);

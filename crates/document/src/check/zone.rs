@@ -303,23 +303,23 @@ mod tests {
         check_problems(
             &repeat("", last, ""),
             &expect![[r#"
-            error check::not_carried at "n": {"type": "repeat", "group": "g", "set": {}, "in": {"x": {"input": "a"}, "count": 3}}
-                n: output `last` of group `g` is given to no input of the next round (add an input called `last` to the group, or, if it says whether to go on, name it with "set": { "while": "last" })
-        "#]],
+                error check::not_carried at "n": {"type": "repeat", "group": "g", "set": {}, "in": {"x": {"input": "a"}, "count": 3}}
+                    n: no input of the next round takes output `last` of group `g` (add an input called `last` to the group, or, if it says whether to continue, name it with "set": { "while": "last" })
+            "#]],
         );
         check_problems(
             &repeat(r#", "last": {"type": "vec3", "default": [0, 0, 0]}"#, last, ""),
             &expect![[r#"
                 error check::carried_type at "n": {"type": "repeat", "group": "g", "set": {}, "in": {"x": {"input": "a"}, "count": 3}}
-                    n: output `last` of group `g` is f32, the input that it is carried to is vec3 (give both one type)
+                    n: output `last` of group `g` is f32, but the input that it is carried to is vec3 (give both the same type)
             "#]],
         );
         check_problems(
             &repeat("", last, r#""while": "last""#),
             &expect![[r#"
-            error check::zone_type at "n": {"type": "repeat", "group": "g", "set": {"while": "last"}, "in": {"x": {"input": "a"}, "count": 3}}
-                n: output `last` of group `g` is f32, a `repeat` needs bool (change its type, or its name)
-        "#]],
+                error check::zone_type at "n": {"type": "repeat", "group": "g", "set": {"while": "last"}, "in": {"x": {"input": "a"}, "count": 3}}
+                    n: output `last` of group `g` is f32, but a `repeat` needs bool (change its type, or its name)
+            "#]],
         );
         check_problems(
             &repeat("", "", r#""while": "gone""#),

@@ -142,14 +142,14 @@ fn cycles_are_refused_with_their_path() {
         SUMS,
         json!({ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "c.value" } }),
         &expect![[r#"
-            a: the nodes would form a cycle: `a` -> `b` -> `c` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
+            a: the nodes would form a cycle: `a` -> `b` -> `c` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the previous tick)
         "#]],
     );
     changes(
         SUMS,
         json!({ "edit": "set_input", "node": "a", "input": "b", "to": { "from": "a.value" } }),
         &expect![[r#"
-            a: the nodes would form a cycle: `a` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the tick before)
+            a: the nodes would form a cycle: `a` -> `a` (link something else, or insert a `state.feedback` node, which gives the value of the previous tick)
         "#]],
     );
 }
@@ -517,7 +517,7 @@ fn edits_of_groups_views_and_batches_are_refused_inside_a_group() {
             SUMS,
             change,
             &expect![[r#"
-                twice: groups, the view and the head are of the document, and not of a group (leave `within` out; in a batch each edit has its own)
+                twice: groups, the view and the head belong to the document, not to a group (leave out `within`; in a batch, each edit has its own)
             "#]],
         );
     }

@@ -67,7 +67,7 @@ fn problems_of_an_upgraded_document_refer_to_the_old_text() {
         text,
         &expect![[r#"
             error load::wrong_kind at 3
-                n: `type` is 3 (it must be a text in double quotes)
+                n: `type` is 3 (it must be a string in double quotes)
             error load::bad_link at "b"
                 n.a: `b` is not an output of a node (name the output too: "b.value")
         "#]],
@@ -102,30 +102,30 @@ fn text_that_is_not_json_is_explained() {
         (
             "{",
             expect![[r#"
-            error load::syntax at {
-                line 1, column 1: EOF while parsing an object (the `{` of line 1 has no `}`)
-        "#]],
+                error load::syntax at {
+                    line 1, column 1: EOF while parsing an object (the `{` on line 1 has no `}`)
+            "#]],
         ),
         (
             "{\n \"a\": [1,\n  {\"b\": 2",
             expect![[r#"
-            error load::syntax at 2
-                line 3, column 9: EOF while parsing an object (3 brackets are still open; the innermost is the `{` of line 3)
-        "#]],
+                error load::syntax at 2
+                    line 3, column 9: EOF while parsing an object (3 brackets are still open; the innermost is the `{` on line 3)
+            "#]],
         ),
         (
             "{ \"a\": \"b",
             expect![[r#"
-            error load::syntax at b
-                line 1, column 9: EOF while parsing a string (the text that starts in line 1 has no closing quote)
-        "#]],
+                error load::syntax at b
+                    line 1, column 9: EOF while parsing a string (the string that starts on line 1 has no closing quote)
+            "#]],
         ),
         (
             "{ 'a': 1 }",
             expect![[r#"
-            error load::syntax at '
-                line 1, column 3: key must be a string (texts and names are written in double quotes)
-        "#]],
+                error load::syntax at '
+                    line 1, column 3: key must be a string (strings and names are written in double quotes)
+            "#]],
         ),
         (
             "{ a: 1 }",
@@ -137,9 +137,9 @@ fn text_that_is_not_json_is_explained() {
         (
             "{ \"a\": 'x' }",
             expect![[r#"
-            error load::syntax at '
-                line 1, column 8: expected value (texts and names are written in double quotes)
-        "#]],
+                error load::syntax at '
+                    line 1, column 8: expected value (strings and names are written in double quotes)
+            "#]],
         ),
         (
             "{ \"a\": 1, }",
@@ -193,16 +193,16 @@ fn text_that_is_not_json_is_explained() {
         (
             "{ \"a\": \"\t\" }",
             expect![[r#"
-            error load::syntax at "
-                line 1, column 8: control character (\u0000-\u001F) found while parsing a string (line breaks and tabs in texts are written \n and \t)
-        "#]],
+                error load::syntax at "
+                    line 1, column 8: control character (\u0000-\u001F) found while parsing a string (line breaks and tabs in strings are written \n and \t)
+            "#]],
         ),
         (
             "{ \"a\": \"\\q\" }",
             expect![[r#"
-            error load::syntax at q
-                line 1, column 10: invalid escape (a backslash in a text is written \\)
-        "#]],
+                error load::syntax at q
+                    line 1, column 10: invalid escape (a backslash in a string is written \\)
+            "#]],
         ),
         (
             "{} {}",
@@ -232,9 +232,9 @@ fn versions_are_distinguished() {
         (
             "{ \"nodes\": {} }",
             expect![[r#"
-            error load::no_version at {
-                the document does not say which format it has (add `"millstream": 2` as its first entry)
-        "#]],
+                error load::no_version at {
+                    the document does not state its format (add `"millstream": 2` as its first entry)
+            "#]],
         ),
         (
             "{ \"millstream\": 3 }",
@@ -329,7 +329,7 @@ fn all_problems_are_reported_at_once() {
             error load::wrong_kind at "yes"
                 k: `muted` is "yes" (it must be true or false)
             error load::wrong_kind at 0
-                k: `version` is 0 (it must be a whole number from 1)
+                k: `version` is 0 (it must be a positive integer)
             error load::missing_key at { "in": { "a": [{ "from": "m.value" }, 1], "b": { "value": 1, "input": "c" } } }
                 j: the node has no `type` (write the node type, such as "type": "math.add")
             error load::not_a_source at 1

@@ -132,11 +132,11 @@ fn saving_writes_the_use_and_not_the_groups() {
 #[test]
 fn missing_documents_are_reported_with_a_position() {
     let problems = expect![[r#"
-        used::missing: `lib.json` cannot be read: there is no such file (look at the path, which is relative to the document that uses it)
+        used::missing: `lib.json` cannot be read: there is no such file (check the path, which is relative to the document that uses it)
     "#]];
     expect_problems(&using("lib/root", ""), &[], problems);
     let problems = expect![[r#"
-        used::missing: lib.json:1: lib: `sub/inner.json` cannot be read: there is no such file (look at the path, which is relative to the document that uses it)
+        used::missing: lib.json:1: lib: `sub/inner.json` cannot be read: there is no such file (check the path, which is relative to the document that uses it)
     "#]];
     expect_problems(&using("lib/outer", ""), &[("lib.json", OUTER)], problems);
     let (_, problems) =
@@ -160,7 +160,7 @@ fn paths_that_lead_outside_are_refused() {
         &at("lib/../../x.json"),
         &[("x.json", ROOTS)],
         expect![[r#"
-            used::missing: `lib/../../x.json` leads out of the library (use a path without so many `..`)
+            used::missing: `lib/../../x.json` leads out of the library (use a path with fewer `..`)
         "#]],
     );
 }
@@ -173,7 +173,7 @@ fn cycles_between_documents_are_reported_with_their_files() {
         &using("lib/outer", ""),
         &files,
         expect![[r#"
-            used::cycle: lib.json:1: lib: documents use each other in a cycle: lib.json uses other.json uses lib.json (remove one of these uses, or move what both need into a third document)
+            used::cycle: lib.json:1: lib: documents use each other in a cycle: lib.json uses other.json uses lib.json (remove one of these uses, or move what both need to a third document)
         "#]],
     );
     let own = OUTER.replace("sub/inner.json", "lib.json");
@@ -281,7 +281,7 @@ fn a_used_document_that_changed_since_it_was_locked_is_refused() {
         &text,
         &files,
         expect![[r#"
-            used::not_locked: `lib.json`, used as `lib`, is not locked: a change of it goes unnoticed (`millstream check --update-lock the document` locks it)
+            used::not_locked: `lib.json`, used as `lib`, is not locked, so changes to it go unnoticed (`millstream check --update-lock the document` locks it)
         "#]],
     );
     let text = with_lock(&text, &files);
@@ -297,7 +297,7 @@ fn a_used_document_that_changed_since_it_was_locked_is_refused() {
         &text,
         &changed,
         expect![[r#"
-            used::changed: `lib.json`, or a document that it uses, has changed since it was locked as `lib` (look at the change; `millstream check --update-lock the document` locks the document as it is now)
+            used::changed: `lib.json`, or a document that it uses, has changed since it was locked as `lib` (review the change; `millstream check --update-lock the document` locks the document as it is now)
         "#]],
     );
     let again = with_lock(&text, &changed);
@@ -357,8 +357,7 @@ fn groups_of_used_documents_cannot_be_edited() {
     let mut editor = editor(&using("lib/root", ""), &[("lib.json", ROOTS)]);
     let within = EditKind::Mute { node: "r".into(), muted: true }.within(Some("lib/root".into()));
     let error = editor.apply(&within).expect_err("it is of another document");
-    expect![[r#"
-        lib/root: group `lib/root` is part of `lib.json`, which the document uses (change that file, or ungroup the node to have a copy of the group's nodes)"#]]
+    expect!["lib/root: group `lib/root` is part of `lib.json`, which the document uses (change that file, or ungroup the node to get a copy of the group's nodes)"]
     .assert_eq(&error.to_string());
     for refused in [
         EditKind::RenameGroup { name: "lib/root".into(), to: "own".into() },

@@ -140,5 +140,5 @@ fn node_types_of_the_program_around_the_engine_are_called_too() {
     engine.register(NodeDef::from_program("my.sum", &program));
     let error = refused(&engine, "my.sum(x, y)");
     assert!(error.contains("`my.sum` is defined by a document"), "{error}");
-    assert!(error.contains("use a node of its own"), "{error}");
+    assert!(error.contains("use a separate node"), "{error}");
 }

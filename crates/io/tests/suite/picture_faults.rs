@@ -213,7 +213,7 @@ fn unsupported_pictures_are_refused() {
     let expected = "`file` cannot be written: jpeg holds at most 65535 pixels per side, but this \
                     is 70000x1";
     assert_eq!(error, expected);
-    assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels a side"));
+    assert!(refused(PictureFormat::WebP, 1, 16_385, 1, usual).contains("16384 pixels per side"));
     let error = refused(PictureFormat::Jpeg, 1, 1, 1, depth(Depth::Sixteen));
     assert_eq!(error, "`file` cannot be written: jpeg does not support 16 bits");
     let error = refused(PictureFormat::Png, 1, 1, 1, depth(Depth::Float));

@@ -213,7 +213,7 @@ fn what_items_cannot_do_is_told_with_place_and_hint() {
     }
     let told = refusal(running(), json!({"items": ["x"], "where": "sum"}));
     assert!(
-        told.contains("output `sum` of group `body` is f32, a `for_each` needs bool"),
+        told.contains("output `sum` of group `body` is f32, but a `for_each` needs bool"),
         "{told}"
     );
     let mut group = running();

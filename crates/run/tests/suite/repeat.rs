@@ -497,11 +497,14 @@ fn what_cannot_be_repeated_is_refused_with_place_and_hint() {
     let told = refusal(body(sum(), "sum.value"), json!({"while": "y"}));
     assert!(told.contains("the group has no output called `y`"), "{told}");
     let told = refusal(body(sum(), "sum.value"), json!({"while": "x"}));
-    assert!(told.contains("output `x` of group `body` is f32, a `repeat` needs bool"), "{told}");
+    assert!(
+        told.contains("output `x` of group `body` is f32, but a `repeat` needs bool"),
+        "{told}"
+    );
     let mut group = body(sum(), "sum.value");
     group["outputs"]["y"] = json!({"type": "f32", "from": "sum.value"});
     let told = refusal(group.clone(), json!({}));
-    assert!(told.contains("output `y` of group `body` is given to no input"), "{told}");
+    assert!(told.contains("no input of the next round takes output `y` of group `body`"), "{told}");
     group["inputs"]["y"] = json!({"type": "i32", "default": 0});
     let told = refusal(group, json!({}));
     assert!(told.contains("is f32, but the input that it is carried to is i32"), "{told}");

@@ -51,17 +51,17 @@ fn hints_show_the_text_form() {
          group half(x: f32) -> y: f32 {\n  y = x / 2\n}\n",
         expect![[r#"
             3:10 `x: input n` a.x check::unknown_graph_input: the document has no input called `n`
-                a node is linked with `node n.value`
+                write a link to a node as `node n.value`
             4:10 `x: node wide.value` b.x check::unknown_node: `wide.value`: there is no node called `wide`
-                an input is linked with `input wide`
+                write a link to an input as `input wide`
             5:1 `c = node half()` c check::unknown_node_type: there is no node type called `half`
-                a group is used with `group half(...)`
+                write the use of a group as `group half(...)`
             6:9 `noise` d settings::refused: setting `text`: there is no function called `noise`
                 a product is written `noise * (...)`
             7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
                 give it to an input or a setting of a node
-            8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: output `y` of group `half` is given to no input of the next round
-                add an input called `y` to the group, or, if it says whether to go on, name it with `while = "y"`
+            8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: no input of the next round takes output `y` of group `half`
+                add an input called `y` to the group, or, if it says whether to continue, name it with `while = "y"`
         "#]],
     );
 }
