@@ -58,7 +58,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
         let weights = weights(job.settings).map_err(|error| Failure::whole(error.to_string()))?;
         Ok(Box::new(Convolve { weights, edge: edge_of(job.settings) }))
     });
-    add(convolve(), Viewed { refuse, ..convolved });
+    add(convolve(), Viewed { refuse, extends: true, ..convolved });
     add(
         edges(),
         viewed(|job| {
@@ -116,6 +116,7 @@ fn viewed(make: Make) -> Viewed {
     Viewed {
         refuse: |_| Ok(()),
         how: |settings| (Between::Linear, edge_of(settings)),
+        extends: false,
         ask: Arc::new(move |job| Ok(job.wanted.grown(make(job)?.reach()))),
         work: Arc::new(move |job, image, crew| {
             let filtered = make(job)?.apply(image, job.wanted.crop, crew);

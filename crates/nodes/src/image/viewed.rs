@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use millstream_base::same::Same;
 use millstream_base::{Footprint, Image, Limits, Type, Value};
 use millstream_node::settings::{SettingError, Settings};
 use millstream_node::signature::SocketType;
@@ -58,6 +59,9 @@ pub(super) struct Viewed {
     pub(super) refuse: fn(&Settings) -> Result<(), SettingError>,
     /// How an image that does not depend on the view is resampled.
     pub(super) how: fn(&Settings) -> (Filter, Edge),
+    /// Whether the work extends an image at its edges exactly as placing it would, so that an image
+    /// on the pixel grid of the view is not copied.
+    pub(super) extends: bool,
     pub(super) ask: Arc<Ask>,
     pub(super) work: Arc<Work>,
 }
@@ -74,7 +78,7 @@ impl Views {
     /// Registers a node type with fixed sockets, whose first input is an image and whose output is
     /// an image.
     pub(super) fn register(&self, registry: &mut Registry, def: NodeDef, of: Viewed) {
-        let Viewed { refuse, how, ask, work } = of;
+        let Viewed { refuse, how, extends, ask, work } = of;
         let sockets = def.fixed_signature().expect("the sockets are fixed").inputs.clone();
         let part = |suffix: &str, about: &str| {
             let mut part = NodeDef::new(format!("{}_{suffix}", def.name), about.to_owned());
@@ -126,9 +130,13 @@ impl Views {
                             let view = ask(job)?;
                             n_pixels(&view, job.limits)?;
                             n_pixels(job.wanted, job.limits)?;
-                            let image = place(&images.get(i), &view, how(job.settings), |n| {
-                                pace.work(n.saturating_mul(PER_PIXEL))
-                            })?;
+                            let mut image = images.get(i);
+                            let is_on_grid = image.view().transform.same(&view.transform);
+                            if !(extends && is_on_grid) {
+                                image = place(&image, &view, how(job.settings), |n| {
+                                    pace.work(n.saturating_mul(PER_PIXEL))
+                                })?;
+                            }
                             work(job, &image, &crew(call).with_memory(&old))
                         })
                     })?;

@@ -11,6 +11,7 @@ use millstream_raster::crew::{Cancelled, Crew};
 use millstream_raster::directional::Directional;
 use millstream_raster::distance::Distance;
 use millstream_raster::morphology::{Morphology, Operation, Shape};
+use millstream_raster::place::place;
 use millstream_raster::region::{Edge, needed};
 use millstream_raster::resize::{Kernel, Resize};
 use millstream_raster::sharpen::Sharpen;
@@ -165,6 +166,36 @@ fn assert_near(found: &Image, expected: &Image, tolerance: f32) -> Result<(), Te
         prop_assert!(near, "at {}: {} instead of {}", i, a, b);
     }
     Ok(())
+}
+
+/// Wide images are read where they lie, narrow regions through copies; images placed on a larger
+/// region have the pixels beyond them stored.
+#[test]
+fn convolutions_do_not_depend_on_the_way_pixels_are_read() {
+    let weights: Vec<f32> = (0..15).map(|i| (i * 7 % 11) as f32 * 0.1 - 0.4).collect();
+    let weights = Weights::of_rectangle(5, 3, &weights).expect("their number fits");
+    for (n_channels, edge) in (1..5).zip([Edge::Extend, Edge::Clear, Edge::Wrap, Edge::Mirror]) {
+        let view = Footprint::of_size(300, 100).with_crop([-7, 11, 163, 64]);
+        let values = plain::values(170 * 53 * n_channels, 5, true);
+        let image = Image::from_channels(view, n_channels, values).expect("the number fits");
+        let filter = Convolve { weights: weights.clone(), edge };
+        for crop in [[-7, 11, 163, 64], [-20, 0, 190, 80], [0, 20, 100, 60], [40, 11, 200, 13]] {
+            // Memory of what was there before.
+            let old = std::sync::Mutex::new(vec![f32::NAN; 210 * 80 * n_channels]);
+            let crew = Crew::new(2, None).with_memory(&old);
+            let whole = filter.apply(&image, crop, &crew).expect("nobody cancels");
+            for left in (crop[0]..crop[2]).step_by(23) {
+                let strip = [left, crop[1], crop[2].min(left + 23), crop[3]];
+                let found = filter.apply(&image, strip, &Crew::alone()).expect("nobody cancels");
+                assert_eq!(bits(&found), bits(&part(&whole, strip)));
+            }
+            let view = image.view().with_crop(crop).grown(filter.reach());
+            let how = (millstream_raster::place::Filter::Linear, edge);
+            let placed = place(&image, &view, how, |_| Ok::<(), ()>(())).expect("nothing fails");
+            let found = filter.apply(&placed, crop, &Crew::alone()).expect("nobody cancels");
+            assert_eq!(bits(&found), bits(&whole));
+        }
+    }
 }
 
 proptest! {
