@@ -81,11 +81,7 @@ fn split_format(text: &str) -> (Option<Format>, &str) {
 
 fn unnamed(stream: &str, example: &str) -> Stop {
     let help = Some(format!("name it before a colon: {example}"));
-    Stop::new(
-        Exit::Usage,
-        format!("standard {stream} has no extension that names a format"),
-        help,
-    )
+    Stop::new(Exit::Usage, format!("standard {stream} has no extension that names a format"), help)
 }
 
 /// The destination of outputs.

@@ -128,10 +128,7 @@ mod tests {
         let mut table = Table::new("t.csv");
         table.insert("a", Column::from_vec(vec![1_i32, 2])).expect("first");
         let error = table.insert("b", Column::from_vec(vec![1_i32])).expect_err("shorter");
-        assert_eq!(
-            error.to_string(),
-            "in `t.csv` the columns `a` and `b` have different lengths: 2 and 1 rows"
-        );
+        assert_eq!(error.to_string(), "in `t.csv` the column `a` has 2 rows, but `b` has 1");
         assert!(matches!(
             table.insert("a", Column::from_vec(vec![1_i32, 2])),
             Err(IoError::DuplicateColumn { .. })

@@ -318,13 +318,13 @@ fn without_a_comparison_there_is_no_agreement() {
     let recorded = json!({ "node": 0, "id": "Value", "type": "VALUE", "values": [3, -6] });
     let mut sensitive = recorded.clone();
     sensitive["sensitive"] = json!([0, 1]);
-    expect![[r"
+    expect![[r#"
         exit code 1
         n: N, 1 nodes
           add  not compared  (0 of 2 compared)
-          error: no recorded value was compared with a result of the document
+          error: there was no recorded value to compare with a result of the document
         1 of 1 networks imported, 0 agree to 1e-5, 1 not compared
-    "]]
+    "#]]
     .assert_eq(&verified("all_sensitive.json", &sensitive));
     assert_eq!(verified("compared.json", &recorded).lines().next(), Some("n: N, 1 nodes"));
     let nothing = seen(&["import", &dump("no_networks.json", &json!([])), "--verify"]);

@@ -217,7 +217,7 @@ fn closures_go_where_they_can_be_called() {
     check(
         &format!("r = repeat go(x: 1, f: closure kept(), count: 3)\noutput a: f32 = r.x\n{kept}"),
         &expect![[r#"
-            check::state_in_zone r: the group of a `repeat` keeps no state, which `a/s` does (carry the value from round to round, or keep state outside the group)
+            check::state_in_zone r: the group of a `repeat` cannot keep state, but `a/s` does (carry the value from round to round, or keep state outside the group)
         "#]],
     );
 }

@@ -78,7 +78,7 @@ fn a_requested_type_converts() {
 fn a_wrong_cell_is_named_by_line_and_column() {
     assert_eq!(
         message("a,b\n1,2\n1,two\n", &want("b", Type::F32)),
-        "`t.csv` line 3 column `b`: `two` is no f32"
+        "`t.csv` line 3 column `b`: `two` is not a valid f32"
     );
     assert_eq!(
         message("b\n99999999999\n", &want("b", Type::I32)),
@@ -97,11 +97,11 @@ fn a_wrong_cell_is_named_by_line_and_column() {
 fn line_numbers_include_blank_lines_and_those_inside_quotes() {
     assert_eq!(
         message("a,b\n\"x\ny\",1\n\nz,two\n", &want("b", Type::F32)),
-        "`t.csv` line 5 column `b`: `two` is no f32"
+        "`t.csv` line 5 column `b`: `two` is not a valid f32"
     );
     assert_eq!(
         message("\r\na\r\n\r\n1\r\n\r\ntwo\r\n", &want("a", Type::F32)),
-        "`t.csv` line 6 column `a`: `two` is no f32"
+        "`t.csv` line 6 column `a`: `two` is not a valid f32"
     );
 }
 

@@ -153,7 +153,7 @@ mod tests {
         assert!(message.contains("`ACME_secret`, `EXT_meshopt_compression`"), "{message}");
         assert!(help.starts_with("export the mesh again"), "{help}");
         assert!(help.contains("neither -c nor -cc"), "{help}");
-        assert!(refusal(r#""ACME_secret""#).1.contains("is not known"));
+        assert!(refusal(r#""ACME_secret""#).1.contains("is unknown"));
     }
 
     #[test]

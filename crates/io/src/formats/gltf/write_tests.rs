@@ -78,7 +78,7 @@ fn unsupported_columns_are_refused() {
     let nan = refused("position", Column::from_vec(vec![Vec3([0.0, f32::NAN, 0.0])]));
     assert!(nan.contains("row 0 is not finite"), "{nan}");
     let none = refused("position", Column::empty(Type::VEC3));
-    assert!(none.contains("no meshes without vertices"), "{none}");
+    assert!(none.contains("a mesh without vertices"), "{none}");
     assert!(refused("n", Column::from_vec(vec![1_i32])).contains("convert it, or write to ply"));
     assert!(refused("normal", Column::from_vec(vec![1.0_f32])).contains("are vec3"));
     let flat = refused("position", Column::from_vec(vec![Vec2([0.0; 2])]));

@@ -112,11 +112,11 @@ fn a_requested_column_is_read_alone_as_its_type() {
 fn wrong_cells_are_named_by_row_and_column() {
     assert_eq!(
         message(r#"[{"a": 1}, {"a": "two"}]"#, &want("a", Type::F32)),
-        "`t.json` row 2 column `a`: \"two\" is no f32"
+        "`t.json` row 2 column `a`: \"two\" is not a valid f32"
     );
     assert_eq!(
         message(r#"{"a": [1, 2], "b": [1]}"#, &ReadOptions::default()),
-        "in `t.json` the columns `a` and `b` have different lengths: 2 and 1 rows"
+        "in `t.json` the column `a` has 2 rows, but `b` has 1"
     );
     assert_eq!(
         message(r#"[1, "a"]"#, &ReadOptions::default()),

@@ -75,10 +75,10 @@ fn bad_lines_are_named() {
         "`t.obj` line 1 is not valid obj: a vertex has 3 numbers, \
          4 with a weight, 6 with a color, or 7 with both"
     });
-    assert_eq!(message("v 1 2 x\n"), "`t.obj` line 1 column `v`: `x` is no f32");
+    assert_eq!(message("v 1 2 x\n"), "`t.obj` line 1 column `v`: `x` is not a valid f32");
     assert_eq!(
         message("v 1 2 3\nf 1 1 2\n"),
-        "`t.obj` line 2 is not valid obj: a face uses `v` number 2 of 1"
+        "`t.obj` line 2 is not valid obj: a face uses `v` number 2, but there are 1"
     );
     assert_eq!(
         message("v 1 2 3\nf 1 0 1\n"),

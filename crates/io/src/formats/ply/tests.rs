@@ -83,7 +83,7 @@ fn bad_files_have_named_errors() {
         "`t.ply` column `vertex` should hold 2 rows of data, but holds 1"
     });
     let wrong = format!("{HEADER}0 0 0 0 0 0 0\n0 a 0 0 0 0 0\n");
-    assert_eq!(message(&wrong), "`t.ply` line 16 column `y`: `a` is no f32");
+    assert_eq!(message(&wrong), "`t.ply` line 16 column `y`: `a` is not a valid f32");
     let long = format!("{HEADER}0 0 0 0 0 0 0 9\n");
     assert_eq!(message(&long), {
         "`t.ply` line 15 is not valid ply: `9` follows the last property"
