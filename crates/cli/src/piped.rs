@@ -66,7 +66,7 @@ pub(crate) fn data(path: &Path, limits: &Limits, until: &Budget) -> Result<&'sta
         Some(Content::Data(bytes)) => Ok(bytes),
         Some(Content::Document) => {
             let name = name_of(path);
-            let shown = if is_stdin(path) { name.to_string() } else { format!("`{name}`") };
+            let shown = if is_stdin(path) { name.clone() } else { format!("`{name}`") };
             let text = format!("{shown} holds the document, so it cannot hold data as well");
             Err(Stop::new(Exit::Usage, text, Some("read one of them from a file".into())))
         }

@@ -131,6 +131,9 @@ enum MadeOutput {
     Unknown,
 }
 
+/// A body, and the form of the closure that comes in at each input.
+type Use = (BodyId, Vec<Option<FormId>>);
+
 struct Resolver<'c> {
     checked: &'c mut Checked,
     registry: &'c Registry,
@@ -139,7 +142,7 @@ struct Resolver<'c> {
     forms: Forms,
     /// The bodies that were made, by the forms of the closures that come in; `None` while one is
     /// made, and for those that are wrong as a whole.
-    made: FxHashMap<(BodyId, Vec<Option<FormId>>), Option<Arc<Made>>>,
+    made: FxHashMap<Use, Option<Arc<Made>>>,
     /// Seeded, as names of node types come from documents.
     choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
     depth: usize,

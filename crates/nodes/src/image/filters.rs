@@ -81,7 +81,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
             Ok(Box::new(Normals { strength, encoding, edge: edge_of(job.settings) }))
         }),
     );
-    add(morphology(), viewed(change));
+    add(morphology(), viewed(|job| Ok(change(job))));
     add(
         distance(),
         viewed(|job| {
@@ -93,7 +93,7 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
 }
 
 /// The filter of `image.morphology`.
-fn change(job: &Job<'_>) -> Result<Box<dyn Filter>, Failure> {
+fn change(job: &Job<'_>) -> Box<dyn Filter> {
     let operation = match Change::named(job.settings.text("operation")) {
         Change::Dilate => Operation::Dilate,
         Change::Erode => Operation::Erode,
@@ -105,7 +105,7 @@ fn change(job: &Job<'_>) -> Result<Box<dyn Filter>, Failure> {
         _ => Shape::Disc,
     };
     let radius = pixels(job, job.number(0)).max(0.0) as i32;
-    Ok(Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) }))
+    Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) })
 }
 
 /// Makes the filter of a node.

@@ -131,11 +131,9 @@ impl Views {
                             n_pixels(&view, job.limits)?;
                             n_pixels(job.wanted, job.limits)?;
                             let mut image = images.get(i);
-                            let is_on_grid = image.view().transform.same(&view.transform);
-                            if !(extends && is_on_grid) {
-                                image = place(&image, &view, how(job.settings), |n| {
-                                    pace.work(n.saturating_mul(PER_PIXEL))
-                                })?;
+                            if !(extends && image.view().transform.same(&view.transform)) {
+                                let work = |n: usize| pace.work(n.saturating_mul(PER_PIXEL));
+                                image = place(&image, &view, how(job.settings), work)?;
                             }
                             work(job, &image, &crew(call).with_memory(&old))
                         })
@@ -149,7 +147,7 @@ impl Views {
         let n = sockets.len();
         let views = self.clone();
         registry.register(def.network(move |parts| {
-            refuse(&parts.settings)?;
+            refuse(parts.settings)?;
             let mut weave = Weave::default();
             let view = weave.part("view", &views.footprint, &[], &[]).into();
             let numbers: Vec<PartSource> = (1..n).map(input).chain([view]).collect();

@@ -33,7 +33,7 @@ pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
                     let word: Word<'_> = Cow::Owned((*found).to_owned());
                     taken.insert(found);
                     if let ExprKind::Call(call) = tree.exprs[*value as usize].kind {
-                        tree.calls[call as usize].name = word.clone();
+                        tree.calls[call as usize].name.clone_from(&word);
                     }
                     tree.groups[*group as usize].name = word;
                 }

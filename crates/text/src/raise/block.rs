@@ -35,7 +35,7 @@ impl<'d> Blocks<'d> {
         };
         let mut n_uses: HashMap<&str, u32> = HashMap::new();
         let mut has_zone = false;
-        for node in bodies().flat_map(|nodes| nodes.values()) {
+        for node in bodies().flat_map(Named::values) {
             if let NodeKind::Group(name) | NodeKind::Zone(_, name) = &node.kind {
                 *n_uses.entry(name).or_default() += 1;
                 has_zone |= matches!(node.kind, NodeKind::Zone(..));

@@ -153,7 +153,7 @@ impl Rewriting {
                 let outputs = resolver.use_group(self, at, body, &given);
                 self.give(at, outputs);
             }
-            CheckedKind::Zone(zone) => resolver.zone(self, at, zone, given),
+            CheckedKind::Zone(zone) => resolver.zone(self, at, zone, &given),
             CheckedKind::Call(instance) => {
                 let types = instance.inputs.iter().map(|input| input.ty);
                 let given = of_types(given, types);

@@ -18,7 +18,7 @@ impl Resolver<'_> {
         rewriting: &mut Rewriting,
         node: u32,
         zone: &Arc<CheckedZone>,
-        given: Vec<Given>,
+        given: &[Given],
     ) {
         let body = &self.checked.bodies[zone.body];
         let n_inputs = body.inputs.len();
