@@ -324,8 +324,9 @@ fn counts(program: &Program, answer: &millstream::Answer) -> Vec<(String, u32)> 
 }
 
 fn edit(session: &mut Session, json: Json) {
-    let edit: Edit = serde_json::from_value(json.clone()).expect("an edit");
-    session.edit(&edit).unwrap_or_else(|error| panic!("{error}: {json}"));
+    let text = json.to_string();
+    let edit: Edit = serde_json::from_value(json).expect("an edit");
+    session.edit(&edit).unwrap_or_else(|error| panic!("{error}: {text}"));
 }
 
 #[test]
