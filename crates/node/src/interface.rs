@@ -246,7 +246,7 @@ pub(crate) fn typed_call() -> NodeDef {
         .replaced()
 }
 
-/// The settings of a [`typed_call`] of closures of this type.
+/// The settings of a typed call of closures of this type.
 pub fn settings_of_call(ty: Type) -> Settings {
     Settings::default().with(TYPE, SettingValue::Type(ty))
 }
