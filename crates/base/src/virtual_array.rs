@@ -70,6 +70,14 @@ impl<'a, T: Clone> VirtualArray<'a, T> {
         }
     }
 
+    /// The elements, if they are stored one after the other.
+    pub fn as_slice(&self) -> Option<&'a [T]> {
+        match self.source {
+            Source::Mapped(stored, Map::Each) => stored.get(..self.len),
+            Source::Mapped(..) | Source::Single(_) => None,
+        }
+    }
+
     /// The elements in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + '_ {
         (0..self.len).map(|i| self.get(i))
@@ -92,6 +100,7 @@ mod tests {
         ] {
             let array = VirtualArray::mapped(&stored, map, len);
             assert!(array.iter().eq(expected), "{map:?}");
+            assert_eq!(array.as_slice(), (map == Map::Each).then_some(&stored[..]));
         }
         assert!(VirtualArray::single("a", 2).iter().eq(["a", "a"]));
         assert!(VirtualArray::mapped(&stored[..0], Map::Each, 0).is_empty());

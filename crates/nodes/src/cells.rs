@@ -73,6 +73,11 @@ impl<T: ValueType> Cells<T> {
         Self { values: if uniform { Vec::new() } else { call.buffer(output) }, uniform, output }
     }
 
+    /// The memory of all elements, unless one value is filled for all.
+    pub(crate) fn all(&mut self) -> Option<&mut [T]> {
+        if self.uniform { None } else { Some(&mut self.values) }
+    }
+
     /// Computes the elements of the mask, ascending; stops at the first failure.
     ///
     /// # Errors

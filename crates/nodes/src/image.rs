@@ -28,7 +28,7 @@ pub fn register(registry: &mut Registry) {
     let pixels = PixelLoop::new(registry);
     let views = Views::new(registry);
     registry.register(pixels::from_field(pixels.clone()));
-    let sample_pixel = registry.register_part(sample_pixel::sample_pixel());
+    let sample_pixel = registry.register_part(sample_pixel::sample_pixel(&pixels));
     registry.register(sample::sample(&pixels, sample_pixel));
     registry.register(sample::information());
     lift::register(registry, &pixels);

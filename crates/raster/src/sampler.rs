@@ -47,21 +47,24 @@ impl<'i> Sampler<'i> {
         }
     }
 
-    /// Whether each pixel is the nearest one to its own center, where `center` gives the center of a
-    /// pixel by column and row, counted in the view. Only known where rows and columns of pixels lie
-    /// along the axes of the scene, and `center` too.
-    pub fn is_nearest_to_centers(
+    /// Whether each pixel is the nearest one to the center of a pixel of another grid, given by the
+    /// centers of its lowest row and of its leftmost column. False where columns or rows of pixels
+    /// are not parallel to the axes of the scene; the other grid must be.
+    pub fn has_centers(
         &self,
-        [left, lower]: [i32; 2],
-        center: impl Fn(i32, i32) -> [f64; 2],
+        row: impl ExactSizeIterator<Item = [f64; 2]>,
+        column: impl ExactSizeIterator<Item = [f64; 2]>,
     ) -> bool {
         let Some(to_pixels) = &self.to_pixels else { return false };
         let [_, b, _, d, ..] = to_pixels.0;
-        let (right, upper) = (left + self.size[0] as i32, lower + self.size[1] as i32);
-        let at = |column: i32, row: i32| to_pixels.at(center(column, row)).map(floor);
-        let is_column = |column: i32| at(column, lower)[0] == f64::from(column - left);
-        let is_row = |row: i32| at(left, row)[1] == f64::from(row - lower);
-        b == 0.0 && d == 0.0 && (left..right).all(is_column) && (lower..upper).all(is_row)
+        let is_at = |axis: usize| {
+            move |(i, center): (usize, [f64; 2])| floor(to_pixels.at(center)[axis]) == i as f64
+        };
+        [row.len(), column.len()] == self.size
+            && b == 0.0
+            && d == 0.0
+            && row.enumerate().all(is_at(0))
+            && column.enumerate().all(is_at(1))
     }
 
     /// The channels at a point in pixels from the lower left corner of the image.
@@ -74,33 +77,9 @@ impl<'i> Sampler<'i> {
         }
         match self.filter {
             Filter::Nearest => self.pixel(floor(x) as i64, floor(y) as i64),
-            Filter::Linear => self.blend([x, y], 0, linear),
-            Filter::Cubic => self.blend([x, y], -1, cubic),
+            Filter::Linear => blend([x, y], LINEAR, linear, |x, y| self.pixel(x, y)),
+            Filter::Cubic => blend([x, y], CUBIC, cubic, |x, y| self.pixel(x, y)),
         }
-    }
-
-    /// The sum of the pixels around a point with these weights, which depend on the distance from
-    /// the center of the pixel before it; `first` is the offset of the first pixel from that one.
-    fn blend<const N: usize>(
-        &self,
-        point: [f64; 2],
-        first: i64,
-        weights: impl Fn(f32) -> [f32; N],
-    ) -> [f32; 4] {
-        let [(x, of_x), (y, of_y)] = point.map(|at| {
-            let before = floor(at - 0.5);
-            (before as i64 + first, weights((at - 0.5 - before) as f32))
-        });
-        let mut sum = [0.0; 4];
-        for (j, wy) in of_y.into_iter().enumerate() {
-            let mut row = [0.0; 4];
-            for (i, wx) in of_x.into_iter().enumerate() {
-                let pixel = self.pixel(x + i as i64, y + j as i64);
-                (0..4).for_each(|k| row[k] += wx * pixel[k]);
-            }
-            (0..4).for_each(|k| sum[k] += wy * row[k]);
-        }
-        sum
     }
 
     #[inline]
@@ -142,8 +121,8 @@ impl<'i> Sampler<'i> {
                     let mut put = |i: usize, channels| put(block * BLOCK + i, channels);
                     let is_inside = match self.filter {
                         Filter::Nearest => self.nearest_inside(x, y, &mut put),
-                        Filter::Linear => self.blend_inside(x, y, 0, linear, &mut put),
-                        Filter::Cubic => self.blend_inside(x, y, -1, cubic, &mut put),
+                        Filter::Linear => self.blend_inside(x, y, LINEAR, linear, &mut put),
+                        Filter::Cubic => self.blend_inside(x, y, CUBIC, cubic, &mut put),
                     };
                     if !is_inside {
                         for (i, (x, y)) in x.iter().zip(y).enumerate() {
@@ -198,34 +177,53 @@ impl<'i> Sampler<'i> {
         &self,
         x: &[f64],
         y: &[f64],
-        first: i32,
+        first: i64,
         weights: impl Fn(f32) -> [f32; M],
         put: &mut impl FnMut(usize, [f32; N]),
     ) -> bool {
-        let before = f64::from(-first);
+        let before = -first as f64;
         if !self.is_inside(x, y, before + 0.5, M as f64 - before - 1.5) {
             return false;
         }
         let (pixels, _) = self.channels.as_chunks::<N>();
+        let pixel = |x: i64, y: i64| pixels[y as usize * self.size[0] + x as usize];
         for (i, (x, y)) in x.iter().zip(y).enumerate() {
-            let [(x, of_x), (y, of_y)] = [*x, *y].map(|at| {
-                let pixel = floor(at - 0.5);
-                ((pixel as i32 + first) as usize, weights((at - 0.5 - pixel) as f32))
-            });
-            let mut sum = [0.0; N];
-            for (j, wy) in of_y.into_iter().enumerate() {
-                let pixels = &pixels[(y + j) * self.size[0] + x..][..M];
-                let mut row = [0.0; N];
-                for (pixel, wx) in pixels.iter().zip(of_x) {
-                    (0..N).for_each(|k| row[k] += wx * pixel[k]);
-                }
-                (0..N).for_each(|k| sum[k] += wy * row[k]);
-            }
-            put(i, sum);
+            put(i, blend([*x, *y], first, &weights, pixel));
         }
         true
     }
 }
+
+/// The sum of the pixels around a point with these weights, which depend on the distance from the
+/// center of the pixel before it; `first` is the offset of the first pixel from that one.
+#[inline(always)]
+fn blend<const N: usize, const M: usize>(
+    point: [f64; 2],
+    first: i64,
+    weights: impl Fn(f32) -> [f32; M],
+    pixel: impl Fn(i64, i64) -> [f32; N],
+) -> [f32; N] {
+    let [(x, of_x), (y, of_y)] = point.map(|at| {
+        let before = floor(at - 0.5);
+        (before as i64 + first, weights((at - 0.5 - before) as f32))
+    });
+    let mut sum = [0.0; N];
+    for (j, wy) in of_y.into_iter().enumerate() {
+        let mut row = [0.0; N];
+        for (i, wx) in of_x.into_iter().enumerate() {
+            let pixel = pixel(x + i as i64, y + j as i64);
+            (0..N).for_each(|k| row[k] += wx * pixel[k]);
+        }
+        (0..N).for_each(|k| sum[k] += wy * row[k]);
+    }
+    sum
+}
+
+/// The offset of the first pixel of linear interpolation.
+const LINEAR: i64 = 0;
+
+/// The offset of the first pixel of cubic interpolation.
+const CUBIC: i64 = -1;
 
 #[inline(always)]
 fn linear(t: f32) -> [f32; 2] {

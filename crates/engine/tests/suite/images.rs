@@ -148,6 +148,51 @@ fn a_photo_is_placed_on_the_view_that_a_transform_needs() {
     assert_eq!(image(nothing, &request).channels(), [0.0; 6]);
 }
 
+/// Sampling at the position of the pixel is compiled to a node of its own; a position that is equal
+/// but for `z`, which does not matter, is not.
+#[test]
+fn an_image_sampled_at_the_pixel_is_the_image_at_that_position() {
+    let grid = Footprint::of_size(5, 4);
+    let moved = |entries: &[(usize, f32)]| {
+        let mut view = grid.clone();
+        for (at, x) in entries {
+            view.transform.0[*at] = *x;
+        }
+        view
+    };
+    let views = [
+        grid.clone(),
+        grid.with_crop([1, 1, 4, 3]),
+        grid.with_crop([-2, 0, 7, 6]),
+        moved(&[(1, 0.3)]),
+        moved(&[(4, -0.3)]),
+        moved(&[(0, 1.01), (5, 0.99)]),
+        moved(&[(0, -1.0), (3, 5.0)]),
+        moved(&[(3, 0.25), (7, 0.5)]),
+        moved(&[(3, 1e9)]),
+    ];
+    for outside in ["clear", "extend", "wrap", "mirror"] {
+        let text = format!(
+            "input photo: image\np = context.position()\n\
+             out = image.from_field(image.sample(photo, p, filter = \"nearest\", outside = \"{outside}\"))\n\
+             q = vec3(p.x, p.y, 7)\n\
+             other = image.from_field(image.sample(photo, q, filter = \"nearest\", outside = \"{outside}\"))\n\
+             output out: image\noutput other: image"
+        );
+        for n_channels in 1..5 {
+            let values = (0..20 * n_channels).map(|i| (i * 7 % 11) as f32 * 0.1).collect();
+            let photo = Image::from_channels(grid.clone(), n_channels, values).expect("it fits");
+            for view in &views {
+                for answer in answers(&text, &of_view(view).set("photo", photo.clone())) {
+                    let [out, other] =
+                        ["out", "other"].map(|name| answer.value::<Image>(name).expect("an image"));
+                    assert_eq!(out, other, "{outside}, {n_channels} channels, {view:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn images_beyond_the_limit_are_refused() {
     let program = Engine::new().load(PLACE.as_bytes()).expect("it loads");

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use millstream_base::{Feature, Footprint, Image, Lane, Limits, Mat4, Type};
+use millstream_base::{Feature, Footprint, Image, Lane, Limits, Type};
 use millstream_form::{FormBuilder, Val};
 use millstream_node::{
     Among, Call, Failure, Kernel, Network, NodeDef, PartSource, RegionUse, Registry, ScopeRule,
@@ -194,19 +194,6 @@ fn place() -> NodeDef {
             let m = &x[4];
             vec![(0..3).map(|k| m[4 * k] * column + m[4 * k + 1] * row + m[4 * k + 3]).collect()]
         }))
-}
-
-/// What [`column_and_row`] gives for numbers.
-pub(super) fn column_and_row_of(number: i32, [left, lower, width]: [i32; 3]) -> [i32; 2] {
-    let row = ((f64::from(number) + 0.5) * (1.0 / f64::from(width))) as i32;
-    [number.wrapping_sub(row.wrapping_mul(width)).wrapping_add(left), row.wrapping_add(lower)]
-}
-
-/// What [`place`] gives for a column and a row.
-pub(super) fn center(transform: &Mat4, column: i32, row: i32) -> [f64; 2] {
-    let m = &transform.0;
-    let [column, row] = [column, row].map(|it| it as f32 + 0.5);
-    [0, 4].map(|k| f64::from(m[k] * column + m[k + 1] * row + m[k + 3]))
 }
 
 fn with_index() -> NodeDef {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use millstream_base::map::Map;
+use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Color, Footprint, Image, Type, ValueType, Vec3};
+use millstream_node::pace::Pace;
 use millstream_node::{Call, Composition, Data, Failure, NodeDef, RegionUse, Settings};
 use millstream_raster::place::Filter;
 use millstream_raster::region::Edge;
@@ -105,66 +106,59 @@ pub(super) fn sample(pixels: &PixelLoop, sample_pixel: Arc<NodeDef>) -> NodeDef 
         .output("value", Type::COLOR, "")
         .kernel(|parts| {
             let how = (filter_of(parts.settings), edge_of(parts.settings));
-            Ok(function(move |call| sample_all(call, how)))
+            Ok(function(move |call| {
+                let mut cells = Cells::<Color>::new(call);
+                sample_at(call, how, &call.input::<Vec3>(1), &mut cells)?;
+                cells.put(call);
+                Ok(())
+            }))
         })
 }
 
 /// Points that are sampled between two looks at the clock.
 const POINTS: usize = 1 << 10;
 
-fn sample_all(call: &mut Call<'_>, (filter, edge): (Filter, Edge)) -> Result<(), Failure> {
-    if let Some(image) = one_image_everywhere(call) {
-        let sampler = Sampler::new(&image, filter, edge);
-        let colors = match image.n_channels() {
-            1 => colors::<1>(call, &sampler)?,
-            2 => colors::<2>(call, &sampler)?,
-            3 => colors::<3>(call, &sampler)?,
-            _ => colors::<4>(call, &sampler)?,
-        };
-        call.set(0, colors);
-        return Ok(());
-    }
-    let mut cells = Cells::<Color>::new(call);
-    let positions = call.input::<Vec3>(1);
+/// The colors of the image at input 0 at a position for each element.
+pub(super) fn sample_at(
+    call: &Call<'_>,
+    (filter, edge): (Filter, Edge),
+    positions: &VirtualArray<'_, Vec3>,
+    cells: &mut Cells<Color>,
+) -> Result<(), Failure> {
     let at = |sampler: &Sampler<'_>, n: usize, i: usize| {
         let Vec3([x, y, _]) = positions.get(i);
         straight(premultiplied(&sampler.at([x.into(), y.into()])[..n]))
     };
-    match call.argument(0).data() {
-        Data::One(image) => {
-            let image = Image::from_value(image).expect("the argument is an image");
-            let sampler = Sampler::new(&image, filter, edge);
-            cells.fill(call, |i| Ok(at(&sampler, image.n_channels(), i)))?;
-        }
-        Data::Many(_) => {
-            let images = call.input::<Image>(0);
-            cells.fill(call, |i| {
-                let image = images.get(i);
-                Ok(at(&Sampler::new(&image, filter, edge), image.n_channels(), i))
-            })?;
-        }
-    }
-    cells.put(call);
-    Ok(())
-}
-
-/// The image, if all elements are called for, each with a position of its own.
-fn one_image_everywhere(call: &Call<'_>) -> Option<Image> {
-    let Data::One(image) = call.argument(0).data() else { return None };
-    let Data::Many(_) = call.argument(1).data() else { return None };
+    let Data::One(image) = call.argument(0).data() else {
+        let images = call.input::<Image>(0);
+        return cells.fill(call, |i| {
+            let image = images.get(i);
+            Ok(at(&Sampler::new(&image, filter, edge), image.n_channels(), i))
+        });
+    };
+    let image = Image::from_value(image).expect("the argument is an image");
+    let sampler = Sampler::new(&image, filter, edge);
+    let n = image.n_channels();
     let is_all = call.mask().as_range() == Some(0..call.extent());
-    if is_all && call.argument(1).map() == Map::Each { Image::from_value(image) } else { None }
+    if let (Some(points), Some(colors)) = (positions.as_slice().filter(|_| is_all), cells.all()) {
+        return match n {
+            1 => sample_in_order::<1>(&sampler, points, colors, call.pace()),
+            2 => sample_in_order::<2>(&sampler, points, colors, call.pace()),
+            3 => sample_in_order::<3>(&sampler, points, colors, call.pace()),
+            _ => sample_in_order::<4>(&sampler, points, colors, call.pace()),
+        };
+    }
+    cells.fill(call, |i| Ok(at(&sampler, n, i)))
 }
 
-/// The colors at the positions of all elements, for an image of `N` channels.
-fn colors<const N: usize>(
-    call: &mut Call<'_>,
+/// The colors of an image of `N` channels at points.
+fn sample_in_order<const N: usize>(
     sampler: &Sampler<'_>,
-) -> Result<Vec<Color>, Failure> {
-    let (mut colors, mut pace) = (call.buffer::<Color>(0), call.pace());
-    let Data::Many(positions) = call.argument(1).data() else { return Ok(colors) };
-    let positions = positions.as_slice::<Vec3>().expect("the argument has the signature's type");
-    for (colors, points) in colors.chunks_mut(POINTS).zip(positions.chunks(POINTS)) {
+    points: &[Vec3],
+    colors: &mut [Color],
+    mut pace: Pace<'_>,
+) -> Result<(), Failure> {
+    for (colors, points) in colors.chunks_mut(POINTS).zip(points.chunks(POINTS)) {
         pace.work(4 * POINTS)?;
         sampler.each::<N, _>(
             points,
@@ -172,7 +166,7 @@ fn colors<const N: usize>(
             |i, channels| colors[i] = straight(premultiplied(&channels)),
         );
     }
-    Ok(colors)
+    Ok(())
 }
 
 pub(super) fn information() -> NodeDef {
