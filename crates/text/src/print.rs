@@ -133,11 +133,11 @@ impl<'a, 't> Printer<'a, 't> {
                 self.out.push_str(" = ");
                 self.fitted(*value, indent);
             }
-            What::Group(group) => self.group(*group as usize, None, indent),
-            What::Block { name, value, group } => {
+            What::Group(group) => self.group(*group as usize, indent),
+            What::Block { name, group } => {
                 name::write(name, &mut self.out);
                 self.out.push_str(" = ");
-                self.group(*group as usize, Some(*value), indent);
+                self.group(*group as usize, indent);
             }
             What::Close => self.out.push('}'),
             What::View(view) => view::write(view, &mut self.out),
@@ -203,13 +203,13 @@ impl<'a, 't> Printer<'a, 't> {
 
     /// The first line of a group, and what it is for; that of a block starts with the call of its
     /// zone.
-    fn group(&mut self, group: usize, zone: Option<ExprId>, indent: usize) {
+    fn group(&mut self, group: usize, indent: usize) {
         let (start, line) = (self.out.len(), self.line);
-        self.face(group, zone, indent, false);
+        self.face(group, indent, false);
         if self.is_wide() {
             self.out.truncate(start);
             self.line = line;
-            self.face(group, zone, indent, true);
+            self.face(group, indent, true);
         }
         if let Some(about) = &self.tree.groups[group].about {
             self.out.push('\n');
@@ -219,10 +219,10 @@ impl<'a, 't> Printer<'a, 't> {
     }
 
     /// The first line of a group, or a line for each input, and for each output if they are long.
-    fn face(&mut self, group: usize, zone: Option<ExprId>, indent: usize, is_broken: bool) {
+    fn face(&mut self, group: usize, indent: usize, is_broken: bool) {
         let tree = self.tree;
         let group = &tree.groups[group];
-        match zone.and_then(|zone| tree.call(zone)) {
+        match group.zone.and_then(|zone| tree.call(zone)) {
             Some(call) => {
                 self.opening(call);
                 self.out.push('(');

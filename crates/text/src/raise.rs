@@ -224,8 +224,8 @@ impl<'d> Raiser<'d, '_> {
         let first = sockets.min().unwrap_or_default();
         let inputs = first..first + def.inputs.len() as u32;
         let scope = Self::scope(&def.inputs, &def.nodes);
-        let group = self.group_line(call.name, def, (inputs, true), &scope);
-        self.item(What::Block { name: word(name), value, group }, &keys, after_blank);
+        let group = self.group_line(call.name, def, (inputs, Some(value)), &scope);
+        self.item(What::Block { name: word(name), group }, &keys, after_blank);
         self.inside(block, def, &scope);
     }
 
@@ -235,7 +235,7 @@ impl<'d> Raiser<'d, '_> {
         let inputs = def.inputs.iter().map(|(name, def)| input_line(name, def));
         self.tree.inputs.extend(inputs);
         let inputs = first..self.tree.inputs.len() as u32;
-        let at = self.group_line(word(name), def, (inputs, false), &scope);
+        let at = self.group_line(word(name), def, (inputs, None), &scope);
         self.item(What::Group(at), &["groups", name], true);
         self.inside(name, def, &scope);
     }
@@ -245,7 +245,7 @@ impl<'d> Raiser<'d, '_> {
         &mut self,
         name: Word<'d>,
         def: &'d GroupDef,
-        (inputs, is_block): (Range<u32>, bool),
+        (inputs, zone): (Range<u32>, Option<ExprId>),
         scope: &Scope<'d>,
     ) -> u32 {
         // Their expressions add no outputs.
@@ -256,7 +256,8 @@ impl<'d> Raiser<'d, '_> {
         }
         let outputs = first..self.tree.outputs.len() as u32;
         let about = def.about.as_deref().map(Cow::Borrowed);
-        let line = GroupLine { name, is_block, inputs, outputs, about, end: 0 };
+        let line =
+            GroupLine { name, is_block: zone.is_some(), zone, inputs, outputs, about, end: 0 };
         self.tree.groups.push(line);
         self.tree.groups.len() as u32 - 1
     }

@@ -68,10 +68,9 @@ pub(crate) enum What<'t> {
     },
     /// The start of the group at this position.
     Group(u32),
-    /// A node of a zone, and the start of its group.
+    /// A node of a zone, and the start of the group at this position, which knows the zone.
     Block {
         name: Word<'t>,
-        value: ExprId,
         group: u32,
     },
     /// The end of the last group that is open.
@@ -79,6 +78,16 @@ pub(crate) enum What<'t> {
     View(Word<'t>),
     /// The end of the text.
     End,
+}
+
+impl What<'_> {
+    /// The name of the node that the statement makes.
+    pub(crate) fn node_name(&self) -> Option<&str> {
+        match self {
+            Self::Node { name, .. } | Self::Block { name, .. } => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// A used document.
@@ -127,6 +136,8 @@ pub(crate) struct GroupLine<'t> {
     pub(crate) name: Word<'t>,
     /// Whether it is the block of a zone.
     pub(crate) is_block: bool,
+    /// The call of the zone, if it is a block that could be read so far.
+    pub(crate) zone: Option<ExprId>,
     /// Positions of inputs.
     pub(crate) inputs: Range<u32>,
     /// Positions of outputs.
@@ -239,6 +250,16 @@ impl<'t> Tree<'t> {
         &self.exprs[expr as usize].kind
     }
 
+    /// The name and the value of the node that a statement makes.
+    pub(crate) fn node_of<'w>(&self, what: &'w What<'t>) -> Option<(&'w str, ExprId)> {
+        let value = match what {
+            What::Node { value, .. } => Some(*value),
+            What::Block { group, .. } => self.groups[*group as usize].zone,
+            _ => None,
+        };
+        what.node_name().zip(value)
+    }
+
     pub(crate) fn span(&self, expr: ExprId) -> Span {
         self.exprs[expr as usize].span
     }
@@ -299,7 +320,7 @@ mod tests {
 
     #[test]
     fn statements_and_expressions_are_small() {
-        assert!(size_of::<Item<'_>>() <= 72, "{}", size_of::<Item<'_>>());
+        assert!(size_of::<Item<'_>>() <= 64, "{}", size_of::<Item<'_>>());
         assert!(size_of::<Expr<'_>>() <= 40, "{}", size_of::<Expr<'_>>());
     }
 }

@@ -96,9 +96,10 @@ fn check_instance(
         Ok(instance) => instance,
         // A node may require at least one source.
         Err(InstanceError::Setting(_)) if n_sources == 0 => return,
-        // The default weights fill rows of the default width.
+        // The weights must fill rows of the width.
         Err(InstanceError::Setting(_))
-            if def.name == "image.convolve" && settings.integer("width") != 3 =>
+            if def.name == "image.convolve"
+                && settings.numbers("weights").len() as i64 % settings.integer("width") != 0 =>
         {
             return;
         }

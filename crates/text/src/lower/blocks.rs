@@ -25,14 +25,18 @@ pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
         match &item.what {
             What::Group(group) => open.push(*group),
             What::Close => drop(open.pop()),
-            What::Block { name, value, group } => {
-                if tree.groups[*group as usize].name.is_empty() {
+            What::Block { name, group } => {
+                let line = &tree.groups[*group as usize];
+                if line.name.is_empty() {
+                    let zone = line.zone;
                     let around = open.last().map(|group| &*tree.groups[*group as usize].name);
                     write_block_name(around, name, &mut wanted);
                     let found = free.find(&wanted, |name| taken.contains(name));
                     let word: Word<'_> = Cow::Owned((*found).to_owned());
                     taken.insert(found);
-                    if let ExprKind::Call(call) = tree.exprs[*value as usize].kind {
+                    if let Some(zone) = zone
+                        && let ExprKind::Call(call) = tree.exprs[zone as usize].kind
+                    {
                         tree.calls[call as usize].name.clone_from(&word);
                     }
                     tree.groups[*group as usize].name = word;
@@ -74,7 +78,7 @@ pub(super) fn links_outside<'n>(
     let is_outside = |name: &str| {
         let names = |body: &Body<'_>, name: &str| {
             body.inputs.iter().any(|input| *input.name == *name)
-                || body.items.iter().any(|item| node_name(&item.what) == Some(name))
+                || body.items.iter().any(|item| item.what.node_name() == Some(name))
         };
         around.iter().any(|at| names(&bodies[*at], name))
     };
@@ -86,12 +90,4 @@ pub(super) fn links_outside<'n>(
 pub(super) enum From<'n> {
     Node(&'n str),
     Output(&'n str),
-}
-
-/// The name of the node of a statement.
-pub(super) fn node_name<'w>(what: &'w What<'_>) -> Option<&'w str> {
-    match what {
-        What::Node { name, .. } | What::Block { name, .. } => Some(name),
-        _ => None,
-    }
 }

@@ -14,7 +14,7 @@ use millstream_document::model::{
 use millstream_document::{Fields, FreeNames, LoadError, Spot, name_problem};
 use serde_json::Value as Json;
 
-use super::blocks::{From, links_outside, node_name};
+use super::blocks::{From, links_outside};
 use super::formula::{self, Context, Formula, Letter};
 use super::words::json;
 use super::{Body, Found, Shared, check_name};
@@ -78,15 +78,11 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             maker.scope.met(names);
             maker.find_names(items);
             for (item, name) in items.iter().zip(names) {
-                match &item.what {
-                    What::Node { value, .. } | What::Block { value, .. } => {
-                        maker.statement(*name, *value, item);
-                    }
-                    What::Output(output) => {
-                        let line = &shared.tree.outputs[*output as usize];
-                        maker.output(line, item.is_broken);
-                    }
-                    _ => {}
+                if let What::Output(output) = &item.what {
+                    let line = &shared.tree.outputs[*output as usize];
+                    maker.output(line, item.is_broken);
+                } else if let Some((_, value)) = shared.tree.node_of(&item.what) {
+                    maker.statement(*name, value, item);
                 }
             }
         }
@@ -132,25 +128,24 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         for line in &body.inputs {
             self.scope.add_input(&line.name);
         }
-        let items = &body.items;
+        let (items, tree) = (&body.items, self.shared.tree);
         self.scope.reserve(items.len());
         let mut names = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             if i % AHEAD == 0 && items.len() > MANY {
                 let ahead = items[i..].iter().take(AHEAD);
-                self.scope.read_ahead(ahead.filter_map(|item| node_name(&item.what)));
+                self.scope.read_ahead(ahead.filter_map(|item| item.what.node_name()));
             }
-            let (What::Node { name, value } | What::Block { name, value, .. }) = &item.what else {
+            let Some((name, value)) = tree.node_of(&item.what) else {
                 names.push(NO_NAME);
                 continue;
             };
-            let face = if item.is_broken { Face::Unknown } else { self.face(*value) };
+            let face = if item.is_broken { Face::Unknown } else { self.face(value) };
             let new = self.scope.add_node(name, NodeOf::Statement, face);
             names.push(new.unwrap_or(NO_NAME));
             let span = Span { end: item.span.start + name.len() as u32, ..item.span };
             check_name("a node", "node", name, span, new.is_none(), self.group, self.found);
         }
-        let tree = self.shared.tree;
         let lines = items.iter().filter_map(|item| match item.what {
             What::Output(output) => Some(&tree.outputs[output as usize]),
             _ => None,

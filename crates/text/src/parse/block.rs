@@ -133,7 +133,8 @@ impl<'t> Parser<'t> {
         let n_outputs = self.tree.outputs.len() as u32;
         let inputs = self.header.as_ref().map_or(n_inputs, |header| header.first_input)..n_inputs;
         let outputs = n_outputs..n_outputs;
-        let line = GroupLine { name, is_block: true, inputs, outputs, about: None, end: 0 };
+        let line =
+            GroupLine { name, is_block: true, zone: None, inputs, outputs, about: None, end: 0 };
         self.tree.groups.push(line);
         let at = self.tree.groups.len() as u32 - 1;
         if let Some(header) = &mut self.header {
@@ -170,11 +171,12 @@ impl<'t> Parser<'t> {
             return Err(problem.hint("write the inner ones as groups: `group name(...) { ... }`"));
         }
         self.advance()?;
-        self.tree.groups[group as usize].end = self.last_end as u32;
+        let line = &mut self.tree.groups[group as usize];
+        (line.zone, line.end) = (Some(value), self.last_end as u32);
         self.purpose(group as usize)?;
         let (open, close) = (Symbol::OpenBlock.text(), Symbol::CloseBlock.text());
         self.blocks.push(Opened { at: opened, open, close });
-        Ok(What::Block { name, value, group })
+        Ok(What::Block { name, group })
     }
 
     /// The block that starts after an error in its first line.
@@ -185,7 +187,8 @@ impl<'t> Parser<'t> {
             Some(group) => group,
             None => self.add_block(Cow::Borrowed("")),
         };
-        What::Block { name, value, group }
+        self.tree.groups[group as usize].zone = Some(value);
+        What::Block { name, group }
     }
 
     /// Refuses the sockets of a block inside an expression.

@@ -205,6 +205,7 @@ impl<'t> Parser<'t> {
         self.tree.groups.push(GroupLine {
             name,
             is_block: false,
+            zone: None,
             inputs: first_input..first_input,
             outputs: first_output..first_output,
             about: None,

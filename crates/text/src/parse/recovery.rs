@@ -54,9 +54,9 @@ impl<'t> Parser<'t> {
                 let value = self.nothing(start);
                 self.item(What::Node { name, value }, start, false, true);
             }
-            What::Block { name, group, .. } => {
-                let value = self.nothing(start);
-                self.item(What::Block { name, value, group }, start, false, true);
+            What::Block { name, group } => {
+                self.tree.groups[group as usize].zone = Some(self.nothing(start));
+                self.item(What::Block { name, group }, start, false, true);
             }
             head => self.item(head, start, false, true),
         }
