@@ -186,6 +186,8 @@ pub struct Call<'a> {
     threads: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     flag: Option<&'a AtomicBool>,
+    /// Old buffers that were offered for outputs and not taken.
+    unused: Vec<Column>,
 }
 
 /// One output of a call.
@@ -208,7 +210,17 @@ impl<'a> Call<'a> {
         inputs: &'a mut [Argument<'a>],
         outputs: &'a mut [Output],
     ) -> Self {
-        Self { mask, extent, limits, inputs, outputs, threads: 1, is_over: None, flag: None }
+        Self {
+            mask,
+            extent,
+            limits,
+            inputs,
+            outputs,
+            threads: 1,
+            is_over: None,
+            flag: None,
+            unused: Vec::new(),
+        }
     }
 
     /// Sets the maximal number of threads, and the test whether the call is cancelled.
@@ -333,12 +345,24 @@ impl<'a> Call<'a> {
     pub fn set(&mut self, k: usize, column: impl Into<Column>) {
         let column = column.into();
         assert_eq!(column.len(), self.extent, "an output column has an entry per element");
-        self.outputs[k] = Output::Done(Data::Many(column));
+        self.put(k, Data::Many(column));
     }
 
     /// Sets output `k` to one value for all elements.
     pub fn set_one(&mut self, k: usize, value: impl Into<Value>) {
-        self.outputs[k] = Output::Done(Data::One(value.into()));
+        self.put(k, Data::One(value.into()));
+    }
+
+    fn put(&mut self, k: usize, data: Data) {
+        let old = std::mem::replace(&mut self.outputs[k], Output::Done(data));
+        if let Output::Wanted(Some(column)) = old {
+            self.unused.push(column);
+        }
+    }
+
+    /// The old buffers that were offered for outputs and not used.
+    pub fn into_unused(self) -> Vec<Column> {
+        self.unused
     }
 }
 

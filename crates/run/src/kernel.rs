@@ -72,7 +72,8 @@ impl Scratch {
 /// The number of threads that a call may use, whether it is over, and the flag that cancels it.
 pub(crate) type Crew<'c> = (usize, &'c (dyn Fn() -> bool + Sync), Option<&'c AtomicBool>);
 
-/// Calls a function of a node type; a panic in it becomes a failure of the node.
+/// Calls a function of a node type; a panic in it becomes a failure of the node. Gives back the old
+/// buffers among the outputs that it did not use.
 pub(crate) fn call<'c>(
     function: &dyn Function,
     (mask, extent): (&'c Mask, usize),
@@ -80,8 +81,9 @@ pub(crate) fn call<'c>(
     (threads, is_over, flag): Crew<'c>,
     arguments: &'c mut [Argument<'c>],
     outputs: &'c mut [Output],
-) -> Result<(), Failure> {
+) -> (Result<(), Failure>, Vec<Column>) {
     let call = Call::new(mask, extent, limits, arguments, outputs);
     let mut call = call.with_crew(threads, is_over).with_flag(flag);
-    catch_failure(|| function.call(&mut call))?
+    let done = catch_failure(|| function.call(&mut call)).flatten();
+    (done, call.into_unused())
 }

@@ -100,7 +100,7 @@ impl Job {
                 let watch = Watch::new(&budget, None, Done::default());
                 let is_over = || watch.ended(Done::default()).is_some();
                 let crew: Crew<'_> = (1, &is_over, watch.flag());
-                let done =
+                let (done, _) =
                     call(function, (&mask, n_cells), &limits, crew, &mut arguments, &mut outputs);
                 match (done, watch.into_end()) {
                     // A function that was interrupted did not fail.

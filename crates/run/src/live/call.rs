@@ -292,7 +292,7 @@ fn run_function(
         let flag = within.watch.as_ref().and_then(|watch| watch.flag());
         let crew: Crew<'_> = (1, &is_over, flag);
         let limits = &within.limits;
-        call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs)?;
+        call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs).0?;
     }
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),

@@ -204,7 +204,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             taken.extend(data.is_some().then_some(*place));
             owned.push(data);
         }
-        let result = {
+        let (result, unused) = {
             let mut arguments: Vec<Argument<'_>> = Vec::with_capacity(places.len());
             for ((place, map), owned) in places.iter().zip(&maps).zip(owned) {
                 arguments.push(match owned {
@@ -218,6 +218,9 @@ impl<'a, M: Mode> Walk<'a, M> {
             let crew: Crew<'_> = (threads, &is_over, clock.flag());
             call(function, (&mask, n_cells), self.limits, crew, &mut arguments, &mut outputs)
         };
+        for column in unused {
+            self.buffers.give(column);
+        }
         if result.is_err() {
             // A function that was interrupted did not fail.
             self.clock.check().map_err(Stop::All)?;
