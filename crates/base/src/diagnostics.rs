@@ -12,7 +12,7 @@ use crate::path::Place;
 /// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The document is valid, but its author may not expect what it does.
+    /// The document is valid, but its result may surprise the author.
     Note,
     /// The document works, but something in it is probably not intended.
     Warning,

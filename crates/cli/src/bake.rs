@@ -67,7 +67,7 @@ const CACHE_BYTES: u64 = 8 << 30;
 /// The number of failed frames that are reported individually.
 const MAX_REPORTED: usize = 3;
 
-/// Evaluate many frames into files, reusing what was baked before
+/// Evaluate many frames into files; results of earlier bakes are reused
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

@@ -36,8 +36,6 @@ pub(super) trait ColumnData: Any + Send + Sync {
     fn overwrite(&mut self, mask: &Mask, from: &Column, entry: &dyn Fn(usize) -> usize) -> bool;
     fn bytes(&self) -> usize;
     fn any(&self) -> &dyn Any;
-    fn any_mut(&mut self) -> &mut dyn Any;
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn derivation(&self) -> Option<&Derivation> {
         None
     }
@@ -92,12 +90,6 @@ impl<T: ValueType> ColumnData for Vec<T> {
         self.capacity() * size_of::<T>()
     }
     fn any(&self) -> &dyn Any {
-        self
-    }
-    fn any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 }
@@ -156,12 +148,6 @@ impl ColumnData for Ragged {
         size_of_val(self.offsets()) + self.values().bytes()
     }
     fn any(&self) -> &dyn Any {
-        self
-    }
-    fn any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 }
@@ -270,7 +256,8 @@ impl Column {
         if self.derivation().is_some() || Arc::get_mut(&mut self.0).is_none() {
             *self = Self::from_vec(self.as_slice::<T>()?.to_vec());
         }
-        Arc::get_mut(&mut self.0)?.any_mut().downcast_mut()
+        let data: &mut dyn Any = Arc::get_mut(&mut self.0)?;
+        data.downcast_mut()
     }
 
     /// The lists, if the elements are lists.
@@ -286,7 +273,7 @@ impl Column {
         if self.derivation().is_some() || self.as_slice::<T>().is_none() {
             return Err(self);
         }
-        match Arc::downcast::<Vec<T>>(self.0.into_any()) {
+        match Arc::downcast::<Vec<T>>(self.0) {
             Ok(vec) => Arc::try_unwrap(vec).map_err(|shared| Self(shared)),
             Err(_) => unreachable!("the type was just checked"),
         }
@@ -319,7 +306,7 @@ impl Column {
         if self.as_ragged().is_none() {
             return Err(self);
         }
-        match Arc::downcast::<Ragged>(self.0.into_any()) {
+        match Arc::downcast::<Ragged>(self.0) {
             Ok(lists) => Arc::try_unwrap(lists).map_err(|shared| Self(shared)),
             Err(_) => unreachable!("the type was just checked"),
         }

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::hash::Hasher;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::column::{Column, ColumnData};
 use super::types::{Type, ValueType};
@@ -100,7 +100,7 @@ impl ColumnData for Derived {
     ) -> Option<Column> {
         self.stored().overwritten(mask, from, entry)
     }
-    /// Never: what is written to is stored first.
+    /// Always false: a derived column is stored before it is written to.
     fn overwrite(&mut self, _: &Mask, _: &Column, _: &dyn Fn(usize) -> usize) -> bool {
         false
     }
@@ -109,12 +109,6 @@ impl ColumnData for Derived {
     }
     fn any(&self) -> &dyn Any {
         self.stored().any()
-    }
-    fn any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
     fn derivation(&self) -> Option<&Derivation> {
         Some(&self.from)

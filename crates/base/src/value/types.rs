@@ -223,8 +223,8 @@ impl Type {
         }))
     }
 
-    /// A new type without values at run time: only the compiler knows what it stands for. Its
-    /// information is never freed, so callers make each once.
+    /// A new type that exists only during compilation, such as the type of a closure; no value has it.
+    /// The memory of the type is never freed, so callers create each type once.
     pub fn of_compiler(name: String) -> Self {
         Self(Box::leak(Box::new(TypeInfo {
             name: Cow::Owned(name),
