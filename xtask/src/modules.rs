@@ -70,7 +70,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "document",
-        "at order checked cursor fields free_name layout named spot view model wrong \
+        "at order checked cursor fields free_name layout name_table named spot view model wrong \
          builder problems range references grain save upgrade load library uses check edit",
     ),
     (

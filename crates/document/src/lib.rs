@@ -15,6 +15,7 @@ mod layout;
 pub mod library;
 pub mod load;
 pub mod model;
+mod name_table;
 mod named;
 mod order;
 mod problems;

@@ -11,10 +11,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::{Index, IndexMut};
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::HashTable;
+use millstream_base::ahead::read_ahead;
 use millstream_base::pages::reserve_in_huge_pages;
 use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
+
+use crate::name_table::NameTable;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -23,8 +25,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone)]
 pub struct Named<T> {
     slots: Vec<Slot<T>>,
-    /// The hash and the slot of each name.
-    table: HashTable<(u32, u32)>,
+    /// The slots of names.
+    table: NameTable,
     hasher: NameHasher,
     first: u32,
     last: u32,
@@ -77,10 +79,6 @@ struct Order {
     positions: Vec<u32>,
 }
 
-fn spread(part: u32) -> u64 {
-    u64::from(part).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
 impl<T> Named<T> {
     /// An empty list.
     pub fn new() -> Self {
@@ -91,7 +89,7 @@ impl<T> Named<T> {
     pub fn with_hasher(hasher: NameHasher) -> Self {
         Self {
             slots: Vec::new(),
-            table: HashTable::new(),
+            table: NameTable::new(),
             hasher,
             first: NONE,
             last: NONE,
@@ -125,8 +123,7 @@ impl<T> Named<T> {
 
     /// The slot of the value called `name`, whose hash is known.
     pub fn slot_with(&self, hash: u32, name: &str) -> Option<u32> {
-        let is_it = |(known, slot): &(u32, u32)| *known == hash && self.name_at(*slot) == name;
-        self.table.find(spread(hash), is_it).map(|(_, slot)| *slot)
+        self.table.find(hash, |slot| self.name_at(slot) == name)
     }
 
     fn name_at(&self, slot: u32) -> &str {
@@ -140,8 +137,7 @@ impl<T> Named<T> {
         let mut shared = Vec::with_capacity(names.len());
         for names in names.chunks(64) {
             let hashes: Block<u32> = names.iter().map(|name| self.hash(name)).collect();
-            let slot = |hash: &u32| self.table.find(spread(*hash), |(known, _)| known == hash);
-            let slots: Block<_> = hashes.iter().map(|hash| slot(hash).map(|it| it.1)).collect();
+            let slots: Block<_> = hashes.iter().map(|hash| self.table.find(*hash, |_| true)).collect();
             let stored = slots.iter().map(|slot| Some(self.at((*slot)?)?.0));
             let stored: Block<Option<&Arc<str>>> = stored.collect();
             let pairs = stored.iter().zip(names);
@@ -160,7 +156,12 @@ impl<T> Named<T> {
     /// Reserves capacity for `n` more values.
     pub fn reserve(&mut self, n: usize) {
         reserve_in_huge_pages(&mut self.slots, n);
-        self.table.reserve(n, |(hash, _)| spread(*hash));
+        self.table.reserve(n);
+    }
+
+    /// Reads the places of names with these hashes ahead of looking them up or adding them.
+    pub fn read_ahead(&self, hashes: impl Iterator<Item = u32>) {
+        read_ahead(hashes.map(|hash| self.table.read_ahead(hash)));
     }
 
     /// The name and the value in a slot.
@@ -301,7 +302,7 @@ impl<T> Named<T> {
         self.is_tidy &= after == NONE && slot as usize + 1 == self.slots.len();
         self.join(before, slot);
         self.join(slot, after);
-        self.table.insert_unique(spread(hash), (hash, slot), |(hash, _)| spread(*hash));
+        self.table.insert(hash, slot);
         self.order_changed();
         slot
     }
@@ -359,9 +360,7 @@ impl<T> Named<T> {
     /// Removes the name of a slot from the table.
     fn forget(&mut self, slot: u32) {
         let hash = self.hash(self.name_at(slot));
-        if let Ok(entry) = self.table.find_entry(spread(hash), |(_, known)| *known == slot) {
-            entry.remove();
-        }
+        self.table.remove(hash, slot);
     }
 
     /// Renames the value called `from` to `to` in place. If there is none, or `to` is taken,
@@ -377,7 +376,7 @@ impl<T> Named<T> {
         if let Some((name, _)) = &mut self.slots[slot as usize].thing {
             *name = to;
         }
-        self.table.insert_unique(spread(hash), (hash, slot), |(hash, _)| spread(*hash));
+        self.table.insert(hash, slot);
         true
     }
 

@@ -2,7 +2,7 @@
 //! writing and laying out.
 //!
 //! Run with `cargo bench -p millstream-text`. Both forms are measured in turn, and each number is
-//! the best of several rounds; words after `--` select shapes.
+//! the best of several rounds; words after `--` select shapes, and numbers sizes.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -109,18 +109,24 @@ fn document(text: &str, registry: &Registry) -> Document {
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let (sizes, shapes): (Vec<String>, Vec<String>) =
+        asked.into_iter().partition(|asked| asked.parse::<u64>().is_ok());
+    let is_asked = |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|it| it == word);
     let registry = millstream_nodes::registry();
     println!(
         "nanoseconds per node    read text  read JSON   text/JSON  write text write JSON  lay out"
     );
     for shape in SHAPES {
-        if !asked.is_empty() && !asked.iter().any(|asked| asked == shape) {
+        if !is_asked(&shapes, shape) {
             continue;
         }
         // A smoke run reads each text once.
         let is_smoke = std::env::args().any(|arg| arg == "--test");
         let rounds = [(13, 20_000), (10_000, 50), (1_000_000, 3)];
         for (n, n_rounds) in rounds.into_iter().take(if is_smoke { 1 } else { 3 }) {
+            if !is_asked(&sizes, &n.to_string()) {
+                continue;
+            }
             let n_rounds = if is_smoke { 1 } else { n_rounds };
             let text = text(shape, n);
             let document = document(&text, &registry);

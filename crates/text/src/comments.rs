@@ -10,14 +10,16 @@
 //! ]
 //! ```
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::ops::Range;
 
 use millstream_document::View;
+use millstream_document::model::Document;
 use serde_json::Value as Json;
 
 use crate::error::TextError;
-use crate::json::{key_and_value, parts};
-use crate::tree::{Item, Tree, What, Word};
+use crate::json::{key_and_value, parts, plain_string_end};
+use crate::tree::{Item, Tree, What, Word, at};
 
 /// The entry of the view data.
 const COMMENTS: &str = "\"comments\"";
@@ -25,27 +27,57 @@ const COMMENTS: &str = "\"comments\"";
 /// The place of a comment in the order of a document.
 pub(crate) type Rank = (u8, u32, u8, u32, u8);
 
-const BEFORE: u8 = 0;
-const BESIDE: u8 = 1;
-
-/// Ranks of the parts of a body.
-const INPUTS: u8 = 3;
-const NODES: u8 = 4;
-const OUTPUTS: u8 = 5;
-const GROUPS: u8 = 6;
-const VIEW: u8 = 7;
-const END: u8 = 8;
-
 /// The statements about the document, with their keys.
 const HEAD: [&str; 5] = ["$schema", "millstream", "name", "fps", "start_frame"];
 
-/// A comment of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Comment {
-    pub(crate) kind: CommentKind,
-    /// The keys that lead to its part.
-    pub(crate) at: Vec<String>,
-    pub(crate) lines: Vec<String>,
+/// A part of a document that may have comments, by its position among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The statement with this key of [`HEAD`].
+    Head(u32),
+    Use(u32),
+    Lock(u32),
+    Input(u32),
+    Node(u32),
+    Output(u32),
+    Group(u32),
+    /// A node of the group at the first position.
+    NodeOf(u32, u32),
+    /// The end of a group.
+    EndOf(u32),
+    View,
+    End,
+}
+
+impl Part {
+    pub(crate) const SCHEMA: Self = Self::Head(0);
+    pub(crate) const FORMAT: Self = Self::Head(1);
+    pub(crate) const TITLE: Self = Self::Head(2);
+    pub(crate) const FPS: Self = Self::Head(3);
+    pub(crate) const START_FRAME: Self = Self::Head(4);
+
+    /// A statement about the document.
+    fn head(key: &str) -> Option<Self> {
+        HEAD.iter().position(|known| *known == key).map(|at| Self::Head(at as u32))
+    }
+
+    /// The rank of a comment of the part.
+    fn rank(self, kind: CommentKind) -> Rank {
+        let (section, index, inside, inner) = match self {
+            Self::Head(at) => (0, at, 0, 0),
+            Self::Use(at) => (1, at, 0, 0),
+            Self::Lock(at) => (2, at, 0, 0),
+            Self::Input(at) => (3, at, 0, 0),
+            Self::Node(at) => (4, at, 0, 0),
+            Self::Output(at) => (5, at, 0, 0),
+            Self::Group(group) => (6, group, 0, 0),
+            Self::NodeOf(group, at) => (6, group, 1, at),
+            Self::EndOf(group) => (6, group, 2, 0),
+            Self::View => (7, 0, 0, 0),
+            Self::End => (8, 0, 0, 0),
+        };
+        (section, index, inside, inner, u8::from(kind == CommentKind::Beside))
+    }
 }
 
 /// Where a comment stands.
@@ -57,59 +89,73 @@ pub(crate) enum CommentKind {
     End,
 }
 
-impl Comment {
-    /// Writes the comment as compact JSON.
-    fn write(&self, out: &mut String) {
-        let key = match self.kind {
-            CommentKind::Before => "{\"before\":",
-            CommentKind::Beside => "{\"beside\":",
-            CommentKind::End => "{\"end\":",
-        };
-        out.push_str(key);
-        write_texts(&self.at, out);
-        out.push_str(",\"text\":");
-        match self.kind {
-            CommentKind::Beside => write_text(&self.lines.concat(), out),
-            CommentKind::Before | CommentKind::End => write_texts(&self.lines, out),
-        }
-        out.push('}');
-    }
+impl CommentKind {
+    const ALL: [Self; 3] = [Self::Before, Self::Beside, Self::End];
 
-    /// Reads a comment that is written as [`text`](Self::text) writes it.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let json: Json = serde_json::from_str(text).ok()?;
-        let object = json.as_object()?;
-        let (key, at) = object.iter().next()?;
-        let kind = match &**key {
-            "before" => CommentKind::Before,
-            "beside" => CommentKind::Beside,
-            "end" => CommentKind::End,
-            _ => return None,
+    /// The start of the compact JSON of such a comment.
+    fn start(self) -> &'static str {
+        match self {
+            Self::Before => "{\"before\":",
+            Self::Beside => "{\"beside\":",
+            Self::End => "{\"end\":",
+        }
+    }
+}
+
+/// A comment of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Comment<'v> {
+    pub(crate) kind: CommentKind,
+    /// The keys that lead to its part.
+    pub(crate) at: Vec<Word<'v>>,
+    pub(crate) lines: Vec<Word<'v>>,
+}
+
+impl<'v> Comment<'v> {
+    /// Reads a comment that is written as [`write()`] writes it, of valid JSON.
+    fn read(text: &'v str) -> Option<Self> {
+        let start = |kind: CommentKind| Some((kind, text.strip_prefix(kind.start())?));
+        let (kind, rest) = CommentKind::ALL.into_iter().find_map(start)?;
+        let (at, rest) = read_texts(rest)?;
+        let rest = rest.strip_prefix(TEXT)?;
+        let (lines, rest) = match kind {
+            CommentKind::Beside => read_text(rest).map(|(line, rest)| (vec![line], rest))?,
+            CommentKind::Before | CommentKind::End => read_texts(rest)?,
         };
-        let texts = |json: &Json| -> Option<Vec<String>> {
-            json.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
-        };
-        let lines = match object.get("text")? {
-            Json::String(text) if kind == CommentKind::Beside => vec![text.clone()],
-            json => texts(json)?,
-        };
-        let comment = Self { kind, at: texts(at)?, lines };
-        let is_line = |line: &String| {
+        let is_line = |line: &Word<'_>| {
             !line.contains('\n')
                 && line.trim_end() == line
                 && (!line.is_empty() || kind != CommentKind::Beside)
         };
-        let fits = !comment.lines.is_empty() && comment.lines.iter().all(is_line);
-        let mut written = String::with_capacity(text.len());
-        comment.write(&mut written);
-        (fits && written == text).then_some(comment)
+        let fits = rest == "}" && !lines.is_empty() && lines.iter().all(is_line);
+        fits.then_some(Self { kind, at, lines })
     }
 }
 
+/// What stands between the keys and the lines of a comment.
+const TEXT: &str = ",\"text\":";
+
+/// Writes a comment as compact JSON.
+fn write<'k>(
+    kind: CommentKind,
+    keys: impl Iterator<Item = &'k str>,
+    lines: &[Word<'_>],
+    out: &mut String,
+) {
+    out.push_str(kind.start());
+    write_texts(keys, out);
+    out.push_str(TEXT);
+    match (kind, lines) {
+        (CommentKind::Beside, [line]) => write_text(line, out),
+        _ => write_texts(lines.iter().map(|line| &**line), out),
+    }
+    out.push('}');
+}
+
 /// Writes a list of texts as compact JSON.
-fn write_texts(texts: &[String], out: &mut String) {
+fn write_texts<'k>(texts: impl Iterator<Item = &'k str>, out: &mut String) {
     out.push('[');
-    for (i, text) in texts.iter().enumerate() {
+    for (i, text) in texts.enumerate() {
         out.push_str(if i > 0 { "," } else { "" });
         write_text(text, out);
     }
@@ -128,131 +174,131 @@ fn write_text(text: &str, out: &mut String) {
     }
 }
 
-/// The comments of a tree with their ranks, in the order of the document.
-fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
+/// The texts of a list that [`write_texts`] wrote, and what follows it.
+fn read_texts(list: &str) -> Option<(Vec<Word<'_>>, &str)> {
+    let mut rest = list.strip_prefix('[')?;
+    let mut texts = Vec::new();
+    if let Some(rest) = rest.strip_prefix(']') {
+        return Some((texts, rest));
+    }
+    loop {
+        let (text, after) = read_text(rest)?;
+        texts.push(text);
+        match after.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return Some((texts, after.strip_prefix(']')?)),
+        }
+    }
+}
+
+/// The text that [`write_text`] wrote, and what follows it.
+fn read_text(quoted: &str) -> Option<(Word<'_>, &str)> {
+    if !quoted.starts_with('"') {
+        return None;
+    }
+    let (json, rest) = quoted.split_at(plain_string_end(quoted.as_bytes(), 0));
+    let inside = json.get(1..json.len() - 1)?;
+    if !inside.contains('\\') {
+        return Some((Cow::Borrowed(inside), rest));
+    }
+    let text: String = serde_json::from_str(json).ok()?;
+    let mut written = String::with_capacity(json.len());
+    write_text(&text, &mut written);
+    (written == json).then_some((Cow::Owned(text), rest))
+}
+
+/// The group around a part, its list (empty for none), and its name there.
+type Keys<'a> = (Option<&'a str>, &'static str, Option<&'a str>);
+
+/// A comment of a tree.
+struct Found<'a> {
+    rank: Rank,
+    kind: CommentKind,
+    keys: Keys<'a>,
+    /// Positions of lines in the tree.
+    lines: Range<u32>,
+}
+
+/// The comments of a tree in the order of the document.
+fn comments_of<'a>(tree: &'a Tree<'_>) -> Vec<Found<'a>> {
     let mut found = Vec::new();
+    if tree.comments.is_empty() {
+        return found;
+    }
     // The groups around the statement: name, position, and number of nodes so far.
-    let mut open: Vec<(&Word<'_>, u32, u32)> = Vec::new();
+    let mut open: Vec<(&str, u32, u32)> = Vec::new();
     let (mut n_uses, mut n_locks, mut n_inputs, mut n_outputs, mut n_groups) = (0, 0, 0, 0, 0);
     let mut n_nodes = 0_u32;
     let count = |n: &mut u32| {
         *n += 1;
         *n - 1
     };
-    if tree.comments.is_empty() {
-        return found;
-    }
     for item in &tree.items {
-        let mut outer = open.last().map(|(name, at, _)| (*name, *at));
-        let mut rank = (GROUPS, outer.map_or(0, |(_, at)| at), 0, 0);
+        let group = open.last().map(|(name, ..)| *name);
         // The last key or two, after those of the group.
-        let keys: [&str; 2] = match &item.what {
+        let (part, group, list, name): (Part, Option<&str>, &str, Option<&str>) = match &item.what {
             What::Input(input) => {
-                rank = (INPUTS, count(&mut n_inputs), 0, 0);
-                ["inputs", &tree.inputs[*input as usize].name]
+                let name = &tree.inputs[*input as usize].name;
+                (Part::Input(count(&mut n_inputs)), group, "inputs", Some(name))
             }
             What::Output(output) => {
-                rank = (OUTPUTS, count(&mut n_outputs), 0, 0);
-                ["outputs", &tree.outputs[*output as usize].name]
+                let name = &tree.outputs[*output as usize].name;
+                (Part::Output(count(&mut n_outputs)), group, "outputs", Some(name))
             }
             What::Node { name, .. } | What::Block { name, .. } => {
-                match open.last_mut() {
-                    Some((_, _, n_inside)) => (rank.2, rank.3) = (1, count(n_inside)),
-                    None => rank = (NODES, count(&mut n_nodes), 0, 0),
-                }
+                let part = match open.last_mut() {
+                    Some((_, at, n_inside)) => Part::NodeOf(*at, count(n_inside)),
+                    None => Part::Node(count(&mut n_nodes)),
+                };
                 if let What::Block { group, .. } = item.what {
                     let name = &tree.groups[group as usize].name;
                     open.push((name, count(&mut n_groups), 0));
                 }
-                ["nodes", name]
+                (part, group, "nodes", Some(name))
             }
-            What::Use(line) => {
-                rank = (1, count(&mut n_uses), 0, 0);
-                ["use", &line.name]
-            }
-            What::Lock(line) => {
-                rank = (2, count(&mut n_locks), 0, 0);
-                ["lock", &line.name]
-            }
+            What::Use(line) => (Part::Use(count(&mut n_uses)), group, "use", Some(&line.name)),
+            What::Lock(line) => (Part::Lock(count(&mut n_locks)), group, "lock", Some(&line.name)),
             What::Group(line) => {
-                let name = &tree.groups[*line as usize].name;
-                open.push((name, count(&mut n_groups), 0));
-                outer = None;
-                rank = (GROUPS, n_groups - 1, 0, 0);
-                ["groups", name]
+                let (name, at) = (&tree.groups[*line as usize].name, count(&mut n_groups));
+                open.push((name, at, 0));
+                (Part::Group(at), None, "groups", Some(name))
             }
             What::Close => {
-                rank.2 = 2;
-                open.pop();
-                ["", ""]
+                let at = open.pop().map_or(0, |(_, at, _)| at);
+                (Part::EndOf(at), group, "", None)
             }
-            What::View(_) => {
-                rank = (VIEW, 0, 0, 0);
-                ["view", ""]
-            }
-            What::End => {
-                rank = (END, 0, 0, 0);
-                outer = None;
-                ["", ""]
-            }
-            head => {
-                let key = head_key(head);
-                rank = (0, key as u32, 0, 0);
-                [HEAD[key], ""]
-            }
+            What::View(_) => (Part::View, group, "view", None),
+            What::End => (Part::End, None, "", None),
+            What::Schema(_) => (Part::SCHEMA, group, HEAD[0], None),
+            What::Format(_) => (Part::FORMAT, group, HEAD[1], None),
+            What::Title(_) => (Part::TITLE, group, HEAD[2], None),
+            What::Fps(_) => (Part::FPS, group, HEAD[3], None),
+            What::StartFrame(_) => (Part::START_FRAME, group, HEAD[4], None),
         };
-        if !item.before.is_empty() || item.has_beside {
-            let outer = outer.map(|(name, _)| &**name);
-            add(tree, item, rank, keys_of(item, outer, keys), &mut found);
-        }
+        let keys = (group, list, name);
+        add(item, part, keys, &mut found);
     }
-    found.sort_by_key(|(rank, _)| *rank);
+    // Statements may stand in another order than the parts that they make.
+    if !found.is_sorted_by_key(|comment| comment.rank) {
+        found.sort_by_key(|comment| comment.rank);
+    }
     found
 }
 
-/// The keys that lead to a part, with those of the group around it.
-fn keys_of(item: &Item<'_>, group: Option<&str>, [kind, name]: [&str; 2]) -> Vec<String> {
-    let outer = group.map(|group| ["groups", group]);
-    let inner = [kind, name].into_iter().filter(|_| !kind.is_empty());
-    let has_name = !matches!(item.what, What::View(_)) && !HEAD.contains(&kind);
-    let inner = inner.take(if has_name { 2 } else { 1 });
-    outer.iter().flatten().copied().chain(inner).map(str::to_owned).collect()
-}
-
-/// The position of a statement's key.
-fn head_key(what: &What<'_>) -> usize {
-    match what {
-        What::Schema(_) => 0,
-        What::Title(_) => 2,
-        What::Fps(_) => 3,
-        What::StartFrame(_) => 4,
-        _ => 1,
-    }
-}
-
-fn add<'t>(
-    tree: &Tree<'t>,
-    item: &Item<'t>,
-    (section, index, part, inner): (u8, u32, u8, u32),
-    keys: Vec<String>,
-    found: &mut Vec<(Rank, Comment)>,
-) {
-    let mut lines: Vec<String> = tree.before(item).iter().map(ToString::to_string).collect();
-    let mut beside = tree.beside(item).map(ToString::to_string);
-    let kind = match item.what {
-        What::Close | What::End => CommentKind::End,
-        _ => CommentKind::Before,
+/// Adds the comments of a statement.
+fn add<'a>(item: &Item<'_>, part: Part, keys: Keys<'a>, found: &mut Vec<Found<'a>>) {
+    let Range { start, end } = item.before;
+    let beside = end..end + u32::from(item.has_beside);
+    let (kind, before) = match item.what {
+        What::Close | What::End => (CommentKind::End, start..beside.end),
+        _ => (CommentKind::Before, start..end),
     };
-    if kind == CommentKind::End {
-        lines.extend(beside.take());
+    if !before.is_empty() {
+        found.push(Found { rank: part.rank(kind), kind, keys, lines: before });
     }
-    if !lines.is_empty() {
-        let comment = Comment { kind, at: keys.clone(), lines };
-        found.push(((section, index, part, inner, BEFORE), comment));
-    }
-    if let Some(beside) = beside {
-        let comment = Comment { kind: CommentKind::Beside, at: keys, lines: vec![beside] };
-        found.push(((section, index, part, inner, BESIDE), comment));
+    if !beside.is_empty() && kind == CommentKind::Before {
+        let kind = CommentKind::Beside;
+        found.push(Found { rank: part.rank(kind), kind, keys, lines: beside });
     }
 }
 
@@ -267,9 +313,13 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
         return view.map_or(Ok(View::default()), |view| View::from_text(view).map_err(refused));
     }
     let mut new = String::new();
-    for (i, (_, comment)) in comments.iter().enumerate() {
+    for (i, comment) in comments.iter().enumerate() {
         new.push_str(if i > 0 { "," } else { "" });
-        comment.write(&mut new);
+        let Found { kind, keys: (group, list, name), lines, .. } = comment;
+        let group = group.map(|group| ["groups", group]);
+        let list = Some(*list).filter(|list| !list.is_empty());
+        let keys = group.into_iter().flatten().chain(list).chain(*name);
+        write(*kind, keys, &tree.comments[at(lines)], &mut new);
     }
     let compact = match view {
         None => return Ok(View::from_compact_text(format!("{{{COMMENTS}:[{new}]}}"))),
@@ -292,21 +342,20 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
     View::from_text(&format!("{{{}}}", entries.join(","))).map_err(refused)
 }
 
-/// The comments that a view ends with, each of which has a place, by keys and place; and the rest
-/// of the view.
+/// The comments that a view ends with, each of which has a place; and the rest of the view.
 #[derive(Default)]
-pub(crate) struct Placed {
-    before: HashMap<Vec<String>, Vec<String>>,
-    beside: HashMap<Vec<String>, String>,
-    end: HashMap<Vec<String>, Vec<String>>,
+pub(crate) struct Placed<'v> {
+    /// In the order of the document; each with the positions of its lines.
+    comments: Vec<(Rank, Range<usize>)>,
+    lines: Vec<Word<'v>>,
     /// The rest of the view.
-    pub(crate) rest: Option<String>,
+    pub(crate) rest: Option<Word<'v>>,
 }
 
-impl Placed {
+impl<'v> Placed<'v> {
     /// Splits a view; `rank` gives the rank of the part at these keys, if there is one.
-    pub(crate) fn of(view: &View, rank: impl Fn(&Comment) -> Option<Rank>) -> Self {
-        let mut placed = Self { rest: view.text().map(str::to_owned), ..Self::default() };
+    pub(crate) fn of(view: &'v View, rank: impl Fn(&Comment<'_>) -> Option<Rank>) -> Self {
+        let mut placed = Self { rest: view.text().map(Cow::Borrowed), ..Self::default() };
         let Some(text) = view.text().filter(|text| text.starts_with('{')) else { return placed };
         let entries = parts(text).unwrap_or_default();
         let Some((last, others)) = entries.split_last() else { return placed };
@@ -323,8 +372,11 @@ impl Placed {
             let Some(rank) = rank(&comment).filter(|rank| *rank < next) else { break };
             next = rank;
             n_left -= 1;
-            placed.add(comment);
+            let first = placed.lines.len();
+            placed.lines.extend(comment.lines);
+            placed.comments.push((rank, first..placed.lines.len()));
         }
+        placed.comments.reverse();
         if n_left == items.len() {
             return placed;
         }
@@ -332,80 +384,54 @@ impl Placed {
         if n_left > 0 {
             rest.push(format!("{COMMENTS}:[{}]", items[..n_left].join(",")));
         }
-        placed.rest = (!rest.is_empty()).then(|| format!("{{{}}}", rest.join(",")));
+        placed.rest = (!rest.is_empty()).then(|| format!("{{{}}}", rest.join(",")).into());
         placed
     }
 
-    fn add(&mut self, comment: Comment) {
-        let Comment { kind, at, lines } = comment;
-        match kind {
-            CommentKind::Before => drop(self.before.insert(at, lines)),
-            CommentKind::Beside => drop(self.beside.insert(at, lines.concat())),
-            CommentKind::End => drop(self.end.insert(at, lines)),
-        }
+    /// Whether a part has comments before or beside it.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        [CommentKind::Before, CommentKind::Beside]
+            .into_iter()
+            .any(|kind| !self.of_part(part, kind).is_empty())
     }
 
-    /// Whether the part at these keys has comments.
-    pub(crate) fn has(&self, keys: &[&str]) -> bool {
-        if self.before.is_empty() && self.beside.is_empty() {
-            return false;
+    /// The lines of a comment of a part; none if there is no such comment.
+    pub(crate) fn of_part(&self, part: Part, kind: CommentKind) -> &[Word<'v>] {
+        if self.comments.is_empty() {
+            return &[];
         }
-        let keys = owned(keys);
-        self.before.contains_key(&keys) || self.beside.contains_key(&keys)
-    }
-
-    /// Takes the comments of a part: those before it and the one beside it.
-    pub(crate) fn take(&mut self, keys: &[&str]) -> (Vec<String>, Option<String>) {
-        if self.before.is_empty() && self.beside.is_empty() {
-            return (Vec::new(), None);
-        }
-        let keys = owned(keys);
-        (self.before.remove(&keys).unwrap_or_default(), self.beside.remove(&keys))
-    }
-
-    /// Takes the comments at the end of a block.
-    pub(crate) fn take_end(&mut self, keys: &[&str]) -> Vec<String> {
-        self.end.remove(&owned(keys)).unwrap_or_default()
+        let found = self.comments.binary_search_by_key(&part.rank(kind), |comment| comment.0);
+        found.map_or(&[], |at| &self.lines[self.comments[at].1.clone()])
     }
 }
 
-fn owned(keys: &[&str]) -> Vec<String> {
-    keys.iter().map(ToString::to_string).collect()
-}
-
-/// The rank of a part of a document, by the keys that lead to it.
-pub(crate) fn rank_of(document: &millstream_document::Document, comment: &Comment) -> Option<Rank> {
-    let keys: Vec<&str> = comment.at.iter().map(String::as_str).collect();
-    let place = u8::from(comment.kind == CommentKind::Beside);
+/// The rank of a comment, if a document has the part that its keys lead to.
+pub(crate) fn rank_of(document: &Document, comment: &Comment<'_>) -> Option<Rank> {
+    let keys: Vec<&str> = comment.at.iter().map(|key| &**key).collect();
     let is_end = comment.kind == CommentKind::End;
     let at = |position: Option<usize>| position.map(|position| position as u32);
     let group = |name: &str| {
         let group = document.groups.get(name).filter(|group| group.file.is_none())?;
         Some((document.groups.get_index_of(name)? as u32, group))
     };
-    let (section, index, part, inner) = match keys[..] {
-        [] if is_end => (END, 0, 0, 0),
-        ["groups", name] if is_end => (GROUPS, group(name)?.0, 2, 0),
+    let part = match keys[..] {
+        [] if is_end => Part::End,
+        ["groups", name] if is_end => Part::EndOf(group(name)?.0),
         _ if is_end => return None,
-        ["groups", name] => (GROUPS, group(name)?.0, 0, 0),
+        ["groups", name] => Part::Group(group(name)?.0),
         ["groups", name, "nodes", node] => {
             let (i, group) = group(name)?;
-            (GROUPS, i, 1, at(group.nodes.get_index_of(node))?)
+            Part::NodeOf(i, at(group.nodes.get_index_of(node))?)
         }
-        ["use", name] => (1, at(document.uses.get_index_of(name))?, 0, 0),
-        ["lock", name] => (2, at(document.lock.get_index_of(name))?, 0, 0),
-        ["inputs", name] => (INPUTS, at(document.inputs.get_index_of(name))?, 0, 0),
-        ["nodes", name] => (NODES, at(document.nodes.get_index_of(name))?, 0, 0),
-        ["outputs", name] => (OUTPUTS, at(document.outputs.get_index_of(name))?, 0, 0),
-        ["view"] => (VIEW, 0, 0, 0),
-        [key] => {
-            let key = HEAD.iter().position(|known| *known == key)?;
-            if key == 0 && document.schema.is_none() {
-                return None;
-            }
-            (0, key as u32, 0, 0)
-        }
+        ["use", name] => Part::Use(at(document.uses.get_index_of(name))?),
+        ["lock", name] => Part::Lock(at(document.lock.get_index_of(name))?),
+        ["inputs", name] => Part::Input(at(document.inputs.get_index_of(name))?),
+        ["nodes", name] => Part::Node(at(document.nodes.get_index_of(name))?),
+        ["outputs", name] => Part::Output(at(document.outputs.get_index_of(name))?),
+        ["view"] => Part::View,
+        ["$schema"] if document.schema.is_none() => return None,
+        [key] => Part::head(key)?,
         _ => return None,
     };
-    Some((section, index, part, inner, place))
+    Some(part.rank(comment.kind))
 }

@@ -12,11 +12,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Span;
+use millstream_base::pages::reserve_in_huge_pages;
 use millstream_document::model::{
     Document, GroupDef, InputDef, Named, Node, OutputDef, OutputFrom,
 };
 
-use crate::comments::{Comment, Placed, rank_of};
+use crate::comments::{Comment, CommentKind, Part, Placed, rank_of};
 use crate::lower::FORMAT;
 use crate::lower::formula::Context;
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
@@ -26,7 +27,7 @@ use crate::tree::{
     Word,
 };
 use block::Blocks;
-use node::BodyWriter;
+use node::{BodyWriter, Line};
 
 /// Hands the tree of a document to `then`.
 pub(crate) fn raise<T>(
@@ -34,7 +35,7 @@ pub(crate) fn raise<T>(
     vocabulary: &Vocabulary<'_>,
     then: impl FnOnce(&Tree<'_>) -> T,
 ) -> T {
-    let rank = |comment: &Comment| rank_of(document, comment);
+    let rank = |comment: &Comment<'_>| rank_of(document, comment);
     let placed = Placed::of(&document.view, rank);
     let value: Arc<str> = Arc::from(VALUE);
     let blocks = Blocks::of(document, &placed);
@@ -56,7 +57,7 @@ struct Raiser<'d, 'v> {
     vocabulary: &'v Vocabulary<'v>,
     groups: Groups<'d>,
     blocks: &'v Blocks<'d>,
-    placed: Placed,
+    placed: Placed<'d>,
     tree: Tree<'d>,
     value: &'v Arc<str>,
 }
@@ -76,19 +77,21 @@ fn own_groups(document: &Document) -> impl Iterator<Item = (&Arc<str>, &GroupDef
 }
 
 impl<'d> Raiser<'d, '_> {
-    /// Adds a statement with the comments of the part at these keys.
-    fn item(&mut self, what: What<'d>, keys: &[&str], after_blank: bool) {
-        let (before, beside) = match what {
-            What::Close | What::End => (self.placed.take_end(keys), None),
-            _ => self.placed.take(keys),
+    /// Adds a statement with the comments of a part.
+    fn item(&mut self, what: What<'d>, part: Part, after_blank: bool) {
+        let kind = match what {
+            What::Close | What::End => CommentKind::End,
+            _ => CommentKind::Before,
         };
         let first = self.tree.comments.len() as u32;
-        self.tree.comments.extend(before.into_iter().map(Cow::Owned));
+        self.tree.comments.extend_from_slice(self.placed.of_part(part, kind));
         let before = first..self.tree.comments.len() as u32;
-        let has_beside = beside.is_some();
-        self.tree.comments.extend(beside.map(Cow::Owned));
+        let beside = self.placed.of_part(part, CommentKind::Beside);
+        let has_beside = !beside.is_empty();
+        self.tree.comments.extend_from_slice(beside);
         let (span, exprs, is_broken) = (Span::default(), 0..0, false);
         let item = Item { what, span, before, has_beside, exprs, after_blank, is_broken };
+        reserve_in_huge_pages(&mut self.tree.items, 1);
         self.tree.items.push(item);
     }
 
@@ -96,22 +99,22 @@ impl<'d> Raiser<'d, '_> {
         let document = self.document;
         self.head();
         let mut is_first = true;
-        for (name, def) in &document.uses {
+        for (at, (name, def)) in (0..).zip(&document.uses) {
             let path = word(&def.path);
             let line = UseLine { name: word(name), path };
-            self.item(What::Use(Box::new(line)), &["use", name], is_first);
+            self.item(What::Use(Box::new(line)), Part::Use(at), is_first);
             is_first = false;
         }
-        for (name, lock) in &document.lock {
+        for (at, (name, lock)) in (0..).zip(&document.lock) {
             let (format, hash) = (lock.format, word(&lock.hash));
             let line = LockLine { name: word(name), format, hash };
-            self.item(What::Lock(Box::new(line)), &["lock", name], is_first);
+            self.item(What::Lock(Box::new(line)), Part::Lock(at), is_first);
             is_first = false;
         }
         is_first = true;
         for (name, def) in &document.inputs {
             let at = self.input(name, def);
-            self.item(What::Input(at), &["inputs", name], is_first);
+            self.item(What::Input(at), Part::Input(at), is_first);
             is_first = false;
         }
         self.root();
@@ -120,35 +123,34 @@ impl<'d> Raiser<'d, '_> {
                 self.group(name, group);
             }
         }
-        let has_comment = self.placed.has(&["view"]);
-        let view = self.placed.rest.take().or_else(|| has_comment.then(|| "{}".to_owned()));
+        let has_comment = self.placed.has(Part::View);
+        let view = self.placed.rest.take().or_else(|| has_comment.then_some(word("{}")));
         if let Some(view) = view {
-            self.item(What::View(Cow::Owned(view)), &["view"], true);
+            self.item(What::View(view), Part::View, true);
         }
         if self.tree.items.is_empty() {
             // So that it is told from JSON.
-            self.item(What::Format(document.format), &["millstream"], false);
+            self.item(What::Format(document.format), Part::FORMAT, false);
         }
-        self.item(What::End, &[], true);
+        self.item(What::End, Part::End, true);
     }
 
     fn head(&mut self) {
         let document = self.document;
-        let comments = |raiser: &Self, key: &str| raiser.placed.has(&[key]);
         if let Some(schema) = &document.schema {
-            self.item(What::Schema(word(schema)), &["$schema"], false);
+            self.item(What::Schema(word(schema)), Part::SCHEMA, false);
         }
-        if document.format != FORMAT || comments(self, "millstream") {
-            self.item(What::Format(document.format), &["millstream"], false);
+        if document.format != FORMAT || self.placed.has(Part::FORMAT) {
+            self.item(What::Format(document.format), Part::FORMAT, false);
         }
-        if !document.name.is_empty() || comments(self, "name") {
-            self.item(What::Title(word(&document.name)), &["name"], false);
+        if !document.name.is_empty() || self.placed.has(Part::TITLE) {
+            self.item(What::Title(word(&document.name)), Part::TITLE, false);
         }
-        if document.fps != Document::DEFAULT_FPS || comments(self, "fps") {
-            self.item(What::Fps(document.fps), &["fps"], false);
+        if document.fps != Document::DEFAULT_FPS || self.placed.has(Part::FPS) {
+            self.item(What::Fps(document.fps), Part::FPS, false);
         }
-        if document.start_frame != 0 || comments(self, "start_frame") {
-            self.item(What::StartFrame(document.start_frame), &["start_frame"], false);
+        if document.start_frame != 0 || self.placed.has(Part::START_FRAME) {
+            self.item(What::StartFrame(document.start_frame), Part::START_FRAME, false);
         }
     }
 
@@ -157,16 +159,17 @@ impl<'d> Raiser<'d, '_> {
     fn root(&mut self) {
         let document = self.document;
         let scope = Self::scope(&document.inputs, &document.nodes);
-        let lines = self.body(&scope, &document.nodes, &document.outputs, "");
-        let mut outputs = document.outputs.iter().peekable();
+        let lines = self.body(&scope, &document.nodes, &document.outputs, None);
+        let mut outputs = (0..).zip(&document.outputs).peekable();
         let mut is_first = true;
-        for (name, value) in lines {
-            let output = outputs.peek().filter(|(output, def)| {
+        for line in lines {
+            let (name, value, part) = (line.name, line.value, Part::Node(line.at));
+            let output = outputs.peek().filter(|(_, (output, def))| {
                 let is_own = matches!(&def.from, OutputFrom::Link(link)
                     if link.node == *name && *link.output == *VALUE);
-                is_own && *output == name && self.placed_nowhere(name)
+                is_own && *output == name && !self.placed.has(part)
             });
-            let is_value = self.block_of(&document.nodes, name).is_none()
+            let is_value = self.block_of(&line).is_none()
                 && matches!(
                     self.tree.kind(value),
                     ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
@@ -174,45 +177,36 @@ impl<'d> Raiser<'d, '_> {
             if output.is_some()
                 && is_value
                 && !is_bound(&self.tree, value)
-                && let Some((output, def)) = outputs.next()
+                && let Some((at, (output, def))) = outputs.next()
             {
-                let at = self.output(output, def, Some(value));
-                self.item(What::Output(at), &["outputs", output], is_first);
+                let line = self.output(output, def, Some(value));
+                self.item(What::Output(line), Part::Output(at), is_first);
             } else {
-                self.node(name, value, None, is_first);
+                self.node(&line, part, is_first);
             }
             is_first = false;
         }
         is_first = true;
         let left: Vec<_> = outputs.collect();
-        for (name, def) in left {
+        for (at, (name, def)) in left {
             let value = self.output_value(name, def, &scope);
-            let at = self.output(name, def, value);
-            self.item(What::Output(at), &["outputs", name], is_first);
+            let line = self.output(name, def, value);
+            self.item(What::Output(line), Part::Output(at), is_first);
             is_first = false;
         }
     }
 
-    fn placed_nowhere(&self, name: &str) -> bool {
-        !self.placed.has(&["nodes", name])
-    }
-
     /// The group that is written as the block of a node.
-    fn block_of(&self, nodes: &'d Named<Node>, name: &str) -> Option<&'d Arc<str>> {
-        Some(self.blocks.of_node(nodes.get(name)?)?.1)
+    fn block_of(&self, line: &Line<'d>) -> Option<&'d Arc<str>> {
+        Some(self.blocks.of_node(line.node)?.1)
     }
 
     /// The statement of a node, and its block if it has one.
-    fn node(&mut self, name: &'d Arc<str>, value: ExprId, inside: Option<&str>, after_blank: bool) {
+    fn node(&mut self, line: &Line<'d>, part: Part, after_blank: bool) {
         let document = self.document;
-        let nodes = match inside {
-            Some(group) => &document.groups[group].nodes,
-            None => &document.nodes,
-        };
-        let of_group = inside.map(|group| ["groups", group]);
-        let keys: Vec<&str> = of_group.iter().flatten().copied().chain(["nodes", name]).collect();
-        let Some(block) = self.block_of(nodes, name) else {
-            self.item(What::Node { name: word(name), value }, &keys, after_blank);
+        let (name, value) = (word(line.name), line.value);
+        let Some(block) = self.block_of(line) else {
+            self.item(What::Node { name, value }, part, after_blank);
             return;
         };
         let def = &document.groups[block];
@@ -225,7 +219,7 @@ impl<'d> Raiser<'d, '_> {
         let inputs = first..first + def.inputs.len() as u32;
         let scope = Self::scope(&def.inputs, &def.nodes);
         let group = self.group_line(call.name, def, (inputs, Some(value)), &scope);
-        self.item(What::Block { name: word(name), group }, &keys, after_blank);
+        self.item(What::Block { name, group }, part, after_blank);
         self.inside(block, def, &scope);
     }
 
@@ -236,8 +230,13 @@ impl<'d> Raiser<'d, '_> {
         self.tree.inputs.extend(inputs);
         let inputs = first..self.tree.inputs.len() as u32;
         let at = self.group_line(word(name), def, (inputs, None), &scope);
-        self.item(What::Group(at), &["groups", name], true);
+        self.item(What::Group(at), Part::Group(self.position(name)), true);
         self.inside(name, def, &scope);
+    }
+
+    /// The position of a group.
+    fn position(&self, group: &str) -> u32 {
+        self.document.groups.get_index_of(group).expect("the group exists") as u32
     }
 
     /// The first line of a group.
@@ -264,25 +263,24 @@ impl<'d> Raiser<'d, '_> {
 
     /// The statements inside a group, and its end.
     fn inside(&mut self, name: &'d Arc<str>, def: &'d GroupDef, scope: &Scope<'d>) {
-        for (node, value) in self.body(scope, &def.nodes, &def.outputs, name) {
-            self.node(node, value, Some(name), false);
+        let group = self.position(name);
+        for line in self.body(scope, &def.nodes, &def.outputs, Some((name, group))) {
+            self.node(&line, Part::NodeOf(group, line.at), false);
         }
-        self.item(What::Close, &["groups", name], false);
+        self.item(What::Close, Part::EndOf(group), false);
     }
 
-    /// The statements of a body: names and expressions of those nodes that are not nested.
+    /// The statements of a body: those nodes that are not nested.
     fn body(
         &mut self,
         scope: &Scope<'d>,
         nodes: &'d Named<Node>,
         outputs: &'d Named<OutputDef>,
-        group: &str,
-    ) -> Vec<(&'d Arc<str>, ExprId)> {
-        let keys = |node: &str| match group {
-            "" => self.placed.has(&["nodes", node]),
-            group => self.placed.has(&["groups", group, "nodes", node]),
-        };
-        let has_comment = nodes.keys().map(|name| keys(name)).collect();
+        group: Option<(&str, u32)>,
+    ) -> Vec<Line<'d>> {
+        let part = |at| group.map_or(Part::Node(at), |(_, group)| Part::NodeOf(group, at));
+        let has_comment = (0..nodes.len() as u32).map(|at| self.placed.has(part(at))).collect();
+        let group = group.map_or("", |(name, _)| name);
         let mut writer = BodyWriter::new(
             &mut self.tree,
             (self.document, self.blocks, group),
@@ -299,7 +297,7 @@ impl<'d> Raiser<'d, '_> {
         writer.statements()
     }
 
-    fn scope(inputs: &Named<InputDef>, nodes: &'d Named<Node>) -> Scope<'d> {
+    fn scope(inputs: &'d Named<InputDef>, nodes: &'d Named<Node>) -> Scope<'d> {
         let mut scope = Scope::default();
         scope.reserve(inputs.len() + nodes.len());
         for name in inputs.keys() {

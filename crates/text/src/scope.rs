@@ -3,13 +3,13 @@
 //! Names lie in one table, which each name that is written is looked up in once. Lookups of many names
 //! go together, because in large documents each waits for memory.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
 use millstream_base::Span;
 use millstream_base::ahead::read_ahead;
 use millstream_base::pages::reserve_in_huge_pages;
-use millstream_document::model::NameHasher;
+use millstream_document::model::{NameHasher, NameTable};
 use millstream_document::name_problem;
 use millstream_node::Zone;
 use millstream_node::interface::CALL;
@@ -40,8 +40,8 @@ pub(crate) const TOGETHER: usize = 64;
 #[derive(Default)]
 pub(crate) struct Scope<'a> {
     pub(crate) hasher: NameHasher,
-    /// Hashes and positions of names.
-    table: HashTable<(u32, NameId)>,
+    /// The positions of names.
+    table: NameTable,
     names: Vec<Name<'a>>,
     /// A bit of the hash of each input, so that most names are seen to be none.
     inputs: u64,
@@ -51,7 +51,11 @@ pub(crate) struct Scope<'a> {
 
 /// A name of a body.
 pub(crate) struct Name<'a> {
-    pub(crate) shared: Arc<str>,
+    /// The name, unless it was made.
+    text: &'a str,
+    /// The name as documents hold it, once something needs it. Made so late, it lies beside what it
+    /// names.
+    shared: OnceCell<Arc<str>>,
     pub(crate) hash: u32,
     pub(crate) is_input: bool,
     pub(crate) node: NodeOf,
@@ -69,6 +73,17 @@ pub(crate) enum NodeOf {
     Output,
     /// One that got the name because nothing else has it; links do not mean it.
     Call,
+}
+
+/// The kinds of meanings of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// An input of the body.
+    Input,
+    /// The value of a node.
+    Node,
+    /// A constant of formulas.
+    Constant,
 }
 
 /// The meaning of a name.
@@ -106,7 +121,7 @@ impl<'a> Scope<'a> {
     /// Makes room for `n` more names.
     pub(crate) fn reserve(&mut self, n: usize) {
         reserve_in_huge_pages(&mut self.names, n);
-        self.table.reserve(n, |(hash, _)| spread(*hash));
+        self.table.reserve(n);
     }
 
     pub(crate) fn name(&self, id: NameId) -> Option<&Name<'a>> {
@@ -119,10 +134,7 @@ impl<'a> Scope<'a> {
     }
 
     fn find_with(&self, hash: u32, name: &str) -> NameId {
-        let is_it = |(known, id): &(u32, NameId)| {
-            *known == hash && *self.names[*id as usize].shared == *name
-        };
-        self.table.find(spread(hash), is_it).map_or(NO_NAME, |(_, id)| *id)
+        self.table.find(hash, |id| self.names[id as usize].text() == name).unwrap_or(NO_NAME)
     }
 
     /// The positions of up to [`TOGETHER`] names; [`NODE`] for some that can mean nothing but a
@@ -141,7 +153,7 @@ impl<'a> Scope<'a> {
             let recent =
                 self.recent.get(recent_slot(hash)).and_then(|id| Some((*id, self.name(*id)?)));
             *id = match recent {
-                Some((id, known)) if *known.shared == **name => id,
+                Some((id, known)) if known.text() == *name => id,
                 _ if self.inputs & bit(hash) == 0 && !vocabulary.is_reserved(name) => NODE,
                 _ => self.find_with(hash, name),
             };
@@ -165,10 +177,7 @@ impl<'a> Scope<'a> {
 
     /// Reads the places of names ahead of adding them.
     pub(crate) fn read_ahead<'n>(&self, names: impl Iterator<Item = &'n str>) {
-        read_ahead(names.map(|name| {
-            let hash = self.hasher.hash(name);
-            self.table.find(spread(hash), |(known, _)| *known == hash).is_some()
-        }));
+        read_ahead(names.map(|name| self.table.read_ahead(self.hasher.hash(name))));
     }
 
     /// The positions of up to [`TOGETHER`] names. Each step is done for all of them in turn, in a
@@ -179,34 +188,39 @@ impl<'a> Scope<'a> {
             *hash = self.hasher.hash(name);
         }
         for (id, hash) in ids.iter_mut().zip(&hashes).take(names.len()) {
-            let found = self.table.find(spread(*hash), |(known, _)| known == hash);
-            *id = found.map_or(NO_NAME, |(_, id)| *id);
+            *id = self.table.find(*hash, |_| true).unwrap_or(NO_NAME);
         }
-        let mut shared = [""; TOGETHER];
-        for (shared, id) in shared.iter_mut().zip(&*ids).take(names.len()) {
-            *shared = self.name(*id).map_or("", |name| &name.shared);
+        let mut known = [""; TOGETHER];
+        for (known, id) in known.iter_mut().zip(&*ids).take(names.len()) {
+            *known = self.name(*id).map_or("", Name::text);
         }
         for (i, name) in names.iter().enumerate() {
             // Another name may have the same hash.
-            if ids[i] != NO_NAME && shared[i] != *name {
+            if ids[i] != NO_NAME && known[i] != *name {
                 ids[i] = self.find_with(hashes[i], name);
             }
         }
     }
 
-    fn add(&mut self, name: &str) -> NameId {
-        let hash = self.hasher.hash(name);
-        let mut id = self.find_with(hash, name);
-        if id == NO_NAME {
-            id = self.names.len() as NameId;
-            self.table.insert_unique(spread(hash), (hash, id), |(hash, _)| spread(*hash));
-            let (shared, node, face) = (Arc::from(name), NodeOf::Nothing, Face::Unknown);
-            self.names.push(Name { shared, hash, is_input: false, node, face });
+    /// The position of a name, which is new if `known` is [`NO_NAME`].
+    fn added(&mut self, known: NameId, hash: u32, new: (&'a str, OnceCell<Arc<str>>)) -> NameId {
+        if known != NO_NAME {
+            return known;
         }
+        let id = self.names.len() as NameId;
+        let ((text, shared), node, face) = (new, NodeOf::Nothing, Face::Unknown);
+        // Writing to the table may wait for memory, and what is written after it too.
+        self.names.push(Name { text, shared, hash, is_input: false, node, face });
+        self.table.insert(hash, id);
         id
     }
 
-    pub(crate) fn add_input(&mut self, name: &str) {
+    fn add(&mut self, name: &'a str) -> NameId {
+        let hash = self.hasher.hash(name);
+        self.added(self.find_with(hash, name), hash, (name, OnceCell::new()))
+    }
+
+    pub(crate) fn add_input(&mut self, name: &'a str) {
         let id = self.add(name);
         let name = &mut self.names[id as usize];
         name.is_input = true;
@@ -214,14 +228,26 @@ impl<'a> Scope<'a> {
     }
 
     /// Adds a node, and returns the position of its name; `None` if there is one of its name.
-    pub(crate) fn add_node(&mut self, name: &str, node: NodeOf, face: Face<'a>) -> Option<NameId> {
+    pub(crate) fn add_node(
+        &mut self,
+        name: &'a str,
+        node: NodeOf,
+        face: Face<'a>,
+    ) -> Option<NameId> {
         let id = self.add(name);
-        let known = &mut self.names[id as usize];
-        if known.node != NodeOf::Nothing {
-            return None;
-        }
-        (known.node, known.face) = (node, face);
-        Some(id)
+        self.names[id as usize].add_node(node, face).then_some(id)
+    }
+
+    /// Adds the node of a call under a name that was made for it; `None` if it is taken.
+    pub(crate) fn add_called(&mut self, name: &str) -> Option<NameId> {
+        let hash = self.hasher.hash(name);
+        let known = self.find_with(hash, name);
+        let shared = match known {
+            NO_NAME => OnceCell::from(Arc::from(name)),
+            _ => OnceCell::new(),
+        };
+        let id = self.added(known, hash, ("", shared));
+        self.names[id as usize].add_node(NodeOf::Call, Face::Unknown).then_some(id)
     }
 
     /// Whether a node has the name.
@@ -236,10 +262,26 @@ impl<'a> Scope<'a> {
 
     /// The node of this name, shared if there is one.
     pub(crate) fn node(&self, name: &str) -> Arc<str> {
-        self.name(self.find(name)).map_or_else(|| name.into(), |name| Arc::clone(&name.shared))
+        self.name(self.find(name)).map_or_else(|| name.into(), Name::shared)
     }
 
-    /// The meaning of a name: an input, or the value of a node, or a constant.
+    /// The kind of meaning of a name: an input, or the value of a node, or a constant.
+    pub(crate) fn meaning(
+        &self,
+        id: NameId,
+        (name, is_quoted): (&str, bool),
+        vocabulary: &Vocabulary<'_>,
+    ) -> Meaning {
+        match self.name(id) {
+            _ if id == NODE => Meaning::Node,
+            Some(known) if known.is_input => Meaning::Input,
+            Some(known) if known.is_linked() => Meaning::Node,
+            _ if !is_quoted && vocabulary.is_reserved(name) => Meaning::Constant,
+            _ => Meaning::Node,
+        }
+    }
+
+    /// The meaning of a name.
     pub(crate) fn resolve(
         &self,
         id: NameId,
@@ -247,17 +289,11 @@ impl<'a> Scope<'a> {
         value: &Arc<str>,
         vocabulary: &Vocabulary<'_>,
     ) -> Target {
-        if id == NODE {
-            return Target::Link(name.into(), Arc::clone(value));
-        }
-        let known = self.name(id);
-        if let Some(known) = known.filter(|known| known.is_input) {
-            return Target::Input(Arc::clone(&known.shared));
-        }
-        match known.filter(|known| known.is_linked()) {
-            Some(known) => Target::Link(Arc::clone(&known.shared), Arc::clone(value)),
-            None if !is_quoted && vocabulary.is_reserved(name) => Target::Constant,
-            None => Target::Link(name.into(), Arc::clone(value)),
+        let shared = || self.name(id).map_or_else(|| name.into(), Name::shared);
+        match self.meaning(id, (name, is_quoted), vocabulary) {
+            Meaning::Input => Target::Input(shared()),
+            Meaning::Node => Target::Link(shared(), Arc::clone(value)),
+            Meaning::Constant => Target::Constant,
         }
     }
 
@@ -290,15 +326,27 @@ impl<'a> Scope<'a> {
         (name, is_quoted): (&str, bool),
         member: &str,
         value: &Arc<str>,
-        (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
+        known: (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
     ) -> MemberOf {
         let id = if id == NODE { self.find(name) } else { id };
-        let output = || if member == VALUE { Arc::clone(value) } else { member.into() };
+        if !self.links_output(id, (name, is_quoted), member, known) {
+            return MemberOf::Component(self.resolve(id, (name, is_quoted), value, known.2));
+        }
+        let node = self.name(id).map_or_else(|| name.into(), Name::shared);
+        let output = if member == VALUE { Arc::clone(value) } else { member.into() };
+        MemberOf::Link(Target::Link(node, output))
+    }
+
+    /// Whether `name.member` means an output of a node.
+    pub(crate) fn links_output(
+        &self,
+        id: NameId,
+        (name, is_quoted): (&str, bool),
+        member: &str,
+        (groups, tree, vocabulary): (&Groups<'_>, &Tree<'_>, &Vocabulary<'_>),
+    ) -> bool {
         let Some(known) = self.name(id).filter(|known| known.is_linked()) else {
-            return match self.resolve(id, (name, is_quoted), value, vocabulary) {
-                Target::Link(node, _) => MemberOf::Link(Target::Link(node, output())),
-                target => MemberOf::Component(target),
-            };
+            return self.meaning(id, (name, is_quoted), vocabulary) == Meaning::Node;
         };
         let has = |sockets: &Sockets| sockets.outputs.iter().any(|output| **output == *member);
         let of_type = |name: &str| {
@@ -311,7 +359,7 @@ impl<'a> Scope<'a> {
             let mut told = zone.outputs_after(|_| false);
             of_group(name) || told.any(|told| told.name() == member)
         };
-        let has_output = match known.face {
+        match known.face {
             Face::Value => member == VALUE,
             Face::Called => true,
             Face::Type(name) => of_type(name),
@@ -325,15 +373,29 @@ impl<'a> Scope<'a> {
                 Callee::Closure(_) | Callee::Function => member == VALUE,
             },
             Face::Unknown => true,
-        };
-        if has_output {
-            return MemberOf::Link(Target::Link(Arc::clone(&known.shared), output()));
         }
-        MemberOf::Component(self.resolve(id, (name, is_quoted), value, vocabulary))
     }
 }
 
-impl Name<'_> {
+impl<'a> Name<'a> {
+    pub(crate) fn text(&self) -> &str {
+        self.shared.get().map_or(self.text, |shared| shared)
+    }
+
+    /// The name as documents hold it.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(self.shared.get_or_init(|| Arc::from(self.text)))
+    }
+
+    /// Gives the name to a node; false if it has one.
+    fn add_node(&mut self, node: NodeOf, face: Face<'a>) -> bool {
+        let is_free = self.node == NodeOf::Nothing;
+        if is_free {
+            (self.node, self.face) = (node, face);
+        }
+        is_free
+    }
+
     /// Whether a node has the name that links mean.
     fn is_linked(&self) -> bool {
         matches!(self.node, NodeOf::Statement | NodeOf::Output)
@@ -348,10 +410,10 @@ mod tests {
 
     #[test]
     fn names_that_are_looked_up_together_are_found() {
+        let all: Vec<String> = (0..1000).map(|i| format!("n{i}")).collect();
         let mut scope = Scope::default();
-        for i in 0..1000_u32 {
-            let added = scope.add_node(&format!("n{i}"), NodeOf::Statement, Face::Value);
-            assert_eq!(added, Some(i));
+        for (i, name) in (0..).zip(&all) {
+            assert_eq!(scope.add_node(name, NodeOf::Statement, Face::Value), Some(i));
         }
         let names: Vec<String> = (0..TOGETHER).map(|i| format!("n{}", 31 * i)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -359,7 +421,7 @@ mod tests {
         scope.find_each(&names, &mut ids);
         for (name, id) in names.iter().zip(ids) {
             assert_eq!(id, scope.find(name));
-            let is_known = scope.name(id).is_some_and(|known| *known.shared == **name);
+            let is_known = scope.name(id).is_some_and(|known| known.text() == *name);
             assert_eq!(is_known, name[1..].parse::<u32>().expect("a number") < 1000);
         }
     }
@@ -368,10 +430,11 @@ mod tests {
     fn names_of_a_large_body_mean_the_same() {
         let registry = Registry::new();
         let vocabulary = Vocabulary::new(&registry);
+        let all: Vec<String> = (0..=MANY).map(|i| format!("n{i}")).collect();
         let mut scope = Scope::default();
         scope.add_input("input");
-        for i in 0..=MANY as u32 {
-            scope.add_node(&format!("n{i}"), NodeOf::Statement, Face::Value);
+        for name in &all {
+            scope.add_node(name, NodeOf::Statement, Face::Value);
         }
         scope.add_node("input", NodeOf::Statement, Face::Value);
         scope.met(&[9]);

@@ -77,6 +77,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         for (items, names) in body.items.chunks(AHEAD).zip(names.chunks(AHEAD)) {
             maker.scope.met(names);
             maker.find_names(items);
+            let known = names.iter().filter_map(|id| maker.scope.name(*id));
+            maker.nodes.read_ahead(known.map(|name| name.hash));
             for (item, name) in items.iter().zip(names) {
                 if let What::Output(output) = &item.what {
                     let line = &shared.tree.outputs[*output as usize];
@@ -202,7 +204,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     /// Makes the node of a statement; the second one of a name was reported.
     fn statement(&mut self, name: NameId, value: ExprId, item: &Item<'_>) {
         let Some(name) = self.scope.name(name) else { return };
-        let (hash, name) = (name.hash, Arc::clone(&name.shared));
+        let (hash, name) = (name.hash, name.shared());
         let spot = Spot::new(item.span);
         if item.is_broken {
             self.add((hash, name), unreadable(spot));
@@ -286,7 +288,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let (expr, output) = self.called(expr);
         let own = self.scope.name(self.scope.find(name));
         let own = own.filter(|own| own.node == NodeOf::Output);
-        let node = match own.map(|own| (own.hash, Arc::clone(&own.shared))) {
+        let node = match own.map(|own| (own.hash, own.shared())) {
             Some(own) => own,
             None => {
                 self.wanted.clear();
@@ -342,16 +344,15 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
 
     /// The wanted name, or one like it that no other node of the body has.
     fn free_name(&mut self) -> (u32, Arc<str>) {
-        let taken = NodeOf::Call;
-        let added = match self.scope.add_node(&self.wanted, taken, Face::Unknown) {
+        let added = match self.scope.add_called(&self.wanted) {
             Some(added) => added,
             None => {
                 let free = self.free.find(&self.wanted, |name| self.scope.has_node(name));
-                self.scope.add_node(&free, taken, Face::Unknown).expect("the name is free")
+                self.scope.add_called(&free).expect("the name is free")
             }
         };
         let name = self.scope.name(added).expect("it was added");
-        (name.hash, Arc::clone(&name.shared))
+        (name.hash, name.shared())
     }
 
     /// The node that an expression describes.
@@ -412,7 +413,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             Ok(free)
         });
         for (name, _) in &nested {
-            self.scope.add_node(name, NodeOf::Call, Face::Unknown);
+            self.scope.add_called(name);
         }
         let node = result.and_then(|()| {
             for (name, call) in nested {

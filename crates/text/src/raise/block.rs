@@ -13,7 +13,7 @@ use millstream_node::Zone;
 use serde_json::Value as Json;
 
 use super::own_groups;
-use crate::comments::Placed;
+use crate::comments::{Part, Placed};
 use crate::tree::MAX_BLOCKS;
 
 /// The groups that are written as blocks.
@@ -21,16 +21,18 @@ use crate::tree::MAX_BLOCKS;
 pub(super) struct Blocks<'d>(HashSet<&'d str>);
 
 impl<'d> Blocks<'d> {
-    pub(super) fn of(document: &'d Document, placed: &Placed) -> Self {
-        let groups: HashMap<&str, (usize, &GroupDef)> = own_groups(document)
-            .enumerate()
-            .map(|(at, (name, group))| (&**name, (at, group)))
-            .collect();
+    pub(super) fn of(document: &'d Document, placed: &Placed<'d>) -> Self {
+        let own = |(at, (name, def)): (usize, (&'d Arc<str>, &'d GroupDef))| {
+            let position = document.groups.get_index_of(name).expect("the group exists") as u32;
+            (&**name, OwnGroup { at, position, def })
+        };
+        let groups: HashMap<&str, OwnGroup<'d>> =
+            own_groups(document).enumerate().map(own).collect();
         if groups.is_empty() {
             return Self::default();
         }
         let bodies = || {
-            let of_groups = groups.values().map(|(_, group)| &group.nodes);
+            let of_groups = groups.values().map(|group| &group.def.nodes);
             std::iter::once(&document.nodes).chain(of_groups)
         };
         let mut n_uses: HashMap<&str, u32> = HashMap::new();
@@ -74,10 +76,20 @@ impl<'d> Blocks<'d> {
     }
 }
 
+/// A group that is written.
+#[derive(Clone, Copy)]
+struct OwnGroup<'d> {
+    /// Its position among those.
+    at: usize,
+    /// Its position among all groups.
+    position: u32,
+    def: &'d GroupDef,
+}
+
 struct Plan<'d, 'p> {
-    groups: HashMap<&'d str, (usize, &'d GroupDef)>,
+    groups: HashMap<&'d str, OwnGroup<'d>>,
     n_uses: HashMap<&'d str, u32>,
-    placed: &'p Placed,
+    placed: &'p Placed<'d>,
     /// The number of groups that were written before.
     n_written: usize,
     /// The bodies around the one that is looked at.
@@ -94,18 +106,18 @@ impl<'d> Plan<'d, '_> {
         self.around.push((inputs, nodes));
         for node in nodes.values() {
             let NodeKind::Zone(zone, name) = &node.kind else { continue };
-            let Some((at, group)) = self.groups.get(&**name).copied() else { continue };
-            let fits = at == self.n_written
+            let Some(group) = self.groups.get(&**name).copied() else { continue };
+            let fits = group.at == self.n_written
                 && self.n_uses.get(&**name) == Some(&1)
                 && node.version == 1
                 && !name.is_empty()
-                && gives_all(*zone, node, group)
-                && !self.placed.has(&["groups", name])
-                && !self.links_around(group);
+                && gives_all(*zone, node, group.def)
+                && !self.placed.has(Part::Group(group.position))
+                && !self.links_around(group.def);
             if fits {
                 self.n_written += 1;
                 self.blocks.0.insert(name);
-                self.body(&group.inputs, &group.nodes);
+                self.body(&group.def.inputs, &group.def.nodes);
             }
         }
         self.around.pop();

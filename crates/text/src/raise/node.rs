@@ -19,7 +19,7 @@ use crate::name::{write_block_name, write_made_name};
 use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;
-use crate::scope::{MemberOf, Target};
+use crate::scope::{Meaning, Target};
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
 
 /// Inputs are searched one by one up to this number.
@@ -54,30 +54,37 @@ fn reference(name: &str, is_quoted: bool) -> ExprKind<'_> {
 pub(super) fn input<'d>(cx: Context<'_>, name: &'d str) -> ExprKind<'d> {
     let is_quoted = is_special(name);
     let id = cx.scope.find(name);
-    match cx.scope.resolve(id, (name, is_quoted), cx.value, cx.vocabulary) {
-        Target::Input(_) => reference(name, is_quoted),
-        _ => ExprKind::Input(Cow::Borrowed(name)),
+    match cx.scope.meaning(id, (name, is_quoted), cx.vocabulary) {
+        Meaning::Input => reference(name, is_quoted),
+        Meaning::Node | Meaning::Constant => ExprKind::Input(Cow::Borrowed(name)),
     }
 }
 
 /// The shortest reference to an output of a node.
 pub(super) fn link<'d>(cx: Context<'_>, tree: &mut Tree<'d>, link: &'d Link) -> ExprKind<'d> {
     let (node, output) = (&*link.node, &*link.output);
-    let is_meant = |target: &Target| matches!(target, Target::Link(to, from) if **to == *node && **from == *output);
     let id = cx.scope.find(node);
     for is_quoted in [is_special(node), true] {
-        let target = cx.scope.resolve(id, (node, is_quoted), cx.value, cx.vocabulary);
-        if output == VALUE && is_meant(&target) {
+        let name = (node, is_quoted);
+        if output == VALUE && cx.scope.meaning(id, name, cx.vocabulary) == Meaning::Node {
             return reference(node, is_quoted);
         }
         let known = (cx.groups, &*tree, cx.vocabulary);
-        let member = cx.scope.resolve_member(id, (node, is_quoted), output, cx.value, known);
-        if matches!(member, MemberOf::Link(target) if is_meant(&target)) {
+        if cx.scope.links_output(id, name, output, known) {
             let of = tree.add(reference(node, is_quoted), Span::default());
             return ExprKind::Member(of, Cow::Borrowed(output));
         }
     }
     ExprKind::Link(Box::new((Cow::Borrowed(node), Cow::Borrowed(output))))
+}
+
+/// The statement of a node.
+pub(super) struct Line<'d> {
+    /// The position of the node in its body.
+    pub(super) at: u32,
+    pub(super) name: &'d Arc<str>,
+    pub(super) node: &'d Node,
+    pub(super) value: ExprId,
 }
 
 /// Writes the nodes of a body.
@@ -143,14 +150,14 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
     }
 
-    /// The names and expressions of statements, in order.
-    pub(super) fn statements(&mut self) -> Vec<(&'d Arc<str>, ExprId)> {
+    /// The statements, in order.
+    pub(super) fn statements(&mut self) -> Vec<Line<'d>> {
         let mut lines = Vec::with_capacity(self.n_left);
         while self.n_left > 0 {
             self.n_left -= 1;
-            let (name, node) = self.nodes[self.n_left];
-            let expr = self.node(name, node, false).expect("a statement can be any node");
-            lines.push((name, expr));
+            let (at, (name, node)) = (self.n_left as u32, self.nodes[self.n_left]);
+            let value = self.node(name, node, false).expect("a statement can be any node");
+            lines.push(Line { at, name, node, value });
         }
         lines.reverse();
         lines
