@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
-pub use crate::name_table::NameTable;
+pub use crate::name_table::{NameTable, is_same};
 pub use crate::named::{NameHasher, Named};
 use crate::spot::Spot;
 use crate::view::View;

@@ -18,6 +18,12 @@ pub struct NameTable {
 /// Tables with fewer entries have this many places.
 const FEWEST: usize = 8;
 
+/// Whether two names are equal; one that both share is not read.
+#[inline]
+pub fn is_same(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
+}
+
 fn hash_of(entry: u64) -> u32 {
     (entry >> 32) as u32
 }

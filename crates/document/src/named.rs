@@ -16,7 +16,7 @@ use millstream_base::pages::reserve_in_huge_pages;
 use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
 
-use crate::name_table::NameTable;
+use crate::name_table::{NameTable, is_same};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -123,7 +123,7 @@ impl<T> Named<T> {
 
     /// The slot of the value called `name`, whose hash is known.
     pub fn slot_with(&self, hash: u32, name: &str) -> Option<u32> {
-        self.table.find(hash, |slot| self.name_at(slot) == name)
+        self.table.find(hash, |slot| is_same(self.name_at(slot), name))
     }
 
     fn name_at(&self, slot: u32) -> &str {
@@ -137,7 +137,8 @@ impl<T> Named<T> {
         let mut shared = Vec::with_capacity(names.len());
         for names in names.chunks(64) {
             let hashes: Block<u32> = names.iter().map(|name| self.hash(name)).collect();
-            let slots: Block<_> = hashes.iter().map(|hash| self.table.find(*hash, |_| true)).collect();
+            let slots: Block<_> =
+                hashes.iter().map(|hash| self.table.find(*hash, |_| true)).collect();
             let stored = slots.iter().map(|slot| Some(self.at((*slot)?)?.0));
             let stored: Block<Option<&Arc<str>>> = stored.collect();
             let pairs = stored.iter().zip(names);

@@ -111,7 +111,8 @@ fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let (sizes, shapes): (Vec<String>, Vec<String>) =
         asked.into_iter().partition(|asked| asked.parse::<u64>().is_ok());
-    let is_asked = |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|it| it == word);
+    let is_asked =
+        |asked: &[String], word: &str| asked.is_empty() || asked.iter().any(|it| it == word);
     let registry = millstream_nodes::registry();
     println!(
         "nanoseconds per node    read text  read JSON   text/JSON  write text write JSON  lay out"

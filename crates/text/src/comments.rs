@@ -312,7 +312,7 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
     if comments.is_empty() {
         return view.map_or(Ok(View::default()), |view| View::from_text(view).map_err(refused));
     }
-    let mut new = String::new();
+    let mut new = String::with_capacity(64 * comments.len());
     for (i, comment) in comments.iter().enumerate() {
         new.push_str(if i > 0 { "," } else { "" });
         let Found { kind, keys: (group, list, name), lines, .. } = comment;

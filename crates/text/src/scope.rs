@@ -9,7 +9,7 @@ use std::sync::Arc;
 use millstream_base::Span;
 use millstream_base::ahead::read_ahead;
 use millstream_base::pages::reserve_in_huge_pages;
-use millstream_document::model::{NameHasher, NameTable};
+use millstream_document::model::{NameHasher, NameTable, is_same};
 use millstream_document::name_problem;
 use millstream_node::Zone;
 use millstream_node::interface::CALL;
@@ -134,7 +134,8 @@ impl<'a> Scope<'a> {
     }
 
     fn find_with(&self, hash: u32, name: &str) -> NameId {
-        self.table.find(hash, |id| self.names[id as usize].text() == name).unwrap_or(NO_NAME)
+        let is_it = |id: NameId| is_same(self.names[id as usize].text(), name);
+        self.table.find(hash, is_it).unwrap_or(NO_NAME)
     }
 
     /// The positions of up to [`TOGETHER`] names; [`NODE`] for some that can mean nothing but a

@@ -387,7 +387,10 @@ impl<'t> Parser<'t> {
         self.close(Symbol::Close)?;
         self.is_in_list = was_in_list;
         let from = self.tree.args.len() as u32;
-        self.tree.args.extend(self.args.drain(first..));
+        match first {
+            0 => self.tree.args.append(&mut self.args),
+            first => self.tree.args.extend(self.args.drain(first..)),
+        }
         let args = from..self.tree.args.len() as u32;
         let mut call = Call { word, is_muted: false, name, version, args };
         if let Some(zone) = zone.filter(|_| self.opens_block()) {
@@ -409,7 +412,7 @@ impl<'t> Parser<'t> {
                 (Some(b':'), _) => {
                     let name = self.name("a name")?;
                     self.advance()?;
-                    let value = self.expr()?;
+                    let value = self.value()?;
                     return Ok(Arg { to: ArgTo::Input(name), value, start });
                 }
                 (Some(b'='), after) if after != Some(&b'=') => {
@@ -423,8 +426,22 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
         }
-        let value = self.expr()?;
+        let value = self.value()?;
         Ok(Arg { to: ArgTo::Position, value, start })
+    }
+
+    /// The value of an argument: most often a number or a name alone, which is read at once.
+    fn value(&mut self) -> Result<ExprId, Problem> {
+        let next = self.text.as_bytes().get(self.token.end);
+        let ends = matches!(next, Some(b',' | b')')) && self.depth < MAX_NESTING;
+        match self.token.kind {
+            Kind::Number if ends => self.operand(),
+            Kind::Name if ends && !matches!(self.word(), "true" | "false" | "null") => {
+                let (start, name) = (self.token.start, self.name("a name")?);
+                Ok(self.add(ExprKind::Ref { name, is_quoted: false }, start))
+            }
+            _ => self.expr(),
+        }
     }
 }
 
