@@ -439,7 +439,10 @@ mod tests {
         }
         scope.add_node("input", NodeOf::Statement, Face::Value);
         scope.met(&[9]);
-        let names = ["n7", "n8", "n9", "input", "nothing"];
+        // Hashes are seeded, so another name may look like that of an input.
+        let bit_of = |name: &str| bit(scope.hasher.hash(name));
+        let far = all[10..].iter().find(|name| bit_of(name) != bit_of("input"));
+        let names = [far.expect("hashes differ").as_str(), "n8", "input", "nothing"];
         let mut ids = [NO_NAME; TOGETHER];
         scope.find_all(&names, &vocabulary, &mut ids);
         let value = Arc::from(VALUE);
@@ -447,6 +450,6 @@ mod tests {
             let meaning = |id| scope.resolve(id, (name, false), &value, &vocabulary);
             assert_eq!(meaning(id), meaning(scope.find(name)), "{name}");
         }
-        assert_eq!(ids[..3], [NODE, 9, NODE]);
+        assert_eq!(ids[..2], [NODE, 9]);
     }
 }
