@@ -120,13 +120,13 @@ impl Ready {
         hot: usize,
         form: &Form,
         (inputs, outputs): (&[LaneInput<'_>], &[LaneOutput<'_>]),
-        width: Width,
+        (width, is_range): (Width, bool),
     ) {
         let Some(n_cold) = &mut self.n_cold else { return };
         *n_cold += n;
         if *n_cold >= hot {
             self.n_cold = None;
-            if let Some(plan) = Plan::new(form, inputs, outputs, Some(width)) {
+            if let Some(plan) = Plan::new(form, inputs, outputs, Some(width), is_range) {
                 *self = Self::new(plan, None);
             }
         }
@@ -140,11 +140,14 @@ fn find_plan(
     form: &Form,
     inputs: &[LaneInput<'_>],
     outputs: &[LaneOutput<'_>],
+    is_range: bool,
 ) -> usize {
-    if let Some(number) = plans.iter().position(|ready| ready.plan.fits(form, inputs, outputs)) {
+    let fits = |ready: &Ready| ready.plan.fits(form, inputs, outputs, is_range);
+    if let Some(number) = plans.iter().position(fits) {
         return number;
     }
-    let plan = Plan::new(form, inputs, outputs, None).expect("machine code is not wanted");
+    let plan =
+        Plan::new(form, inputs, outputs, None, is_range).expect("machine code is not wanted");
     let plan = Ready::new(plan, Some(0));
     if plans.len() < N_PLANS {
         plans.push(plan);
@@ -185,10 +188,11 @@ pub fn run_columns(
             assert_eq!(output.lanes.lane(), lane, "an output has its result's lane");
         }
     }
-    let number = find_plan(plans, oldest, form, inputs, outputs);
+    let is_range = mask.as_range().is_some();
+    let number = find_plan(plans, oldest, form, inputs, outputs, is_range);
     let ready = &mut plans[number];
     if n > FEW {
-        ready.warm_up(n, *hot, form, (inputs, outputs), *width);
+        ready.warm_up(n, *hot, form, (inputs, outputs), (*width, is_range));
     }
     let Ready { plan, jobs, tables, .. } = ready;
     plan.find_values(form, inputs);
@@ -216,11 +220,10 @@ pub fn run_columns(
         streams: &streams,
     };
     machine.fill_uniforms(n.min(chunk));
-    let dense = mask.as_range().is_some();
     indices.clear();
     for segment in mask.segments() {
         match segment {
-            Segment::Range(range) if dense || range.len() >= SHORT => {
+            Segment::Range(range) if is_range || range.len() >= SHORT => {
                 let n_done = tiles.map_or(0, |tiles| {
                     tiles.run(plan, inputs, machine.outputs, range.clone(), *width)
                 });
@@ -254,7 +257,7 @@ fn find_streams(
     for (input, source) in inputs.iter().zip(&plan.sources) {
         let is_first = match source {
             Source::Each => !is_native,
-            Source::Strided { joined, .. } => !joined,
+            Source::Strided { joined, .. } => !joined && !plan.reads_vectors(),
             Source::Single | Source::Other => false,
         };
         if let LaneInput::Lanes { lanes, stride, .. } = input

@@ -49,6 +49,11 @@ impl Target {
         (if self.wide { 64 } else { 32 }) / self.size
     }
 
+    /// Whether lanes of stored values of several are read and written in place.
+    pub(crate) fn joins(self) -> bool {
+        self.wide && self.size == 4
+    }
+
     fn n_registers(self) -> usize {
         if self.wide { 32 } else { 16 }
     }
@@ -61,6 +66,8 @@ enum Content {
     Uniform(Reg, Lane),
     /// These bits in each lane.
     Bits(u64),
+    /// Places of lanes in two vectors, which a permutation takes.
+    Places([u8; 16]),
     /// A value that no register is left for.
     Spilled,
 }
@@ -76,6 +83,25 @@ pub(crate) struct Stretch {
     pub(crate) inputs: Vec<Reg>,
     /// What is written to arrays; computed here.
     pub(crate) outputs: Vec<Reg>,
+    /// What is written side by side, 2 to 4 lanes for each element; computed here or the same for
+    /// all elements.
+    pub(crate) joined: Vec<Joined>,
+}
+
+/// Values that are stored side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Joined {
+    /// The number of the output.
+    pub(crate) output: usize,
+    pub(crate) regs: Vec<Reg>,
+}
+
+/// A lane of stored values of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strided {
+    /// The lanes of a stored value, 2 to 4.
+    pub(crate) stride: usize,
+    pub(crate) offset: usize,
 }
 
 /// Bytes of the lanes in which an instruction is computed by code, if it can be; of one that has
@@ -88,7 +114,8 @@ pub(crate) fn lane_size(inst: &Inst, width: Width, either: usize) -> Option<usiz
 }
 
 impl Code {
-    /// Code for a stretch. `is_uniform` tells which registers are the same for all elements.
+    /// Code for a stretch. `is_uniform` tells which registers are the same for all elements,
+    /// `strided` which inputs are lanes of stored values of several.
     ///
     /// `None` where the machine does not let a program make code.
     pub(crate) fn new(
@@ -96,10 +123,15 @@ impl Code {
         stretch: &Stretch,
         target: Target,
         is_uniform: impl Fn(Reg) -> bool,
+        strided: impl Fn(Reg) -> Option<Strided>,
     ) -> Option<Self> {
-        let (bytes, contents) = allocate::write(form, stretch, target, is_uniform).ok()?;
-        let arrays = stretch.inputs.iter().chain(&stretch.outputs);
-        let lanes = arrays.map(|reg| form.insts[*reg].lane).collect();
+        let (bytes, contents) =
+            allocate::write(form, stretch, target, is_uniform, &strided).ok()?;
+        let input = |reg: &Reg| (*reg, strided(*reg).map_or(1, |strided| strided.stride));
+        let joined = stretch.joined.iter().map(|joined| (joined.regs[0], joined.regs.len()));
+        let arrays = stretch.inputs.iter().map(input);
+        let arrays = arrays.chain(stretch.outputs.iter().map(|reg| (*reg, 1))).chain(joined);
+        let lanes = arrays.map(|(reg, n)| (form.insts[reg].lane, n)).collect();
         Self::map(&bytes, contents, lanes, stretch.inputs.len(), target)
     }
 }

@@ -114,6 +114,13 @@ macro_rules! lanes {
                 }
             }
 
+            /// Some of the lanes.
+            pub(crate) fn part(self, range: std::ops::Range<usize>) -> Self {
+                match self {
+                    $(Self::$lane(lanes) => Self::$lane(&lanes[range]),)*
+                }
+            }
+
             /// Whether these are the same lanes in memory.
             pub(crate) fn same(&self, other: &LaneSlice<'a>) -> bool {
                 match (self, other) {

@@ -114,7 +114,7 @@ impl Machine<'_, '_> {
     pub(super) fn slice<A: Stored>(&self, place: Place, chunk: &Chunk<'_>) -> &[A] {
         if let Chunk::Range(range) = chunk {
             match place.direct {
-                Direct::No => {}
+                Direct::No | Direct::Strided(_) => {}
                 Direct::Input(number) => match &self.inputs[number as usize] {
                     LaneInput::Lanes { lanes, offset, .. } => {
                         return &A::view(lanes)[range.start + offset..range.end + offset];

@@ -16,7 +16,7 @@ use super::recognize::{Found, recognize};
 use super::shape::Shape;
 use crate::inst::{Form, Reg};
 use crate::meaning::is_paired;
-use crate::native::{Stretch, lane_size};
+use crate::native::{Stretch, Target, lane_size};
 use crate::op::Op;
 
 /// A step that runs for every chunk.
@@ -126,7 +126,10 @@ pub(super) fn tasks(
     homes: &[Home],
     sources: &[Source],
     native: Option<Width>,
+    is_range: bool,
 ) -> Vec<Task> {
+    let size = |reg: Reg, width: Width| lane_size(&form.insts[reg], width, 4);
+    let joins = |width: Width| is_range && Target::new(width, 4).is_some_and(Target::joins);
     let finder = Finder { form, homes, sources };
     let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
     let mut tasks = Vec::new();
@@ -134,8 +137,11 @@ pub(super) fn tasks(
         if !used[reg.index()] || homes[reg.index()].uniform {
             continue;
         }
-        let coarse = finder.distance(reg).or_else(|| {
-            if native.is_some_and(|width| lane_size(&form.insts[reg], width, 4).is_some()) {
+        let native_size = native.and_then(|width| size(reg, width));
+        let reads_vectors = native_size == Some(4) && native.is_some_and(joins);
+        let distance = if reads_vectors { None } else { finder.distance(reg) };
+        let coarse = distance.or_else(|| {
+            if native_size.is_some() {
                 return Some(Task::One(reg));
             }
             let coarse = finder.horner(reg).or_else(|| finder.coarse(reg));

@@ -41,7 +41,7 @@ pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
             task: *task,
             out,
             args,
-            is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
+            is_idle_on_ranges: matches!(out.direct, Direct::Input(_) | Direct::Strided(_)),
             share: (done * u64::from(WHOLE) / work) as u32,
         }
     };

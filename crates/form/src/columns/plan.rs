@@ -10,10 +10,9 @@ use millstream_base::width::Width;
 use super::ends::{LaneInput, LaneOutput, input_bits};
 use super::fuse::{self, Task};
 use super::layout::{Direct, Home, NONE, Place, Sink, Source, sink_of, source_of};
-use super::stretches;
 use crate::inst::{Form, Inst, Reg};
 use crate::interpret::eval_op;
-use crate::native::{Code, Stretch};
+use crate::native::{Code, Stretch, Target};
 use crate::op::Op;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
@@ -40,7 +39,7 @@ pub(super) struct Plan {
     insts: Vec<Inst>,
     results: Vec<Reg>,
     pub(super) sources: Vec<Source>,
-    sinks: Vec<Sink>,
+    pub(super) sinks: Vec<Sink>,
 
     pub(super) homes: Vec<Home>,
     /// The bits of uniform registers.
@@ -55,6 +54,10 @@ pub(super) struct Plan {
     pub(super) stretches: Vec<Stretch>,
     /// The code of each stretch.
     pub(super) codes: Vec<Code>,
+    /// Outputs that machine code stores, of several lanes side by side.
+    pub(super) joined: Vec<bool>,
+    /// Whether the plan only holds for masks that are ranges.
+    is_for_ranges: bool,
     /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
     free: [Vec<u32>; 5],
@@ -88,8 +91,10 @@ impl Plan {
         form: &Form,
         inputs: &[LaneInput<'_>],
         outputs: &[LaneOutput<'_>],
+        is_range: bool,
     ) -> bool {
-        self.insts.len() == form.insts.len()
+        (is_range || !self.is_for_ranges)
+            && self.insts.len() == form.insts.len()
             && self.params == inputs.len()
             && self.sinks.len() == outputs.len()
             && self.results == form.results
@@ -99,7 +104,8 @@ impl Plan {
     }
 
     /// Plans everything that values do not decide. With `native`, machine code of that width runs
-    /// wherever there is some.
+    /// wherever there is some; if the mask `is_range`, it reads and writes vectors as they are
+    /// stored.
     ///
     /// `None` if machine code is wanted and the machine allows none.
     pub(super) fn new(
@@ -107,6 +113,7 @@ impl Plan {
         inputs: &[LaneInput<'_>],
         outputs: &[LaneOutput<'_>],
         native: Option<Width>,
+        is_range: bool,
     ) -> Option<Self> {
         let n = form.insts.len();
         let unused = Home {
@@ -136,11 +143,13 @@ impl Plan {
                 if plan.homes[reg.index()].uniform { &mut plan.uniforms } else { &mut plan.each };
             list.push(reg);
         }
-        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native);
+        plan.joined = vec![false; outputs.len()];
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native, is_range);
         if let Some(width) = native {
-            let tasks = std::mem::take(&mut plan.tasks);
-            (plan.tasks, plan.stretches) = stretches::join(form, &plan.homes, tasks, width);
-            plan.codes = stretches::codes(form, &plan.homes, &plan.stretches, width)?;
+            let joins = is_range && Target::new(width, 4).is_some_and(Target::joins);
+            plan.is_for_ranges = joins;
+            plan.join(form, width, joins);
+            plan.codes = plan.codes(form, width)?;
         }
         plan.place_all(form);
         Some(plan)
@@ -198,9 +207,10 @@ impl Plan {
         }
         (self.tasks, self.stretches) = (tasks, stretches);
         // Results that are stored together are read from buffers together.
-        let together = self.sinks.iter().filter(|sink| sink.is_interleaved());
+        let together = self.sinks.iter().zip(&self.joined);
+        let together = together.filter(|(sink, joined)| sink.is_interleaved() && !**joined);
         let results: Vec<Reg> = together
-            .flat_map(|sink| form.results[sink.first..sink.first + sink.width].iter().copied())
+            .flat_map(|(sink, _)| form.results[sink.first..sink.first + sink.width].iter().copied())
             .collect();
         for reg in results {
             let home = self.homes[reg.index()];
@@ -222,10 +232,11 @@ impl Plan {
         for reg in results {
             let inst = form.insts[*reg];
             self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
+            let place = &mut self.homes[reg.index()].place;
             if let Op::Param(number) = inst.op
                 && self.sources[number as usize] == Source::Each
             {
-                self.homes[reg.index()].place.direct = Direct::Input(number);
+                place.direct = Direct::Input(number);
             }
         }
         for (place, &operand) in operands.iter().enumerate() {

@@ -466,7 +466,7 @@ fn coarse_operations_are_found_and_agree() {
             let lane = form.result_lanes().next().unwrap();
             let mut store = Owned::new(lane, &vec![1; len]);
             let mut outputs = [LaneOutput::each(0, store.view_mut())];
-            let plan = Plan::new(form, &inputs, &outputs, None).unwrap();
+            let plan = Plan::new(form, &inputs, &outputs, None, true).unwrap();
             let task = plan.tasks.last().unwrap();
             assert!(
                 matches!(task, Task::Coarse { found, .. } if found.shape == *shape),
@@ -506,7 +506,7 @@ fn affine_arguments_give_the_scalar_bits_at_every_width() {
             let mut y = vec![0.0_f32; x.len()];
             for width in Width::available() {
                 let mut outputs = [LaneOutput::each(0, y.as_mut_slice())];
-                let plan = Plan::new(&form, &inputs, &outputs, None).unwrap();
+                let plan = Plan::new(&form, &inputs, &outputs, None, true).unwrap();
                 assert!(matches!(plan.tasks[..], [Task::One(_), Task::Affine { .. }]));
                 let mut scratch = ColumnScratch::with_width(width);
                 run_columns(&form, &inputs, &mut outputs, &Mask::full(x.len()), &mut scratch);

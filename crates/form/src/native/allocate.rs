@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::encode::{Assembler, Place, Vector};
 use super::select::comparison;
-use super::{Content, Stretch, Target};
+use super::{Content, Stretch, Strided, Target};
 use crate::inst::{Form, Reg};
 use crate::op::Op;
 
@@ -27,6 +27,8 @@ enum Home {
     Array(usize),
     /// An array of truth values.
     TruthArray(usize),
+    /// An array of stored values of several lanes.
+    StridedArray(usize, Strided),
 }
 
 #[derive(Debug)]
@@ -79,6 +81,7 @@ pub(super) fn write(
     stretch: &Stretch,
     target: Target,
     is_uniform: impl Fn(Reg) -> bool,
+    strided: impl Fn(Reg) -> Option<Strided>,
 ) -> Result<(Vec<u8>, Vec<Content>), IcedError> {
     let mut writer = Writer {
         form,
@@ -92,11 +95,14 @@ pub(super) fn write(
         pinned: 0,
     };
     writer.fused = fused(form, stretch, target);
-    writer.number_values(stretch, is_uniform);
+    writer.number_values(stretch, is_uniform, strided);
     for &reg in &stretch.regs {
         if !writer.fused.contains(&reg) {
             writer.write(reg)?;
         }
+    }
+    for (i, joined) in stretch.joined.iter().enumerate() {
+        writer.store_joined(&joined.regs, stretch.inputs.len() + stretch.outputs.len() + i)?;
     }
     Ok((writer.assembler.finish()?, writer.contents))
 }
@@ -144,10 +150,18 @@ impl Writer<'_> {
         self.fused.contains(&reg)
     }
 
-    fn number_values(&mut self, stretch: &Stretch, is_uniform: impl Fn(Reg) -> bool) {
+    fn number_values(
+        &mut self,
+        stretch: &Stretch,
+        is_uniform: impl Fn(Reg) -> bool,
+        strided: impl Fn(Reg) -> Option<Strided>,
+    ) {
         for (array, &reg) in stretch.inputs.iter().enumerate() {
-            let is_truth = self.form.insts[reg].lane == Lane::Bool;
-            let home = if is_truth { Home::TruthArray(array) } else { Home::Array(array) };
+            let home = match strided(reg) {
+                Some(strided) => Home::StridedArray(array, strided),
+                None if self.form.insts[reg].lane == Lane::Bool => Home::TruthArray(array),
+                None => Home::Array(array),
+            };
             self.add(reg, home);
         }
         for (place, &reg) in stretch.regs.iter().enumerate() {
@@ -155,20 +169,28 @@ impl Writer<'_> {
                 continue;
             }
             for arg in self.operands(reg) {
-                if is_uniform(arg) && !self.numbers.contains_key(&arg) {
-                    let lane = self.form.insts[arg].lane;
-                    let line = self.line(Content::Uniform(arg, lane));
-                    self.add(arg, Home::Given(line));
-                }
-                let uses = &mut self.values[self.numbers[&arg]].uses;
-                if uses.last() != Some(&place) {
-                    uses.push(place);
-                }
+                self.add_use(arg, place, &is_uniform);
             }
             self.add(reg, Home::Nowhere);
         }
+        for (i, joined) in stretch.joined.iter().enumerate() {
+            for reg in &joined.regs {
+                self.add_use(*reg, stretch.regs.len() + i, &is_uniform);
+            }
+        }
         for (i, reg) in stretch.outputs.iter().enumerate() {
             self.values[self.numbers[reg]].stored = Some(stretch.inputs.len() + i);
+        }
+    }
+
+    fn add_use(&mut self, reg: Reg, place: usize, is_uniform: impl Fn(Reg) -> bool) {
+        if is_uniform(reg) && !self.numbers.contains_key(&reg) {
+            let line = self.line(Content::Uniform(reg, self.form.insts[reg].lane));
+            self.add(reg, Home::Given(line));
+        }
+        let uses = &mut self.values[self.numbers[&reg]].uses;
+        if uses.last() != Some(&place) {
+            uses.push(place);
         }
     }
 
@@ -248,9 +270,92 @@ impl Writer<'_> {
                 let ones = self.ones();
                 self.assembler.load_truth(register, array, ones)?;
             }
+            Home::StridedArray(array, strided) => self.load_strided(register, array, strided)?,
             Home::Nowhere => unreachable!("a value is computed before it is read"),
         }
         Ok(register)
+    }
+
+    /// Loads a lane of stored values of several: the lanes of two vectors of them at once.
+    fn load_strided(
+        &mut self,
+        out: u8,
+        array: usize,
+        Strided { stride, offset }: Strided,
+    ) -> Result<(), IcedError> {
+        let place = |i: usize| i * stride + offset;
+        let temporaries = [self.temporary()?, self.temporary()?, self.temporary()?];
+        let [a, b, first] = temporaries;
+        self.assembler.load_part(a, array, stride, 0)?;
+        self.assembler.load_part(b, array, stride, 1)?;
+        let places = self.places(|i| place(i) % 32);
+        if stride == 2 {
+            self.assembler.permute(out, places, a, b)?;
+        } else {
+            self.assembler.permute(first, places, a, b)?;
+            self.assembler.load_part(a, array, stride, 2)?;
+            let other = if stride == 3 {
+                a
+            } else {
+                self.assembler.load_part(b, array, stride, 3)?;
+                let second = self.temporary()?;
+                self.assembler.permute(second, places, a, b)?;
+                self.release(second);
+                second
+            };
+            let is_first = |i: usize| place(i) < 32;
+            let places = self.places(|i| match (is_first(i), stride) {
+                (true, _) => i,
+                (false, 3) => 16 + place(i) - 32,
+                (false, _) => 16 + i,
+            });
+            self.assembler.permute(out, places, first, other)?;
+        }
+        temporaries.into_iter().for_each(|register| self.release(register));
+        Ok(())
+    }
+
+    /// Stores values side by side.
+    fn store_joined(&mut self, regs: &[Reg], array: usize) -> Result<(), IcedError> {
+        let stride = regs.len();
+        let values: SmallVec<[Value; 4]> = regs.iter().map(|reg| self.value(*reg)).collect();
+        let mut lanes: SmallVec<[u8; 4]> = SmallVec::new();
+        for value in &values {
+            lanes.push(self.register(*value)?);
+        }
+        let temporaries = [self.temporary()?, self.temporary()?, self.temporary()?];
+        let [out, first, second] = temporaries;
+        for number in 0..stride {
+            // The element and the lane of it that goes to a place.
+            let of = |i: usize| ((16 * number + i) / stride, (16 * number + i) % stride);
+            let pair = self.places(|i| of(i).0 + 16 * (of(i).1 % 2));
+            if stride == 2 {
+                self.assembler.permute(out, pair, lanes[0], lanes[1])?;
+            } else {
+                self.assembler.permute(first, pair, lanes[0], lanes[1])?;
+                let other = if stride == 3 {
+                    lanes[2]
+                } else {
+                    self.assembler.permute(second, pair, lanes[2], lanes[3])?;
+                    second
+                };
+                let places = self.places(|i| match (of(i).1 < 2, stride) {
+                    (true, _) => i,
+                    (false, 3) => 16 + of(i).0,
+                    (false, _) => 16 + i,
+                });
+                self.assembler.permute(out, places, first, other)?;
+            }
+            self.assembler.store_part(array, stride, number, out)?;
+        }
+        temporaries.into_iter().for_each(|register| self.release(register));
+        self.read(&values);
+        Ok(())
+    }
+
+    /// Places of lanes in two vectors.
+    fn places(&mut self, place: impl Fn(usize) -> usize) -> Place {
+        Place::Line(self.line(Content::Places(std::array::from_fn(|i| place(i) as u8))))
     }
 
     /// The value where an instruction can read it.
@@ -295,6 +400,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn release(&mut self, register: u8) {
+        self.pinned &= !(1 << register);
         self.held[usize::from(register)] = Held::Nothing;
     }
 

@@ -73,6 +73,7 @@ vector_instructions! {
     LoadTruth: VEX_Vpmovzxbd_ymm_xmmm64 VEX_Vpmovzxbq_ymm_xmmm32 EVEX_Vpmovzxbd_zmm_k1z_xmmm128 EVEX_Vpmovzxbq_zmm_k1z_xmmm64;
     StoreTruth: INVALID INVALID EVEX_Vpmovdb_xmmm128_k1z_zmm EVEX_Vpmovqb_xmmm64_k1z_zmm;
     TopBit: VEX_Vpsrld_ymm_ymm_imm8 VEX_Vpsrlq_ymm_ymm_imm8 EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8 EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8;
+    Permute: INVALID INVALID EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32 INVALID;
     Load: VEX_Vmovups_ymm_ymmm256 VEX_Vmovups_ymm_ymmm256 EVEX_Vmovdqu32_zmm_k1z_zmmm512 EVEX_Vmovdqu64_zmm_k1z_zmmm512;
     Store: VEX_Vmovups_ymmm256_ymm VEX_Vmovups_ymmm256_ymm EVEX_Vmovdqu32_zmmm512_k1z_zmm EVEX_Vmovdqu64_zmmm512_k1z_zmm;
 }
@@ -87,6 +88,8 @@ const ARRAYS: Register = Register::RDI;
 const TABLE: Register = Register::RSI;
 /// The register with the place of an array.
 const ARRAY: Register = Register::RAX;
+/// The register that counts the lanes of elements of several.
+const LANE_INDEX: Register = Register::R8;
 /// The mask that comparisons of wide vectors write.
 const MASK: Register = Register::K1;
 
@@ -146,6 +149,64 @@ impl Assembler {
         let place = MemoryOperand::with_base_displ(ARRAYS, (array * size_of::<usize>()) as i64);
         self.put(Instruction::with2(Code::Mov_r64_rm64, ARRAY, place)?)?;
         Ok(MemoryOperand::with_base_index_scale(ARRAY, INDEX, size as u32))
+    }
+
+    /// The vector of this number among the lanes of elements of several; finds the array first.
+    fn part(
+        &mut self,
+        array: usize,
+        stride: usize,
+        number: usize,
+    ) -> Result<MemoryOperand, IcedError> {
+        self.elements(array, self.target.size)?;
+        let times = Code::Imul_r64_rm64_imm8;
+        self.put(Instruction::with3(times, LANE_INDEX, INDEX, stride as i32)?)?;
+        let (size, displacement) = (self.target.size as u32, (number * super::memory::LINE) as i64);
+        Ok(MemoryOperand::with_base_index_scale_displ_size(
+            ARRAY,
+            LANE_INDEX,
+            size,
+            displacement,
+            8,
+        ))
+    }
+
+    /// Loads the vector of this number of the lanes of elements of several.
+    pub(super) fn load_part(
+        &mut self,
+        out: u8,
+        array: usize,
+        stride: usize,
+        number: usize,
+    ) -> Result<(), IcedError> {
+        let memory = self.part(array, stride, number)?;
+        let (code, out) = (self.code(Vector::Load), self.register(out));
+        self.put(Instruction::with2(code, out, memory)?)
+    }
+
+    /// Stores the vector of this number of the lanes of elements of several.
+    pub(super) fn store_part(
+        &mut self,
+        array: usize,
+        stride: usize,
+        number: usize,
+        value: u8,
+    ) -> Result<(), IcedError> {
+        let memory = self.part(array, stride, number)?;
+        let (code, value) = (self.code(Vector::Store), self.register(value));
+        self.put(Instruction::with2(code, memory, value)?)
+    }
+
+    /// The lanes of `a` and `b` at the places in `out`, into `out`.
+    pub(super) fn permute(
+        &mut self,
+        out: u8,
+        places: Place,
+        a: u8,
+        b: u8,
+    ) -> Result<(), IcedError> {
+        self.unary(Vector::Load, out, places)?;
+        self.binary(Vector::Permute, out, a, Place::Register(b))
     }
 
     fn memory(&mut self, place: Place) -> Result<Option<MemoryOperand>, IcedError> {

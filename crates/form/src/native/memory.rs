@@ -13,6 +13,9 @@ use crate::storage::{LaneSlice, LaneSliceMut};
 /// Bytes of a line of the table.
 pub(super) const LINE: usize = size_of::<Line>();
 
+/// Lanes of an element at most.
+const MAX_LANES: usize = 4;
+
 /// A vector in memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -24,8 +27,8 @@ pub(crate) struct Code {
     memory: Mmap,
     target: Target,
     contents: Vec<Content>,
-    /// The lanes of the arrays, the inputs first.
-    lanes: Vec<Lane>,
+    /// The lane of each array and how many an element has, the inputs first.
+    lanes: Vec<(Lane, usize)>,
     n_inputs: usize,
 }
 
@@ -42,7 +45,7 @@ impl Code {
     pub(super) fn map(
         bytes: &[u8],
         contents: Vec<Content>,
-        lanes: Vec<Lane>,
+        lanes: Vec<(Lane, usize)>,
         n_inputs: usize,
         target: Target,
     ) -> Option<Self> {
@@ -57,6 +60,12 @@ impl Code {
         table.resize(self.contents.len(), Line([0; 8]));
         for (line, content) in table.iter_mut().zip(&self.contents) {
             let bits = match *content {
+                Content::Places(places) => {
+                    line.0 = std::array::from_fn(|i| {
+                        u64::from(places[2 * i]) | u64::from(places[2 * i + 1]) << 32
+                    });
+                    continue;
+                }
                 Content::Uniform(reg, Lane::Bool) => 0_u64.wrapping_sub(bits_of(reg)),
                 Content::Uniform(reg, _) => bits_of(reg),
                 Content::Bits(bits) => bits,
@@ -83,12 +92,15 @@ impl Code {
         assert_eq!(self.lanes.len(), inputs.len() + outputs.len(), "each output has an array");
         assert_eq!(table.len(), self.contents.len(), "the table is filled");
         let mut arrays: SmallVec<[*mut u8; 24]> = SmallVec::new();
-        for (input, lane) in inputs.iter().zip(&self.lanes) {
-            assert!(input.lane() == *lane && input.bytes().len() == n * lane.size());
+        let fits = |lane: Lane, n_bytes: usize, (wanted, n_lanes): (Lane, usize)| {
+            lane == wanted && n_bytes == n * n_lanes * lane.size()
+        };
+        for (input, lanes) in inputs.iter().zip(&self.lanes) {
+            assert!(fits(input.lane(), input.bytes().len(), *lanes), "an input fits its array");
             arrays.push(input.bytes().as_ptr().cast_mut());
         }
-        for (output, lane) in outputs.iter_mut().zip(&self.lanes[self.n_inputs..]) {
-            assert!(output.lane() == *lane && output.bytes().len() == n * lane.size());
+        for (output, lanes) in outputs.iter_mut().zip(&self.lanes[self.n_inputs..]) {
+            assert!(fits(output.lane(), output.bytes().len(), *lanes), "an output fits its array");
             arrays.push(output.start());
         }
         let n_whole = n - n % self.target.lanes();
@@ -107,12 +119,15 @@ impl Code {
     /// # Safety
     /// Each of `arrays` has `first + n` elements and can be read, those of outputs written.
     unsafe fn run_rest(&self, arrays: &[*mut u8], table: &mut [Line], first: usize, n: usize) {
-        let mut vectors: SmallVec<[Line; 24]> = SmallVec::from_elem(Line([0; 8]), arrays.len());
+        let mut vectors = vec![[Line([0; 8]); MAX_LANES]; arrays.len()];
         let mut places: SmallVec<[*mut u8; 24]> = SmallVec::new();
         for vector in &mut vectors {
-            places.push(vector.0.as_mut_ptr().cast());
+            places.push(vector.as_mut_ptr().cast());
         }
-        let bytes = |i: usize| (first * self.lanes[i].size(), n * self.lanes[i].size());
+        let bytes = |i: usize| {
+            let (lane, n_lanes) = self.lanes[i];
+            (first * n_lanes * lane.size(), n * n_lanes * lane.size())
+        };
         for i in 0..self.n_inputs {
             let (start, len) = bytes(i);
             // SAFETY: the array has the elements; a vector has room for fewer than its lanes.

@@ -45,7 +45,8 @@ fn n_stretches(form: &Form, width: Width) -> (usize, usize) {
         Lane::F32 => LaneOutput::each(0, out.as_mut_slice()),
         Lane::F64 => LaneOutput::each(0, doubles.as_mut_slice()),
     };
-    let plan = Plan::new(form, &inputs, &[output], Some(width)).expect("code can be made here");
+    let plan =
+        Plan::new(form, &inputs, &[output], Some(width), true).expect("code can be made here");
     let n_native = plan.tasks.iter().filter(|task| matches!(task, Task::Native { .. })).count();
     assert_eq!(n_native, plan.codes.len());
     let is_computed = |task: &&Task| match task {
@@ -104,6 +105,46 @@ fn more_values_than_registers_go_to_memory() {
             let form = b.finish(&[sum, products[40]]);
             check_agreement(&form, &mut dice, 700, &mut scratch);
             check_agreement(&form, &mut dice, 5, &mut scratch);
+        }
+    }
+}
+
+/// Vectors of 2 to 4 lanes are read and written as they are stored, at any length.
+#[test]
+fn stored_vectors_are_read_and_written_in_place() {
+    for width in compiled_widths() {
+        for (stride, n) in
+            (2..=4).flat_map(|stride| [1, 5, 16, 33, 1000, 5000].map(|n| (stride, n)))
+        {
+            let b = FormBuilder::new();
+            let (lanes, s) =
+                ((0..stride).map(|_| b.param(Lane::F32)).collect::<Vec<_>>(), b.param(Lane::F32));
+            let mut results: Vec<_> = lanes.iter().map(|lane| *lane * s - lanes[0]).collect();
+            // One lane is the same for all elements.
+            results[stride - 1] = s + 1.0;
+            let form = b.finish(&results);
+            let stored: Vec<f32> = (0..n * stride).map(|i| i as f32 * 0.5 - 7.0).collect();
+            let lane = |offset| LaneInput::Lanes {
+                lanes: stored.as_slice().into(),
+                offset,
+                stride,
+                map: millstream_base::map::Map::Each,
+            };
+            let inputs: Vec<LaneInput<'_>> =
+                (0..stride).map(lane).chain([LaneInput::single([3.0_f32].as_slice())]).collect();
+            let mut out = vec![0.0_f32; n * stride];
+            let mut outputs = [LaneOutput::vector(0, stride, out.as_mut_slice())];
+            let plan = Plan::new(&form, &inputs, &outputs, Some(width), true).unwrap();
+            let in_place = width.vector_bytes() == 64;
+            assert_eq!((plan.joined[0], plan.reads_vectors()), (in_place, in_place));
+            let mask = millstream_base::mask::Mask::full(n);
+            super::super::run_columns(&form, &inputs, &mut outputs, &mask, &mut hot(width));
+            for (i, element) in out.chunks(stride).enumerate() {
+                let vector = &stored[i * stride..][..stride];
+                let expected = (0..stride)
+                    .map(|k| if k == stride - 1 { 4.0 } else { vector[k] * 3.0 - vector[0] });
+                assert!(element.iter().copied().eq(expected), "{element:?} {i} of {n}");
+            }
         }
     }
 }
