@@ -52,8 +52,9 @@ const FAR: usize = 1 << 15;
 /// Up to so many elements are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
 
-/// Once so many elements were computed, it pays to make machine code.
-const HOT: usize = 1 << 14;
+/// Once so many elements were computed, it pays to make machine code. With debug assertions it is
+/// made early, so that every test of columns runs it.
+const HOT: usize = if cfg!(debug_assertions) { 1 << 5 } else { 1 << 14 };
 
 /// Plans that are kept.
 const N_PLANS: usize = 16;

@@ -115,7 +115,7 @@ impl Source {
 
 /// Scratches of a width for columns within the caches, for those that are not, and for machine code.
 fn scratches(width: Width) -> [ColumnScratch; 3] {
-    [(FAR, HOT), (FEW, HOT), (FAR, 0)].map(|(far, hot)| ColumnScratch {
+    [(FAR, usize::MAX), (FEW, usize::MAX), (FAR, 0)].map(|(far, hot)| ColumnScratch {
         far,
         hot,
         ..ColumnScratch::with_width(width)

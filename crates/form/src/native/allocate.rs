@@ -311,7 +311,9 @@ impl Writer<'_> {
             });
             self.assembler.permute(out, places, first, other)?;
         }
-        temporaries.into_iter().for_each(|register| self.release(register));
+        for register in temporaries {
+            self.release(register);
+        }
         Ok(())
     }
 
@@ -348,7 +350,9 @@ impl Writer<'_> {
             }
             self.assembler.store_part(array, stride, number, out)?;
         }
-        temporaries.into_iter().for_each(|register| self.release(register));
+        for register in temporaries {
+            self.release(register);
+        }
         self.read(&values);
         Ok(())
     }

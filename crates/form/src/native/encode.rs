@@ -343,7 +343,7 @@ impl Assembler {
 
     /// `a` truncated to a whole number if it compares so with `b`, else 0; `temporary` is
     /// overwritten.
-    pub(super) fn to_whole(
+    pub(super) fn truncate(
         &mut self,
         comparison: (Vector, u32),
         (a, b): (u8, Place),

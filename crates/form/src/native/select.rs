@@ -472,7 +472,7 @@ impl Writer<'_> {
             // greatest.
             Op::Convert => {
                 let limit = self.bits(too_large(size));
-                self.assembler.to_whole(ORDERED, (a, a_place), out, temporary)?;
+                self.assembler.truncate(ORDERED, (a, a_place), out, temporary)?;
                 self.assembler.complement_if(GREATER_OR_EQUAL, (a, limit), out, temporary)?;
             }
             Op::Bitcast => {
