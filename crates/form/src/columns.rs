@@ -7,10 +7,9 @@
 //! loaded (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`,
 //! `loops`) of the widest kind that the machine has (`width`), and results are stored. Parameters
 //! and results that lie in the caller's memory without gaps are read and written there, without a
-//! copy. Two kinds of calls go other ways: very few elements are computed one by one (`few`), and
-//! cheap forms over columns that do not fit the caches go through memory once (`tiles`).
+//! copy. Once a plan has computed many elements, machine code takes over whatever it can
+//! (`stretches`). Very few elements are computed one by one (`few`).
 
-mod coarse;
 mod ends;
 mod execute;
 mod few;
@@ -20,12 +19,9 @@ mod layout;
 pub(crate) mod loops;
 mod plan;
 mod prefetch;
-mod recognize;
-mod shape;
 mod stretches;
 #[cfg(test)]
 mod tests;
-mod tiles;
 mod transfer;
 
 use millstream_base::mask::{Mask, Segment};
@@ -41,7 +37,6 @@ use layout::Source;
 pub use millstream_base::width::Width;
 use plan::Plan;
 use prefetch::Stream;
-use tiles::Tiles;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
@@ -100,9 +95,8 @@ impl Default for ColumnScratch {
 #[derive(Debug)]
 struct Ready {
     plan: Plan,
-    /// What runs for every chunk, and how columns that do not fit the caches are computed, if not
-    /// so; `None` as long as no chunk was computed.
-    jobs: Option<(Vec<Job>, Option<Tiles>)>,
+    /// What runs for every chunk; `None` as long as no chunk was computed.
+    jobs: Option<Vec<Job>>,
     /// Elements that were computed as long as it was not tried to make machine code.
     n_cold: Option<usize>,
     /// The tables of machine code.
@@ -201,11 +195,9 @@ pub fn run_columns(
         return few::run(form, inputs, outputs, mask, plan);
     }
     let plan = &*plan;
-    let (jobs, tiles) =
-        jobs.get_or_insert_with(|| (jobs::jobs(form, plan), Tiles::new(form, plan)));
+    let jobs = jobs.get_or_insert_with(|| jobs::jobs(form, plan));
     let is_far = n >= *far;
     let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
-    let tiles = tiles.as_ref().filter(|_| is_far);
     let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
     pools.reserve(plan.n_slots(), n.min(chunk));
     stretches::fill_tables(plan, tables);
@@ -225,10 +217,6 @@ pub fn run_columns(
     for segment in mask.segments() {
         match segment {
             Segment::Range(range) if is_range || range.len() >= SHORT => {
-                let n_done = tiles.map_or(0, |tiles| {
-                    tiles.run(plan, inputs, machine.outputs, range.clone(), *width)
-                });
-                let range = range.start + n_done..range.end;
                 for start in range.clone().step_by(chunk) {
                     let end = range.end.min(start + chunk);
                     let next = end..range.end.min(end + chunk);

@@ -8,7 +8,6 @@ use millstream_base::Lane;
 use millstream_base::id::Id;
 use millstream_base::num::{self, Float};
 
-use super::coarse;
 use super::execute::{Chunk, Job, Machine, Run};
 use super::fuse::Task;
 use super::layout::Direct;
@@ -62,16 +61,11 @@ fn run_of(form: &Form, task: &Task) -> Run {
             let (outer, inner) = (&form.insts[*reg], form.insts[*inner].op);
             apply_pair(inner, outer.op, *second, outer.of, AsRun)
         }
-        Task::Horner { reg, .. } => {
-            let is_f32 = form.insts[*reg].lane == Lane::F32;
-            if is_f32 { horner::<f32> } else { horner::<f64> }
-        }
         Task::Affine { reg, .. } => affine_of(form.insts[*reg].op),
         Task::Distance { reg, .. } => {
             let is_f32 = form.insts[*reg].lane == Lane::F32;
             if is_f32 { distance::<f32> } else { distance::<f64> }
         }
-        Task::Coarse { found, .. } => coarse::run(found.shape),
         Task::Native { .. } => stretches::run,
     }
 }
@@ -293,17 +287,6 @@ impl Machine<'_, '_> {
     pub(super) fn uniform<A: Stored>(&self, reg: Reg) -> A {
         A::from_bits(self.plan.values[reg.index()])
     }
-}
-
-fn horner<A: FloatLane>(machine: &mut Machine<'_, '_>, job: &Job, chunk: &Chunk<'_>) {
-    let Task::Horner { constants, .. } = job.task else { unreachable!("it is Horner's scheme") };
-    let [c, d, e, f] = constants.map(|constant| machine.uniform::<A>(constant));
-    machine.binary(
-        job,
-        chunk,
-        #[inline(always)]
-        |a: A, x: A| (((a * x + c) * x + d) * x + e) * x + f,
-    );
 }
 
 /// The function that computes an elementary function of a factor times the operand plus a summand.

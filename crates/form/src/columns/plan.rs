@@ -267,11 +267,6 @@ impl Plan {
         }
     }
 
-    /// The layouts of the outputs.
-    pub(super) fn sinks(&self) -> impl Iterator<Item = Sink> {
-        self.sinks.iter().copied()
-    }
-
     /// Bytes of columns that are read and written for an element.
     pub(super) fn n_bytes(&self, form: &Form) -> usize {
         let read = form.insts.iter().filter(|(reg, inst)| {

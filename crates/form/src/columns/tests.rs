@@ -434,61 +434,6 @@ fn an_output_of_another_lane_is_refused() {
     run_columns(&form, &inputs, &mut outputs, &Mask::full(1), &mut ColumnScratch::default());
 }
 
-/// Every coarse operation, wherever its template stands, is found and gives what its parts give.
-#[test]
-fn coarse_operations_are_found_and_agree() {
-    use super::fuse::Task;
-    use super::shape::{Shape, TEMPLATES};
-    let mut dice = Dice::new(11);
-    let mut scratch = ColumnScratch::default();
-    for (shape, template) in Shape::ALL.iter().zip(TEMPLATES.iter()) {
-        let (form, n_varying) = (template.form(), template.n_varying());
-        for len in [5, 1000, 3000] {
-            let values: Vec<Owned> = form
-                .params
-                .iter()
-                .map(|&lane| {
-                    let bits: Vec<u64> = (0..len).map(|_| dice.value(lane)).collect();
-                    Owned::new(lane, &bits)
-                })
-                .collect();
-            let inputs: Vec<LaneInput<'_>> = values
-                .iter()
-                .enumerate()
-                .map(|(i, values)| {
-                    if i < n_varying {
-                        LaneInput::each(values.view())
-                    } else {
-                        LaneInput::single(values.view())
-                    }
-                })
-                .collect();
-            let lane = form.result_lanes().next().unwrap();
-            let mut store = Owned::new(lane, &vec![1; len]);
-            let mut outputs = [LaneOutput::each(0, store.view_mut())];
-            let plan = Plan::new(form, &inputs, &outputs, None, true).unwrap();
-            let task = plan.tasks.last().unwrap();
-            assert!(
-                matches!(task, Task::Coarse { found, .. } if found.shape == *shape),
-                "{shape:?} is found instead of {task:?}"
-            );
-            run_columns(form, &inputs, &mut outputs, &Mask::full(len), &mut scratch);
-            let (mut results, mut registers) = ([0], Vec::new());
-            for i in 0..len {
-                let place =
-                    |(k, values): (usize, &Owned)| values.bits(if k < n_varying { i } else { 0 });
-                let params: Vec<u64> = values.iter().enumerate().map(place).collect();
-                form.run_scalar(&params, &mut results, &mut registers);
-                assert_eq!(
-                    store.bits(i),
-                    canonical_bits(lane, results[0]),
-                    "{shape:?} of {params:?}"
-                );
-            }
-        }
-    }
-}
-
 /// Functions of scaled and shifted columns, rare angles among them, give the scalar bits.
 #[test]
 fn affine_arguments_give_the_scalar_bits_at_every_width() {
@@ -508,7 +453,7 @@ fn affine_arguments_give_the_scalar_bits_at_every_width() {
                 let mut outputs = [LaneOutput::each(0, y.as_mut_slice())];
                 let plan = Plan::new(&form, &inputs, &outputs, None, true).unwrap();
                 assert!(matches!(plan.tasks[..], [Task::One(_), Task::Affine { .. }]));
-                let mut scratch = ColumnScratch::with_width(width);
+                let [mut scratch, ..] = scratches(width);
                 run_columns(&form, &inputs, &mut outputs, &Mask::full(x.len()), &mut scratch);
                 let mut result = [0];
                 for (x, y) in x.iter().zip(&y) {
