@@ -490,12 +490,7 @@ impl Shown {
     }
 }
 
-fn report(
-    args: &Args,
-    places: &[Place<'_>],
-    baked: &Baked,
-    time: Duration,
-) -> Result<(), Stop> {
+fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> Result<(), Stop> {
     let Baked { n_frames: n, tally, files, problems } = baked;
     let kept = n - tally.ran - tally.reused - tally.failed;
     if args.format.is_json() {

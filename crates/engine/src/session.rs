@@ -47,9 +47,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use millstream_base::Value;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, did_you_mean};
 use millstream_base::same::Same;
-use millstream_base::Value;
 use millstream_document::check::check_partly;
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, EditKind, Editor, upgrade_nodes};

@@ -128,7 +128,8 @@ impl Editor {
         let calls = self.calls_giving(&uses, from);
         for (user_body, slot) in uses.iter().chain(&calls) {
             let (node, user) = self.nodes(*user_body).at(*slot).expect("uses exist");
-            let is_renamed = user.inputs.get(from).is_some() || calls.contains(&(*user_body, *slot));
+            let is_renamed =
+                user.inputs.get(from).is_some() || calls.contains(&(*user_body, *slot));
             if is_renamed && user.inputs.get(to).is_some() {
                 let path = self.path(*user_body, &format!("{node}.{to}"));
                 let free = free_name(to, |name| user.inputs.get(name).is_some());

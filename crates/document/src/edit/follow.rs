@@ -126,9 +126,9 @@ impl Editor {
             for user in self.readers_of(*body, name) {
                 let User::Node(at) = user else { continue };
                 let (_, reader) = self.nodes(*body).at(at).expect("readers exist");
-                let is_called = reader.inputs.get(CALLED).is_some_and(|source| {
-                    matches!(&source.value, InputValue::Link(link) if link.node == *name)
-                });
+                let is_called = reader.inputs.get(CALLED).is_some_and(
+                    |source| matches!(&source.value, InputValue::Link(link) if link.node == *name),
+                );
                 let is_call = matches!(&reader.kind, NodeKind::Type(ty) if **ty == *CALL);
                 if is_call && is_called && !calls.contains(&(*body, at)) {
                     calls.push((*body, at));

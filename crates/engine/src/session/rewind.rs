@@ -49,8 +49,7 @@ impl Session {
     pub(super) fn forget_checkpoints(&mut self) {
         self.rewind.checkpoints.clear();
         let is_at_start = self.frame() == self.document().start_frame;
-        self.rewind.is_replay =
-            is_at_start && self.states.is_empty() && self.states.n_ticks() == 0;
+        self.rewind.is_replay = is_at_start && self.states.is_empty() && self.states.n_ticks() == 0;
     }
 
     /// Takes a checkpoint of the state before a frame, if it is due.

@@ -7,7 +7,8 @@ use millstream::evaluate::Data;
 use millstream::register::CallbackContext;
 use millstream::session::{Ask, Session};
 use millstream::{
-    Chunked, Column, Document, Edit, Engine, Given, Incremental, Lazy, List, NodeDef, RequestAxis, Type,
+    Chunked, Column, Document, Edit, Engine, Given, Incremental, Lazy, List, NodeDef, RequestAxis,
+    Type,
 };
 use serde_json::json;
 
@@ -80,7 +81,8 @@ fn change(sessions: [&mut Session; 2], dice: &mut u64) -> String {
                 format!("x = {}", n / 50)
             }
             5 if n < 50 => {
-                let given = Given::Along(RequestAxis::Index, Column::from_vec(vec![1.0_f32, n as f32]));
+                let given =
+                    Given::Along(RequestAxis::Index, Column::from_vec(vec![1.0_f32, n as f32]));
                 session.set_all([("x", given)]).expect("an input");
                 "x is a column".into()
             }
@@ -146,7 +148,8 @@ fn a_seek_gives_the_bits_of_playing_from_the_start() {
 fn a_seek_back_plays_the_ticks_since_a_checkpoint() {
     let count = Arc::new(AtomicU64::new(0));
     let runs = Arc::clone(&count);
-    let node = NodeDef::new("my.count", "").input("x", Type::F32, "").output("value", Type::F32, "");
+    let node =
+        NodeDef::new("my.count", "").input("x", Type::F32, "").output("value", Type::F32, "");
     let engine = engine_with(node, move |cx: &mut CallbackContext<'_>| {
         runs.fetch_add(1, Ordering::Relaxed);
         let x: f32 = cx.get("x")?;

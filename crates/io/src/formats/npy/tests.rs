@@ -154,7 +154,8 @@ fn an_axis_may_have_fewer_cells_than_announced() {
     let written = |n_rows: usize| {
         let columns = vec![ColumnSpec::new("x", Type::F32)];
         let options = WriteOptions { axes: vec![4, 5], ..WriteOptions::default() };
-        let mut writer = TableWriter::in_memory(Format::NPY, options, columns).expect("npy holds it");
+        let mut writer =
+            TableWriter::in_memory(Format::NPY, options, columns).expect("npy holds it");
         writer.write_rows(&[(0..n_rows).map(|i| i as f32).collect()]).expect("it is written");
         writer.finish()
     };
