@@ -114,6 +114,16 @@ impl Editor {
         self.group_name(body).map(|group| self.uses_of(group)).unwrap_or_default()
     }
 
+    /// Those of them that have the outputs of the group: all but closures.
+    pub(super) fn with_outputs_of(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
+        let mut users = self.users_of_group(body);
+        users.retain(|(body, slot)| {
+            let node = self.nodes(*body).at(*slot).map(|(_, node)| &node.kind);
+            !matches!(node, Some(NodeKind::Closure(_)))
+        });
+        users
+    }
+
     /// The calls that are linked to the closures among these nodes, except to those that capture
     /// this input of their group.
     pub(super) fn calls_giving(&self, uses: &[(BodyKey, u32)], input: &str) -> Vec<(BodyKey, u32)> {
@@ -136,15 +146,5 @@ impl Editor {
             }
         }
         calls
-    }
-
-    /// Those of them that have the outputs of the group: all but closures.
-    pub(super) fn with_outputs_of(&self, body: BodyKey) -> SmallVec<[(BodyKey, u32); 4]> {
-        let mut users = self.users_of_group(body);
-        users.retain(|(body, slot)| {
-            let node = self.nodes(*body).at(*slot).map(|(_, node)| &node.kind);
-            !matches!(node, Some(NodeKind::Closure(_)))
-        });
-        users
     }
 }
