@@ -61,7 +61,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "form",
         "table truncate lane_value op inst symmetry storage arithmetic verify meaning text \
-         interpret build columns operators simplify scalar",
+         interpret build native columns operators simplify scalar",
     ),
     (
         "node",
@@ -80,7 +80,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "ir",
         "hidden ids element_states need_map paths progress loops region graph plan walk repeat \
-         splice trace verify request text answer states watch",
+         splice trace verify request text answer states checkpoints watch",
     ),
     (
         "io",

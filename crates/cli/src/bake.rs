@@ -3,13 +3,15 @@
 //! A call loads and compiles the document, decides which files are saved, opens the manifest and
 //! the cache, and then takes the frames from the bake one by one. A frame is left alone if its
 //! files already exist and were written under its current key. Each file gets its final name only
-//! once it is complete; its line in the manifest follows.
+//! once it is complete; its line in the manifest follows. Several views are baked one after another,
+//! each into a directory of its own.
 
 mod cache;
 mod manifest;
 mod rows;
 mod saves;
 mod sheet;
+mod views;
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
@@ -37,10 +39,12 @@ use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::run::report_failures;
 use crate::terminal::{self, eprint, visible};
-use crate::{interrupt, number, watch};
+use crate::views::NamedView;
+use crate::{interrupt, mesh, number, watch};
 use manifest::{Manifest, Record};
 use saves::{Saves, Shown};
 use sheet::Sheet;
+use views::Place;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,12 +53,13 @@ Examples:
   millstream bake my.mill --frames 1..250 --size 1280x720 -o baked --save out.####.png --sheet
   millstream bake my.mill --frames 1..250 --every 10 --size 320x180 -o draft --save draft.gif
   millstream bake my.mill --frames 1..250 -o baked --save mesh.####.ply --watch
+  millstream bake my.mill --frames 1..250 -o baked --view left=640x480 --view right=640x480
   millstream bake --status -o baked
   millstream bake --clean -o baked
 
 A name with # signs stands for one file per frame; the frame number replaces the signs. Any other
 table gets a column for the frame; gif, apng, png and webp without # are animations. Without --save,
-pictures are saved as frame.####.png, and anything else as frames.csv.
+pictures are saved as frame.####.png, meshes as frame.####.ply, and anything else as frames.csv.
 
 A bake that was stopped, even killed, resumes where it left off. Results are cached by graph, inputs
 and context: after a change to the document, an input or the frames, only the results that depend on
@@ -103,6 +108,11 @@ pub(crate) struct Args {
     /// Evaluate for a view of this many pixels
     #[arg(long, value_name = "WxH", value_parser = crate::views::view)]
     size: Option<Footprint>,
+    /// Bake a named view, such as left=640x480, into DIR/NAME; may be given several times, and then
+    /// --in INPUT@NAME=VALUE sets an input for one of them
+    #[arg(long = "view", value_name = "NAME=WxH", value_parser = crate::views::named,
+          conflicts_with = "size")]
+    views: Vec<NamedView>,
     /// The value of a custom context feature
     #[arg(long = "feature", value_name = "NAME=VALUE")]
     features: Vec<String>,
@@ -200,35 +210,63 @@ struct Job {
 
 fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
     let started = Instant::now();
-    let frames = args.frames();
+    let places = views::places(args)?;
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), graph)?;
     let text = read_until(graph, limits.document_bytes, &Budget::default())?;
-    let program = compile_for(&engine, &text, &args.outputs)?;
-    let job = job(args, &engine, &text, program, frames.len(), limits)?;
+    let mut baked = Baked::default();
+    for place in &places {
+        in_place(args, place, (&engine, &text), &limits, &mut baked)?;
+    }
+    report(args, &places, &baked, started.elapsed())?;
+    Ok(if baked.tally.failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// The outcome of a call.
+#[derive(Default)]
+struct Baked {
+    n_frames: usize,
+    tally: Tally,
+    /// The saved files by their names in the directory of the call.
+    files: Vec<String>,
+    problems: Vec<String>,
+}
+
+/// Bakes into one directory.
+fn in_place(
+    args: &Args,
+    place: &Place<'_>,
+    (engine, text): (&millstream::Engine, &Text),
+    limits: &millstream::Limits,
+    baked: &mut Baked,
+) -> Result<(), Stop> {
+    let folder = &place.folder;
+    let frames = args.frames();
+    let program = compile_for(engine, text, &args.outputs)?;
+    let job = job(args, place, (engine, text), program, limits.clone())?;
     let Job { program, request, mut saves, shown } = job;
     let bake = Bake::new(program.plan(), request, frames);
     let bake = bake.map_err(|error| refused(&error))?;
     let fps = program.plan().fps;
-    std::fs::create_dir_all(&args.output).map_err(|error| {
-        let text = format!("cannot create the directory `{}`: {error}", args.output.display());
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let text = format!("cannot create the directory `{}`: {error}", folder.display());
         Stop::new(Exit::Failed, text, Some("give another one with -o DIR".into()))
     })?;
     for name in saves.fixed_names() {
-        refuse_source(&args.output.join(name), &args.sources())?;
+        refuse_source(&folder.join(name), &args.sources())?;
     }
-    let document = graph.display().to_string();
-    let manifest = Manifest::open(&args.output, &document, fps, saves.description(&shown))?;
+    let document = args.graph.as_ref().map_or_else(String::new, |it| it.display().to_string());
+    let manifest = Manifest::open(folder, &document, fps, saves.description(&shown))?;
     let mut cache = if args.no_cache {
         Cache::none()
     } else {
         Cache::open(&args.cache(), args.cache_size.unwrap_or(CACHE_BYTES))
     };
-    let mut problems = cache::report_problems(&mut cache);
+    baked.problems.extend(cache::report_problems(&mut cache));
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
-    saves.start(&args.output, fps / args.every.get() as f64, bake.frames())?;
+    saves.start(folder, fps / args.every.get() as f64, bake.frames())?;
     let taking = Taking {
-        folder: &args.output,
+        folder,
         bake: &bake,
         fps,
         shown: &shown,
@@ -239,40 +277,37 @@ fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
         tally: Tally::default(),
     };
     let taking = run(args, &bake, &mut cache, taking)?;
-    problems.extend(cache::report_problems(&mut cache));
+    baked.problems.extend(cache::report_problems(&mut cache));
     drop(taking.progress);
     let mut files = taking.saves.finish()?;
     if let Some(sheet) = taking.sheet {
-        files.extend(sheet.write(&args.output)?);
+        files.extend(sheet.write(folder)?);
     }
     taking.manifest.finish(bake.frames(), args.every.get())?;
-    let tally = taking.tally;
-    let seconds = started.elapsed();
-    report(args, bake.frames().len(), &tally, seconds, &files, &problems)?;
-    Ok(if tally.failed == 0 { Exit::Done } else { Exit::Failed })
+    baked.n_frames += bake.frames().len();
+    baked.tally.add(&taking.tally);
+    baked.files.extend(files.iter().map(|file| place.name_of(file)));
+    Ok(())
 }
 
 /// Compiles the program and determines the request and the files to save.
 fn job(
     args: &Args,
-    engine: &millstream::Engine,
-    text: &Text,
+    place: &Place<'_>,
+    (engine, text): (&millstream::Engine, &Text),
     program: Program,
-    n_frames: usize,
     limits: millstream::Limits,
 ) -> Result<Job, Stop> {
     let named = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|it| it == name);
-    let has_images = program
-        .outputs()
-        .iter()
-        .any(|output| named(&output.name) && output.ty == Type::of::<Image>());
     if program.outputs().is_empty() {
         let text = "the document has no outputs, so there is nothing to bake";
         return Err(Stop::new(Exit::Wrong, text, Some(crate::run::name_outputs(&program))));
     }
-    let usual = if has_images || args.size.is_some() { "frame.####.png" } else { "frames.csv" };
-    let names = if args.saves.is_empty() { vec![usual.to_owned()] } else { args.saves.clone() };
-    let saves = Saves::of(&names, n_frames, args.depth)?;
+    let mut names = args.saves.clone();
+    if names.is_empty() {
+        names.push(usual_name(&program, named, place.shows_pixels(&program)).into());
+    }
+    let saves = Saves::of(&names, args.frames().len(), args.depth)?;
     if args.depth.is_some() && !saves.has_pictures() {
         let text = "--depth has no effect: no file is a picture";
         return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
@@ -291,12 +326,12 @@ fn job(
         Some(_) | None => args.outputs.clone(),
     };
     let given = RequestArgs {
-        inputs: args.inputs.clone(),
+        inputs: place.inputs.clone(),
         count: args.count,
         only: None,
         time: None,
         frame: None,
-        size: args.size.clone(),
+        size: place.size(&program).cloned(),
         views: Vec::new(),
         reduce: 1,
         features: args.features.clone(),
@@ -306,12 +341,36 @@ fn job(
     Ok(Job { program, request, saves, shown: Shown { picture } })
 }
 
+/// The name of the file if none is given.
+fn usual_name(
+    program: &Program,
+    is_named: impl Fn(&str) -> bool,
+    shows_pixels: bool,
+) -> &'static str {
+    let mut outputs = program.outputs().iter().filter(|output| is_named(&output.name));
+    if shows_pixels || outputs.clone().any(|output| output.ty == Type::of::<Image>()) {
+        "frame.####.png"
+    } else if outputs.any(|output| mesh::is_of_faces(&output.name, output.ty)) {
+        "frame.####.ply"
+    } else {
+        "frames.csv"
+    }
+}
+
 /// The number of frames by outcome.
 #[derive(Default)]
 struct Tally {
     ran: usize,
     reused: usize,
     failed: usize,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.ran += other.ran;
+        self.reused += other.reused;
+        self.failed += other.failed;
+    }
 }
 
 /// Receives the results of a bake frame by frame.
@@ -431,16 +490,11 @@ impl Shown {
     }
 }
 
-fn report(
-    args: &Args,
-    n: usize,
-    tally: &Tally,
-    time: Duration,
-    files: &[String],
-    problems: &[String],
-) -> Result<(), Stop> {
+fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> Result<(), Stop> {
+    let Baked { n_frames: n, tally, files, problems } = baked;
     let kept = n - tally.ran - tally.reused - tally.failed;
     if args.format.is_json() {
+        let manifest = |place: &Place<'_>| place.folder.join(manifest::NAME).display().to_string();
         let report = json!({
             "frames": n,
             "ran": tally.ran,
@@ -448,18 +502,22 @@ fn report(
             "failed": tally.failed,
             "seconds": time.as_secs_f64(),
             "files": files,
-            "manifest": args.output.join(manifest::NAME).display().to_string(),
+            "manifests": places.iter().map(manifest).collect::<Vec<_>>(),
             "problems": problems,
         });
         terminal::print(&report.to_string())?;
         return Ok(());
     }
-    let plural = if n == 1 { "" } else { "s" };
+    let plural = if *n == 1 { "" } else { "s" };
+    let of_views = match args.views.len() {
+        0 | 1 => String::new(),
+        n => format!(" of {n} views"),
+    };
     let failed =
         if tally.failed > 0 { format!(", {} failed", tally.failed) } else { String::new() };
-    let rate = n as f64 / time.as_secs_f64().max(1e-9);
+    let rate = *n as f64 / time.as_secs_f64().max(1e-9);
     let text = format!(
-        "baked {n} frame{plural} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",
+        "baked {n} frame{plural}{of_views} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",
         millstream::explain::short(time),
         tally.ran,
         tally.reused + kept,

@@ -140,17 +140,7 @@ impl RequestArgs {
 
     /// Refuses views of the same name, and a reduction without a view.
     fn check_views(&self) -> Result<(), Stop> {
-        let names = self.views.iter().map(|view| &view.name);
-        for (i, name) in names.clone().enumerate() {
-            if names.clone().take(i).any(|other| other == name) {
-                let text = format!("the view name `{name}` is used twice");
-                return Err(Stop::new(
-                    Exit::Usage,
-                    text,
-                    Some("give each view its own name".into()),
-                ));
-            }
-        }
+        views::refuse_repeated(&self.views)?;
         if self.reduce > 1 && self.size.is_none() && self.views.is_empty() {
             let text = "--reduce has no effect without a view";
             let help = "add --size WxH or --view NAME=WxH";

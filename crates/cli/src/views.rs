@@ -67,6 +67,17 @@ fn number(text: &str) -> Result<f32, String> {
     if number.is_finite() { Ok(number) } else { Err(format!("`{text}` is not finite")) }
 }
 
+/// Refuses views of the same name.
+pub(crate) fn refuse_repeated(views: &[NamedView]) -> Result<(), Stop> {
+    for (i, view) in views.iter().enumerate() {
+        if views[..i].iter().any(|other| other.name == view.name) {
+            let text = format!("the view name `{}` is used twice", view.name);
+            return Err(Stop::new(Exit::Usage, text, Some("give each view its own name".into())));
+        }
+    }
+    Ok(())
+}
+
 /// The values of inputs that differ by view, collected from the command line.
 #[derive(Default)]
 pub(crate) struct ByView<'a> {

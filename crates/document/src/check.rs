@@ -232,6 +232,8 @@ fn check_readable(
     check_states(&checked.bodies, problems);
     is_right &= mark(&mut checked, document, &bodies, &problems.take_parts());
     add_copies(&mut checked, registry);
+    // Calls and closures that depend on wrong parts are known to, so the errors of others are right.
+    problems.speak();
     resolve_calls(&mut checked, registry, limits, problems);
     (is_right.then_some(checked), conversions)
 }

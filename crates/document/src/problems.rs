@@ -67,6 +67,11 @@ impl Problems {
         self.is_silent = true;
     }
 
+    /// Reports again after [`be_silent`](Self::be_silent).
+    pub(crate) fn speak(&mut self) {
+        self.is_silent = false;
+    }
+
     /// The parts with errors found since the last call.
     pub(crate) fn take_parts(&mut self) -> Vec<WrongPart> {
         std::mem::take(&mut self.wrong)

@@ -37,6 +37,7 @@ mod moves;
 mod observe;
 mod plans;
 mod probe;
+mod rewind;
 mod settings;
 mod swap;
 mod ticks;
@@ -46,9 +47,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use millstream_base::Value;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, did_you_mean};
 use millstream_base::same::Same;
-use millstream_base::{Feature, Value};
 use millstream_document::check::check_partly;
 use millstream_document::edit::{Applied, Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, EditKind, Editor, upgrade_nodes};
@@ -71,6 +72,7 @@ use mirror::Mirror;
 use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
+use rewind::Rewind;
 use settings::{Settings, fits, one, type_of};
 
 /// A live document.
@@ -100,6 +102,7 @@ pub struct Session {
     states: States,
     /// The state of nodes that do not work now: muted ones, and wrong ones.
     aside: States,
+    rewind: Rewind,
     observers: Observers,
     /// Raised whenever a value may have changed.
     stamp: u64,
@@ -221,6 +224,7 @@ impl Session {
             settings: Settings::default(),
             states: States::new(),
             aside: States::new(),
+            rewind: Rewind::new(),
             observers: Observers::default(),
             stamp: 0,
             kept: HashMap::new(),
@@ -386,6 +390,7 @@ impl Session {
             self.compile();
         }
         let states = self.move_states(moves.as_ref(), back.states);
+        self.forget_checkpoints();
         self.changed();
         Removed { inputs, states, copies: back.copies }
     }
@@ -483,6 +488,8 @@ impl Session {
             };
         if values.iter().all(is_known) {
             self.try_failed_again();
+        } else {
+            self.forget_checkpoints();
         }
         for (name, given) in values {
             if let Some(mirror) = &mut self.mirror {
@@ -509,18 +516,6 @@ impl Session {
         self.stamp += 1;
     }
 
-    /// Gives an input its default again; false if it was not set.
-    pub fn unset(&mut self, name: &str) -> bool {
-        let was_set = self.settings.inputs.remove(name).is_some();
-        if was_set {
-            if let Some(mirror) = &mut self.mirror {
-                mirror.set(name, None);
-            }
-            self.changed();
-        }
-        was_set
-    }
-
     fn check_given(&self, name: &str, given: &Given) -> Result<(), SessionError> {
         let document = self.editor.document();
         let Some(def) = document.inputs.get(name) else {
@@ -541,27 +536,6 @@ impl Session {
             }
             Some(_) | None => Ok(()),
         }
-    }
-
-    /// Evaluates for this number of elements; `None` for as many as columns of inputs have.
-    pub fn set_count(&mut self, count: Option<usize>) {
-        self.settings.count = count;
-        self.changed();
-    }
-
-    /// Evaluates at this time, in seconds, until the next tick or [`seek`](Self::seek); the frame
-    /// stays as it is. Where nodes keep state from frame to frame, evaluations are refused until
-    /// then.
-    pub fn set_time(&mut self, seconds: f64) {
-        self.settings.time = Some(seconds);
-        self.changed();
-    }
-
-    /// Provides a context feature of the program's own, or `real_time`.
-    pub fn set_feature(&mut self, feature: Feature, given: Given) {
-        self.settings.features.retain(|(known, _)| *known != feature);
-        self.settings.features.push((feature, given));
-        self.changed();
     }
 
     /// Values may have changed: kept answers are void, and observers are called.

@@ -7,10 +7,9 @@
 //! loaded (`transfer`), tasks run as plain loops that the compiler turns into SIMD (`jobs`,
 //! `loops`) of the widest kind that the machine has (`width`), and results are stored. Parameters
 //! and results that lie in the caller's memory without gaps are read and written there, without a
-//! copy. Two kinds of calls go other ways: very few elements are computed one by one (`few`), and
-//! cheap forms over columns that do not fit the caches go through memory once (`tiles`).
+//! copy. Once a plan has computed many elements, machine code takes over whatever it can
+//! (`stretches`). Very few elements are computed one by one (`few`).
 
-mod coarse;
 mod ends;
 mod execute;
 mod few;
@@ -20,11 +19,9 @@ mod layout;
 pub(crate) mod loops;
 mod plan;
 mod prefetch;
-mod recognize;
-mod shape;
+mod stretches;
 #[cfg(test)]
 mod tests;
-mod tiles;
 mod transfer;
 
 use millstream_base::mask::{Mask, Segment};
@@ -32,6 +29,7 @@ use millstream_base::mask::{Mask, Segment};
 use smallvec::SmallVec;
 
 use crate::inst::Form;
+use crate::native::Line;
 use crate::storage::Pools;
 pub use ends::{LaneInput, LaneOutput};
 use execute::{Chunk, Job, Machine};
@@ -39,7 +37,6 @@ use layout::Source;
 pub use millstream_base::width::Width;
 use plan::Plan;
 use prefetch::Stream;
-use tiles::Tiles;
 
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
@@ -49,6 +46,10 @@ const FAR: usize = 1 << 15;
 
 /// Up to so many elements are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
+
+/// Once so many elements were computed, it pays to make machine code. With debug assertions it is
+/// made early, so that every test of columns runs it.
+const HOT: usize = if cfg!(debug_assertions) { 1 << 5 } else { 1 << 14 };
 
 /// Plans that are kept.
 const N_PLANS: usize = 16;
@@ -65,6 +66,8 @@ pub struct ColumnScratch {
     width: Width,
     /// Columns of so many elements are not expected in the caches.
     far: usize,
+    /// Once so many elements were computed, there is machine code.
+    hot: usize,
 }
 
 impl ColumnScratch {
@@ -77,6 +80,7 @@ impl ColumnScratch {
             indices: Vec::new(),
             width,
             far: FAR,
+            hot: HOT,
         }
     }
 }
@@ -91,9 +95,37 @@ impl Default for ColumnScratch {
 #[derive(Debug)]
 struct Ready {
     plan: Plan,
-    /// What runs for every chunk, and how columns that do not fit the caches are computed, if not
-    /// so; `None` as long as no chunk was computed.
-    jobs: Option<(Vec<Job>, Option<Tiles>)>,
+    /// What runs for every chunk; `None` as long as no chunk was computed.
+    jobs: Option<Vec<Job>>,
+    /// Elements that were computed as long as it was not tried to make machine code.
+    n_cold: Option<usize>,
+    /// The tables of machine code.
+    tables: Vec<Vec<Line>>,
+}
+
+impl Ready {
+    fn new(plan: Plan, n_cold: Option<usize>) -> Self {
+        Self { plan, jobs: None, n_cold, tables: Vec::new() }
+    }
+
+    /// Counts `n` elements more, and makes machine code once there were `hot`.
+    fn warm_up(
+        &mut self,
+        n: usize,
+        hot: usize,
+        form: &Form,
+        (inputs, outputs): (&[LaneInput<'_>], &[LaneOutput<'_>]),
+        (width, is_range): (Width, bool),
+    ) {
+        let Some(n_cold) = &mut self.n_cold else { return };
+        *n_cold += n;
+        if *n_cold >= hot {
+            self.n_cold = None;
+            if let Some(plan) = Plan::new(form, inputs, outputs, Some(width), is_range) {
+                *self = Self::new(plan, None);
+            }
+        }
+    }
 }
 
 /// The number of the plan for such a call, made if there is none.
@@ -103,11 +135,15 @@ fn find_plan(
     form: &Form,
     inputs: &[LaneInput<'_>],
     outputs: &[LaneOutput<'_>],
+    is_range: bool,
 ) -> usize {
-    if let Some(number) = plans.iter().position(|ready| ready.plan.fits(form, inputs, outputs)) {
+    let fits = |ready: &Ready| ready.plan.fits(form, inputs, outputs, is_range);
+    if let Some(number) = plans.iter().position(fits) {
         return number;
     }
-    let plan = Ready { plan: Plan::new(form, inputs, outputs), jobs: None };
+    let plan =
+        Plan::new(form, inputs, outputs, None, is_range).expect("machine code is not wanted");
+    let plan = Ready::new(plan, Some(0));
     if plans.len() < N_PLANS {
         plans.push(plan);
         return plans.len() - 1;
@@ -138,7 +174,7 @@ pub fn run_columns(
     if n == 0 {
         return;
     }
-    let ColumnScratch { plans, oldest, pools, indices, width, far } = scratch;
+    let ColumnScratch { plans, oldest, pools, indices, width, far, hot } = scratch;
     assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
     for output in outputs.iter() {
         assert!(output.width <= output.stride, "the results of an output lie beside each other");
@@ -147,33 +183,40 @@ pub fn run_columns(
             assert_eq!(output.lanes.lane(), lane, "an output has its result's lane");
         }
     }
-    let number = find_plan(plans, oldest, form, inputs, outputs);
-    let Ready { plan, jobs } = &mut plans[number];
+    let is_range = mask.as_range().is_some();
+    let number = find_plan(plans, oldest, form, inputs, outputs, is_range);
+    let ready = &mut plans[number];
+    if n > FEW {
+        ready.warm_up(n, *hot, form, (inputs, outputs), (*width, is_range));
+    }
+    let Ready { plan, jobs, tables, .. } = ready;
     plan.find_values(form, inputs);
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
     }
     let plan = &*plan;
-    let (jobs, tiles) =
-        jobs.get_or_insert_with(|| (jobs::jobs(form, plan), Tiles::new(form, plan)));
+    let jobs = jobs.get_or_insert_with(|| jobs::jobs(form, plan));
     let is_far = n >= *far;
-    let streams =
-        if is_far { find_streams(inputs, &plan.sources, outputs) } else { SmallVec::new() };
-    let tiles = tiles.as_ref().filter(|_| is_far);
-    let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
+    let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
+    let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
     pools.reserve(plan.n_slots(), n.min(chunk));
-    let mut machine =
-        Machine { form, plan, jobs, inputs, outputs, pools, width: *width, streams: &streams };
+    stretches::fill_tables(plan, tables);
+    let mut machine = Machine {
+        form,
+        plan,
+        jobs,
+        inputs,
+        outputs,
+        pools,
+        tables,
+        width: *width,
+        streams: &streams,
+    };
     machine.fill_uniforms(n.min(chunk));
-    let dense = mask.as_range().is_some();
     indices.clear();
     for segment in mask.segments() {
         match segment {
-            Segment::Range(range) if dense || range.len() >= SHORT => {
-                let n_done = tiles.map_or(0, |tiles| {
-                    tiles.run(plan, inputs, machine.outputs, range.clone(), *width)
-                });
-                let range = range.start + n_done..range.end;
+            Segment::Range(range) if is_range || range.len() >= SHORT => {
                 for start in range.clone().step_by(chunk) {
                     let end = range.end.min(start + chunk);
                     let next = end..range.end.min(end + chunk);
@@ -191,17 +234,19 @@ pub fn run_columns(
     }
 }
 
-/// The memory of the caller that a call reads and writes from its beginning to its end.
+/// The memory of the caller that a call reads and writes from its beginning to its end, as far as
+/// the machine does not fetch it ahead by itself, as it does for machine code.
 fn find_streams(
     inputs: &[LaneInput<'_>],
-    sources: &[Source],
+    plan: &Plan,
     outputs: &[LaneOutput<'_>],
 ) -> SmallVec<[Stream; 8]> {
+    let is_native = !plan.codes.is_empty();
     let mut streams = SmallVec::new();
-    for (input, source) in inputs.iter().zip(sources) {
+    for (input, source) in inputs.iter().zip(&plan.sources) {
         let is_first = match source {
-            Source::Each => true,
-            Source::Strided { joined, .. } => !joined,
+            Source::Each => !is_native,
+            Source::Strided { joined, .. } => !joined && !plan.reads_vectors(),
             Source::Single | Source::Other => false,
         };
         if let LaneInput::Lanes { lanes, stride, .. } = input
@@ -210,7 +255,7 @@ fn find_streams(
             streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
         }
     }
-    for LaneOutput { lanes, stride, .. } in outputs {
+    for LaneOutput { lanes, stride, .. } in outputs.iter().filter(|_| !is_native) {
         streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
     }
     streams

@@ -98,6 +98,6 @@ pub struct WriteOptions {
     /// The faces between the rows, in mesh formats ([`Format::is_mesh`](crate::Format::is_mesh)).
     pub faces: Option<Arc<Faces>>,
     /// The extents of the axes whose cells are the rows, outermost first; npy keeps them as axes of
-    /// the array. Empty for rows along one axis.
+    /// the array. Empty for rows along one axis. The last cells of the outermost axis may be missing.
     pub axes: Vec<usize>,
 }

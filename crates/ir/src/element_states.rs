@@ -77,6 +77,12 @@ impl Table {
         Self { coordinates, keys, values: values.collect(), n_rows }
     }
 
+    /// Size of the table in bytes.
+    pub fn bytes(&self) -> usize {
+        let values: usize = self.values.iter().map(|(_, column)| column.bytes()).sum();
+        size_of::<Self>() + values + size_of_val(&self.keys[..])
+    }
+
     /// The state with this name.
     pub fn value(&self, name: &str) -> Option<&Column> {
         self.values.iter().find(|(known, _)| **known == *name).map(|(_, column)| column)

@@ -2,6 +2,7 @@
 //! evaluators and their callers.
 
 pub mod answer;
+pub mod checkpoints;
 pub mod element_states;
 pub mod graph;
 mod hidden;

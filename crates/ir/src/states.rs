@@ -82,6 +82,13 @@ impl States {
         self.n_ticks
     }
 
+    /// Size of all values in bytes.
+    pub fn bytes(&self) -> usize {
+        let entry = size_of::<(Arc<str>, Data)>();
+        let values = self.values.values().map(|data| entry + data.bytes());
+        values.chain(self.tables.values().map(|table| table.bytes())).sum()
+    }
+
     /// The value of a hidden input or output; `None` for state of nodes inside scopes.
     pub fn value(&self, name: &str) -> Option<&Data> {
         self.values.get(name)

@@ -53,7 +53,14 @@ fn stop(problem: &CacheProblem) -> Stop {
 /// Prints the state of the cache and the manifest.
 pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
     let found = Cache::status(cache).map_err(|problem| stop(&problem))?;
-    let (n_frames, n_finished) = manifest::count(folder)?;
+    let (mut n_frames, mut n_finished) = manifest::count(folder)?;
+    // Views have directories of their own.
+    let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
+    for view in entries.map(|entry| entry.path()).filter(|path| path.is_dir()) {
+        let (all, finished) = manifest::count(&view)?;
+        n_frames += all;
+        n_finished += finished;
+    }
     if format.is_json() {
         let report = json!({
             "frames": n_frames,

@@ -23,6 +23,7 @@ pub(super) struct Shown {
 /// All files that a bake writes.
 pub(super) struct Saves {
     all: Vec<Save>,
+    n_frames: usize,
     depth: Option<Depth>,
 }
 
@@ -105,7 +106,7 @@ impl Saves {
                 return Err(usage(format!("`{}` is given twice", save.name), "give it once"));
             }
         }
-        Ok(Self { all, depth })
+        Ok(Self { all, n_frames, depth })
     }
 
     pub(super) fn has_pictures(&self) -> bool {
@@ -203,8 +204,10 @@ impl Saves {
                     let rows = if is_npy { rows.of_outputs() } else { rows };
                     if writer.is_none() {
                         let target = Target::of(&path(&name), &[])?;
+                        let axes = answer.count.map(|count| vec![self.n_frames, count]);
+                        let axes = axes.unwrap_or_default();
                         *writer = Some((
-                            target.writer(rows.specs.clone(), None, Vec::new())?,
+                            target.writer(rows.specs.clone(), None, axes)?,
                             rows.specs.clone(),
                         ));
                     }

@@ -144,6 +144,158 @@ fn animations_and_a_sheet_show_all_frames() {
     assert_eq!(files["sheet.png"][16..24], [0, 0, 0, 4 * 44 + 4, 0, 0, 0, 34 + 4]);
 }
 
+/// A mesh whose points move and whose number of faces grows, with a picture.
+const MESH: &str = "t = context.time()
+plane = mesh.grid(columns: convert.to_i32(context.tick()) + 1, rows: 2)
+point = list.get(plane.points, index: context.index())
+up = vector.combine_vec3(z: convert.to_f32(t))
+moved = list.generate(point + up, count: list.length(plane.points))
+output points: list<vec3> = moved
+output normals: list<vec3> = mesh.normals(moved, plane.faces)
+output faces: list<i32> = plane.faces
+";
+
+#[test]
+fn meshes_of_frames_are_those_of_run() {
+    let folder = folder("bake-mesh");
+    let graph = file("bake-mesh.mill", MESH);
+    let saves = ["--save", "m.##.ply", "--save", "m.##.obj", "--save", "m.##.glb"];
+    let args = [&[&*graph, "--frames", "1..4"], &saves[..]].concat();
+    assert_eq!(counts(&args, &folder), (4, 0));
+    for ending in ["ply", "obj", "glb"] {
+        for frame in 1..=4 {
+            let saved = crate::new_file(&format!("bake-mesh-run.{ending}"));
+            let run = ["run", &graph, "--frame", &frame.to_string(), "--save", &text(&saved)];
+            assert_eq!(code(&run), Some(0));
+            let baked = folder.join(format!("m.{frame:02}.{ending}"));
+            assert_eq!(std::fs::read(&baked).ok(), std::fs::read(&saved).ok(), "{baked:?}");
+        }
+    }
+    assert_eq!(counts(&args, &folder), (0, 4));
+    // Meshes are the usual files of outputs with faces.
+    let folder = self::folder("bake-mesh-usual");
+    assert_eq!(counts(&[&graph, "--frames", "1..2"], &folder), (2, 0));
+    assert_eq!(files(&folder).keys().collect::<Vec<_>>(), ["frame.0001.ply", "frame.0002.ply"]);
+}
+
+#[test]
+fn an_array_has_axes_for_frames_and_elements() {
+    let folder = folder("bake-array");
+    // The last two frames fail.
+    let text = "n = convert.to_i32(2 - context.time() * 24)\n\
+         all = list.sum(list.range(start: list.first(list.range(start: 7, count: n)), count: 2))\n\
+         output y: f32 = context.index() + all\n";
+    let graph = file("bake-array.mill", text);
+    let shape = |frames: &str| {
+        let args = ["--count", "3", "--save", "y.npy", "--no-cache", "-o", &self::text(&folder)];
+        millstream(&[&["bake", &*graph, "--frames", frames], &args[..]].concat());
+        let bytes = std::fs::read(folder.join("y.npy")).expect("it was saved");
+        let header = String::from_utf8_lossy(&bytes[..128]).into_owned();
+        let shape = header.split("'shape': ").nth(1).and_then(|it| it.split_once(", }"));
+        shape.expect("headers have shapes").0.to_owned()
+    };
+    assert_eq!(shape("0..1"), "(2, 3, )");
+    assert_eq!(shape("0..3"), "(2, 3, )");
+    assert_eq!(shape("0"), "(1, 3, )");
+}
+
+#[test]
+fn each_view_is_baked_into_a_directory() {
+    let folder = folder("bake-views");
+    let graph = file(
+        "bake-views.mill",
+        "input eye: f32 = 0\n\
+         slow = noise.fbm(vec3(convert.to_f32(context.time()), 0, 0))\n\
+         p = context.position() + vec3(eye, slow, 0)\n\
+         output picture: image = image.from_field(noise.fbm(p, scale: 0.1))\n",
+    );
+    let both = ["--view", "left=24x16", "--view", "right=16x16+3-1*0.5", "--in", "eye@right=2"];
+    let args = [&[&*graph, "--frames", "1..3"], &both[..]].concat();
+    assert_eq!(counts(&args, &folder), (6, 0));
+    assert_eq!(counts(&args, &folder), (0, 6));
+    assert!(seen(&["bake", "--status", "-o", &text(&folder)]).starts_with("frames: 6 of 6 "));
+    let own = [["--size", "24x16", "--in", "eye=0"], ["--size", "16x16+3-1*0.5", "--in", "eye=2"]];
+    for (name, own) in ["left", "right"].into_iter().zip(own) {
+        let alone = self::folder(&format!("bake-view-{name}"));
+        assert_eq!(counts(&[&[&*graph, "--frames", "1..3"], &own[..]].concat(), &alone), (3, 0));
+        assert_eq!(files(&folder.join(name)), files(&alone), "{name}");
+    }
+    let told = seen(&[&["bake"], &args[..], &["-o", &text(&folder), "--save", "a.gif"]].concat());
+    assert!(told.contains("baked 6 frames of 2 views in "), "{told}");
+    assert!(told.contains("left/a.gif\n") && folder.join("right/a.gif").exists(), "{told}");
+    // A view whose inputs differ need not be read by any node.
+    let table = file("bake-views-table.mill", "input eye: f32 = 0\noutput x: f32 = eye\n");
+    let folder = self::folder("bake-views-table");
+    assert_eq!(counts(&[&[&*table, "--frames", "1..3"], &both[..]].concat(), &folder), (6, 0));
+    let csv = std::fs::read_to_string(folder.join("right/frames.csv")).expect("it was saved");
+    assert!(csv.ends_with(",2.0\n"), "{csv}");
+}
+
+#[test]
+fn wrong_views_of_a_bake_are_reported() {
+    let graph = file("bake-wrong-views.mill", "input eye: f32 = 0\noutput x: f32 = eye\n");
+    let folder = text(&folder("bake-wrong-views"));
+    let refused = |args: &[&str], expected| {
+        let bake = ["bake", &*graph, "--frames", "0..9", "-o", &folder];
+        expect_seen(&[&bake, args].concat(), expected);
+    };
+    let left = ["--view", "left=3x4"];
+    refused(
+        &[&left[..], &left[..]].concat(),
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: the view name `left` is used twice
+          help: give each view its own name
+    "#]],
+    );
+    refused(
+        &["--view", "cache=3x4"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: a view cannot be called `cache`, which is the directory of the results
+          help: give it another name
+    "#]],
+    );
+    refused(
+        &[&left[..], &["--in", "eye@lefd=3"]].concat(),
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no view called `lefd`
+          help: did you mean `left`?
+    "#]],
+    );
+    refused(
+        &[&left[..], &["--in", "ear@left=3"]].concat(),
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no input called `ear`
+          help: did you mean `eye`?
+    "#]],
+    );
+    refused(
+        &["--in", "eye@left=3"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: there is no view called `left`
+          help: declare the views first: --view left=640x480
+    "#]],
+    );
+    refused(
+        &[&left[..], &["--save", "x.csv"]].concat(),
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: the view has no effect because no node reads the footprint
+          help: leave out --size and --view
+    "#]],
+    );
+}
+
 #[test]
 fn a_failed_frame_is_reported_and_the_others_are_baked() {
     let folder = folder("bake-fails");
@@ -338,13 +490,13 @@ fn killed(name: &str, args: &[&str], n_kills: usize) {
     println!("{n_killed} kills, {n_ended} bakes ended");
 }
 
-/// `MILLSTREAM_KILLS=200` sets the number of kills.
+/// `MILLSTREAM_KILLS=200` sets the number of kills, which four documents share.
 #[test]
 fn killed_bakes_resume_where_they_stopped() {
     let kills = std::env::var("MILLSTREAM_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     let graph = moving_picture("bake-killed.mill", 1.0);
     let frames = ["--frames", "1..20", "--size", "160x96", "--threads", "1"];
-    killed("bake-killed", &[&[&*graph], &frames[..]].concat(), kills / 2);
+    killed("bake-killed", &[&[&*graph], &frames[..]].concat(), kills / 4);
     let graph = file(
         "bake-killed-state.mill",
         "x = noise.fbm(vec3(convert.to_f32(context.index()), 0, 0), scale: 0.1)\n\
@@ -353,5 +505,16 @@ fn killed_bakes_resume_where_they_stopped() {
          output y: f32 = reduce.sum(before)\n",
     );
     let frames = ["--frames", "0..40", "--count", "20000", "--save", "y.####.json"];
-    killed("bake-killed-state", &[&[&*graph], &frames[..]].concat(), kills / 2);
+    killed("bake-killed-state", &[&[&*graph], &frames[..]].concat(), kills / 4);
+    // Pictures as state.
+    let frames = ["--frames", "0..12", "--size", "96x64", "--save", "p.###.png"];
+    killed("bake-killed-life", &[&["examples/life.mill"], &frames[..]].concat(), kills / 4);
+    // Several outputs in files of all kinds.
+    let picture = "soft = image.from_field(noise.fbm(context.position() * 0.1 + up))\n\
+        output picture: image = image.blur(soft, radius: 4)\n";
+    let graph = file("bake-killed-all.mill", &format!("{MESH}{picture}"));
+    let saves = ["p.##.exr", "m.##.ply", "m.##.obj", "p.gif", "all.parquet", "m.##.json"];
+    let saves: Vec<&str> = saves.iter().flat_map(|name| ["--save", name]).collect();
+    let frames = ["--frames", "1..16", "--size", "96x64", "--sheet"];
+    killed("bake-killed-all", &[&[&*graph], &frames[..], &saves].concat(), kills / 4);
 }

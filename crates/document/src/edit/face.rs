@@ -125,9 +125,12 @@ impl Editor {
         let is_taken = |name: &str| inputs.contains_key(name) || index.of_inputs.contains_key(name);
         check_name(|| self.path(body, ""), "an input", to, is_taken)?;
         let uses = self.users_of_group(body);
-        for (user_body, slot) in &uses {
+        let calls = self.calls_giving(&uses, from);
+        for (user_body, slot) in uses.iter().chain(&calls) {
             let (node, user) = self.nodes(*user_body).at(*slot).expect("uses exist");
-            if user.inputs.get(from).is_some() && user.inputs.get(to).is_some() {
+            let is_renamed =
+                user.inputs.get(from).is_some() || calls.contains(&(*user_body, *slot));
+            if is_renamed && user.inputs.get(to).is_some() {
                 let path = self.path(*user_body, &format!("{node}.{to}"));
                 let free = free_name(to, |name| user.inputs.get(name).is_some());
                 let error = EditError::NameTaken { what: "a socket", name: to.to_string(), free };
@@ -149,6 +152,11 @@ impl Editor {
                 node.set.insert("items", Setting::from(items));
                 done.changes.push(Change::Node { body: user_body, slot });
             }
+        }
+        for (body, slot) in calls {
+            let node = self.nodes_mut(body).at_mut(slot).expect("calls exist");
+            node.inputs.rename(from, to);
+            done.changes.push(Change::Node { body, slot });
         }
         if let Some(users) = self.index_mut(body).of_inputs.remove(from) {
             for user in &users {

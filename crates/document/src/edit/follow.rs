@@ -4,13 +4,14 @@
 //! Nodes and groups are identified here by *slots*: small numbers that stay the same as long as the
 //! node or group exists, whatever its name.
 
+use millstream_node::interface::{CALL, CALLED};
 use millstream_node::signature::Widths;
 use smallvec::SmallVec;
 
 use super::Editor;
 use super::index::{BodyKey, User};
 use super::order::Rank;
-use crate::model::{InputDef, Named, Node, NodeKind, OutputDef};
+use crate::model::{InputDef, InputValue, Named, Node, NodeKind, OutputDef};
 
 /// A change made by an edit. Renaming a node does not change its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,5 +122,29 @@ impl Editor {
             !matches!(node, Some(NodeKind::Closure(_)))
         });
         users
+    }
+
+    /// The calls that are linked to the closures among these nodes, except to those that capture
+    /// this input of their group.
+    pub(super) fn calls_giving(&self, uses: &[(BodyKey, u32)], input: &str) -> Vec<(BodyKey, u32)> {
+        let mut calls = Vec::new();
+        for (body, slot) in uses {
+            let (name, node) = self.nodes(*body).at(*slot).expect("uses exist");
+            if !matches!(node.kind, NodeKind::Closure(_)) || node.inputs.get(input).is_some() {
+                continue;
+            }
+            for user in self.readers_of(*body, name) {
+                let User::Node(at) = user else { continue };
+                let (_, reader) = self.nodes(*body).at(at).expect("readers exist");
+                let is_called = reader.inputs.get(CALLED).is_some_and(
+                    |source| matches!(&source.value, InputValue::Link(link) if link.node == *name),
+                );
+                let is_call = matches!(&reader.kind, NodeKind::Type(ty) if **ty == *CALL);
+                if is_call && is_called && !calls.contains(&(*body, at)) {
+                    calls.push((*body, at));
+                }
+            }
+        }
+        calls
     }
 }

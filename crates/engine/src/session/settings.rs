@@ -7,6 +7,8 @@ use millstream_document::{Edit, EditKind};
 use millstream_ir::request::Given;
 use millstream_node::convert::convertible;
 
+use super::Session;
+
 /// The settings of a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
@@ -51,6 +53,44 @@ impl Settings {
             }
         }
         removed
+    }
+}
+
+impl Session {
+    /// Gives an input its default again; false if it was not set.
+    pub fn unset(&mut self, name: &str) -> bool {
+        let was_set = self.settings.inputs.remove(name).is_some();
+        if was_set {
+            if let Some(mirror) = &mut self.mirror {
+                mirror.set(name, None);
+            }
+            self.forget_checkpoints();
+            self.changed();
+        }
+        was_set
+    }
+
+    /// Evaluates for this number of elements; `None` for as many as columns of inputs have.
+    pub fn set_count(&mut self, count: Option<usize>) {
+        self.settings.count = count;
+        self.forget_checkpoints();
+        self.changed();
+    }
+
+    /// Evaluates at this time, in seconds, until the next tick or [`seek`](Self::seek); the frame
+    /// stays as it is. Where nodes keep state from frame to frame, evaluations are refused until
+    /// then.
+    pub fn set_time(&mut self, seconds: f64) {
+        self.settings.time = Some(seconds);
+        self.changed();
+    }
+
+    /// Provides a context feature of the program's own, or `real_time`.
+    pub fn set_feature(&mut self, feature: Feature, given: Given) {
+        self.settings.features.retain(|(known, _)| *known != feature);
+        self.settings.features.push((feature, given));
+        self.forget_checkpoints();
+        self.changed();
     }
 }
 

@@ -42,6 +42,7 @@ impl Session {
         let ask = Ask { frame: Some(frame), ..ask.clone() };
         let keeps = self.mirror.as_ref().is_none_or(|mirror| mirror.keeps());
         let evaluated = if keeps { self.eval_and_commit(&ask)? } else { self.eval(&ask)? };
+        self.checkpoint(next);
         self.settings.frame = Some(next);
         self.settings.time = None;
         self.changed();
@@ -61,11 +62,16 @@ impl Session {
             return Err(SessionError::Tick(answer.failures));
         }
         self.keep(states);
+        // Nodes inside scopes that other outputs demand did not advance.
+        if !ask.outputs.is_empty() && !plan.state_writers.is_empty() {
+            self.set_replay(false);
+        }
         Ok(Evaluated::by_plan(answer, plan))
     }
 
-    /// Goes to a frame. Going forward plays the ticks from here; going back starts at the
-    /// document's start frame and plays the ticks from there.
+    /// Goes to a frame. Going forward plays the ticks from here; going back plays the ticks from
+    /// the document's start frame with the present document and settings, or from a checkpoint on
+    /// that way (see [`keep_checkpoints`](Self::keep_checkpoints)).
     ///
     /// # Errors
     /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
@@ -107,13 +113,16 @@ impl Session {
         }
         let start = self.document().start_frame;
         reach(start, frame, &ask.limits).map_err(|error| EvalError::Request(vec![error]))?;
-        let before = self.states.clone();
-        let first = if is_back { start } else { self.frame() };
-        if is_back {
-            self.keep(States::new());
+        let before = (self.states.clone(), self.is_replay());
+        let mut first = self.frame();
+        if let Some((from, states)) = self.start_of_seek(frame) {
+            first = from;
+            self.keep(states);
+            self.set_replay(true);
         }
         if let Err(error) = self.play(first..frame, ask) {
-            self.keep(before);
+            self.keep(before.0);
+            self.set_replay(before.1);
             return Err(error);
         }
         if is_back {
@@ -138,6 +147,7 @@ impl Session {
             let ask = Ask { frame: Some(frame), limits, budget, progress, ..Ask::default() };
             if let Some(answer) = self.eval_mirror(&ask, For::States) {
                 answer?;
+                self.checkpoint(frame + 1);
                 continue;
             }
             let plan = self.newest_plan("the document")?;
@@ -154,6 +164,7 @@ impl Session {
                 return Err(SessionError::Tick(answer.failures));
             }
             self.keep(states);
+            self.checkpoint(frame + 1);
         }
         Ok(())
     }
@@ -169,6 +180,7 @@ impl Session {
     /// Resets all state, at the document's start frame.
     pub fn restart(&mut self) {
         self.keep(States::new());
+        self.set_replay(true);
         self.forget_aside();
         self.settings.frame = None;
         self.settings.time = None;

@@ -372,6 +372,31 @@ fn sessions_follow_edits_of_closures() {
 }
 
 #[test]
+fn calls_follow_new_names_of_inputs() {
+    let text = format!(
+        "input x: f32 = 2
+         f = closure scale(by: 3)
+         free = closure scale()
+         y = call(f, x: x) + call(free, x: x, by: 5)
+         output a: f32 = y + call(closure scale(x: 7), by: x)
+         {GROUPS}"
+    );
+    let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    let a = |session: &mut Session| session.value::<f32>("a").expect("it runs").expect("a value");
+    let before = millstream::document::save(session.document());
+    assert_eq!(a(&mut session), 6.0 + 10.0 + 14.0);
+    let rename = |name: &str, to: &str| json!({ "edit": "rename_input", "within": "scale", "name": name, "to": to });
+    edit(&mut session, rename("x", "p"));
+    assert_eq!(a(&mut session), 30.0);
+    edit(&mut session, rename("by", "k"));
+    assert_eq!(a(&mut session), 30.0);
+    assert!(!session.problems().has_errors(), "{:?}", session.problems());
+    assert!(session.undo() && session.undo());
+    assert_eq!(millstream::document::save(session.document()), before);
+    assert_eq!(a(&mut session), 30.0);
+}
+
+#[test]
 fn sockets_of_calls_can_be_probed() {
     let text = format!(
         "input x: f32 = 2

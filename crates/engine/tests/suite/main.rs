@@ -11,6 +11,7 @@ mod images;
 mod live_edits;
 mod live_parts;
 mod repeats;
+mod rewind;
 mod session;
 mod session_bounds;
 mod session_interfaces;

@@ -97,7 +97,8 @@ fn long_seeks_can_be_ended() {
     let told = Arc::new(AtomicU64::new(0));
     let tell = Arc::clone(&told);
     let progress = Progress::new(move |done| {
-        assert_eq!(done.ticks, (1 << 40) - 5);
+        // Those after the last checkpoint of the seeks that were ended.
+        assert!(done.ticks <= (1 << 40) - 5 && done.ticks > 1 << 39);
         let before = tell.swap(done.ticks_done, Ordering::Relaxed);
         if before > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

@@ -12,6 +12,7 @@ use super::layout::{Direct, Place};
 use super::plan::Plan;
 use super::prefetch::{Ahead, Stream};
 use crate::inst::Form;
+use crate::native::Line;
 use crate::storage::{Pools, Stored};
 use millstream_base::width::Width;
 
@@ -58,6 +59,8 @@ pub(super) struct Machine<'m, 'a> {
     pub(super) inputs: &'m [LaneInput<'m>],
     pub(super) outputs: &'m mut [LaneOutput<'a>],
     pub(super) pools: &'m mut Pools,
+    /// The tables of machine code.
+    pub(super) tables: &'m mut [Vec<Line>],
     pub(super) width: Width,
     /// What is asked for ahead.
     pub(super) streams: &'m [Stream],
@@ -111,7 +114,7 @@ impl Machine<'_, '_> {
     pub(super) fn slice<A: Stored>(&self, place: Place, chunk: &Chunk<'_>) -> &[A] {
         if let Chunk::Range(range) = chunk {
             match place.direct {
-                Direct::No => {}
+                Direct::No | Direct::Strided(_) => {}
                 Direct::Input(number) => match &self.inputs[number as usize] {
                     LaneInput::Lanes { lanes, offset, .. } => {
                         return &A::view(lanes)[range.start + offset..range.end + offset];

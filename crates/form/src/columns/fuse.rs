@@ -2,19 +2,18 @@
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs no
 //! such chunk: a sum, difference, product or operation on bits that only one other such operation
-//! reads ([`Task::Pair`]), polynomials written as products and sums in turn ([`Task::Horner`]), a
-//! function of something scaled and shifted ([`Task::Affine`]), the length of a difference of
-//! vectors of three, read as they are stored ([`Task::Distance`]), and the parts of noise and
-//! blends that `shape` lists ([`Task::Coarse`]). Each operation rounds as it does alone.
+//! reads ([`Task::Pair`]), a function of something scaled and shifted ([`Task::Affine`]), and the
+//! length of a difference of vectors of three, read as they are stored ([`Task::Distance`]). Each
+//! operation rounds as it does alone. Where there is machine code, it runs instead of pairs.
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
+use millstream_base::width::Width;
 
 use super::layout::{Home, Source};
-use super::recognize::{Found, recognize};
-use super::shape::Shape;
 use crate::inst::{Form, Reg};
 use crate::meaning::is_paired;
+use crate::native::{Stretch, Target, lane_size};
 use crate::op::Op;
 
 /// A step that runs for every chunk.
@@ -31,74 +30,82 @@ pub(super) enum Task {
         /// Whether the result of `inner` is the second operand of `reg`.
         second: bool,
     },
-    /// Steps of Horner's scheme: `a` becomes `a x + c`, for each of the uniform `constants`.
-    Horner {
-        reg: Reg,
-        /// `a` and `x`.
-        operands: [Reg; 2],
-        constants: [Reg; 4],
-    },
     /// An elementary function of `x` times a factor plus a summand, both uniform.
     Affine { reg: Reg, x: [Reg; 1], factor: Option<Reg>, summand: Option<Reg> },
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
     /// there is but one.
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
-    /// A coarse operation.
-    Coarse { reg: Reg, found: Found },
+    /// A stretch that there is machine code for, by its number, and the first of its outputs.
+    Native { reg: Reg, number: u32 },
 }
 
 impl Task {
-    /// The register that is written.
+    /// The register that is written, or the first of them.
     pub(super) fn reg(&self) -> Reg {
         match *self {
             Self::One(reg)
+            | Self::Native { reg, .. }
             | Self::Pair { reg, .. }
-            | Self::Horner { reg, .. }
             | Self::Affine { reg, .. }
-            | Self::Distance { reg, .. }
-            | Self::Coarse { reg, .. } => reg,
+            | Self::Distance { reg, .. } => reg,
+        }
+    }
+
+    /// The registers that are written.
+    pub(super) fn results<'t>(&'t self, stretches: &'t [Stretch]) -> &'t [Reg] {
+        match self {
+            Self::One(reg)
+            | Self::Pair { reg, .. }
+            | Self::Affine { reg, .. }
+            | Self::Distance { reg, .. } => std::slice::from_ref(reg),
+            Self::Native { number, .. } => &stretches[*number as usize].outputs,
         }
     }
 
     /// The registers that are read.
-    pub(super) fn operands<'t>(&'t self, form: &'t Form) -> &'t [Reg] {
+    pub(super) fn operands<'t>(&'t self, form: &'t Form, stretches: &'t [Stretch]) -> &'t [Reg] {
         match self {
             Self::One(reg) => form.insts[*reg].args(),
             Self::Pair { operands, .. } => operands,
-            Self::Horner { operands, .. } => operands,
             Self::Affine { x, .. } => x,
             Self::Distance { .. } => &[],
-            Self::Coarse { found, .. } => found.varying(),
+            Self::Native { number, .. } => &stretches[*number as usize].inputs,
         }
     }
 }
 
 impl Task {
     /// Roughly how long the task takes, in the unit of [`Op::cost`].
-    pub(super) fn work(&self, form: &Form) -> u64 {
+    pub(super) fn work(&self, form: &Form, stretches: &[Stretch]) -> u64 {
         let cost = match self {
             Self::One(reg) => match form.insts[*reg].op {
                 Op::Param(_) => 1,
                 op => op.cost(),
             },
             Self::Pair { .. } => 2,
-            Self::Horner { .. } => 4,
             Self::Affine { reg, .. } => form.insts[*reg].op.cost(),
             Self::Distance { root: true, .. } => 12,
             Self::Distance { root: false, .. } => 6,
-            Self::Coarse { found, .. } => match found.shape {
-                Shape::Perlin3 => 96,
-                Shape::Perlin2 => 40,
-                _ => 8,
-            },
+            Self::Native { number, .. } => {
+                stretches[*number as usize].regs.iter().map(|reg| form.insts[*reg].op.cost()).sum()
+            }
         };
         // Of every task a part is loading and storing.
         cost as u64 + 2
     }
 }
 
-/// The tasks that compute what `homes` wants, in order.
-pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task> {
+/// The tasks that compute what `homes` wants, in order; single instructions where there is machine
+/// code of this width for them.
+pub(super) fn tasks(
+    form: &Form,
+    homes: &[Home],
+    sources: &[Source],
+    native: Option<Width>,
+    is_range: bool,
+) -> Vec<Task> {
+    let size = |reg: Reg, width: Width| lane_size(&form.insts[reg], width, 4);
+    let joins = |width: Width| is_range && Target::new(width, 4).is_some_and(Target::joins);
     let finder = Finder { form, homes, sources };
     let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
     let mut tasks = Vec::new();
@@ -106,10 +113,17 @@ pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task
         if !used[reg.index()] || homes[reg.index()].uniform {
             continue;
         }
-        let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
-        let coarse = coarse.or_else(|| finder.coarse(reg)).or_else(|| finder.affine(reg));
-        let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
-        for operand in task.operands(form) {
+        let native_size = native.and_then(|width| size(reg, width));
+        let reads_vectors = native_size == Some(4) && native.is_some_and(joins);
+        let distance = if reads_vectors { None } else { finder.distance(reg) };
+        let fused = distance.or_else(|| {
+            if native_size.is_some() {
+                return Some(Task::One(reg));
+            }
+            finder.affine(reg).or_else(|| finder.pair(reg))
+        });
+        let task = fused.unwrap_or(Task::One(reg));
+        for operand in task.operands(form, &[]) {
             used[operand.index()] = true;
         }
         tasks.push(task);
@@ -139,22 +153,6 @@ impl Finder<'_> {
         };
         let args = self.form.insts[inner].args();
         Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
-    }
-
-    /// The first coarse operation that fits. Blends of blends leave edges of noise whole.
-    fn coarse(&self, reg: Reg) -> Option<Task> {
-        let find = |shape: Shape, reg: Reg| recognize(shape, self.form, self.homes, reg);
-        let fits = |found: &Found| {
-            found.shape != Shape::Lerp2 || {
-                let blend = find(Shape::Lerp, reg);
-                let parts = blend.iter().flat_map(|blend| &blend.varying()[..2]);
-                !parts.into_iter().any(|part| {
-                    [Shape::Edge3, Shape::Edge2].iter().any(|edge| find(*edge, *part).is_some())
-                })
-            }
-        };
-        let found = Shape::ALL.iter().find_map(|shape| find(*shape, reg).filter(fits))?;
-        Some(Task::Coarse { reg, found })
     }
 
     /// A function that [`has_affine`], of what is scaled or shifted for it alone.
@@ -190,34 +188,6 @@ impl Finder<'_> {
             (true, false) => Some((b, a)),
             _ => None,
         }
-    }
-
-    /// Four times a product with the same `x` plus something uniform.
-    fn horner(&self, reg: Reg) -> Option<Task> {
-        let (_, product) = self.step(reg)?;
-        let factors = self.args_of(product, Op::Mul)?;
-        factors.into_iter().find_map(|x| {
-            let (mut a, mut constants) = (reg, [reg; 4]);
-            for constant in constants.iter_mut().rev() {
-                let inner = if a == reg { a } else { self.between(a, 1)? };
-                let (uniform, product) = self.step(inner)?;
-                let [p, q] = self.args_of(product, Op::Mul)?;
-                *constant = uniform;
-                a = match (p == x, q == x) {
-                    (_, true) => p,
-                    (true, false) => q,
-                    (false, false) => return None,
-                };
-            }
-            Some(Task::Horner { reg, operands: [a, x], constants })
-        })
-    }
-
-    /// The uniform operand of a sum, and the other, which is a product that nothing else reads.
-    fn step(&self, reg: Reg) -> Option<(Reg, Reg)> {
-        let (product, uniform) = self.with_uniform(reg, Op::Add)?;
-        let is_product = self.is_between(product, 1) && self.op(product) == Op::Mul;
-        is_product.then_some((uniform, product))
     }
 
     /// `x x + y y + z z` with differences or parameters, added in this order, or its root.

@@ -8,13 +8,13 @@ use millstream_base::Lane;
 use millstream_base::id::Id;
 use millstream_base::num::{self, Float};
 
-use super::coarse;
 use super::execute::{Chunk, Job, Machine, Run};
 use super::fuse::Task;
 use super::layout::Direct;
 use super::loops;
 use super::plan::Plan;
 use super::prefetch::WHOLE;
+use super::stretches;
 use crate::arithmetic::FloatLane;
 use crate::inst::{Form, Reg};
 use crate::interpret::only_value;
@@ -25,13 +25,13 @@ use std::marker::PhantomData;
 
 /// The tasks of a plan, ready to run.
 pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
-    let work: u64 = plan.tasks.iter().map(|task| task.work(form)).sum();
+    let work: u64 = plan.tasks.iter().map(|task| task.work(form, &plan.stretches)).sum();
     let mut done = 0;
     let job = |task: &Task| {
-        done += task.work(form);
+        done += task.work(form, &plan.stretches);
         let place = |reg: &Reg| plan.homes[reg.index()].place;
         let mut args = [place(&task.reg()); 3];
-        for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
+        for (arg, operand) in args.iter_mut().zip(task.operands(form, &plan.stretches)) {
             *arg = place(operand);
         }
         let out = place(&task.reg());
@@ -40,7 +40,7 @@ pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
             task: *task,
             out,
             args,
-            is_idle_on_ranges: matches!(out.direct, Direct::Input(_)),
+            is_idle_on_ranges: matches!(out.direct, Direct::Input(_) | Direct::Strided(_)),
             share: (done * u64::from(WHOLE) / work) as u32,
         }
     };
@@ -61,16 +61,12 @@ fn run_of(form: &Form, task: &Task) -> Run {
             let (outer, inner) = (&form.insts[*reg], form.insts[*inner].op);
             apply_pair(inner, outer.op, *second, outer.of, AsRun)
         }
-        Task::Horner { reg, .. } => {
-            let is_f32 = form.insts[*reg].lane == Lane::F32;
-            if is_f32 { horner::<f32> } else { horner::<f64> }
-        }
         Task::Affine { reg, .. } => affine_of(form.insts[*reg].op),
         Task::Distance { reg, .. } => {
             let is_f32 = form.insts[*reg].lane == Lane::F32;
             if is_f32 { distance::<f32> } else { distance::<f64> }
         }
-        Task::Coarse { found, .. } => coarse::run(found.shape),
+        Task::Native { .. } => stretches::run,
     }
 }
 
@@ -291,17 +287,6 @@ impl Machine<'_, '_> {
     pub(super) fn uniform<A: Stored>(&self, reg: Reg) -> A {
         A::from_bits(self.plan.values[reg.index()])
     }
-}
-
-fn horner<A: FloatLane>(machine: &mut Machine<'_, '_>, job: &Job, chunk: &Chunk<'_>) {
-    let Task::Horner { constants, .. } = job.task else { unreachable!("it is Horner's scheme") };
-    let [c, d, e, f] = constants.map(|constant| machine.uniform::<A>(constant));
-    machine.binary(
-        job,
-        chunk,
-        #[inline(always)]
-        |a: A, x: A| (((a * x + c) * x + d) * x + e) * x + f,
-    );
 }
 
 /// The function that computes an elementary function of a factor times the operand plus a summand.

@@ -16,6 +16,8 @@ pub(super) enum Direct {
     Input(u32),
     /// In the memory of this output.
     Output(u32),
+    /// In the memory of this input, among other lanes; only machine code reads it there.
+    Strided(u32),
 }
 
 /// Where a register lies.

@@ -5,12 +5,14 @@
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
+use millstream_base::width::Width;
 
 use super::ends::{LaneInput, LaneOutput, input_bits};
 use super::fuse::{self, Task};
 use super::layout::{Direct, Home, NONE, Place, Sink, Source, sink_of, source_of};
 use crate::inst::{Form, Inst, Reg};
 use crate::interpret::eval_op;
+use crate::native::{Code, Stretch, Target};
 use crate::op::Op;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
@@ -37,7 +39,7 @@ pub(super) struct Plan {
     insts: Vec<Inst>,
     results: Vec<Reg>,
     pub(super) sources: Vec<Source>,
-    sinks: Vec<Sink>,
+    pub(super) sinks: Vec<Sink>,
 
     pub(super) homes: Vec<Home>,
     /// The bits of uniform registers.
@@ -48,6 +50,14 @@ pub(super) struct Plan {
     pub(super) each: Vec<Reg>,
     /// What runs for every chunk, in order.
     pub(super) tasks: Vec<Task>,
+    /// What there is machine code for.
+    pub(super) stretches: Vec<Stretch>,
+    /// The code of each stretch.
+    pub(super) codes: Vec<Code>,
+    /// Outputs that machine code stores, of several lanes side by side.
+    pub(super) joined: Vec<bool>,
+    /// Whether the plan only holds for masks that are ranges.
+    is_for_ranges: bool,
     /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
     free: [Vec<u32>; 5],
@@ -81,8 +91,10 @@ impl Plan {
         form: &Form,
         inputs: &[LaneInput<'_>],
         outputs: &[LaneOutput<'_>],
+        is_range: bool,
     ) -> bool {
-        self.insts.len() == form.insts.len()
+        (is_range || !self.is_for_ranges)
+            && self.insts.len() == form.insts.len()
             && self.params == inputs.len()
             && self.sinks.len() == outputs.len()
             && self.results == form.results
@@ -91,8 +103,18 @@ impl Plan {
             && self.insts == form.insts.as_slice()
     }
 
-    /// Plans everything that values do not decide.
-    pub(super) fn new(form: &Form, inputs: &[LaneInput<'_>], outputs: &[LaneOutput<'_>]) -> Self {
+    /// Plans everything that values do not decide. With `native`, machine code of that width runs
+    /// wherever there is some; if the mask `is_range`, it reads and writes vectors as they are
+    /// stored.
+    ///
+    /// `None` if machine code is wanted and the machine allows none.
+    pub(super) fn new(
+        form: &Form,
+        inputs: &[LaneInput<'_>],
+        outputs: &[LaneOutput<'_>],
+        native: Option<Width>,
+        is_range: bool,
+    ) -> Option<Self> {
         let n = form.insts.len();
         let unused = Home {
             place: Place { slot: NONE, direct: Direct::No },
@@ -121,9 +143,16 @@ impl Plan {
                 if plan.homes[reg.index()].uniform { &mut plan.uniforms } else { &mut plan.each };
             list.push(reg);
         }
-        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources);
+        plan.joined = vec![false; outputs.len()];
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native, is_range);
+        if let Some(width) = native {
+            let joins = is_range && Target::new(width, 4).is_some_and(Target::joins);
+            plan.is_for_ranges = joins;
+            plan.join(form, width, joins);
+            plan.codes = plan.codes(form, width)?;
+        }
         plan.place_all(form);
-        plan
+        Some(plan)
     }
 
     fn want_results(&mut self, form: &Form) {
@@ -160,9 +189,10 @@ impl Plan {
 
     /// Gives every register that tasks write or read a buffer.
     fn place_all(&mut self, form: &Form) {
-        let tasks = std::mem::take(&mut self.tasks);
+        let (tasks, stretches) =
+            (std::mem::take(&mut self.tasks), std::mem::take(&mut self.stretches));
         for (number, task) in tasks.iter().enumerate() {
-            for operand in task.operands(form) {
+            for operand in task.operands(form, &stretches) {
                 self.homes[operand.index()].last_use = number as u32;
             }
         }
@@ -172,13 +202,15 @@ impl Plan {
             }
         }
         for (number, task) in tasks.iter().enumerate() {
-            self.place(form, number as u32, task);
+            let (operands, results) = (task.operands(form, &stretches), task.results(&stretches));
+            self.place(form, number as u32, operands, results);
         }
-        self.tasks = tasks;
+        (self.tasks, self.stretches) = (tasks, stretches);
         // Results that are stored together are read from buffers together.
-        let together = self.sinks.iter().filter(|sink| sink.is_interleaved());
+        let together = self.sinks.iter().zip(&self.joined);
+        let together = together.filter(|(sink, joined)| sink.is_interleaved() && !**joined);
         let results: Vec<Reg> = together
-            .flat_map(|sink| form.results[sink.first..sink.first + sink.width].iter().copied())
+            .flat_map(|(sink, _)| form.results[sink.first..sink.first + sink.width].iter().copied())
             .collect();
         for reg in results {
             let home = self.homes[reg.index()];
@@ -189,8 +221,7 @@ impl Plan {
         }
     }
 
-    fn place(&mut self, form: &Form, number: u32, task: &Task) {
-        let operands = task.operands(form);
+    fn place(&mut self, form: &Form, number: u32, operands: &[Reg], results: &[Reg]) {
         for &operand in operands {
             let i = operand.index();
             if self.homes[i].uniform && self.homes[i].place.slot == NONE {
@@ -198,13 +229,15 @@ impl Plan {
                 self.fills.push(operand);
             }
         }
-        let reg = task.reg();
-        let inst = form.insts[reg];
-        self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
-        if let Op::Param(number) = inst.op
-            && self.sources[number as usize] == Source::Each
-        {
-            self.homes[reg.index()].place.direct = Direct::Input(number);
+        for reg in results {
+            let inst = form.insts[*reg];
+            self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
+            let place = &mut self.homes[reg.index()].place;
+            if let Op::Param(number) = inst.op
+                && self.sources[number as usize] == Source::Each
+            {
+                place.direct = Direct::Input(number);
+            }
         }
         for (place, &operand) in operands.iter().enumerate() {
             let home = self.homes[operand.index()];
@@ -232,11 +265,6 @@ impl Plan {
             };
             self.values[reg.index()] = bits;
         }
-    }
-
-    /// The layouts of the outputs.
-    pub(super) fn sinks(&self) -> impl Iterator<Item = Sink> {
-        self.sinks.iter().copied()
     }
 
     /// Bytes of columns that are read and written for an element.

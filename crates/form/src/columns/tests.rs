@@ -113,9 +113,13 @@ impl Source {
     }
 }
 
-/// Scratches of a width for columns within the caches and for those that are not.
-fn scratches(width: Width) -> [ColumnScratch; 2] {
-    [FAR, FEW].map(|far| ColumnScratch { far, ..ColumnScratch::with_width(width) })
+/// Scratches of a width for columns within the caches, for those that are not, and for machine code.
+fn scratches(width: Width) -> [ColumnScratch; 3] {
+    [(FAR, usize::MAX), (FEW, usize::MAX), (FAR, 0)].map(|(far, hot)| ColumnScratch {
+        far,
+        hot,
+        ..ColumnScratch::with_width(width)
+    })
 }
 
 fn random_mask(dice: &mut Dice, len: usize) -> Mask {
@@ -128,7 +132,12 @@ fn random_mask(dice: &mut Dice, len: usize) -> Mask {
 }
 
 /// Runs a form both ways and compares, elements outside the mask included.
-fn check_agreement(form: &Form, dice: &mut Dice, len: usize, scratch: &mut ColumnScratch) {
+pub(super) fn check_agreement(
+    form: &Form,
+    dice: &mut Dice,
+    len: usize,
+    scratch: &mut ColumnScratch,
+) {
     let sources: Vec<Source> =
         form.params.iter().map(|&lane| Source::random(dice, lane, len)).collect();
     let inputs: Vec<LaneInput<'_>> = sources.iter().map(Source::input).collect();
@@ -179,8 +188,8 @@ fn every_operation_gives_the_scalar_bits_at_every_width() {
         let mut dice = Dice::new(1);
         let mut scratches = scratches(width);
         for (op, of, to) in all_singles() {
-            for i in 0..4 {
-                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratches[i % 2]);
+            for i in 0..6 {
+                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratches[i % 3]);
             }
         }
     }
@@ -425,61 +434,6 @@ fn an_output_of_another_lane_is_refused() {
     run_columns(&form, &inputs, &mut outputs, &Mask::full(1), &mut ColumnScratch::default());
 }
 
-/// Every coarse operation, wherever its template stands, is found and gives what its parts give.
-#[test]
-fn coarse_operations_are_found_and_agree() {
-    use super::fuse::Task;
-    use super::shape::{Shape, TEMPLATES};
-    let mut dice = Dice::new(11);
-    let mut scratch = ColumnScratch::default();
-    for (shape, template) in Shape::ALL.iter().zip(TEMPLATES.iter()) {
-        let (form, n_varying) = (template.form(), template.n_varying());
-        for len in [5, 1000, 3000] {
-            let values: Vec<Owned> = form
-                .params
-                .iter()
-                .map(|&lane| {
-                    let bits: Vec<u64> = (0..len).map(|_| dice.value(lane)).collect();
-                    Owned::new(lane, &bits)
-                })
-                .collect();
-            let inputs: Vec<LaneInput<'_>> = values
-                .iter()
-                .enumerate()
-                .map(|(i, values)| {
-                    if i < n_varying {
-                        LaneInput::each(values.view())
-                    } else {
-                        LaneInput::single(values.view())
-                    }
-                })
-                .collect();
-            let lane = form.result_lanes().next().unwrap();
-            let mut store = Owned::new(lane, &vec![1; len]);
-            let mut outputs = [LaneOutput::each(0, store.view_mut())];
-            let plan = Plan::new(form, &inputs, &outputs);
-            let task = plan.tasks.last().unwrap();
-            assert!(
-                matches!(task, Task::Coarse { found, .. } if found.shape == *shape),
-                "{shape:?} is found instead of {task:?}"
-            );
-            run_columns(form, &inputs, &mut outputs, &Mask::full(len), &mut scratch);
-            let (mut results, mut registers) = ([0], Vec::new());
-            for i in 0..len {
-                let place =
-                    |(k, values): (usize, &Owned)| values.bits(if k < n_varying { i } else { 0 });
-                let params: Vec<u64> = values.iter().enumerate().map(place).collect();
-                form.run_scalar(&params, &mut results, &mut registers);
-                assert_eq!(
-                    store.bits(i),
-                    canonical_bits(lane, results[0]),
-                    "{shape:?} of {params:?}"
-                );
-            }
-        }
-    }
-}
-
 /// Functions of scaled and shifted columns, rare angles among them, give the scalar bits.
 #[test]
 fn affine_arguments_give_the_scalar_bits_at_every_width() {
@@ -497,9 +451,9 @@ fn affine_arguments_give_the_scalar_bits_at_every_width() {
             let mut y = vec![0.0_f32; x.len()];
             for width in Width::available() {
                 let mut outputs = [LaneOutput::each(0, y.as_mut_slice())];
-                let plan = Plan::new(&form, &inputs, &outputs);
+                let plan = Plan::new(&form, &inputs, &outputs, None, true).unwrap();
                 assert!(matches!(plan.tasks[..], [Task::One(_), Task::Affine { .. }]));
-                let mut scratch = ColumnScratch::with_width(width);
+                let [mut scratch, ..] = scratches(width);
                 run_columns(&form, &inputs, &mut outputs, &Mask::full(x.len()), &mut scratch);
                 let mut result = [0];
                 for (x, y) in x.iter().zip(&y) {

@@ -59,6 +59,9 @@ impl Machine<'_, '_> {
     pub(super) fn store_all(&mut self, chunk: &Chunk<'_>) {
         for number in 0..self.outputs.len() {
             let LaneOutput { first, width, .. } = self.outputs[number];
+            if self.plan.joined[number] {
+                continue;
+            }
             if sink_of(&self.outputs[number]).is_interleaved()
                 && let Chunk::Range(range) = chunk
             {

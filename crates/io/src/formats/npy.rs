@@ -312,14 +312,27 @@ impl Encoder for ArrayEncoder {
     }
 
     fn header(&self, n_rows: u64) -> Option<Vec<u8>> {
-        // With axes, the header was final from the start.
-        self.axes.is_none().then(|| header::write(self.ty, &[n_rows]))
+        match self.axes.as_deref() {
+            None => Some(header::write(self.ty, &[n_rows])),
+            // With axes, the header is final from the start unless cells of the first one are
+            // missing.
+            Some(axes @ [_, inner @ ..]) => {
+                let per_cell: u64 = inner.iter().product();
+                let is_whole = axes[0] * per_cell == n_rows;
+                let fewer = [&[n_rows / per_cell.max(1)], inner].concat();
+                (!is_whole).then(|| header::write_fewer(self.ty, &fewer, axes))
+            }
+            Some([]) => None,
+        }
     }
 
     fn end(&mut self, _out: &mut dyn Write) -> std::io::Result<()> {
         let Some(axes) = &self.axes else { return Ok(()) };
-        let n_cells = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(*axis));
-        if n_cells == Some(self.n_rows) {
+        let n_cells = |axes: &[u64]| axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(*axis));
+        if let (Some(all), Some(per_cell)) = (n_cells(axes), n_cells(&axes[1..]))
+            && self.n_rows <= all
+            && (self.n_rows == all || self.n_rows.is_multiple_of(per_cell))
+        {
             return Ok(());
         }
         let wrong = format!("{} rows are not the cells of axes of {axes:?}", self.n_rows);

@@ -2,6 +2,8 @@
 //!
 //! Codes have straight alpha, linear light has premultiplied alpha.
 
+use millstream_base::width::Width;
+
 use super::color::{ColorSpace, Tables};
 use super::spread::spread;
 use super::transfer::{TO_8, TO_16, To8, To16};
@@ -145,15 +147,31 @@ pub(super) fn encode<C: Code>(
     let start = codes.len();
     codes.resize(start + row.len(), C::default());
     let codes = &mut codes[start..];
+    let width = Width::widest();
     match transfer {
         Transfer::Srgb => {
             let encoder = C::encoder();
-            straight(row, n_channels, codes, |x| C::nearest(encoder, x));
+            width.run(
+                #[inline(always)]
+                || {
+                    straight(
+                        row,
+                        n_channels,
+                        codes,
+                        #[inline(always)]
+                        |x| C::nearest(encoder, x),
+                    );
+                },
+            );
         }
-        Transfer::Linear => straight(row, n_channels, codes, plain),
+        Transfer::Linear => width.run(
+            #[inline(always)]
+            || straight(row, n_channels, codes, plain),
+        ),
     }
 }
 
+#[inline(always)]
 fn straight<C: Code>(row: &[f32], n: usize, codes: &mut [C], of: impl Fn(f32) -> C) {
     match n {
         2 => with_alpha::<C, 2>(row, codes, of),
@@ -162,6 +180,7 @@ fn straight<C: Code>(row: &[f32], n: usize, codes: &mut [C], of: impl Fn(f32) ->
     }
 }
 
+#[inline(always)]
 fn with_alpha<C: Code, const N: usize>(row: &[f32], codes: &mut [C], of: impl Fn(f32) -> C) {
     for (code, pixel) in codes.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0) {
         let alpha = pixel[N - 1];

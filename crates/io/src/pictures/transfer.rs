@@ -40,13 +40,25 @@ fn ranges() -> impl Iterator<Item = [f32; 2]> {
         .map(move |high| [of(high), of(high + 1)])
 }
 
+/// The length of tables by range: a power of 2, so that an index is masked rather than checked, and
+/// loops become SIMD.
+const N_RANGES: usize = 1 << 12;
+
+/// A table by range, filled up with the last entry.
+fn by_range<T: Copy>(entries: impl Iterator<Item = T>) -> Box<[T; N_RANGES]> {
+    let mut all: Vec<T> = entries.collect();
+    assert!(all.len() <= N_RANGES, "the ranges are few");
+    all.resize(N_RANGES, *all.last().expect("there are ranges"));
+    all.try_into().ok().expect("the table was just filled up")
+}
+
 /// The index of the range of a value clamped to `SMALLEST` to 1, and the clamped value.
 #[inline(always)]
 fn range(x: f32) -> (usize, f32) {
     // The comparisons are false for NaN.
     let x = if x > SMALLEST { x } else { SMALLEST };
     let x = if x < 1.0 { x } else { 1.0 };
-    (((x.to_bits() - SMALLEST.to_bits()) >> SHIFT) as usize, x)
+    ((x.to_bits().wrapping_sub(SMALLEST.to_bits()) >> SHIFT) as usize % N_RANGES, x)
 }
 
 /// The least value of each code from 1 to `top`.
@@ -60,8 +72,10 @@ fn thresholds(top: u16) -> impl Iterator<Item = f32> {
 
 /// Finds the nearest 8-bit code of linear light.
 pub(super) struct To8 {
-    /// For each range, the code at its start, and the least value of the next code.
-    steps: Box<[(f32, u8)]>,
+    /// For each range, the code at its start.
+    codes: Box<[u32; N_RANGES]>,
+    /// For each range, the least value of the code after that.
+    thresholds: Box<[f32; N_RANGES]>,
 }
 
 impl To8 {
@@ -69,26 +83,30 @@ impl To8 {
         let all: Vec<f32> = thresholds(u8::MAX.into()).chain([f32::INFINITY]).collect();
         let step = |start: f32| {
             let code = all.partition_point(|threshold| *threshold <= start);
-            (all[code], code as u8)
+            (all[code], code as u32)
         };
-        Self { steps: ranges().map(|[start, _]| step(start)).chain([step(1.0)]).collect() }
+        let steps = || ranges().map(|[start, _]| step(start)).chain([step(1.0)]);
+        Self {
+            codes: by_range(steps().map(|(_, code)| code)),
+            thresholds: by_range(steps().map(|(threshold, _)| threshold)),
+        }
     }
 
     /// The nearest code of linear light, clamped to 0 to 1; 0 for NaN.
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u8 {
         let (i, x) = range(x);
-        let (threshold, code) = self.steps[i];
-        code + u8::from(x >= threshold)
+        (self.codes[i] + u32::from(x >= self.thresholds[i])) as u8
     }
 }
 
 /// Finds the nearest 16-bit code of linear light.
 pub(super) struct To16 {
-    /// A chord per range, as value at zero and slope.
-    chords: Box<[[f32; 2]]>,
+    /// A chord per range: its value at zero.
+    starts: Box<[f32; N_RANGES]>,
+    slopes: Box<[f32; N_RANGES]>,
     /// The least value of each code from 1; the one after the last code is infinite.
-    thresholds: Box<[f32]>,
+    thresholds: Box<[f32; 1 << 16]>,
 }
 
 impl To16 {
@@ -101,9 +119,12 @@ impl To16 {
             let slope = (high - low) / (to - from);
             [(low - slope * from + 0.45) as f32, slope as f32]
         };
+        let chords = || ranges().map(chord).chain([[top as f32 + 0.45, 0.0]]);
+        let all: Vec<f32> = thresholds(u16::MAX).chain([f32::INFINITY]).collect();
         Self {
-            chords: ranges().map(chord).chain([[top as f32 + 0.45, 0.0]]).collect(),
-            thresholds: thresholds(u16::MAX).chain([f32::INFINITY]).collect(),
+            starts: by_range(chords().map(|[start, _]| start)),
+            slopes: by_range(chords().map(|[_, slope]| slope)),
+            thresholds: all.try_into().ok().expect("there is one for each code"),
         }
     }
 
@@ -111,8 +132,8 @@ impl To16 {
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u16 {
         let (i, x) = range(x);
-        let [start, slope] = self.chords[i];
-        let guess = (start + slope * x) as u32;
+        // At most 65535, and whole numbers with a sign are faster to convert to.
+        let guess = (self.starts[i] + self.slopes[i] * x) as i32 as u32 & 0xffff;
         (guess + u32::from(x >= self.thresholds[guess as usize])) as u16
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Each document is played for some frames with changing inputs. At each frame the evaluator has to
 //! agree with the model on the outputs, the failed nodes, and the new state of each node for each
-//! element; then the tick is committed on both sides.
+//! element; then the tick is committed on both sides. At the end, earlier states are reached again
+//! from checkpoints.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,9 +13,11 @@ use millstream_base::same::Same;
 use millstream_base::{Limits, Value};
 use millstream_compile::{Options, Phase, compile};
 use millstream_ir::answer::Answer;
+use millstream_ir::checkpoints::Checkpoints;
 use millstream_ir::element_states::Table;
-use millstream_ir::states::States;
+use millstream_ir::states::{StateParts, States};
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
+use millstream_node::Data;
 use serde_json::{Value as Json, json};
 
 use super::check::{elements, failures, selects};
@@ -217,6 +220,7 @@ fn played(
         keeps |= !plan.state_writers.is_empty();
         let mut states = States::new();
         let mut kept = vec![Kept::default(); plan.state_writers.len()];
+        let mut history = vec![states.clone()];
         for request in requests {
             let request = request.clone().with_log(LogDetail::Counts);
             let request = states.given_to(&plan, request.with_states(&plan));
@@ -243,10 +247,61 @@ fn played(
                 all.map(|(called, before)| Some(before.committed(&called?))).collect();
             if states.commit(&mut answer) {
                 kept = next.ok_or("it commits a failed tick")?;
+                history.push(states.clone());
             }
+        }
+        if history.len() > requests.len() {
+            rewound(evaluator, &plan, requests, &history)?;
         }
     }
     Ok(Some(keeps))
+}
+
+/// Goes back to earlier states of a game from checkpoints, with the space for two of them.
+/// `history` holds the states before and after each tick.
+fn rewound(
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    requests: &[Request],
+    history: &[States],
+) -> Result<(), String> {
+    let most = history.iter().map(States::bytes).max().unwrap_or_default();
+    let mut checkpoints = Checkpoints::new(2 * most);
+    history.iter().for_each(|states| checkpoints.add(states));
+    for n_ticks in [requests.len() - 1, requests.len() / 2] {
+        let mut states = checkpoints.at_most(n_ticks as u64).cloned().unwrap_or_default();
+        for request in &requests[states.n_ticks() as usize..n_ticks] {
+            let request = states.given_to(plan, request.clone().with_states(plan));
+            let answer = evaluator.evaluate(plan, &request);
+            let mut answer = answer.map_err(|error| format!("no answer again: {error}"))?;
+            if !states.commit(&mut answer) {
+                return Err("a tick after a checkpoint fails".into());
+            }
+        }
+        let (found, expected) = (described(&states), described(&history[n_ticks]));
+        if found != expected {
+            return Err(format!("rewound to tick {n_ticks}:\n{found}expected\n{expected}"));
+        }
+    }
+    Ok(())
+}
+
+/// The bits of states.
+fn described(states: &States) -> String {
+    let parts = StateParts::from(states);
+    let mut text = format!("{:?} elements\n", parts.count);
+    for (name, data) in &parts.values {
+        let values: Vec<Value> = match data {
+            Data::One(value) => vec![value.clone()],
+            Data::Many(column) => column.iter().collect(),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name}: {}", line(&values));
+    }
+    for (node, table) in &parts.tables {
+        let _ = writeln!(text, "{node}:\n{}", shown(table));
+    }
+    text
 }
 
 /// The plans of a generated stateful document, plain and optimized; none if it is invalid.

@@ -223,6 +223,26 @@ fn closures_go_where_they_can_be_called() {
 }
 
 #[test]
+fn errors_of_closures_are_told_next_to_others() {
+    let text = "
+        f = context.with_time(closure scale(by: 2), time: 3)
+        g = control.switch(true, false: closure scale(by: 2))
+        output a: f32 = call(f, x: 1)
+        output b: f32 = sine(3)
+        output c: f32 = call(closure apply(f: closure nothing()), x: b)
+        output d: f32 = call(g, x: 1)";
+    check(
+        text,
+        &expect_test::expect![[r#"
+        check::closure_through f: a closure cannot go through `context.with_time` (closures go through groups, `control.pass`, `control.switch` and `control.choose`, and into zones; call it before, or put the node around the call)
+        check::no_closure g: no closure arrives here (link a closure to each arm of switches on the way; muted nodes give none)
+        settings::refused b: setting `text`: there is no function called `sine` (did you mean `sin`?)
+        check::unknown_group c_closure_f: there is no group called `nothing` (groups: `scale`, `apply`)
+    "#]],
+    );
+}
+
+#[test]
 fn closures_in_closures_are_bounded() {
     // Each captures the one before.
     let mut text = String::from("f0 = closure scale(by: 2)\n");

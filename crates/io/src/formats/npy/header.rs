@@ -187,3 +187,16 @@ pub(super) fn write(ty: Type, axes: &[u64]) -> Vec<u8> {
     let options = npyz::WriteOptions::new_header_only().dtype(dtype).shape(&shape);
     options.writer(Vec::new()).write_header_only().expect("memory can be written to")
 }
+
+/// The header of an array with fewer cells along the outermost axis than `axes` say, as long as the
+/// header for `axes`.
+pub(super) fn write_fewer(ty: Type, fewer: &[u64], axes: &[u64]) -> Vec<u8> {
+    let mut header = write(ty, fewer);
+    let n_spaces = write(ty, axes).len().saturating_sub(header.len());
+    let end = header.len() - 1;
+    header.splice(end..end, std::iter::repeat_n(b' ', n_spaces));
+    // Magic bytes, version, and the length of what follows.
+    let length = u16::try_from(header.len() - 10).expect("the headers of arrays are short");
+    header[8..10].copy_from_slice(&length.to_le_bytes());
+    header
+}

@@ -3,7 +3,7 @@
 use millstream_base::{Column, Type, Value};
 
 use super::header;
-use crate::{Format, IoError, ReadOptions, read_bytes};
+use crate::{ColumnSpec, Format, IoError, ReadOptions, TableWriter, WriteOptions, read_bytes};
 
 /// A file like those of `numpy.save`.
 fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
@@ -140,6 +140,34 @@ fn written_headers_have_a_fixed_length() {
         let most = header::write(ty, &[u64::MAX / 16]);
         assert_eq!((header::write(ty, &[0]).len(), most.len()), (128, 128), "{ty}");
     }
+    let axes = [u64::MAX / 16; 6];
+    let fewer = [&[3], &axes[1..]].concat();
+    let padded = header::write_fewer(Type::VEC3, &fewer, &axes);
+    assert_eq!(padded.len(), header::write(Type::VEC3, &axes).len());
+    assert!(padded.len() > header::write(Type::VEC3, &fewer).len());
+    assert_eq!(usize::from(u16::from_le_bytes([padded[8], padded[9]])) + 10, padded.len());
+    assert!(padded.ends_with(b" \n"));
+}
+
+#[test]
+fn an_axis_may_have_fewer_cells_than_announced() {
+    let written = |n_rows: usize| {
+        let columns = vec![ColumnSpec::new("x", Type::F32)];
+        let options = WriteOptions { axes: vec![4, 5], ..WriteOptions::default() };
+        let mut writer =
+            TableWriter::in_memory(Format::NPY, options, columns).expect("npy holds it");
+        writer.write_rows(&[(0..n_rows).map(|i| i as f32).collect()]).expect("it is written");
+        writer.finish()
+    };
+    let shape = |n_rows| {
+        let bytes = written(n_rows).expect("whole cells are written");
+        assert_eq!(bytes.len(), 128 + 4 * n_rows);
+        let text = String::from_utf8_lossy(&bytes[..128]).into_owned();
+        text.split_once("'shape': ").map(|(_, rest)| rest.trim_end().to_owned())
+    };
+    assert_eq!(shape(20).as_deref(), Some("(4, 5, ), }"));
+    assert_eq!(shape(10).as_deref(), Some("(2, 5, ), }"));
+    assert!(written(11).is_err() && written(25).is_err());
 }
 
 #[test]

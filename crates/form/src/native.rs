@@ -1,0 +1,145 @@
+//! Machine code for straight lines of instructions over columns.
+//!
+//! An interpreter that goes over columns instruction by instruction writes every intermediate value
+//! to memory and reads it again. Here a stretch of a form becomes one loop over vectors of elements
+//! instead, in which intermediate values stay in registers. Instructions are selected one by one
+//! (`select`), registers are allocated in order, the value that is needed last being the first to
+//! go to memory (`allocate`), and instructions are encoded by the crate `iced-x86` (`encode`).
+//! Every operation rounds as it does alone, so the bits are those of the interpreter.
+//!
+//! There is code for x86-64 with AVX2 or AVX-512. Elementary functions, divisions of integers and
+//! conversions between lanes of different size are not compiled; the interpreter runs them.
+//! `cargo bench -p millstream --bench pictures` shows what the code is worth.
+
+mod allocate;
+mod encode;
+mod memory;
+mod select;
+
+use millstream_base::lane::Lane;
+use millstream_base::width::Width;
+
+pub(crate) use memory::{Code, Line};
+
+use crate::inst::{Form, Inst, Reg};
+use crate::op::Op;
+
+/// The vectors that code computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Whether they have 64 bytes and there are 32 of them, as with AVX-512; else 32 and 16.
+    wide: bool,
+    /// Bytes of a lane, 4 or 8; a truth value has all bits of its lane set or none.
+    size: usize,
+}
+
+impl Target {
+    /// The target with lanes of `size` bytes, if there is code for the width.
+    pub(crate) fn new(width: Width, size: usize) -> Option<Self> {
+        let wide = match width.vector_bytes() {
+            64 => true,
+            32 => false,
+            _ => return None,
+        };
+        (cfg!(target_arch = "x86_64")).then_some(Self { wide, size })
+    }
+
+    /// Elements that are computed at once.
+    fn lanes(self) -> usize {
+        (if self.wide { 64 } else { 32 }) / self.size
+    }
+
+    /// Whether lanes of stored values of several are read and written in place.
+    pub(crate) fn joins(self) -> bool {
+        self.wide && self.size == 4
+    }
+
+    fn n_registers(self) -> usize {
+        if self.wide { 32 } else { 16 }
+    }
+}
+
+/// What a line of the table holds that code reads and keeps values in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// A register of the form that is the same for all elements.
+    Uniform(Reg, Lane),
+    /// These bits in each lane.
+    Bits(u64),
+    /// Places of lanes in two vectors, which a permutation takes.
+    Places([u8; 16]),
+    /// A value that no register is left for.
+    Spilled,
+}
+
+/// The instructions of a form that are computed together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretch {
+    /// Bytes of a lane.
+    pub(crate) size: usize,
+    /// What is computed, in order.
+    pub(crate) regs: Vec<Reg>,
+    /// What is read from arrays.
+    pub(crate) inputs: Vec<Reg>,
+    /// What is written to arrays; computed here.
+    pub(crate) outputs: Vec<Reg>,
+    /// What is written side by side, 2 to 4 lanes for each element; computed here or the same for
+    /// all elements.
+    pub(crate) joined: Vec<Joined>,
+}
+
+/// Values that are stored side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Joined {
+    /// The number of the output.
+    pub(crate) output: usize,
+    pub(crate) regs: Vec<Reg>,
+}
+
+/// A lane of stored values of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strided {
+    /// The lanes of a stored value, 2 to 4.
+    pub(crate) stride: usize,
+    pub(crate) offset: usize,
+}
+
+/// Bytes of the lanes in which an instruction is computed by code, if it can be; of one that has
+/// truth values only, `either`.
+pub(crate) fn lane_size(inst: &Inst, width: Width, either: usize) -> Option<usize> {
+    let number = if inst.of == Lane::Bool { inst.lane } else { inst.of };
+    let size = if number == Lane::Bool { either } else { number.size() };
+    let target = Target::new(width, size)?;
+    select::is_compiled(inst, target).then_some(size)
+}
+
+impl Code {
+    /// Code for a stretch. `is_uniform` tells which registers are the same for all elements,
+    /// `strided` which inputs are lanes of stored values of several.
+    ///
+    /// `None` where the machine does not let a program make code.
+    pub(crate) fn new(
+        form: &Form,
+        stretch: &Stretch,
+        target: Target,
+        is_uniform: impl Fn(Reg) -> bool,
+        strided: impl Fn(Reg) -> Option<Strided>,
+    ) -> Option<Self> {
+        let (bytes, contents) =
+            allocate::write(form, stretch, target, is_uniform, &strided).ok()?;
+        let input = |reg: &Reg| (*reg, strided(*reg).map_or(1, |strided| strided.stride));
+        let joined = stretch.joined.iter().map(|joined| (joined.regs[0], joined.regs.len()));
+        let arrays = stretch.inputs.iter().map(input);
+        let arrays = arrays.chain(stretch.outputs.iter().map(|reg| (*reg, 1))).chain(joined);
+        let lanes = arrays.map(|(reg, n)| (form.insts[reg].lane, n)).collect();
+        Self::map(&bytes, contents, lanes, stretch.inputs.len(), target)
+    }
+}
+
+/// The constant that an instruction reads as operand `number`, if it is one.
+fn constant(form: &Form, inst: &Inst, number: usize) -> Option<u64> {
+    match form.insts[inst.args()[number]].op {
+        Op::Const(bits) => Some(bits),
+        _ => None,
+    }
+}

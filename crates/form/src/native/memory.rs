@@ -1,0 +1,159 @@
+//! Memory with code in it, and calls of that code.
+
+#![allow(unsafe_code, reason = "to call what was written as bytes is for the writer to justify")]
+
+use memmap2::{Mmap, MmapMut};
+use millstream_base::lane::Lane;
+use smallvec::SmallVec;
+
+use super::{Content, Target};
+use crate::inst::Reg;
+use crate::storage::{LaneSlice, LaneSliceMut};
+
+/// Bytes of a line of the table.
+pub(super) const LINE: usize = size_of::<Line>();
+
+/// Lanes of an element at most.
+const MAX_LANES: usize = 4;
+
+/// A vector in memory.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u64; 8]);
+
+/// A function that computes a stretch of a form over arrays.
+#[derive(Debug)]
+pub(crate) struct Code {
+    memory: Mmap,
+    target: Target,
+    contents: Vec<Content>,
+    /// The lane of each array and how many an element has, the inputs first.
+    lanes: Vec<(Lane, usize)>,
+    n_inputs: usize,
+}
+
+/// The code: the places of the arrays, the table, and the number of elements.
+#[cfg(target_arch = "x86_64")]
+type Function = unsafe extern "sysv64" fn(*const *mut u8, *mut Line, usize);
+/// There is no code for other machines.
+#[cfg(not(target_arch = "x86_64"))]
+type Function = unsafe extern "C" fn(*const *mut u8, *mut Line, usize);
+
+impl Code {
+    /// Makes bytes that [`allocate::write`](super::allocate::write) wrote executable, if the
+    /// machine allows that.
+    pub(super) fn map(
+        bytes: &[u8],
+        contents: Vec<Content>,
+        lanes: Vec<(Lane, usize)>,
+        n_inputs: usize,
+        target: Target,
+    ) -> Option<Self> {
+        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
+        memory[..bytes.len()].copy_from_slice(bytes);
+        let memory = memory.make_exec().ok()?;
+        Some(Self { memory, target, contents, lanes, n_inputs })
+    }
+
+    /// Fills the table that the code reads for registers of the form with these bits.
+    pub(crate) fn fill_table(&self, table: &mut Vec<Line>, bits_of: impl Fn(Reg) -> u64) {
+        table.resize(self.contents.len(), Line([0; 8]));
+        for (line, content) in table.iter_mut().zip(&self.contents) {
+            let bits = match *content {
+                Content::Places(places) => {
+                    line.0 = std::array::from_fn(|i| {
+                        u64::from(places[2 * i]) | u64::from(places[2 * i + 1]) << 32
+                    });
+                    continue;
+                }
+                Content::Uniform(reg, Lane::Bool) => 0_u64.wrapping_sub(bits_of(reg)),
+                Content::Uniform(reg, _) => bits_of(reg),
+                Content::Bits(bits) => bits,
+                Content::Spilled => continue,
+            };
+            let low = bits & u64::from(u32::MAX);
+            line.0 = [if self.target.size == 8 { bits } else { low << 32 | low }; 8];
+        }
+    }
+
+    /// Computes the outputs of all elements. Arrays have one element for each.
+    ///
+    /// # Panics
+    /// If the arrays are not as many, as long or of such lanes as the stretch has, or the table was
+    /// not filled.
+    pub(crate) fn run(
+        &self,
+        inputs: &[LaneSlice<'_>],
+        outputs: &mut [LaneSliceMut<'_>],
+        table: &mut [Line],
+        n: usize,
+    ) {
+        assert_eq!(self.n_inputs, inputs.len(), "each input has an array");
+        assert_eq!(self.lanes.len(), inputs.len() + outputs.len(), "each output has an array");
+        assert_eq!(table.len(), self.contents.len(), "the table is filled");
+        let mut arrays: SmallVec<[*mut u8; 24]> = SmallVec::new();
+        let fits = |lane: Lane, n_bytes: usize, (wanted, n_lanes): (Lane, usize)| {
+            lane == wanted && n_bytes == n * n_lanes * lane.size()
+        };
+        for (input, lanes) in inputs.iter().zip(&self.lanes) {
+            assert!(fits(input.lane(), input.bytes().len(), *lanes), "an input fits its array");
+            arrays.push(input.bytes().as_ptr().cast_mut());
+        }
+        for (output, lanes) in outputs.iter_mut().zip(&self.lanes[self.n_inputs..]) {
+            assert!(fits(output.lane(), output.bytes().len(), *lanes), "an output fits its array");
+            arrays.push(output.start());
+        }
+        let n_whole = n - n % self.target.lanes();
+        if n_whole > 0 {
+            // SAFETY: each array has at least `n_whole` elements.
+            unsafe { self.call(&arrays, table, n_whole) };
+        }
+        if n > n_whole {
+            // SAFETY: each array has `n` elements, those of the outputs are not borrowed otherwise.
+            unsafe { self.run_rest(&arrays, table, n_whole, n - n_whole) };
+        }
+    }
+
+    /// Computes the last elements, fewer than a vector has, in arrays of the length of one.
+    ///
+    /// # Safety
+    /// Each of `arrays` has `first + n` elements and can be read, those of outputs written.
+    unsafe fn run_rest(&self, arrays: &[*mut u8], table: &mut [Line], first: usize, n: usize) {
+        let mut vectors = vec![[Line([0; 8]); MAX_LANES]; arrays.len()];
+        let mut places: SmallVec<[*mut u8; 24]> = SmallVec::new();
+        for vector in &mut vectors {
+            places.push(vector.as_mut_ptr().cast());
+        }
+        let bytes = |i: usize| {
+            let (lane, n_lanes) = self.lanes[i];
+            (first * n_lanes * lane.size(), n * n_lanes * lane.size())
+        };
+        for i in 0..self.n_inputs {
+            let (start, len) = bytes(i);
+            // SAFETY: the array has the elements; a vector has room for fewer than its lanes.
+            unsafe { places[i].copy_from_nonoverlapping(arrays[i].add(start), len) };
+        }
+        // SAFETY: each of these arrays is as long as a vector.
+        unsafe { self.call(&places, table, self.target.lanes()) };
+        for i in self.n_inputs..arrays.len() {
+            let (start, len) = bytes(i);
+            // SAFETY: as above; truth values were written as 0 or 1.
+            unsafe { arrays[i].add(start).copy_from_nonoverlapping(places[i], len) };
+        }
+    }
+
+    /// # Safety
+    /// Each of `arrays` has `n` elements, a multiple of those in a vector and more than none, and
+    /// can be read, those of outputs written.
+    unsafe fn call(&self, arrays: &[*mut u8], table: &mut [Line], n: usize) {
+        // SAFETY: the memory begins with a function of this type. It was written for a target that
+        // this machine has, as [`Target::new`] took it from a width of the machine. The function
+        // touches nothing but registers that its caller does not need, the elements `0..n` of the
+        // arrays, of which it writes only outputs, and the lines of the table, as many as
+        // `contents`. The memory is not written again and lives as long as `self`.
+        unsafe {
+            let function = std::mem::transmute::<*const u8, Function>(self.memory.as_ptr());
+            function(arrays.as_ptr(), table.as_mut_ptr(), n);
+        }
+    }
+}
