@@ -120,7 +120,7 @@ pub fn reach(start: i64, frame: i64, limits: &Limits) -> Result<(), RequestError
     if n_ticks > limit as u64 {
         return Err(RequestError::Ticks {
             what: format!("{n_ticks} ticks lie before frame {frame}, the limit is {limit}"),
-            hint: "raise `repeat_count` in the limits if this is meant",
+            hint: "raise `repeat_count` in the limits",
         });
     }
     Ok(())
@@ -134,7 +134,7 @@ fn refused<T>(what: impl Into<String>, hint: &'static str) -> Result<T, EvalErro
 fn frames_of(plan: &Plan, request: &Request) -> Result<(Vec<i64>, bool), EvalError> {
     let asked = request.asked_frames();
     if request.has_own_times() {
-        return refused("a time is asked for that is no frame", "ask for frames");
+        return refused("the requested time is not a frame", "ask for frames");
     }
     let (frames, is_axis) = asked.unwrap_or((vec![plan.start_frame], false));
     let start = plan.start_frame;

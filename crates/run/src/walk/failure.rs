@@ -168,7 +168,7 @@ impl<M: Mode> Walk<'_, M> {
         let (message, help) = match why {
             Stop::Endless => ("the state it reads is kept in ever more contexts".into(), None),
             Stop::Cells | Stop::All(_) => {
-                let help = "raise `list_length` in the limits if this is meant";
+                let help = "raise `list_length` in the limits";
                 (format!("more than {limit} cells"), Some(help.into()))
             }
         };

@@ -385,7 +385,7 @@ fn too_many_rounds_are_refused_with_element_and_hint() {
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let failure = &answer.failures[0];
         assert_eq!(failure.to_string(), "loop: 101 rounds, the limit is 100 (at index 1)");
-        let help = "raise `repeat_count` in the limits if this is meant";
+        let help = "raise `repeat_count` in the limits";
         assert_eq!(failure.help.as_deref(), Some(help));
     }
 }
