@@ -44,31 +44,31 @@ use tiles::Tiles;
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
 
-/// Columns of so many elements are not expected in the caches.
+/// Columns with this many elements are assumed to exceed the caches.
 const FAR: usize = 1 << 15;
 
-/// Up to so many elements are computed one by one, which saves most of the planning.
+/// Maximal number of elements that are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
 
-/// Plans that are kept.
+/// Number of cached plans.
 const N_PLANS: usize = 16;
 
-/// What [`run_columns`] works in; kept between calls, it makes them free of allocation and, where a
-/// form comes again with inputs and outputs of the same layout, of planning.
+/// The working memory of [`run_columns`]. Reusing it saves allocation and, if a form is called
+/// again with inputs and outputs of the same layout, planning.
 #[derive(Debug)]
 pub struct ColumnScratch {
     plans: Vec<Ready>,
-    /// The plan that goes next.
+    /// The plan to replace next.
     oldest: usize,
     pools: Pools,
     indices: Vec<u32>,
     width: Width,
-    /// Columns of so many elements are not expected in the caches.
+    /// Columns with this many elements are assumed to exceed the caches.
     far: usize,
 }
 
 impl ColumnScratch {
-    /// For a certain SIMD width, where the widest is not wanted.
+    /// The working memory for this SIMD width instead of the widest.
     pub fn with_width(width: Width) -> Self {
         Self {
             plans: Vec::new(),
@@ -96,7 +96,7 @@ struct Ready {
     jobs: Option<(Vec<Job>, Option<Tiles>)>,
 }
 
-/// The number of the plan for such a call, made if there is none.
+/// The position of the plan for such a call, which is made if there is none.
 fn find_plan(
     plans: &mut Vec<Ready>,
     oldest: &mut usize,
@@ -191,7 +191,7 @@ pub fn run_columns(
     }
 }
 
-/// The memory of the caller that a call reads and writes from its beginning to its end.
+/// The memory of the caller that a call reads and writes from beginning to end.
 fn find_streams(
     inputs: &[LaneInput<'_>],
     sources: &[Source],
@@ -216,7 +216,7 @@ fn find_streams(
     streams
 }
 
-/// Adds elements to the chunk that is gathered, and runs it whenever it is full.
+/// Adds elements to the current chunk, and runs it whenever it is full.
 fn collect(
     machine: &mut Machine<'_, '_>,
     chunk: usize,
