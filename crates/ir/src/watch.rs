@@ -14,6 +14,7 @@ use crate::progress::{Done, Progress};
 use crate::request::{Bound, Request};
 
 /// A watch over one evaluation. Evaluators check it between pieces of work.
+///
 /// Once an evaluation has ended it stays ended, even if the flag that ended it is cleared, so that
 /// no caller receives a partial result.
 pub struct Watch<'r> {

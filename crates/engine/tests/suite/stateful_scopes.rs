@@ -226,7 +226,7 @@ fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
         {
             let answer = program.run_with(evaluator, &request).expect("it comes to an end");
             let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
-            assert!(failures[0].contains("in ever more contexts"), "{failures:?}");
+            assert!(failures[0].contains("in an unlimited number of contexts"), "{failures:?}");
         }
     }
 }
