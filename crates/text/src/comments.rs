@@ -1,6 +1,6 @@
 //! Comments in documents: the entry `comments` of the view data.
 //!
-//! It is a list in the order of the document. An entry tells where its comment stands:
+//! It is a list in the order of the document. An entry names the place of its comment:
 //!
 //! ```json
 //! [
@@ -48,7 +48,7 @@ pub(crate) struct Comment {
     pub(crate) lines: Vec<String>,
 }
 
-/// Where a comment stands.
+/// The place of a comment relative to its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommentKind {
     Before,
@@ -75,7 +75,7 @@ impl Comment {
         out.push('}');
     }
 
-    /// Reads a comment that is written as [`text`](Self::text) writes it.
+    /// Reads a comment in the form that [`text`](Self::text) writes.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let json: Json = serde_json::from_str(text).ok()?;
         let object = json.as_object()?;
@@ -145,7 +145,7 @@ fn comments_of(tree: &Tree<'_>) -> Vec<(Rank, Comment)> {
     for item in &tree.items {
         let mut outer = open.last().map(|(name, at, _)| (*name, *at));
         let mut rank = (GROUPS, outer.map_or(0, |(_, at)| at), 0, 0);
-        // The last key or two, after those of the group.
+        // The last one or two keys, after those of the group.
         let keys: [&str; 2] = match &item.what {
             What::Input(input) => {
                 rank = (INPUTS, count(&mut n_inputs), 0, 0);
@@ -259,7 +259,7 @@ fn add<'t>(
 /// The view data of a text with the comments of its tree.
 ///
 /// # Errors
-/// If the view has no room for comments, or is no JSON.
+/// If the view has no room for comments, or is not JSON.
 pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, TextError> {
     let refused = |message| TextError::Syntax { message, hint: None };
     let comments = comments_of(tree);
@@ -292,8 +292,8 @@ pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, Tex
     View::from_text(&format!("{{{}}}", entries.join(","))).map_err(refused)
 }
 
-/// The comments that a view ends with, each of which has a place, by keys and place; and the rest
-/// of the view.
+/// The comments at the end of a view that have a place, by keys and place, and the rest of the
+/// view.
 #[derive(Default)]
 pub(crate) struct Placed {
     before: HashMap<Vec<String>, Vec<String>>,
@@ -304,7 +304,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Splits a view; `rank` gives the rank of the part at these keys, if there is one.
+    /// Splits a view; `rank` returns the rank of the part at these keys, if it exists.
     pub(crate) fn of(view: &View, rank: impl Fn(&Comment) -> Option<Rank>) -> Self {
         let mut placed = Self { rest: view.text().map(str::to_owned), ..Self::default() };
         let Some(text) = view.text().filter(|text| text.starts_with('{')) else { return placed };
@@ -354,7 +354,7 @@ impl Placed {
         self.before.contains_key(&keys) || self.beside.contains_key(&keys)
     }
 
-    /// Takes the comments of a part: those before it and the one beside it.
+    /// Removes and returns the comments of a part: those before it and the one beside it.
     pub(crate) fn take(&mut self, keys: &[&str]) -> (Vec<String>, Option<String>) {
         if self.before.is_empty() && self.beside.is_empty() {
             return (Vec::new(), None);
@@ -363,7 +363,7 @@ impl Placed {
         (self.before.remove(&keys).unwrap_or_default(), self.beside.remove(&keys))
     }
 
-    /// Takes the comments at the end of a block.
+    /// Removes and returns the comments at the end of a block.
     pub(crate) fn take_end(&mut self, keys: &[&str]) -> Vec<String> {
         self.end.remove(&owned(keys)).unwrap_or_default()
     }

@@ -111,7 +111,7 @@ fn more_than_single_values_is_refused_and_nothing_else_takes_its_place() {
     let many = "incremental-push cannot evaluate this: it supports only single values; ";
     let told = |what: &str| format!("{many}{what}");
     let column = Request::new().column("x", Column::from_vec(vec![1.0_f32, 2.0]));
-    let elements = told("many elements or moments are asked for");
+    let elements = told("the request has many elements or moments");
     assert_eq!(unfit(&mut push, &plan, &column), elements);
     assert_eq!(unfit(&mut push, &plan, &Request::new().count(3)), elements);
     let looped = super::lazy::plan(
