@@ -10,7 +10,7 @@ pub enum Class {
     /// Nothing but the inputs.
     #[default]
     Static,
-    /// A value that somebody sets.
+    /// A value that the user sets.
     UserInput,
     /// A context feature such as time.
     Contextual,

@@ -171,7 +171,7 @@ fn build_and_first_read_of_a_chain(bencher: Bencher) {
     });
 }
 
-/// Each node reads two of the last so many nodes. The distances are in a list, so that generating
+/// Each node reads two of the recent nodes. The distances are in a list, so that generating
 /// random numbers is not timed.
 fn random_graph(back: &[[u32; 2]]) -> (LiveGraph, Number, Number) {
     let mut graph = LiveGraph::new();

@@ -384,8 +384,9 @@ impl<'t> Parser<'t> {
                 format!("a statement does not start with {found}"),
             );
             return Err(match self.token.kind {
-                Kind::Number | Kind::Text => problem
-                    .hint("a name with other characters than letters, digits and `_` is written in back quotes"),
+                Kind::Number | Kind::Text => problem.hint(
+                    "a name with other characters than letters, digits and `_` needs back quotes",
+                ),
                 Kind::Symbol(Symbol::Divide) => problem.hint("comments start with `#`"),
                 _ => problem
                     .hint("write `name = ...`, `input name: type` or `output name: type = ...`"),

@@ -211,9 +211,9 @@ fn names_that_need_quotes_say_so() {
             1:4 `node`  text::syntax: `=` is missing before `node`
                 a node is written `name = ...`; a name of several words is written in back quotes
             2:1 `1`  text::syntax: a statement does not start with `1st`
-                a name with other characters than letters, digits and `_` is written in back quotes
+                a name with other characters than letters, digits and `_` needs back quotes
             3:1 `\"a\"`  text::syntax: a statement does not start with `"`
-                a name with other characters than letters, digits and `_` is written in back quotes
+                a name with other characters than letters, digits and `_` needs back quotes
             4:1 ``a.`  text::bad_name: a node cannot be called `a.b`: it contains a `.`
                 choose another name
             5:8 `$`  text::syntax: `$` has no meaning here

@@ -289,7 +289,7 @@ impl<'c> CallbackContext<'c> {
     /// A mutable input, whose buffer the output of the same name takes over.
     ///
     /// # Errors
-    /// If the input is not mutable, is of another type, or nobody reads the output.
+    /// If the input is not mutable, is of another type, or the output is not read.
     pub fn edit<T: ValueType>(&mut self, name: &str) -> Result<&mut T, Stop> {
         let (k, at) = (self.editable(name)?, self.at);
         let found = matches!(
