@@ -61,7 +61,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "form",
         "table truncate lane_value op inst symmetry storage arithmetic verify meaning text \
-         interpret build columns operators simplify scalar",
+         interpret build native columns operators simplify scalar",
     ),
     (
         "node",

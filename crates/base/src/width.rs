@@ -60,6 +60,17 @@ impl Width {
         }
     }
 
+    /// Bytes of a vector.
+    pub fn vector_bytes(self) -> usize {
+        match self.0 {
+            Kind::Baseline => 16,
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx2(_) => 32,
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Kind::Avx512(_) => 64,
+        }
+    }
+
     /// Whether rounding to an integer is an instruction.
     #[inline]
     pub fn rounds(self) -> bool {

@@ -22,6 +22,7 @@ mod plan;
 mod prefetch;
 mod recognize;
 mod shape;
+mod stretches;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -32,6 +33,7 @@ use millstream_base::mask::{Mask, Segment};
 use smallvec::SmallVec;
 
 use crate::inst::Form;
+use crate::native::Line;
 use crate::storage::Pools;
 pub use ends::{LaneInput, LaneOutput};
 use execute::{Chunk, Job, Machine};
@@ -50,6 +52,9 @@ const FAR: usize = 1 << 15;
 /// Maximal number of elements that are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
 
+/// The number of computed elements after which making machine code pays.
+const HOT: usize = 1 << 14;
+
 /// Number of cached plans.
 const N_PLANS: usize = 16;
 
@@ -65,6 +70,8 @@ pub struct ColumnScratch {
     width: Width,
     /// Columns with this many elements are assumed to exceed the caches.
     far: usize,
+    /// The number of computed elements after which machine code is made.
+    hot: usize,
 }
 
 impl ColumnScratch {
@@ -77,6 +84,7 @@ impl ColumnScratch {
             indices: Vec::new(),
             width,
             far: FAR,
+            hot: HOT,
         }
     }
 }
@@ -91,9 +99,38 @@ impl Default for ColumnScratch {
 #[derive(Debug)]
 struct Ready {
     plan: Plan,
-    /// What runs for every chunk, and how columns that do not fit the caches are computed, if not
-    /// so; `None` as long as no chunk was computed.
+    /// The jobs for every chunk, and the tiles for columns that exceed the caches, if these are
+    /// used; `None` until a chunk is computed.
     jobs: Option<(Vec<Job>, Option<Tiles>)>,
+    /// Number of elements computed before the attempt to make machine code.
+    n_cold: Option<usize>,
+    /// The tables of machine code.
+    tables: Vec<Vec<Line>>,
+}
+
+impl Ready {
+    fn new(plan: Plan, n_cold: Option<usize>) -> Self {
+        Self { plan, jobs: None, n_cold, tables: Vec::new() }
+    }
+
+    /// Counts `n` more elements, and makes machine code once there were `hot`.
+    fn warm_up(
+        &mut self,
+        n: usize,
+        hot: usize,
+        form: &Form,
+        (inputs, outputs): (&[LaneInput<'_>], &[LaneOutput<'_>]),
+        width: Width,
+    ) {
+        let Some(n_cold) = &mut self.n_cold else { return };
+        *n_cold += n;
+        if *n_cold >= hot {
+            self.n_cold = None;
+            if let Some(plan) = Plan::new(form, inputs, outputs, Some(width)) {
+                *self = Self::new(plan, None);
+            }
+        }
+    }
 }
 
 /// The position of the plan for such a call, which is made if there is none.
@@ -107,7 +144,8 @@ fn find_plan(
     if let Some(number) = plans.iter().position(|ready| ready.plan.fits(form, inputs, outputs)) {
         return number;
     }
-    let plan = Ready { plan: Plan::new(form, inputs, outputs), jobs: None };
+    let plan = Plan::new(form, inputs, outputs, None).expect("machine code is not wanted");
+    let plan = Ready::new(plan, Some(0));
     if plans.len() < N_PLANS {
         plans.push(plan);
         return plans.len() - 1;
@@ -138,7 +176,7 @@ pub fn run_columns(
     if n == 0 {
         return;
     }
-    let ColumnScratch { plans, oldest, pools, indices, width, far } = scratch;
+    let ColumnScratch { plans, oldest, pools, indices, width, far, hot } = scratch;
     assert_eq!(inputs.len(), form.params.len(), "an input is given for each parameter");
     for output in outputs.iter() {
         assert!(output.width <= output.stride, "the results of an output lie beside each other");
@@ -148,7 +186,11 @@ pub fn run_columns(
         }
     }
     let number = find_plan(plans, oldest, form, inputs, outputs);
-    let Ready { plan, jobs } = &mut plans[number];
+    let ready = &mut plans[number];
+    if n > FEW {
+        ready.warm_up(n, *hot, form, (inputs, outputs), *width);
+    }
+    let Ready { plan, jobs, tables, .. } = ready;
     plan.find_values(form, inputs);
     if n <= FEW {
         return few::run(form, inputs, outputs, mask, plan);
@@ -162,8 +204,18 @@ pub fn run_columns(
     let tiles = tiles.as_ref().filter(|_| is_far);
     let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
     pools.reserve(plan.n_slots(), n.min(chunk));
-    let mut machine =
-        Machine { form, plan, jobs, inputs, outputs, pools, width: *width, streams: &streams };
+    stretches::fill_tables(plan, tables);
+    let mut machine = Machine {
+        form,
+        plan,
+        jobs,
+        inputs,
+        outputs,
+        pools,
+        tables,
+        width: *width,
+        streams: &streams,
+    };
     machine.fill_uniforms(n.min(chunk));
     let dense = mask.as_range().is_some();
     indices.clear();

@@ -14,6 +14,7 @@ mod inst;
 mod interpret;
 mod lane_value;
 mod meaning;
+mod native;
 mod op;
 mod operators;
 mod scalar;

@@ -51,6 +51,36 @@ macro_rules! lanes {
             $($(#[$doc])* $lane(&'a mut [$type]),)*
         }
 
+        /// A chunk buffer of any lane.
+        #[derive(Debug)]
+        pub(crate) enum AnyBuffer {
+            $($lane(Buffer<$type>),)*
+        }
+
+        impl AnyBuffer {
+            /// The first `len` lanes.
+            pub(crate) fn first_mut(&mut self, len: usize) -> LaneSliceMut<'_> {
+                match self {
+                    $(Self::$lane(buffer) => LaneSliceMut::$lane(buffer.first_mut(len)),)*
+                }
+            }
+        }
+
+        impl Pools {
+            /// Takes a buffer out, which [`Pools::put_back`] brings back.
+            pub(crate) fn take_out(&mut self, lane: Lane, slot: usize) -> AnyBuffer {
+                match lane {
+                    $(Lane::$lane => AnyBuffer::$lane(std::mem::take(&mut self.$pool[slot])),)*
+                }
+            }
+
+            pub(crate) fn put_back(&mut self, slot: usize, buffer: AnyBuffer) {
+                match buffer {
+                    $(AnyBuffer::$lane(buffer) => self.$pool[slot] = buffer,)*
+                }
+            }
+        }
+
         /// Chunk buffers of each lane.
         #[derive(Debug, Default)]
         pub(crate) struct Pools {
@@ -89,6 +119,29 @@ macro_rules! lanes {
                 match (self, other) {
                     $((Self::$lane(a), Self::$lane(b)) => std::ptr::eq(*a, *b),)*
                     _ => false,
+                }
+            }
+        }
+
+        impl<'a> LaneSliceMut<'a> {
+            /// Takes the slice out; an empty one stays.
+            pub(crate) fn take(&mut self) -> Self {
+                match self {
+                    $(Self::$lane(lanes) => Self::$lane(std::mem::take(lanes)),)*
+                }
+            }
+
+            /// Some of the lanes.
+            pub(crate) fn part(&mut self, range: std::ops::Range<usize>) -> LaneSliceMut<'_> {
+                match self {
+                    $(Self::$lane(lanes) => LaneSliceMut::$lane(&mut lanes[range]),)*
+                }
+            }
+
+            /// Where the memory begins.
+            pub(crate) fn start(&mut self) -> *mut u8 {
+                match self {
+                    $(Self::$lane(lanes) => lanes.as_mut_ptr().cast(),)*
                 }
             }
         }

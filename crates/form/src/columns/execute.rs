@@ -12,6 +12,7 @@ use super::layout::{Direct, Place};
 use super::plan::Plan;
 use super::prefetch::{Ahead, Stream};
 use crate::inst::Form;
+use crate::native::Line;
 use crate::storage::{Pools, Stored};
 use millstream_base::width::Width;
 
@@ -58,6 +59,8 @@ pub(super) struct Machine<'m, 'a> {
     pub(super) inputs: &'m [LaneInput<'m>],
     pub(super) outputs: &'m mut [LaneOutput<'a>],
     pub(super) pools: &'m mut Pools,
+    /// The tables of machine code.
+    pub(super) tables: &'m mut [Vec<Line>],
     pub(super) width: Width,
     /// What is asked for ahead.
     pub(super) streams: &'m [Stream],

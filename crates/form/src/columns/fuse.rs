@@ -9,12 +9,14 @@
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
+use millstream_base::width::Width;
 
 use super::layout::{Home, Source};
 use super::recognize::{Found, recognize};
 use super::shape::Shape;
 use crate::inst::{Form, Reg};
 use crate::meaning::is_paired;
+use crate::native::{Stretch, lane_size};
 use crate::op::Op;
 
 /// A step that runs for every chunk.
@@ -45,13 +47,16 @@ pub(super) enum Task {
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
     /// A coarse operation.
     Coarse { reg: Reg, found: Found },
+    /// A stretch that there is machine code for, by its number, and the first of its outputs.
+    Native { reg: Reg, number: u32 },
 }
 
 impl Task {
-    /// The register that is written.
+    /// The register that is written, or the first of them.
     pub(super) fn reg(&self) -> Reg {
         match *self {
             Self::One(reg)
+            | Self::Native { reg, .. }
             | Self::Pair { reg, .. }
             | Self::Horner { reg, .. }
             | Self::Affine { reg, .. }
@@ -60,8 +65,21 @@ impl Task {
         }
     }
 
+    /// The registers that are written.
+    pub(super) fn results<'t>(&'t self, stretches: &'t [Stretch]) -> &'t [Reg] {
+        match self {
+            Self::One(reg)
+            | Self::Pair { reg, .. }
+            | Self::Horner { reg, .. }
+            | Self::Affine { reg, .. }
+            | Self::Distance { reg, .. }
+            | Self::Coarse { reg, .. } => std::slice::from_ref(reg),
+            Self::Native { number, .. } => &stretches[*number as usize].outputs,
+        }
+    }
+
     /// The registers that are read.
-    pub(super) fn operands<'t>(&'t self, form: &'t Form) -> &'t [Reg] {
+    pub(super) fn operands<'t>(&'t self, form: &'t Form, stretches: &'t [Stretch]) -> &'t [Reg] {
         match self {
             Self::One(reg) => form.insts[*reg].args(),
             Self::Pair { operands, .. } => operands,
@@ -69,13 +87,14 @@ impl Task {
             Self::Affine { x, .. } => x,
             Self::Distance { .. } => &[],
             Self::Coarse { found, .. } => found.varying(),
+            Self::Native { number, .. } => &stretches[*number as usize].inputs,
         }
     }
 }
 
 impl Task {
     /// Roughly how long the task takes, in the unit of [`Op::cost`].
-    pub(super) fn work(&self, form: &Form) -> u64 {
+    pub(super) fn work(&self, form: &Form, stretches: &[Stretch]) -> u64 {
         let cost = match self {
             Self::One(reg) => match form.insts[*reg].op {
                 Op::Param(_) => 1,
@@ -91,14 +110,23 @@ impl Task {
                 Shape::Perlin2 => 40,
                 _ => 8,
             },
+            Self::Native { number, .. } => {
+                stretches[*number as usize].regs.iter().map(|reg| form.insts[*reg].op.cost()).sum()
+            }
         };
         // Of every task a part is loading and storing.
         cost as u64 + 2
     }
 }
 
-/// The tasks that compute what `homes` wants, in order.
-pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task> {
+/// The tasks that compute what `homes` wants, in order; single instructions where there is machine
+/// code of this width for them.
+pub(super) fn tasks(
+    form: &Form,
+    homes: &[Home],
+    sources: &[Source],
+    native: Option<Width>,
+) -> Vec<Task> {
     let finder = Finder { form, homes, sources };
     let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
     let mut tasks = Vec::new();
@@ -106,10 +134,15 @@ pub(super) fn tasks(form: &Form, homes: &[Home], sources: &[Source]) -> Vec<Task
         if !used[reg.index()] || homes[reg.index()].uniform {
             continue;
         }
-        let coarse = finder.distance(reg).or_else(|| finder.horner(reg));
-        let coarse = coarse.or_else(|| finder.coarse(reg)).or_else(|| finder.affine(reg));
-        let task = coarse.or_else(|| finder.pair(reg)).unwrap_or(Task::One(reg));
-        for operand in task.operands(form) {
+        let coarse = finder.distance(reg).or_else(|| {
+            if native.is_some_and(|width| lane_size(&form.insts[reg], width, 4).is_some()) {
+                return Some(Task::One(reg));
+            }
+            let coarse = finder.horner(reg).or_else(|| finder.coarse(reg));
+            coarse.or_else(|| finder.affine(reg)).or_else(|| finder.pair(reg))
+        });
+        let task = coarse.unwrap_or(Task::One(reg));
+        for operand in task.operands(form, &[]) {
             used[operand.index()] = true;
         }
         tasks.push(task);

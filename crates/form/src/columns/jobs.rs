@@ -15,6 +15,7 @@ use super::layout::Direct;
 use super::loops;
 use super::plan::Plan;
 use super::prefetch::WHOLE;
+use super::stretches;
 use crate::arithmetic::FloatLane;
 use crate::inst::{Form, Reg};
 use crate::interpret::only_value;
@@ -25,13 +26,13 @@ use std::marker::PhantomData;
 
 /// The tasks of a plan, ready to run.
 pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
-    let work: u64 = plan.tasks.iter().map(|task| task.work(form)).sum();
+    let work: u64 = plan.tasks.iter().map(|task| task.work(form, &plan.stretches)).sum();
     let mut done = 0;
     let job = |task: &Task| {
-        done += task.work(form);
+        done += task.work(form, &plan.stretches);
         let place = |reg: &Reg| plan.homes[reg.index()].place;
         let mut args = [place(&task.reg()); 3];
-        for (arg, operand) in args.iter_mut().zip(task.operands(form)) {
+        for (arg, operand) in args.iter_mut().zip(task.operands(form, &plan.stretches)) {
             *arg = place(operand);
         }
         let out = place(&task.reg());
@@ -71,6 +72,7 @@ fn run_of(form: &Form, task: &Task) -> Run {
             if is_f32 { distance::<f32> } else { distance::<f64> }
         }
         Task::Coarse { found, .. } => coarse::run(found.shape),
+        Task::Native { .. } => stretches::run,
     }
 }
 

@@ -5,12 +5,15 @@
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
+use millstream_base::width::Width;
 
 use super::ends::{LaneInput, LaneOutput, input_bits};
 use super::fuse::{self, Task};
 use super::layout::{Direct, Home, NONE, Place, Sink, Source, sink_of, source_of};
+use super::stretches;
 use crate::inst::{Form, Inst, Reg};
 use crate::interpret::eval_op;
+use crate::native::{Code, Stretch};
 use crate::op::Op;
 
 /// Elements computed at a time, so that a few registers fit the first-level cache.
@@ -48,6 +51,10 @@ pub(super) struct Plan {
     pub(super) each: Vec<Reg>,
     /// What runs for every chunk, in order.
     pub(super) tasks: Vec<Task>,
+    /// What there is machine code for.
+    pub(super) stretches: Vec<Stretch>,
+    /// The code of each stretch.
+    pub(super) codes: Vec<Code>,
     /// Uniform registers that tasks read, whose buffers are filled once.
     pub(super) fills: Vec<Reg>,
     free: [Vec<u32>; 5],
@@ -91,8 +98,16 @@ impl Plan {
             && self.insts == form.insts.as_slice()
     }
 
-    /// Plans everything that values do not decide.
-    pub(super) fn new(form: &Form, inputs: &[LaneInput<'_>], outputs: &[LaneOutput<'_>]) -> Self {
+    /// Plans everything that values do not decide. With `native`, machine code of that width runs
+    /// wherever there is some.
+    ///
+    /// `None` if machine code is wanted and the machine allows none.
+    pub(super) fn new(
+        form: &Form,
+        inputs: &[LaneInput<'_>],
+        outputs: &[LaneOutput<'_>],
+        native: Option<Width>,
+    ) -> Option<Self> {
         let n = form.insts.len();
         let unused = Home {
             place: Place { slot: NONE, direct: Direct::No },
@@ -121,9 +136,14 @@ impl Plan {
                 if plan.homes[reg.index()].uniform { &mut plan.uniforms } else { &mut plan.each };
             list.push(reg);
         }
-        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources);
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native);
+        if let Some(width) = native {
+            let tasks = std::mem::take(&mut plan.tasks);
+            (plan.tasks, plan.stretches) = stretches::join(form, &plan.homes, tasks, width);
+            plan.codes = stretches::codes(form, &plan.homes, &plan.stretches, width)?;
+        }
         plan.place_all(form);
-        plan
+        Some(plan)
     }
 
     fn want_results(&mut self, form: &Form) {
@@ -160,9 +180,10 @@ impl Plan {
 
     /// Gives every register that tasks write or read a buffer.
     fn place_all(&mut self, form: &Form) {
-        let tasks = std::mem::take(&mut self.tasks);
+        let (tasks, stretches) =
+            (std::mem::take(&mut self.tasks), std::mem::take(&mut self.stretches));
         for (number, task) in tasks.iter().enumerate() {
-            for operand in task.operands(form) {
+            for operand in task.operands(form, &stretches) {
                 self.homes[operand.index()].last_use = number as u32;
             }
         }
@@ -172,9 +193,10 @@ impl Plan {
             }
         }
         for (number, task) in tasks.iter().enumerate() {
-            self.place(form, number as u32, task);
+            let (operands, results) = (task.operands(form, &stretches), task.results(&stretches));
+            self.place(form, number as u32, operands, results);
         }
-        self.tasks = tasks;
+        (self.tasks, self.stretches) = (tasks, stretches);
         // Results that are stored together are read from buffers together.
         let together = self.sinks.iter().filter(|sink| sink.is_interleaved());
         let results: Vec<Reg> = together
@@ -189,8 +211,7 @@ impl Plan {
         }
     }
 
-    fn place(&mut self, form: &Form, number: u32, task: &Task) {
-        let operands = task.operands(form);
+    fn place(&mut self, form: &Form, number: u32, operands: &[Reg], results: &[Reg]) {
         for &operand in operands {
             let i = operand.index();
             if self.homes[i].uniform && self.homes[i].place.slot == NONE {
@@ -198,13 +219,14 @@ impl Plan {
                 self.fills.push(operand);
             }
         }
-        let reg = task.reg();
-        let inst = form.insts[reg];
-        self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
-        if let Op::Param(number) = inst.op
-            && self.sources[number as usize] == Source::Each
-        {
-            self.homes[reg.index()].place.direct = Direct::Input(number);
+        for reg in results {
+            let inst = form.insts[*reg];
+            self.homes[reg.index()].place.slot = self.take_slot(inst.lane);
+            if let Op::Param(number) = inst.op
+                && self.sources[number as usize] == Source::Each
+            {
+                self.homes[reg.index()].place.direct = Direct::Input(number);
+            }
         }
         for (place, &operand) in operands.iter().enumerate() {
             let home = self.homes[operand.index()];

@@ -113,9 +113,13 @@ impl Source {
     }
 }
 
-/// Scratches of a width for columns within the caches and for those that are not.
-fn scratches(width: Width) -> [ColumnScratch; 2] {
-    [FAR, FEW].map(|far| ColumnScratch { far, ..ColumnScratch::with_width(width) })
+/// Scratches of a width for columns within the caches, for those that are not, and for machine code.
+fn scratches(width: Width) -> [ColumnScratch; 3] {
+    [(FAR, HOT), (FEW, HOT), (FAR, 0)].map(|(far, hot)| ColumnScratch {
+        far,
+        hot,
+        ..ColumnScratch::with_width(width)
+    })
 }
 
 fn random_mask(dice: &mut Dice, len: usize) -> Mask {
@@ -128,7 +132,12 @@ fn random_mask(dice: &mut Dice, len: usize) -> Mask {
 }
 
 /// Runs a form both ways and compares, elements outside the mask included.
-fn check_agreement(form: &Form, dice: &mut Dice, len: usize, scratch: &mut ColumnScratch) {
+pub(super) fn check_agreement(
+    form: &Form,
+    dice: &mut Dice,
+    len: usize,
+    scratch: &mut ColumnScratch,
+) {
     let sources: Vec<Source> =
         form.params.iter().map(|&lane| Source::random(dice, lane, len)).collect();
     let inputs: Vec<LaneInput<'_>> = sources.iter().map(Source::input).collect();
@@ -179,8 +188,8 @@ fn every_operation_gives_the_scalar_bits_at_every_width() {
         let mut dice = Dice::new(1);
         let mut scratches = scratches(width);
         for (op, of, to) in all_singles() {
-            for i in 0..4 {
-                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratches[i % 2]);
+            for i in 0..6 {
+                check_agreement(&single(op, of, to), &mut dice, 500, &mut scratches[i % 3]);
             }
         }
     }
@@ -457,7 +466,7 @@ fn coarse_operations_are_found_and_agree() {
             let lane = form.result_lanes().next().unwrap();
             let mut store = Owned::new(lane, &vec![1; len]);
             let mut outputs = [LaneOutput::each(0, store.view_mut())];
-            let plan = Plan::new(form, &inputs, &outputs);
+            let plan = Plan::new(form, &inputs, &outputs, None).unwrap();
             let task = plan.tasks.last().unwrap();
             assert!(
                 matches!(task, Task::Coarse { found, .. } if found.shape == *shape),
@@ -497,7 +506,7 @@ fn affine_arguments_give_the_scalar_bits_at_every_width() {
             let mut y = vec![0.0_f32; x.len()];
             for width in Width::available() {
                 let mut outputs = [LaneOutput::each(0, y.as_mut_slice())];
-                let plan = Plan::new(&form, &inputs, &outputs);
+                let plan = Plan::new(&form, &inputs, &outputs, None).unwrap();
                 assert!(matches!(plan.tasks[..], [Task::One(_), Task::Affine { .. }]));
                 let mut scratch = ColumnScratch::with_width(width);
                 run_columns(&form, &inputs, &mut outputs, &Mask::full(x.len()), &mut scratch);

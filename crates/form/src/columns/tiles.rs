@@ -209,7 +209,10 @@ impl Tiles {
     /// The steps for the tasks of a plan, where all of them are on `f32` and cheap compared with
     /// what is read and written.
     pub(super) fn new(form: &Form, plan: &Plan) -> Option<Self> {
-        let work: u64 = plan.tasks.iter().map(|task| task.work(form)).sum();
+        if !plan.codes.is_empty() {
+            return None;
+        }
+        let work: u64 = plan.tasks.iter().map(|task| task.work(form, &plan.stretches)).sum();
         let n_registers = plan.n_slots()[Lane::F32 as usize] + constants(plan).count();
         if work > WORK_PER_BYTE * plan.n_bytes(form) as u64 || n_registers > N_REGISTERS {
             return None;
@@ -294,7 +297,7 @@ impl Step {
     fn of(form: &Form, plan: &Plan, task: &Task) -> Option<Self> {
         let number = |reg: Reg| plan.homes[reg.index()].place.slot as Number;
         let mut step = Self::new(What::Add, number(task.reg()), [0; 2]);
-        let operands = task.operands(form);
+        let operands = task.operands(form, &[]);
         for (arg, reg) in step.args.get_mut(..operands.len())?.iter_mut().zip(operands) {
             *arg = number(*reg);
         }
@@ -331,7 +334,7 @@ impl Step {
                 Shape::Dot3 => What::Dot3,
                 _ => return None,
             },
-            Task::Affine { .. } => return None,
+            Task::Affine { .. } | Task::Native { .. } => return None,
         };
         Some(step)
     }

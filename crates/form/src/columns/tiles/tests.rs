@@ -94,7 +94,7 @@ fn check(case: &Case, beside: bool, width: Width, dice: &mut Dice) {
         let lanes = apart.iter_mut().enumerate();
         lanes.map(|(result, lanes)| LaneOutput::each(result, lanes.as_mut_slice())).collect()
     };
-    let plan = Plan::new(form, &inputs, &outputs);
+    let plan = Plan::new(form, &inputs, &outputs, None).unwrap();
     assert!(Tiles::new(form, &plan).is_some(), "{form} is computed in tiles");
     let mut scratch = ColumnScratch { far: FEW, ..ColumnScratch::with_width(width) };
     let mask = Mask::range(3..N - 1);
@@ -153,7 +153,7 @@ fn costly_forms_and_other_lanes_are_left_to_jobs() {
         } else {
             LaneOutput::each(0, whole.as_mut_slice())
         };
-        let plan = Plan::new(&form, &inputs, &[output]);
+        let plan = Plan::new(&form, &inputs, &[output], None).unwrap();
         assert!(Tiles::new(&form, &plan).is_none(), "{form}");
     }
 }

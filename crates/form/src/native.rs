@@ -1,0 +1,113 @@
+//! Machine code for straight-line code over columns.
+//!
+//! An interpreter that goes over columns instruction by instruction writes every intermediate value
+//! to memory and reads it again. Here a stretch of a form becomes one loop over vectors of
+//! elements, in which intermediate values stay in registers. Instructions are selected one by one
+//! (`select`); registers are allocated in order, and the value that is needed last is the first to
+//! be spilled (`allocate`); the crate `iced-x86` encodes the instructions (`encode`). Every
+//! operation rounds as it does alone, so the bits are those of the interpreter.
+//!
+//! There is code for x86-64 with AVX2 or AVX-512. Elementary functions, divisions of integers and
+//! conversions between lanes of different size are not compiled; the interpreter runs them.
+//! `cargo bench -p millstream --bench pictures` shows the gain.
+
+mod allocate;
+mod encode;
+mod memory;
+mod select;
+
+use millstream_base::lane::Lane;
+use millstream_base::width::Width;
+
+pub(crate) use memory::{Code, Line};
+
+use crate::inst::{Form, Inst, Reg};
+use crate::op::Op;
+
+/// The vectors of the generated code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Whether they have 64 bytes and there are 32 of them, as with AVX-512; otherwise 32 and 16.
+    wide: bool,
+    /// Bytes of a lane, 4 or 8; a truth value has all bits of its lane set or none.
+    size: usize,
+}
+
+impl Target {
+    /// The target with lanes of `size` bytes, if there is code for the width.
+    pub(crate) fn new(width: Width, size: usize) -> Option<Self> {
+        let wide = match width.vector_bytes() {
+            64 => true,
+            32 => false,
+            _ => return None,
+        };
+        (cfg!(target_arch = "x86_64")).then_some(Self { wide, size })
+    }
+
+    /// Number of elements per vector.
+    fn lanes(self) -> usize {
+        (if self.wide { 64 } else { 32 }) / self.size
+    }
+
+    fn n_registers(self) -> usize {
+        if self.wide { 32 } else { 16 }
+    }
+}
+
+/// The content of a line of the table that code reads and spills to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// A register of the form that is the same for all elements.
+    Uniform(Reg, Lane),
+    /// These bits in each lane.
+    Bits(u64),
+    /// A spilled value.
+    Spilled,
+}
+
+/// The instructions of a form that are computed together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretch {
+    /// Bytes per lane.
+    pub(crate) size: usize,
+    /// The computed registers, in order.
+    pub(crate) regs: Vec<Reg>,
+    /// The registers that are read from arrays.
+    pub(crate) inputs: Vec<Reg>,
+    /// The registers that are written to arrays; they are computed here.
+    pub(crate) outputs: Vec<Reg>,
+}
+
+/// The size in bytes of the lanes in which code computes an instruction, if it can; `either` for an
+/// instruction with only truth values.
+pub(crate) fn lane_size(inst: &Inst, width: Width, either: usize) -> Option<usize> {
+    let number = if inst.of == Lane::Bool { inst.lane } else { inst.of };
+    let size = if number == Lane::Bool { either } else { number.size() };
+    let target = Target::new(width, size)?;
+    select::is_compiled(inst, target).then_some(size)
+}
+
+impl Code {
+    /// The code for a stretch. `is_uniform` says which registers are the same for all elements.
+    ///
+    /// `None` if the machine does not let a program make code.
+    pub(crate) fn new(
+        form: &Form,
+        stretch: &Stretch,
+        target: Target,
+        is_uniform: impl Fn(Reg) -> bool,
+    ) -> Option<Self> {
+        let (bytes, contents) = allocate::write(form, stretch, target, is_uniform).ok()?;
+        let arrays = stretch.inputs.iter().chain(&stretch.outputs);
+        let lanes = arrays.map(|reg| form.insts[*reg].lane).collect();
+        Self::map(&bytes, contents, lanes, stretch.inputs.len(), target)
+    }
+}
+
+/// The constant that an instruction reads as operand `number`, if it is one.
+fn constant(form: &Form, inst: &Inst, number: usize) -> Option<u64> {
+    match form.insts[inst.args()[number]].op {
+        Op::Const(bits) => Some(bits),
+        _ => None,
+    }
+}

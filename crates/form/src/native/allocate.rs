@@ -1,0 +1,308 @@
+//! Allocates registers for the values of a stretch, in one pass from its first instruction to its
+//! last.
+
+use std::collections::HashMap;
+
+use iced_x86::IcedError;
+use millstream_base::lane::Lane;
+use smallvec::SmallVec;
+
+use super::encode::{Assembler, Place, Vector};
+use super::{Content, Stretch, Target};
+use crate::inst::{Form, Reg};
+
+/// The number of a value; see [`Writer::values`].
+pub(super) type Value = usize;
+
+/// Where a value can be read from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Nowhere,
+    /// A line of the table that does not change.
+    Given(usize),
+    /// A line of the table to which the value was spilled.
+    Spilled(usize),
+    /// An array of numbers.
+    Array(usize),
+    /// An array of truth values.
+    TruthArray(usize),
+}
+
+#[derive(Debug)]
+struct State {
+    home: Home,
+    register: Option<u8>,
+    /// The instructions that read the value, by position in the stretch, in order.
+    uses: SmallVec<[usize; 4]>,
+    /// The number of these that were written.
+    n_done: usize,
+    /// The array in which the value is stored.
+    stored: Option<usize>,
+}
+
+impl State {
+    /// The next instruction that reads the value.
+    fn next_use(&self) -> Option<usize> {
+        self.uses.get(self.n_done).copied()
+    }
+}
+
+/// Writes the code of a stretch.
+pub(super) struct Writer<'f> {
+    pub(super) form: &'f Form,
+    pub(super) assembler: Assembler,
+    /// The values that are computed or read, by the registers of the form.
+    numbers: HashMap<Reg, Value>,
+    values: Vec<State>,
+    contents: Vec<Content>,
+    /// Unused lines of spilled values.
+    spare_lines: Vec<usize>,
+    /// The content of each register.
+    held: [Held; 32],
+    /// Registers that the current instruction needs, as bits.
+    pinned: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    Temporary,
+    Value(Value),
+}
+
+/// The code of a stretch, and the content of its table.
+pub(super) fn write(
+    form: &Form,
+    stretch: &Stretch,
+    target: Target,
+    is_uniform: impl Fn(Reg) -> bool,
+) -> Result<(Vec<u8>, Vec<Content>), IcedError> {
+    let mut writer = Writer {
+        form,
+        assembler: Assembler::new(target)?,
+        numbers: HashMap::new(),
+        values: Vec::new(),
+        contents: Vec::new(),
+        spare_lines: Vec::new(),
+        held: [Held::Nothing; 32],
+        pinned: 0,
+    };
+    writer.number_values(stretch, is_uniform);
+    for &reg in &stretch.regs {
+        writer.write(reg)?;
+    }
+    Ok((writer.assembler.finish()?, writer.contents))
+}
+
+impl Writer<'_> {
+    fn number_values(&mut self, stretch: &Stretch, is_uniform: impl Fn(Reg) -> bool) {
+        for (array, &reg) in stretch.inputs.iter().enumerate() {
+            let is_truth = self.form.insts[reg].lane == Lane::Bool;
+            let home = if is_truth { Home::TruthArray(array) } else { Home::Array(array) };
+            self.add(reg, home);
+        }
+        for (place, &reg) in stretch.regs.iter().enumerate() {
+            for &arg in self.form.insts[reg].args() {
+                if is_uniform(arg) && !self.numbers.contains_key(&arg) {
+                    let lane = self.form.insts[arg].lane;
+                    let line = self.line(Content::Uniform(arg, lane));
+                    self.add(arg, Home::Given(line));
+                }
+                let uses = &mut self.values[self.numbers[&arg]].uses;
+                if uses.last() != Some(&place) {
+                    uses.push(place);
+                }
+            }
+            self.add(reg, Home::Nowhere);
+        }
+        for (i, reg) in stretch.outputs.iter().enumerate() {
+            self.values[self.numbers[reg]].stored = Some(stretch.inputs.len() + i);
+        }
+    }
+
+    fn add(&mut self, reg: Reg, home: Home) {
+        self.numbers.insert(reg, self.values.len());
+        let state = State { home, register: None, uses: SmallVec::new(), n_done: 0, stored: None };
+        self.values.push(state);
+    }
+
+    /// The line of the table with this content.
+    fn line(&mut self, content: Content) -> usize {
+        if let Some(line) = self.contents.iter().position(|other| *other == content) {
+            return line;
+        }
+        self.contents.push(content);
+        self.contents.len() - 1
+    }
+
+    /// A constant of these bits in each lane.
+    pub(super) fn bits(&mut self, bits: u64) -> Place {
+        Place::Line(self.line(Content::Bits(bits)))
+    }
+
+    /// All bits set.
+    pub(super) fn ones(&mut self) -> Place {
+        self.bits(u64::MAX)
+    }
+
+    fn write(&mut self, reg: Reg) -> Result<(), IcedError> {
+        let out = self.numbers[&reg];
+        self.compute(reg, out)?;
+        self.pinned = 0;
+        if let (Some(array), Some(register)) = (self.values[out].stored, self.values[out].register)
+        {
+            if self.form.insts[reg].lane == Lane::Bool {
+                self.pinned = 1 << register;
+                let temporaries = [self.temporary()?, self.temporary()?];
+                self.assembler.store_truth(array, register, temporaries)?;
+                for register in temporaries {
+                    self.release(register);
+                }
+                self.pinned = 0;
+            } else {
+                self.assembler.store(array, register)?;
+            }
+        }
+        self.free_if_done(out);
+        Ok(())
+    }
+
+    /// The value of a register of the form.
+    pub(super) fn value(&self, reg: Reg) -> Value {
+        self.numbers[&reg]
+    }
+
+    /// Whether the value is in a register.
+    pub(super) fn is_held(&self, value: Value) -> bool {
+        self.values[value].register.is_some()
+    }
+
+    /// The value in a register.
+    pub(super) fn register(&mut self, value: Value) -> Result<u8, IcedError> {
+        if let Some(register) = self.values[value].register {
+            self.pinned |= 1 << register;
+            return Ok(register);
+        }
+        let register = self.unused()?;
+        self.hold(register, value);
+        match self.values[value].home {
+            Home::Given(line) | Home::Spilled(line) => {
+                self.assembler.unary(Vector::Load, register, Place::Line(line))?;
+            }
+            Home::Array(array) => {
+                self.assembler.unary(Vector::Load, register, Place::Array(array))?;
+            }
+            Home::TruthArray(array) => {
+                let ones = self.ones();
+                self.assembler.load_truth(register, array, ones)?;
+            }
+            Home::Nowhere => unreachable!("a value is computed before it is read"),
+        }
+        Ok(register)
+    }
+
+    /// The place where an instruction can read the value.
+    pub(super) fn place(&mut self, value: Value) -> Result<Place, IcedError> {
+        let state = &self.values[value];
+        let is_last = state.uses.len() <= state.n_done + 1;
+        match (state.register, state.home) {
+            (None, Home::Given(line)) => Ok(Place::Line(line)),
+            (None, Home::Spilled(line)) if is_last => Ok(Place::Line(line)),
+            (None, Home::Array(array)) if is_last => Ok(Place::Array(array)),
+            _ => self.register(value).map(Place::Register),
+        }
+    }
+
+    /// A register for the result. Before [`Writer::read`] it differs from those of operands.
+    pub(super) fn result(&mut self, value: Value) -> Result<u8, IcedError> {
+        let register = self.unused()?;
+        self.hold(register, value);
+        Ok(register)
+    }
+
+    /// A register for a result that starts as a copy of the operand `from`.
+    pub(super) fn result_from(&mut self, value: Value, from: Value) -> Result<u8, IcedError> {
+        let register = self.register(from)?;
+        let state = &self.values[from];
+        if state.uses.len() <= state.n_done + 1 && state.stored.is_none() {
+            self.values[from].register = None;
+            self.hold(register, value);
+            return Ok(register);
+        }
+        let out = self.result(value)?;
+        self.assembler.unary(Vector::Load, out, Place::Register(register))?;
+        Ok(out)
+    }
+
+    /// A register that [`Writer::release`] frees.
+    pub(super) fn temporary(&mut self) -> Result<u8, IcedError> {
+        let register = self.unused()?;
+        self.held[usize::from(register)] = Held::Temporary;
+        self.pinned |= 1 << register;
+        Ok(register)
+    }
+
+    pub(super) fn release(&mut self, register: u8) {
+        self.held[usize::from(register)] = Held::Nothing;
+    }
+
+    /// Records that the operands were read; values without further readers make room.
+    pub(super) fn read(&mut self, operands: &[Value]) {
+        for (i, &value) in operands.iter().enumerate() {
+            if operands[..i].contains(&value) {
+                continue;
+            }
+            self.values[value].n_done += 1;
+            self.free_if_done(value);
+        }
+        self.pinned = 0;
+    }
+
+    fn free_if_done(&mut self, value: Value) {
+        if self.values[value].next_use().is_some() {
+            return;
+        }
+        if let Some(register) = self.values[value].register.take() {
+            self.held[usize::from(register)] = Held::Nothing;
+        }
+        if let Home::Spilled(line) = self.values[value].home {
+            self.spare_lines.push(line);
+            self.values[value].home = Home::Nowhere;
+        }
+    }
+
+    fn hold(&mut self, register: u8, value: Value) {
+        self.held[usize::from(register)] = Held::Value(value);
+        self.values[value].register = Some(register);
+        self.pinned |= 1 << register;
+    }
+
+    /// A free register; if there is none, the value that is needed last is spilled.
+    fn unused(&mut self) -> Result<u8, IcedError> {
+        let n = self.assembler.target.n_registers();
+        if let Some(register) =
+            (0..n).find(|&i| self.held[i] == Held::Nothing && self.pinned >> i & 1 == 0)
+        {
+            return Ok(register as u8);
+        }
+        let next_use = |i: usize| match self.held[i] {
+            Held::Value(value) if self.pinned >> i & 1 == 0 => {
+                Some((self.values[value].next_use().unwrap_or(usize::MAX), i, value))
+            }
+            _ => None,
+        };
+        let (_, register, value) =
+            (0..n).filter_map(next_use).max().expect("an instruction needs few registers");
+        if self.values[value].home == Home::Nowhere {
+            let line = self.spare_lines.pop().unwrap_or_else(|| {
+                self.contents.push(Content::Spilled);
+                self.contents.len() - 1
+            });
+            self.assembler.spill(line, register as u8)?;
+            self.values[value].home = Home::Spilled(line);
+        }
+        self.values[value].register = None;
+        self.held[register] = Held::Nothing;
+        Ok(register as u8)
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory that contains code, and calls of that code.
+
+#![allow(unsafe_code, reason = "to call what was written as bytes is for the writer to justify")]
+
+use memmap2::{Mmap, MmapMut};
+use millstream_base::lane::Lane;
+use smallvec::SmallVec;
+
+use super::{Content, Target};
+use crate::inst::Reg;
+use crate::storage::{LaneSlice, LaneSliceMut};
+
+/// Bytes per line of the table.
+pub(super) const LINE: usize = size_of::<Line>();
+
+/// A vector in memory.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u64; 8]);
+
+/// A function that computes a stretch of a form over arrays.
+#[derive(Debug)]
+pub(crate) struct Code {
+    memory: Mmap,
+    target: Target,
+    contents: Vec<Content>,
+    /// The lanes of the arrays, the inputs first.
+    lanes: Vec<Lane>,
+    n_inputs: usize,
+}
+
+/// The code: a function of the addresses of the arrays, the table, and the number of elements.
+#[cfg(target_arch = "x86_64")]
+type Function = unsafe extern "sysv64" fn(*const *mut u8, *mut Line, usize);
+/// There is no code for other machines.
+#[cfg(not(target_arch = "x86_64"))]
+type Function = unsafe extern "C" fn(*const *mut u8, *mut Line, usize);
+
+impl Code {
+    /// Makes bytes that [`allocate::write`](super::allocate::write) wrote executable, if the
+    /// machine allows that.
+    pub(super) fn map(
+        bytes: &[u8],
+        contents: Vec<Content>,
+        lanes: Vec<Lane>,
+        n_inputs: usize,
+        target: Target,
+    ) -> Option<Self> {
+        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
+        memory[..bytes.len()].copy_from_slice(bytes);
+        let memory = memory.make_exec().ok()?;
+        Some(Self { memory, target, contents, lanes, n_inputs })
+    }
+
+    /// Fills the table that the code reads for registers of the form with these bits.
+    pub(crate) fn fill_table(&self, table: &mut Vec<Line>, bits_of: impl Fn(Reg) -> u64) {
+        table.resize(self.contents.len(), Line([0; 8]));
+        for (line, content) in table.iter_mut().zip(&self.contents) {
+            let bits = match *content {
+                Content::Uniform(reg, Lane::Bool) => 0_u64.wrapping_sub(bits_of(reg)),
+                Content::Uniform(reg, _) => bits_of(reg),
+                Content::Bits(bits) => bits,
+                Content::Spilled => continue,
+            };
+            let low = bits & u64::from(u32::MAX);
+            line.0 = [if self.target.size == 8 { bits } else { low << 32 | low }; 8];
+        }
+    }
+
+    /// Computes the outputs of all elements. Arrays have one entry for each element.
+    ///
+    /// # Panics
+    /// If the number, lengths or lanes of the arrays differ from those of the stretch, or the table
+    /// was not filled.
+    pub(crate) fn run(
+        &self,
+        inputs: &[LaneSlice<'_>],
+        outputs: &mut [LaneSliceMut<'_>],
+        table: &mut [Line],
+        n: usize,
+    ) {
+        assert_eq!(self.n_inputs, inputs.len(), "each input has an array");
+        assert_eq!(self.lanes.len(), inputs.len() + outputs.len(), "each output has an array");
+        assert_eq!(table.len(), self.contents.len(), "the table is filled");
+        let mut arrays: SmallVec<[*mut u8; 24]> = SmallVec::new();
+        for (input, lane) in inputs.iter().zip(&self.lanes) {
+            assert!(input.lane() == *lane && input.bytes().len() == n * lane.size());
+            arrays.push(input.bytes().as_ptr().cast_mut());
+        }
+        for (output, lane) in outputs.iter_mut().zip(&self.lanes[self.n_inputs..]) {
+            assert!(output.lane() == *lane && output.bytes().len() == n * lane.size());
+            arrays.push(output.start());
+        }
+        let n_whole = n - n % self.target.lanes();
+        if n_whole > 0 {
+            // SAFETY: each array has at least `n_whole` elements.
+            unsafe { self.call(&arrays, table, n_whole) };
+        }
+        if n > n_whole {
+            // SAFETY: each array has `n` elements, those of the outputs are not borrowed otherwise.
+            unsafe { self.run_rest(&arrays, table, n_whole, n - n_whole) };
+        }
+    }
+
+    /// Computes the last elements, fewer than a vector holds, in arrays of the length of a vector.
+    ///
+    /// # Safety
+    /// Each of `arrays` has `first + n` elements and can be read, those of outputs written.
+    unsafe fn run_rest(&self, arrays: &[*mut u8], table: &mut [Line], first: usize, n: usize) {
+        let mut vectors: SmallVec<[Line; 24]> = SmallVec::from_elem(Line([0; 8]), arrays.len());
+        let mut places: SmallVec<[*mut u8; 24]> = SmallVec::new();
+        for vector in &mut vectors {
+            places.push(vector.0.as_mut_ptr().cast());
+        }
+        let bytes = |i: usize| (first * self.lanes[i].size(), n * self.lanes[i].size());
+        for i in 0..self.n_inputs {
+            let (start, len) = bytes(i);
+            // SAFETY: the array has the elements; a vector has room for fewer than its lanes.
+            unsafe { places[i].copy_from_nonoverlapping(arrays[i].add(start), len) };
+        }
+        // SAFETY: each of these arrays is as long as a vector.
+        unsafe { self.call(&places, table, self.target.lanes()) };
+        for i in self.n_inputs..arrays.len() {
+            let (start, len) = bytes(i);
+            // SAFETY: as above; truth values were written as 0 or 1.
+            unsafe { arrays[i].add(start).copy_from_nonoverlapping(places[i], len) };
+        }
+    }
+
+    /// # Safety
+    /// Each of `arrays` has `n` elements, a multiple of those in a vector and more than none, and
+    /// can be read, those of outputs written.
+    unsafe fn call(&self, arrays: &[*mut u8], table: &mut [Line], n: usize) {
+        // SAFETY: the memory begins with a function of this type. It was written for a target that
+        // this machine has, as [`Target::new`] took it from a width of the machine. The function
+        // touches nothing but registers that its caller does not need, the elements `0..n` of the
+        // arrays, of which it writes only outputs, and the lines of the table, as many as
+        // `contents`. The memory is not written again and lives as long as `self`.
+        unsafe {
+            let function = std::mem::transmute::<*const u8, Function>(self.memory.as_ptr());
+            function(arrays.as_ptr(), table.as_mut_ptr(), n);
+        }
+    }
+}
