@@ -251,23 +251,23 @@ pub fn settings_of_call(ty: Type) -> Settings {
     Settings::default().with(TYPE, SettingValue::Type(ty))
 }
 
-const CLOSURE_DETAILS: &str = "Written with the name of a group: {\"type\": \"closure\", \"group\": \
-     \"shade\"}. Inputs of the group that are written at the node are *captures*; the others are \
-     the parameters of the closure, which each `call` gives. The type of the closure is its \
-     interface: `closure<p: vec3, t: f32 -> color>` has the parameters `p` and `t` and one output, \
-     `value`; several outputs are written with their names, `closure<x: f32 -> a: f32, b: \
-     f32>`. Inputs and outputs of groups may have such types.\n\nA closure passes \
-     through links, groups, `control.pass`, `control.switch` and `control.choose`, and into zones; \
-     it cannot be an input or output of the document, an item of a list, or carried by a zone. There \
-     are no closures at run time: each call is replaced by the nodes of the group and costs as much \
-     as these. Where a switch chooses among closures, each call is a switch among calls, and only \
-     the one that is taken runs.\n\nA capture is a link like any other: it is evaluated in the \
-     context of the call, as an input of a group is. In a zone it is evaluated outside, once for \
-     all rounds, while the group reads the context of the round.";
+const CLOSURE_DETAILS: &str = "Written with the name of a group: {\"type\": \"closure\", \
+     \"group\": \"shade\"}. Inputs of the group that are written at the node are *captures*; the \
+     others are the parameters of the closure, which each `call` gives. The type of the closure is \
+     its interface: `closure<p: vec3, t: f32 -> color>` has the parameters `p` and `t` and one \
+     output, `value`; several outputs are written with their names, `closure<x: f32 -> a: f32, b: \
+     f32>`. Inputs and outputs of groups may have such types.\n\nA closure passes through links, \
+     groups, `control.pass`, `control.switch` and `control.choose`, and into zones; it cannot be \
+     an input or output of the document, an item of a list, or carried by a zone. There are no \
+     closures at run time: each call is replaced by the nodes of the group and costs as much as \
+     these. Where a switch chooses among closures, each call is a switch among calls, and only the \
+     one that is taken runs.\n\nA capture is a link like any other: it is evaluated in the context \
+     of the call, as an input of a group is. In a zone it is evaluated outside, once for all \
+     rounds, while the group reads the context of the round.";
 
-const CALL_DETAILS: &str = "Besides `closure` the node has the inputs and outputs of the \
-     closure that is linked there; all inputs are given by name. The group runs in the context of \
-     the call, and its state belongs to the call.";
+const CALL_DETAILS: &str = "Besides `closure` the node has the inputs and outputs of the closure \
+     that is linked there; all inputs are given by name. The group runs in the context of the \
+     call, and its state belongs to the call.";
 
 #[cfg(test)]
 mod tests {

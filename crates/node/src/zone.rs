@@ -453,41 +453,41 @@ const REPEAT_DETAILS: &str = "Written with the name of a group: {\"type\": \"rep
      \"step\"}. The node has the inputs and outputs of the group, and the input `count` and the \
      outputs `rounds` and `settled` unless the group has sockets of these names.\n\nEach output of \
      the group is carried to the input of the same name and type in the next round; values of any \
-     type can be carried. Other inputs are the same in all rounds. The node returns the \
-     carried values after the last round or, without any round, the given ones. Each element runs its \
-     own number of rounds.\n\nThe output named by `while` tells after each round whether to \
-     continue. It need not be carried; then it counts as true before the first round. If it is \
-     carried and given as false, no round runs. With `until` \"stable\" a round that changes no \
-     carried value is the last one: numbers, and the items of lists of numbers, may differ by \
-     `tolerance` in each lane, other values are compared bit by bit. An element that does not \
-     settle within `count` rounds keeps its last values, and `settled` is false.\n\nThe group reads \
-     the context around the node; `context.iteration` is the number of the round, and one level \
-     higher that of an enclosing repeat. A group must not have state, or read along an axis around \
-     the node inside a scope. The limit `repeat_count` bounds the rounds.";
+     type can be carried. Other inputs are the same in all rounds. The node returns the carried \
+     values after the last round or, without any round, the given ones. Each element runs its own \
+     number of rounds.\n\nThe output named by `while` tells after each round whether to continue. \
+     It need not be carried; then it counts as true before the first round. If it is carried and \
+     given as false, no round runs. With `until` \"stable\" a round that changes no carried value \
+     is the last one: numbers, and the items of lists of numbers, may differ by `tolerance` in \
+     each lane, other values are compared bit by bit. An element that does not settle within \
+     `count` rounds keeps its last values, and `settled` is false.\n\nThe group reads the context \
+     around the node; `context.iteration` is the number of the round, and one level higher that of \
+     an enclosing repeat. A group must not have state, or read along an axis around the node \
+     inside a scope. The limit `repeat_count` bounds the rounds.";
 
 const FOR_EACH_DETAILS: &str = "Written with the name of a group: {\"type\": \"for_each\", \
-     \"group\": \"body\", \"set\": {\"items\": [\"x\"]}}. The inputs named by `items` take \
-     lists of equal length and pass their items to the group one by one. An output with the name \
-     and type of another input is carried: that input receives it for the next item, and the node \
+     \"group\": \"body\", \"set\": {\"items\": [\"x\"]}}. The inputs named by `items` take lists \
+     of equal length and pass their items to the group one by one. An output with the name and \
+     type of another input is carried: that input receives it for the next item, and the node \
      returns its value after the last item or, without any item, the given one. The values of all \
      other outputs are collected in lists. All other inputs are the same for all items.\n\nWithout \
      carried outputs the node is a map, and all items of all elements run at once; with carried \
      outputs alone it is a fold; an output that returns a carried value under another name is a \
-     scan. `where` filters the collected lists and `by` sorts them, ascending, equal items in \
-     the order of the lists, NaN last; carried values see all items, in order. When the output \
-     named by `while` is false, the current item is the last one: it counts, later ones do not \
+     scan. `where` filters the collected lists and `by` sorts them, ascending, equal items in the \
+     order of the lists, NaN last; carried values see all items, in order. When the output named \
+     by `while` is false, the current item is the last one: it counts, later ones do not \
      run.\n\nAll outputs are computed for all items that run. The group reads the context around \
      the node, but `context.index` is the position of the item in its list, and one level higher \
      that of the element around the node. A group must not have state, or read along an axis \
      around the node inside a scope. The limit `list_length` bounds the items.";
 
 const SIMULATE_DETAILS: &str = "Written with the name of a group: {\"type\": \"simulate\", \
-     \"group\": \"step\"}. The node has the inputs and outputs of the group, and the inputs `reset` \
-     and `substeps` unless the group has inputs of these names.\n\nEach output of the group has the \
-     name and type of an input: it is state, of any type, which the next tick receives there. In \
-     the first tick, and in each tick in which `reset` is true, the node returns the values \
-     linked to these inputs, and the group does not run. In all other ticks the group runs \
-     `substeps` times, and the node returns the new state; the values linked to inputs that are \
-     state are not computed. Other inputs have the values of the tick; `context.iteration` is the \
-     number of the substep.\n\nThe group must not have other state. As with all stateful nodes, ticks are \
-     evaluated in order from the document's `start_frame` on.";
+     \"group\": \"step\"}. The node has the inputs and outputs of the group, and the inputs \
+     `reset` and `substeps` unless the group has inputs of these names.\n\nEach output of the \
+     group has the name and type of an input: it is state, of any type, which the next tick \
+     receives there. In the first tick, and in each tick in which `reset` is true, the node \
+     returns the values linked to these inputs, and the group does not run. In all other ticks the \
+     group runs `substeps` times, and the node returns the new state; the values linked to inputs \
+     that are state are not computed. Other inputs have the values of the tick; \
+     `context.iteration` is the number of the substep.\n\nThe group must not have other state. As \
+     with all stateful nodes, ticks are evaluated in order from the document's `start_frame` on.";
