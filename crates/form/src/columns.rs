@@ -199,10 +199,9 @@ pub fn run_columns(
     let (jobs, tiles) =
         jobs.get_or_insert_with(|| (jobs::jobs(form, plan), Tiles::new(form, plan)));
     let is_far = n >= *far;
-    let streams =
-        if is_far { find_streams(inputs, &plan.sources, outputs) } else { SmallVec::new() };
+    let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
     let tiles = tiles.as_ref().filter(|_| is_far);
-    let chunk = plan.chunk(if is_far { plan.n_bytes(form) } else { 0 });
+    let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
     pools.reserve(plan.n_slots(), n.min(chunk));
     stretches::fill_tables(plan, tables);
     let mut machine = Machine {
@@ -243,16 +242,18 @@ pub fn run_columns(
     }
 }
 
-/// The memory of the caller that a call reads and writes from beginning to end.
+/// The memory of the caller that a call reads and writes from beginning to end, as far as the
+/// machine does not prefetch it by itself, as it does for machine code.
 fn find_streams(
     inputs: &[LaneInput<'_>],
-    sources: &[Source],
+    plan: &Plan,
     outputs: &[LaneOutput<'_>],
 ) -> SmallVec<[Stream; 8]> {
+    let is_native = !plan.codes.is_empty();
     let mut streams = SmallVec::new();
-    for (input, source) in inputs.iter().zip(sources) {
+    for (input, source) in inputs.iter().zip(&plan.sources) {
         let is_first = match source {
-            Source::Each => true,
+            Source::Each => !is_native,
             Source::Strided { joined, .. } => !joined,
             Source::Single | Source::Other => false,
         };
@@ -262,7 +263,7 @@ fn find_streams(
             streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
         }
     }
-    for LaneOutput { lanes, stride, .. } in outputs {
+    for LaneOutput { lanes, stride, .. } in outputs.iter().filter(|_| !is_native) {
         streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
     }
     streams

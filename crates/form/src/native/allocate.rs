@@ -1,15 +1,17 @@
 //! Allocates registers for the values of a stretch, in one pass from its first instruction to its
 //! last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use iced_x86::IcedError;
 use millstream_base::lane::Lane;
 use smallvec::SmallVec;
 
 use super::encode::{Assembler, Place, Vector};
+use super::select::comparison;
 use super::{Content, Stretch, Target};
 use crate::inst::{Form, Reg};
+use crate::op::Op;
 
 /// The number of a value; see [`Writer::values`].
 pub(super) type Value = usize;
@@ -54,6 +56,8 @@ pub(super) struct Writer<'f> {
     /// The values that are computed or read, by the registers of the form.
     numbers: HashMap<Reg, Value>,
     values: Vec<State>,
+    /// Comparisons that are made where selects read them.
+    fused: HashSet<Reg>,
     contents: Vec<Content>,
     /// Unused lines of spilled values.
     spare_lines: Vec<usize>,
@@ -82,19 +86,65 @@ pub(super) fn write(
         assembler: Assembler::new(target)?,
         numbers: HashMap::new(),
         values: Vec::new(),
+        fused: HashSet::new(),
         contents: Vec::new(),
         spare_lines: Vec::new(),
         held: [Held::Nothing; 32],
         pinned: 0,
     };
+    writer.fused = fused(form, stretch, target);
     writer.number_values(stretch, is_uniform);
     for &reg in &stretch.regs {
-        writer.write(reg)?;
+        if !writer.fused.contains(&reg) {
+            writer.write(reg)?;
+        }
     }
     Ok((writer.assembler.finish()?, writer.contents))
 }
 
+/// Selects that may read a comparison that each of them makes anew.
+const MAX_SELECTS: usize = 2;
+
+/// Comparisons that only few selects read. In wide vectors they give masks, which selects take.
+fn fused(form: &Form, stretch: &Stretch, target: Target) -> HashSet<Reg> {
+    let mut n_selects = HashMap::<Reg, usize>::new();
+    for &reg in &stretch.regs {
+        if target.wide && comparison(&form.insts[reg], target).is_some() {
+            n_selects.insert(reg, 0);
+        }
+        let inst = &form.insts[reg];
+        for (i, arg) in inst.args().iter().enumerate() {
+            if inst.op == Op::Select && i == 0 {
+                n_selects.entry(*arg).and_modify(|n| *n += 1);
+            } else {
+                n_selects.remove(arg);
+            }
+        }
+    }
+    for output in &stretch.outputs {
+        n_selects.remove(output);
+    }
+    n_selects.retain(|_, n| (1..=MAX_SELECTS).contains(n));
+    n_selects.into_keys().collect()
+}
+
 impl Writer<'_> {
+    /// The operands of an instruction, those of a fused comparison for its result.
+    fn operands(&self, reg: Reg) -> SmallVec<[Reg; 4]> {
+        let args = self.form.insts[reg].args().iter();
+        args.flat_map(|arg| {
+            let is_fused = self.fused.contains(arg);
+            if is_fused { self.form.insts[*arg].args() } else { std::slice::from_ref(arg) }
+        })
+        .copied()
+        .collect()
+    }
+
+    /// Whether the register is a comparison that selects make.
+    pub(super) fn is_fused(&self, reg: Reg) -> bool {
+        self.fused.contains(&reg)
+    }
+
     fn number_values(&mut self, stretch: &Stretch, is_uniform: impl Fn(Reg) -> bool) {
         for (array, &reg) in stretch.inputs.iter().enumerate() {
             let is_truth = self.form.insts[reg].lane == Lane::Bool;
@@ -102,7 +152,10 @@ impl Writer<'_> {
             self.add(reg, home);
         }
         for (place, &reg) in stretch.regs.iter().enumerate() {
-            for &arg in self.form.insts[reg].args() {
+            if self.fused.contains(&reg) {
+                continue;
+            }
+            for arg in self.operands(reg) {
                 if is_uniform(arg) && !self.numbers.contains_key(&arg) {
                     let lane = self.form.insts[arg].lane;
                     let line = self.line(Content::Uniform(arg, lane));

@@ -90,6 +90,9 @@ const ARRAY: Register = Register::RAX;
 /// The mask that comparisons of wide vectors write.
 const MASK: Register = Register::K1;
 
+/// The complement of bits, as a table of the bits of three operands.
+const NOT: u32 = 0x55;
+
 /// Encodes instructions one after another.
 pub(super) struct Assembler {
     pub(super) target: Target,
@@ -274,6 +277,45 @@ impl Assembler {
         let mut instruction = Instruction::with2(self.code(Vector::Load), out, value)?;
         instruction.set_op_mask(MASK);
         instruction.set_zeroing_masking(true);
+        self.put(instruction)
+    }
+
+    /// `a` truncated to a whole number if it compares so with `b`, else 0; `temporary` is
+    /// overwritten.
+    pub(super) fn to_whole(
+        &mut self,
+        comparison: (Vector, u32),
+        (a, b): (u8, Place),
+        out: u8,
+        temporary: u8,
+    ) -> Result<(), IcedError> {
+        if !self.target.wide {
+            self.unary(Vector::ToWhole, out, Place::Register(a))?;
+            return self.keep_if(comparison, (a, b), (out, out), temporary);
+        }
+        self.compare(comparison, temporary, a, b)?;
+        let (code, a) = (self.code(Vector::ToWhole), self.register(a));
+        let mut instruction = Instruction::with2(code, self.register(out), a)?;
+        instruction.set_op_mask(MASK);
+        instruction.set_zeroing_masking(true);
+        self.put(instruction)
+    }
+
+    /// The complement of `out` if `a` compares so with `b`; `temporary` is overwritten.
+    pub(super) fn complement_if(
+        &mut self,
+        comparison: (Vector, u32),
+        (a, b): (u8, Place),
+        out: u8,
+        temporary: u8,
+    ) -> Result<(), IcedError> {
+        self.compare(comparison, temporary, a, b)?;
+        if !self.target.wide {
+            return self.binary(Vector::Xor, out, out, Place::Register(temporary));
+        }
+        let (code, out) = (self.code(Vector::Logic), self.register(out));
+        let mut instruction = Instruction::with4(code, out, out, out, NOT)?;
+        instruction.set_op_mask(MASK);
         self.put(instruction)
     }
 

@@ -183,11 +183,23 @@ pub(super) fn is_compiled(inst: &Inst, target: Target) -> bool {
     }
 }
 
+/// The comparison that an instruction makes, if wide vectors compare so.
+pub(super) fn comparison(inst: &Inst, target: Target) -> Option<(Vector, u32)> {
+    match way(inst, target.size)? {
+        Way::Truth(comparison) => Some(comparison),
+        Way::TruthWhole(how) => Some((Vector::CompareWhole, how)),
+        _ => None,
+    }
+}
+
 impl Writer<'_> {
     /// Writes the instructions that compute a register of the form as `out`.
     pub(super) fn compute(&mut self, reg: Reg, out: Value) -> Result<(), IcedError> {
         let inst = self.form.insts[reg];
         let size = self.assembler.target.size;
+        if inst.op == Op::Select && self.is_fused(inst.args()[0]) {
+            return self.select_by(inst.args(), out);
+        }
         let mut args = [0; 3];
         for (value, &arg) in args.iter_mut().zip(inst.args()) {
             *value = self.value(arg);
@@ -428,6 +440,20 @@ impl Writer<'_> {
         self.assembler.blend(out, condition, yes, no)
     }
 
+    /// Selects by a comparison that is made here.
+    fn select_by(&mut self, args: &[Reg], out: Value) -> Result<(), IcedError> {
+        let condition = self.form.insts[args[0]];
+        let comparison =
+            comparison(&condition, self.assembler.target).expect("comparisons are fused");
+        let [a, b, yes, no] =
+            [condition.args()[0], condition.args()[1], args[1], args[2]].map(|reg| self.value(reg));
+        let (compared, no_register) = ((self.register(a)?, self.place(b)?), self.register(no)?);
+        let yes_place = self.place(yes)?;
+        self.read(&[a, b, yes, no]);
+        let out = self.result(out)?;
+        self.assembler.choose(comparison, compared, (out, yes_place, no_register), out)
+    }
+
     fn several_with_temporary(
         &mut self,
         op: Op,
@@ -442,13 +468,12 @@ impl Writer<'_> {
         let [a_place, b_place] = [a, b].map(Place::Register);
         let (sign, abs) = (self.bits(sign_bit(size)), self.bits(!sign_bit(size)));
         match op {
-            // The instruction makes the least integer of values that do not fit.
+            // The instruction makes the least integer of values that do not fit; its complement is
+            // the greatest.
             Op::Convert => {
                 let limit = self.bits(too_large(size));
-                self.assembler.unary(Vector::ToWhole, out, a_place)?;
-                self.assembler.truth(GREATER_OR_EQUAL, temporary, a, limit)?;
-                self.assembler.binary(Vector::Xor, out, out, Place::Register(temporary))?;
-                self.assembler.keep_if(ORDERED, (a, a_place), (out, out), temporary)?;
+                self.assembler.to_whole(ORDERED, (a, a_place), out, temporary)?;
+                self.assembler.complement_if(GREATER_OR_EQUAL, (a, limit), out, temporary)?;
             }
             Op::Bitcast => {
                 let nan = self.bits(nan(size));
