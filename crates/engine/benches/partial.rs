@@ -1,11 +1,11 @@
-//! What runs again when one part of the context or one input changes.
+//! How much runs again when one part of the context or one input changes.
 //!
 //! `cargo bench -p millstream --bench partial`. Documents are evaluated at one element by
-//! `incremental`, first as a whole, then after a change of the time only, the view only, the index
-//! only, the position only, or one input only. The steps that ran are compared with the *minimum*: a
-//! step must run if something that it reads has other bits, which is found out by evaluating every
-//! step on its own before and after the change. The last columns are the share of the steps that
-//! ran, and of the time of an evaluation as a whole (medians, interleaved).
+//! `incremental`, first as a whole, then after a change of only the time, the view, the index, the
+//! position, or one input. The steps that ran are compared with the *minimum*: a step must run if
+//! one of its inputs has other bits, which evaluating every step on its own before and after the
+//! change shows. The last columns are the share of the steps that ran, and the share of the time of
+//! a full evaluation (medians, interleaved).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,10 +24,10 @@ use millstream_node::Kernel;
 /// The five example documents.
 const EXAMPLES: [&str; 5] = ["echo", "night_sky", "ripple", "terrain", "wood"];
 
-/// Evaluations whose median is told.
+/// Number of evaluations of which the median is printed.
 const ROUNDS: usize = 41;
 
-/// One setting of everything that a document can read.
+/// A value for everything that a document can read.
 #[derive(Clone)]
 struct Setting {
     time: f64,
@@ -94,8 +94,8 @@ fn moved(value: &Value, round: usize) -> Value {
     }
 }
 
-/// A graph in layers, whose nodes read the two before them and, at the start, time, view, index,
-/// position and four inputs.
+/// A graph in layers. Each node reads two nodes of the layer before; the first layer reads time,
+/// view, index, position and four inputs.
 fn layered(layers: usize, width: usize) -> String {
     let mut text = String::new();
     for i in 0..4 {
@@ -168,7 +168,7 @@ fn values(plan: &Plan, request: &Request) -> Vec<(StepSource, Series)> {
     named.filter_map(|((source, _), output)| Some((*source, output.value.clone()?))).collect()
 }
 
-/// The steps that read something with other bits: the least that must run.
+/// The number of steps that read something with other bits: the least that must run.
 fn minimum(program: &Program, before: &Setting, after: &Setting) -> usize {
     let plan = program.plan();
     let (old, new) = (values(plan, &before.request()), values(plan, &after.request()));
@@ -189,7 +189,7 @@ fn minimum(program: &Program, before: &Setting, after: &Setting) -> usize {
     let demanded = plan.steps_upstream(&(0..plan.outputs.len()).collect::<Vec<_>>());
     let must = plan.steps.iter().filter(|(id, step)| {
         let StepOp::Call(instance) = step.op else { return false };
-        // A step that reads a feature is a source: it passes on what is given.
+        // A step that reads a feature is a source: it returns a value of the request.
         let reads = matches!(plan.instances[instance].kernel, Kernel::Read { .. });
         let links = plan.inputs_of(step).iter();
         let mut links = links.map(|link| StepSource { step: link.step, output: link.output });
@@ -198,7 +198,7 @@ fn minimum(program: &Program, before: &Setting, after: &Setting) -> usize {
     must.count()
 }
 
-/// The steps that ran, those that read features left out.
+/// The number of steps that ran, without those that read features.
 fn n_ran(plan: &Plan, answer: &Answer) -> usize {
     let ran = plan.steps.iter().filter(|(id, step)| {
         let StepOp::Call(instance) = step.op else { return false };

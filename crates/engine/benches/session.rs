@@ -1,4 +1,4 @@
-//! Sessions: what an edit and a setting cost, with the value that they lead to.
+//! Sessions: the cost of edits and settings, including the value that follows from them.
 //!
 //! `cargo bench -p millstream --bench session`. The large graph is a tree of sums with 2^20 - 1
 //! nodes; edits change its first level and the root is read.
@@ -66,8 +66,8 @@ fn open(document: Document) -> Session {
 /// Parts of the mixed document, of five nodes each.
 const PARTS: usize = 16_667;
 
-/// A document of 100,001 nodes: parts that measure a vector, write and read the number as text, and
-/// scale the vector, below a tree that adds vectors.
+/// A document of 100,001 nodes: parts that measure a vector, convert the length to text and back,
+/// and scale the vector, and a tree that adds the vectors.
 fn mixed() -> Document {
     let mut document = Document::new("mixed");
     let mut add = |name: String, ty: &str, inputs: [(&str, InputValue); 2]| -> Arc<str> {
@@ -111,7 +111,7 @@ fn mixed() -> Document {
     document
 }
 
-/// A part of the mixed document, as if picked at random.
+/// A pseudorandom part of the mixed document.
 fn pick_part(turn: &Cell<usize>) -> usize {
     turn.set(turn.get() + 1);
     turn.get().wrapping_mul(0x9e37_79b9_7f4a_7c15) % PARTS
@@ -145,7 +145,7 @@ fn root(session: &mut Session) -> f32 {
     session.value::<f32>("root").expect("it runs").expect("a number")
 }
 
-/// Lets a node above the leaves read a leaf, both as if picked at random.
+/// Lets a pseudorandom node above the leaves read a pseudorandom leaf.
 fn relink(session: &mut Session, turn: &Cell<usize>) {
     let (node, leaf) = pick(turn);
     let edit = Edit::link(node, "a", Link::new(format!("leaf {leaf}"), "value"));

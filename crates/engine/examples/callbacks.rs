@@ -1,12 +1,12 @@
-//! Node types with callbacks: each of the functions below defines one that uses something which
-//! plain closures cannot. `docs/embedding.md` explains them.
+//! Node types with callbacks: each function below defines one that does something plain closures
+//! cannot do. `docs/embedding.md` explains them.
 
 use std::time::Duration;
 
 use millstream::register::{Among, Registry, SocketType, Val};
 use millstream::{Engine, Error, Feature, NodeDef, Request, Type};
 
-/// Reads a feature, through the context that the callback is handed.
+/// Reads a feature through the context that the callback receives.
 fn wave() -> NodeDef {
     NodeDef::new("my.wave", "A wave over time")
         .input_or("speed", Type::F64, 1.0, "turns per second")
@@ -45,7 +45,7 @@ fn earlier() -> NodeDef {
         .callback(|cx| cx.set_value("value", cx.get_value("value")?))
 }
 
-/// Has lazy inputs, of which a selector names those that are needed.
+/// Has lazy inputs; a selector names those that are needed.
 fn quality() -> NodeDef {
     NodeDef::new("my.quality", "A draft, or the final value")
         .input("is_final", Type::BOOL, "whether to take the final value")
@@ -61,7 +61,7 @@ fn quality() -> NodeDef {
         })
 }
 
-/// Asks for lazy inputs one by one: `b` is computed only where `a` is not positive.
+/// Asks for lazy inputs one by one: `b` is computed only for elements whose `a` is not positive.
 fn first_positive() -> NodeDef {
     NodeDef::new("my.first_positive", "The first positive value")
         .input("a", Type::F64, "the first value")
@@ -90,7 +90,7 @@ fn highest() -> NodeDef {
         })
 }
 
-/// Takes a list for each element and gives one, all of them in one flat buffer.
+/// Takes and returns a list for each element; all lists are in one flat buffer.
 fn steps() -> NodeDef {
     let list = Type::F64.list().expect("there are lists of numbers");
     NodeDef::new("my.steps", "The differences between neighbors")
@@ -102,7 +102,7 @@ fn steps() -> NodeDef {
         })
 }
 
-/// Edits a mutable input in place: the output of the same name takes its buffer over.
+/// Edits a mutable input in place: the output of the same name takes over its buffer.
 fn doubled() -> NodeDef {
     let list = Type::F64.list().expect("there are lists of numbers");
     NodeDef::new("my.doubled", "Twice the numbers of a list")
@@ -115,7 +115,8 @@ fn doubled() -> NodeDef {
         })
 }
 
-/// States what an element costs, so that threads and evaluators are chosen well from the first run.
+/// States the cost of an element, so that threads and evaluators are chosen well from the first
+/// run.
 fn slow() -> NodeDef {
     NodeDef::new("my.slow", "A number, after much work")
         .input("value", Type::F64, "a number")
@@ -147,7 +148,8 @@ fn library(registry: &mut Registry) {
     registry.register_all([highest(), steps(), doubled(), slow(), bill()]);
 }
 
-/// What is paid is half of the rounded price, which is no cycle: `rounded` does not need `paid`.
+/// The amount paid is half of the rounded price. This is no cycle, since `rounded` does not need
+/// `paid`.
 const DOCUMENT: &str = r#"{
   "millstream": 2, "fps": 4,
   "inputs": { "price": { "type": "f64", "default": 2.5 },

@@ -1,10 +1,10 @@
-//! Deploying: a document in which inputs are fixed, and what depended on them alone is stored.
+//! Deploying: fixes inputs of a document and stores the results that depend on them alone.
 //!
 //! A call proceeds as follows. Inputs that are not kept become constants, and the passes run. Nodes
-//! that then depend on nothing that can change are evaluated once. A result that other nodes read,
-//! and that is not too large, is stored in place of its node, and the nodes that produced it are
-//! dropped. The remaining graph is written as a document like any other: groups are expanded, views
-//! are gone. Stateful nodes are not changed.
+//! that then depend on nothing that can change are evaluated once. A result that other nodes read
+//! and that is not too large replaces its node, and the nodes that produced it are dropped. The
+//! remaining graph is written as a document like any other, with groups expanded and without views.
+//! Stateful nodes are not changed.
 //!
 //! [`Deployed::to_bytes`] gives a compact form of the document, which loads without being compiled.
 //!
@@ -59,11 +59,11 @@ use binary::{Content, WrittenGraph};
 /// Options: which inputs are fixed, and which results are stored.
 #[derive(Clone, Debug)]
 pub struct Freeze {
-    /// Values of inputs, in place of their defaults. For kept inputs they become the defaults.
+    /// Values of inputs that replace their defaults. Kept inputs have them as defaults.
     pub values: Vec<(String, Value)>,
-    /// Inputs that stay inputs.
+    /// Inputs that remain inputs.
     pub keep: Vec<String>,
-    /// The greatest size in bytes of a stored result; nodes with larger results are kept.
+    /// Maximal size of a stored result in bytes; nodes with larger results are kept.
     pub store_limit: usize,
 }
 
@@ -81,7 +81,7 @@ pub struct Deployed {
     pub document: Document,
     /// The constant results, stored or not, in the order of the document.
     pub results: Vec<Settled>,
-    /// Nodes of the expanded document before and after.
+    /// Number of nodes of the expanded document, before and after.
     pub n_nodes: (usize, usize),
     graph: Graph,
     keep: Vec<String>,
@@ -131,7 +131,7 @@ impl Engine {
             }
         }
         if loaded.graph.outputs.iter().any(|output| is_state(&output.name)) {
-            // Stateful nodes are taken apart while compiling.
+            // Compiling takes stateful nodes apart.
             return self.compile(document);
         }
         // The compact form has the compiled graph, without regions and steps.
@@ -150,7 +150,7 @@ pub struct Settled {
     pub path: NodePath,
     /// The type of the result.
     pub ty: Type,
-    /// Its bytes; 0 if it has no value.
+    /// Size in bytes; 0 if it has no value.
     pub bytes: usize,
     /// The fate of the result.
     pub fate: SettledFate,
@@ -163,14 +163,14 @@ pub enum SettledFate {
     Stored,
     /// It is computed when the document is run, being larger than the limit.
     TooLarge,
-    /// It is computed when the document is run, because its type cannot be written.
+    /// It is computed when the document is run, because a document cannot contain its type.
     NotWritable,
     /// It is computed when the document is run, because it fails.
     Fails,
 }
 
 impl SettledFate {
-    /// As a word or two.
+    /// The fate in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -212,7 +212,7 @@ pub enum FreezeError {
         /// The type of the value.
         found: Type,
     },
-    /// The value would have to be written in the document, which its type does not allow.
+    /// The document would have to contain the value, which its type does not allow.
     #[error("the value of `{name}`, {}, cannot be written", ty.with_article())]
     #[diagnostic(
         code(deploy::not_writable),
@@ -259,7 +259,8 @@ pub fn deploy(engine: &Engine, document: &Document, freeze: &Freeze) -> Result<D
 }
 
 /// The passes for a graph that is deployed. If there are delayed sockets, scopes are not nullified:
-/// the sources of such sockets, which are not links of the graph, may need what a scope changes.
+/// the sources of such sockets are not links of the graph, and may need a feature that a scope
+/// changes.
 fn deploying(graph: &Graph) -> impl Iterator<Item = &'static Pass> + use<> {
     let has_delays = graph.outputs.iter().any(|output| delays(&output.name).is_some());
     PASSES.iter().filter(move |pass| !has_delays || pass.phase != Phase::Nullify)
@@ -270,7 +271,7 @@ fn delays(output: &str) -> Option<&str> {
     output.rsplit_once('.').filter(|(_, what)| *what == lower::DELAYED).map(|(path, _)| path)
 }
 
-/// Makes constants of the inputs that are not kept; returns the new defaults of the others.
+/// Turns the inputs that are not kept into constants; returns the new defaults of the others.
 fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>, FreezeError> {
     let known = |name: &str| graph.inputs().iter().find(|(_, input)| &*input.name == name);
     let unknown = |name: &String| FreezeError::UnknownInput {
@@ -308,8 +309,8 @@ fn fix_inputs(graph: &mut Graph, freeze: &Freeze) -> Result<Vec<(String, Value)>
     Ok(defaults)
 }
 
-/// Evaluates nodes that depend on nothing that can change and that other nodes read, and stores
-/// those results that may be stored.
+/// Evaluates nodes that depend on nothing that can change and that other nodes read, and stores the
+/// results where that is possible.
 fn settle(
     graph: &mut Graph,
     engine: &Engine,

@@ -1,7 +1,7 @@
 //! Problems of documents: what is wrong, where, and what to do about it.
 //!
 //! Each phase reports all problems that it finds as [`Diagnostics`]. A [`Diagnostic`] has a stable
-//! code, a [`Place`] in the document, and where there is one, the next step.
+//! code, a [`Place`] in the document and, if there is one, the next step.
 //!
 //! ```
 //! use millstream::{Engine, Error};

@@ -1,18 +1,18 @@
 //! Documents: load, check, build, edit and save them.
 //!
-//! A [`Document`] is the graph that people write. [`load()`] reads its text, and [`save()`] writes it
-//! again, diff-friendly and in the same order. [`Builder`] makes a document in Rust code. An
+//! A [`Document`] is the graph that people write. [`load()`] reads its text, and [`save()`] writes
+//! it with small diffs and in the original order. [`Builder`] makes a document in Rust code. An
 //! [`Engine`](crate::Engine) checks a document when it compiles it, and reports every problem with
 //! its place.
 //!
-//! Both forms of a document hold the same: JSON, for tools, and the text form, for people.
-//! [`Engine::load`](crate::Engine::load) takes either. [`Engine::read`](crate::Engine::read) reads the
-//! text form, [`to_text`] writes it, and [`format_text`] lays it out.
+//! There are two equivalent forms of a document: JSON, for tools, and the text form, for people.
+//! [`Engine::load`](crate::Engine::load) takes either. [`Engine::read`](crate::Engine::read) reads
+//! the text form, [`to_text`] writes it, and [`format_text`] formats it.
 //!
-//! A change is data, an [`Edit`]. An [`Editor`] applies edits to a document; each edit that it
-//! applies has an inverse, which is an edit again, so undo is one more edit. An edit that cannot be
-//! applied is refused and leaves the document as it was. A [`Session`](crate::session::Session)
-//! holds an editor of its own and evaluates while the document is edited.
+//! A change is data, an [`Edit`]. An [`Editor`] applies edits to a document. Every edit that it
+//! applies has an inverse, which is an edit too, so undo is one more edit. An edit that cannot be
+//! applied is refused and leaves the document unchanged. A [`Session`](crate::session::Session) has
+//! an editor of its own and evaluates while the document is edited.
 //!
 //! A document may use the groups of others: `"use": { "noise": "lib/noise.mill.json" }` makes them
 //! available as `noise/NAME`, and the document as a whole as `noise`. The engine reads them from a

@@ -1,4 +1,4 @@
-//! The engine: node types and limits, and the programs made with them.
+//! The engine: node types and limits, and the programs compiled with them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::program::Program;
 use crate::sound::planned;
 
-/// Node types, value types and limits. Programs are made from documents with it.
+/// Node types, value types and limits, with which documents are compiled to programs.
 #[derive(Clone, Debug)]
 pub struct Engine {
     registry: Arc<Registry>,
@@ -67,8 +67,8 @@ impl Engine {
         self
     }
 
-    /// Reads the documents that others use from here: a [`Folder`](crate::document::Folder) of files,
-    /// or a closure that gives the text of a document by its path.
+    /// Sets the library of documents that others use: a [`Folder`](crate::document::Folder) of
+    /// files, or a closure that returns the text of a document by its path.
     ///
     /// ```
     /// use millstream::{Engine, Request};
@@ -95,7 +95,7 @@ impl Engine {
         self
     }
 
-    /// Adds the node types of another library, given the function that registers them. Expressions
+    /// Adds the node types of another library, which the given function registers. Expressions can
     /// call them too.
     pub fn with_library(mut self, register: impl FnOnce(&mut Registry)) -> Self {
         let registry = Arc::make_mut(&mut self.registry);
@@ -104,7 +104,7 @@ impl Engine {
         self
     }
 
-    /// Adds a node type, which expressions call too; one of the same name is replaced.
+    /// Adds a node type, which expressions can call too; it replaces one of the same name.
     pub fn register(&mut self, def: NodeDef) -> &mut Self {
         let registry = Arc::make_mut(&mut self.registry);
         registry.register(def);
@@ -162,8 +162,9 @@ impl Engine {
         }
     }
 
-    /// As [`load`](Self::load); if there are errors, the program of what does not depend on them. It
-    /// has the outputs that have values. There is none if nothing could be made of the text.
+    /// As [`load`](Self::load), but if there are errors, the result is the program of all parts
+    /// that do not depend on them, with the outputs that have values. It is `None` if nothing can
+    /// be made of the text.
     pub fn load_partly(&self, text: &[u8]) -> (Option<Program>, Diagnostics) {
         let library = self.library();
         let library = library.as_ref().map(|library| library as &dyn Library);
@@ -196,11 +197,11 @@ impl Engine {
         document
     }
 
-    /// The text of a document with a lock of each document that it uses, as these are now; the rest
-    /// of the text stays as it is.
+    /// The text of a document with a lock of each document that it uses, in its current version;
+    /// the rest of the text is unchanged.
     ///
     /// # Errors
-    /// If the text is no document, or a used document cannot be read.
+    /// If the text is not a document, or a used document cannot be read.
     pub fn locked(&self, text: &[u8]) -> Result<String, Error> {
         let (document, problems) = self.read(text);
         let (Some(document), Ok(text)) = (document, std::str::from_utf8(text)) else {
@@ -219,10 +220,11 @@ impl Engine {
         locked.ok_or(Error::Document(problems))
     }
 
-    /// Reads the text of a document in either form, and checks and compiles nothing. The text form
+    /// Reads the text of a document in either form, without checking or compiling it. The text form
     /// is read with the node types of the engine.
     ///
-    /// There is no document if parts of it are lost; one with problems may lack statements.
+    /// The result is `None` if parts of the document are lost; a document with problems may lack
+    /// statements.
     pub fn read(&self, text: &[u8]) -> (Option<Document>, Diagnostics) {
         let Loaded { document, is_wrong, problems, .. } = self.loaded(text);
         (document.filter(|_| !is_wrong), problems)

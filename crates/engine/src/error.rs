@@ -10,7 +10,7 @@ pub enum Error {
     #[error("{0}")]
     #[diagnostic(code(engine::document))]
     Document(Diagnostics),
-    /// The evaluation did not take place or was ended.
+    /// The evaluation did not take place or was cancelled.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Eval(#[from] EvalError),

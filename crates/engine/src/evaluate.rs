@@ -1,33 +1,33 @@
 //! Evaluation: requests, answers, evaluators, budgets and progress.
 //!
-//! A [`Request`] says what is given and what is asked for: values or columns for inputs, a number
-//! of elements, a moment or many, further context [features](Feature), and the wanted outputs. A
-//! column for an input of type `T` gives one value to each element of the request, whereas a value
-//! is the same for all elements. [`Program::run`](crate::Program::run) answers; an [`Answer`] has
-//! for each output one value, or a column with the axes along which the output varies.
+//! A [`Request`] sets inputs to values or columns, the number of elements, one or several moments,
+//! and further context [features](Feature), and names the wanted outputs. A column for an input of
+//! type `T` has one value for each element of the request, whereas a value is the same for all
+//! elements. [`Program::run`](crate::Program::run) returns an [`Answer`], which has for each output
+//! one value, or a column with the axes along which the output varies.
 //!
-//! All evaluators give the same bits. They differ in what they are good at:
+//! All evaluators give the same bits. They differ in what they do well:
 //!
 //! | evaluator | use |
 //! |---|---|
 //! | [`Lazy`] | computes on demand without any preparation; defines the meaning of a plan |
 //! | [`List`] | a flat program; single values of a plan that runs many times |
 //! | [`Chunked`] | many elements: fuses element-wise nodes, uses SIMD and several threads |
-//! | [`List::parallel`] | the list on several threads: runs independent nodes that take long at the same time |
-//! | [`Incremental`] | keeps results from one evaluation to the next and runs what has changed |
+//! | [`List::parallel`] | the list on several threads: runs independent expensive nodes at the same time |
+//! | [`Incremental`] | stores results between evaluations and runs only what has changed |
 //! | [`Auto`] | measures lazy, list, chunked and parallel and stays with the fastest |
 //!
 //! [`EVALUATORS`] lists them by the names of the command line.
 //!
-//! Many moments in one request open a time axis: nodes that do not depend on time run once. A document
-//! with state is evaluated frame by frame from its start frame on, and gives the frames that the
-//! request names. For tables larger than memory,
+//! Several moments in one request open a time axis: nodes that do not depend on time run once. A
+//! document with state is evaluated frame by frame from its start frame on, and the answer has the
+//! frames that the request names. For tables larger than memory,
 //! [`Program::in_blocks`](crate::Program::in_blocks) evaluates block by block, and computes once
 //! what does not depend on elements.
 //!
 //! A node that fails leaves the outputs that depend on it without a value, and the answer lists the
 //! failures. A request may have limits on memory, a deadline, a flag that cancels it, and a
-//! [`Progress`] that is told how far the evaluation is.
+//! [`Progress`] that receives reports.
 //!
 //! ```
 //! use std::time::{Duration, Instant};

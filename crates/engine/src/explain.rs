@@ -1,9 +1,9 @@
 //! Explanations of a document: what each node depends on, what the compiler made of it, and when it
 //! runs.
 //!
-//! [`explain`] follows the nodes of the expanded document through all passes and asks the analyses
-//! about those that are left. The [`Explanation`] is plain data; [`text`], [`write_json`], [`dot`] and
-//! [`svg`] show it.
+//! [`explain`] follows the nodes of the expanded document through all passes and queries the
+//! analyses about those that remain. The [`Explanation`] is plain data; [`text`], [`write_json`],
+//! [`dot`] and [`svg`] show it.
 
 mod body;
 mod coloring;
@@ -48,27 +48,28 @@ pub use text::{short, text, told_time};
 pub struct Explanation {
     /// The document's name.
     pub name: String,
-    /// Inputs that were taken as columns, in order of the document.
+    /// Inputs that are columns, in order of the document.
     pub columns: Vec<String>,
-    /// Graph inputs, then the nodes of the expanded document, each after its sources. Constants are at
-    /// the sockets that read them.
+    /// Graph inputs, then the nodes of the expanded document, each after its sources. Constants are
+    /// shown at the sockets that read them.
     pub nodes: Vec<Node>,
     /// The outputs.
     pub outputs: Vec<Output>,
-    /// The regions, in order of their first nodes; those of one node too.
+    /// The regions, in order of their first nodes, including those of a single node.
     pub regions: Vec<Region>,
-    /// The nodes that are one entry of the memo each, where the evaluator `incremental` walks.
+    /// The sets of nodes that the memo stores as one entry, where the evaluator `incremental`
+    /// walks.
     pub chunks: Vec<Chunk>,
 }
 
-/// Nodes whose results are one entry of the memo.
+/// Nodes whose results the memo stores as one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Positions in [`Explanation::nodes`].
     pub nodes: Vec<usize>,
-    /// The position of the node that gives the result; the others lead to it alone.
+    /// The position of the node whose result is stored; the others lead to it alone.
     pub root: usize,
-    /// The path of the group that the document wants to be one entry, if it is for that.
+    /// The path of the group, if the document makes it one entry.
     pub group: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl Explanation {
 /// One node of the expanded document.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Path of a node, name of a graph input.
+    /// Path of a node, or name of a graph input.
     pub path: String,
     /// Whether it is an input of the graph.
     pub is_input: bool,
@@ -106,8 +107,8 @@ pub struct Node {
     pub axes: Vec<&'static str>,
     /// When it runs, as a sentence.
     pub runs: String,
-    /// The steps of the plan that do its work; for a resolved node, those that compute the provided
-    /// value.
+    /// The steps of the plan that do its work; for a resolved node, the steps that compute the
+    /// provided value.
     pub steps: Vec<StepId>,
     /// The position of its region in [`Explanation::regions`], if it is in one, and its part there.
     pub region: Option<(usize, Part)>,
@@ -115,9 +116,9 @@ pub struct Node {
     pub body: Option<Body>,
     /// The execution of the rounds of a loop.
     pub rounds: Option<Rounds>,
-    /// The log entry of its steps, if an evaluation is explained and it has steps.
+    /// The log entry of its steps, if it has steps and an evaluation is explained.
     pub run: Option<LogEntry>,
-    /// Why it failed there, if it did.
+    /// The reason for its failure in that evaluation, if it failed.
     pub failure: Option<String>,
 }
 
@@ -128,7 +129,7 @@ impl Node {
     }
 
     /// The name of the node: its path. A conversion has the path of the node or output that it was
-    /// inserted for, so its name has the target type as well.
+    /// inserted for, so its name includes the target type.
     pub fn label(&self) -> String {
         match self.outputs.as_slice() {
             [(_, ty)] if self.node_type == millstream_node::convert::CONVERT => {
@@ -146,7 +147,7 @@ pub struct Socket {
     pub name: String,
     /// The type.
     pub ty: Type,
-    /// Where the value comes from.
+    /// The source of the value.
     pub from: From,
     /// The change of the context for the source.
     pub scope: Option<Scope>,
@@ -157,7 +158,7 @@ pub struct Socket {
 pub struct Scope {
     /// The change, in words.
     pub change: String,
-    /// Whether the source needs what is changed; if not, the change is nullified.
+    /// Whether the source needs the changed feature; if not, the change is nullified.
     pub has_effect: bool,
 }
 
@@ -170,7 +171,7 @@ pub enum From {
     Node {
         /// Position in [`Explanation::nodes`].
         node: usize,
-        /// Which of its outputs.
+        /// The position of the output.
         output: usize,
     },
 }
@@ -184,15 +185,15 @@ pub enum Fate {
     Constant(Vec<String>),
     /// It is merged into the node at this position, which does the same to the same inputs.
     SameAs(usize),
-    /// It passes this source on, so its readers read the source.
+    /// It returns this source unchanged, so its readers read the source.
     Replaced(From),
-    /// It passed this source on in another context; a copy of the source computes with the provided
-    /// value instead.
+    /// It returned this source evaluated in another context; a copy of the source computes with the
+    /// provided value instead.
     Resolved(From),
-    /// It is read within scopes only: this number of copies in the plan compute with the values that
-    /// scopes provide.
+    /// It is read only within scopes: this number of copies in the plan compute with the values
+    /// that scopes provide.
     Scoped(usize),
-    /// A node of this type, which the compiler made, does its work.
+    /// A node of this type, made by the compiler, does its work.
     As(String),
     /// Nothing reads it any more.
     Unread,
@@ -205,14 +206,14 @@ pub struct Output {
     pub name: String,
     /// The type.
     pub ty: Type,
-    /// Where the value comes from in the document.
+    /// The source of the value in the document.
     pub from: From,
 }
 
 /// Explains a document. `columns` names the inputs that are columns; `None` means all.
 ///
 /// # Errors
-/// Everything that is wrong with the document, or a name in `columns` that is no input.
+/// Everything that is wrong with the document, or a name in `columns` that is not an input.
 pub fn explain(
     engine: &Engine,
     document: &Document,
@@ -239,7 +240,7 @@ pub fn explain(
     Ok(explanation)
 }
 
-/// The chunks of a plan by the nodes of an explanation.
+/// The memo entries of a plan, in terms of the nodes of an explanation.
 fn chunks(explanation: &Explanation, plan: &Plan) -> Vec<Chunk> {
     let mut node_of: FxHashMap<StepId, usize> = FxHashMap::default();
     for (at, node) in explanation.nodes.iter().enumerate() {
@@ -258,12 +259,12 @@ fn chunks(explanation: &Explanation, plan: &Plan) -> Vec<Chunk> {
     millstream_run::incremental::chunks(plan).into_iter().filter_map(chunk).collect()
 }
 
-/// Explains one evaluation: what became of each node, besides what [`explain`] tells for the inputs
+/// Explains one evaluation: what each node did, in addition to what [`explain`] says for the inputs
 /// that the request gives as columns. Times are recorded whatever log the request asks for.
 ///
 /// # Errors
-/// Everything that is wrong with the document, or why there is no answer. A node that fails is no
-/// error; the answer tells.
+/// Everything that is wrong with the document, or why there is no answer. A node that fails is not
+/// an error; the answer lists it.
 pub fn explain_run(
     engine: &Engine,
     document: &Document,
@@ -299,8 +300,8 @@ pub fn graph_after(engine: &Engine, document: &Document, phase: Phase) -> Result
     Ok(millstream_ir::text::print_with_paths(&graph_of(engine, document, phase)?))
 }
 
-/// Explains a document's graph as it is after a phase: its nodes are those that are left, and those
-/// that passes made. All inputs are taken as columns.
+/// Explains a document's graph as it is after a phase: the nodes are those that remain, and those
+/// that passes made. All inputs count as columns.
 ///
 /// # Errors
 /// Everything that is wrong with the document.
@@ -326,7 +327,7 @@ fn graph_of(engine: &Engine, document: &Document, phase: Phase) -> Result<Graph,
     compile_graph(&checked, engine.registry(), &options).map_err(Error::Document)
 }
 
-/// All inputs. What nodes keep varies by element where something does that callers give.
+/// All inputs. State varies by element if a value that callers give does.
 fn all_columns(graph: &Graph) -> Vec<millstream_ir::InputId> {
     let inputs = graph.inputs();
     if inputs.as_slice().iter().all(|input| is_state(&input.name)) {
@@ -356,7 +357,7 @@ fn known_columns(graph: &Graph, names: &[String]) -> Result<Vec<millstream_ir::I
     names.iter().map(find).collect()
 }
 
-/// A column is named that is no input.
+/// A name among the columns is not an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("there is no input called `{name}`")]
 #[diagnostic(code(explain::unknown_input), help("{hint}"))]

@@ -8,8 +8,8 @@ use millstream_document::{Library, LibraryError};
 
 /// A library of the files below directories.
 ///
-/// A path of a used document is relative to the document that uses it, and then to each directory in
-/// turn. Files elsewhere are never read, be it over `..` or over a symbolic link.
+/// A path of a used document is relative to the document that uses it, then to each directory in
+/// turn. Files elsewhere are never read, neither through `..` nor through a symbolic link.
 ///
 /// ```no_run
 /// use millstream::Engine;
@@ -36,7 +36,7 @@ impl Folder {
         folder.allow(document.parent().unwrap_or(Path::new("")))
     }
 
-    /// No directory yet, for a document of this name in messages.
+    /// A folder without any directory, for a document that messages call by this name.
     pub fn named(top: impl Into<String>) -> Self {
         Self { top: top.into(), directories: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Folder {
         self
     }
 
-    /// Whether a path is below one of the directories, as it is written.
+    /// Whether the text of a path is below one of the directories.
     fn is_below(&self, path: &Path) -> bool {
         let absolute = |path: &Path| std::path::absolute(on_disk(path)).map(|it| normalized(&it));
         let Ok(path) = absolute(path) else { return false };
@@ -89,7 +89,7 @@ impl Library for Folder {
                 }
                 let name = candidate.to_str().map(str::to_owned);
                 return name.ok_or_else(|| {
-                    refusal("is in a directory whose name is no text", "rename that directory")
+                    refusal("is in a directory whose name is not text", "rename that directory")
                 });
             }
         }
@@ -112,14 +112,14 @@ impl Library for Folder {
         let unreadable = |error| refusal(&format!("cannot be read: {error}"), "look at the file");
         match fs::metadata(name) {
             // A pipe or a device might never end.
-            Ok(data) if !data.is_file() => Err(refusal("is no file", "use a file")),
+            Ok(data) if !data.is_file() => Err(refusal("is not a file", "use a file")),
             Ok(_) => read().map_err(unreadable),
             Err(error) => Err(unreadable(error)),
         }
     }
 }
 
-/// The hint to allow a directory; the command line knows it.
+/// The hint to allow a directory; the command line replaces it.
 const ALLOW: &str = "allow the directory that holds it";
 
 fn refusal(message: &str, hint: &str) -> LibraryError {
@@ -148,7 +148,7 @@ fn normalized(path: &Path) -> PathBuf {
     out
 }
 
-/// The path as the file system takes it: the current directory has a name.
+/// The path for the file system, in which the current directory has a name.
 fn on_disk(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

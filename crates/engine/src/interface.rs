@@ -1,5 +1,5 @@
-//! Questions about the interface of a program: which context its requests have to provide, and what
-//! its inputs and outputs allow.
+//! Queries about the interface of a program: which context its requests must provide, and which
+//! values its inputs and outputs allow.
 
 use millstream_base::feature::Aspect;
 use millstream_base::{Feature, Need, Type};
@@ -11,14 +11,15 @@ use millstream_node::Kernel;
 
 use crate::program::Program;
 
-/// A context feature that requests have to provide, and why.
+/// A context feature that requests must provide, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// The feature, with its level and aspect.
     pub need: Need,
-    /// The output that depends on the feature. The state of a node has the name `node.variable`.
+    /// The output that depends on the feature. The state of a node is called `node.variable`.
     pub output: String,
-    /// The paths of the nodes from the output to the node that reads the feature; a shortest way.
+    /// The paths of the nodes from the output to the node that reads the feature, on a shortest
+    /// path.
     pub way: Vec<String>,
 }
 
@@ -28,14 +29,14 @@ impl Requirement {
         if is_state(&self.output) { asker(&self.output) } else { format!("output {}", self.output) }
     }
 
-    /// The way as text; the middle of a long way is left out.
+    /// The path as text; the middle of a long one is left out.
     pub fn way_text(&self) -> String {
         path_text(self.way.clone(), "")
     }
 }
 
 impl Program {
-    /// The context features that requests have to provide, output by output.
+    /// The context features that requests must provide, output by output.
     pub fn requirements(&self) -> Vec<Requirement> {
         let plan = self.plan();
         let ways = missing(plan, &|_| false).into_iter().map(|way| Requirement {
@@ -46,8 +47,8 @@ impl Program {
         ways.collect()
     }
 
-    /// Whether each of these outputs, given by position, can be computed block by block of elements:
-    /// whether none depends on the number of elements, or on the context of a scope around the
+    /// Whether each of these outputs, given by position, can be computed block by block of
+    /// elements: none depends on the number of elements, or on the context of a scope around the
     /// request.
     pub fn is_local(&self, outputs: &[usize]) -> bool {
         let plan = self.plan();

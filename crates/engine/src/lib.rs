@@ -47,8 +47,8 @@
 //!
 //! # Edit a live document
 //!
-//! A [`Session`] is a document that is edited, set and asked. Between two questions it runs only
-//! what has changed (see [`session`]):
+//! A [`Session`] holds a document that is edited, set and queried. Between two queries only what
+//! has changed runs (see [`session`]):
 //!
 //! ```
 //! # let text = br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
@@ -68,8 +68,8 @@
 //!
 //! # Inspect why
 //!
-//! [`explain`] tells what the compiler made of each node and when the node runs; a request with a
-//! log tells what ran in one evaluation, and why (see [`run_log`]):
+//! [`explain`] says what the compiler made of each node and when the node runs; a request with a
+//! log records what ran in one evaluation, and why (see [`run_log`]):
 //!
 //! ```
 //! # let text = br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
@@ -109,9 +109,9 @@
 //!
 //! # Guarantees
 //!
-//! - *Same bits.* The same document and request give the same bits on every machine, whatever the
-//!   evaluator, the number of threads and the width of SIMD. Elementary functions are the engine's
-//!   own, reductions have a fixed order, and random numbers depend on their seed and inputs only.
+//! - *Same bits.* The same document and request give the same bits on every machine, with every
+//!   evaluator, number of threads and SIMD width. Elementary functions are the engine's own,
+//!   reductions have a fixed order, and random numbers depend only on their seed and inputs.
 //! - *Runs at most once.* Within one evaluation a node runs once per element that it depends on and
 //!   per distinct context, and a node that nothing demands does not run.
 //! - *Untrusted documents.* Loading, compiling and evaluating never overflow the stack and never

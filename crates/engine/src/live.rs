@@ -2,9 +2,9 @@
 //! second.
 //!
 //! A [`LiveGraph`] is built node by node, without a document. Setting a source through its
-//! [`Handle`] computes nothing; reading a node runs what has changed and is needed, each node at most
-//! once. A node whose new value has the bits of the old one stops the change there. The other
-//! kinds of [`Propagation`] compute as soon as something is set.
+//! [`Handle`] computes nothing; reading a node runs what has changed and is needed, each node at
+//! most once. A node whose new value has the bits of the old one stops the change there. The other
+//! kinds of [`Propagation`] compute as soon as a source is set.
 //!
 //! [`Program::live`](crate::Program::live) makes the live graph of a document whose nodes compute
 //! single numbers.

@@ -1,16 +1,16 @@
-//! Prepared programs: everything that names and types decide is done once.
+//! Prepared programs: names and types are resolved once for many runs.
 
 use std::marker::PhantomData;
 
 use millstream_base::{Column, Type, ValueType};
 use millstream_run::chunked::Prepared;
 
-/// A program with the data of a request, to be run again and again; see
+/// A program with the data of a request, prepared for many runs; see
 /// [`Program::prepare`](crate::Program::prepare).
 #[derive(Debug)]
 pub struct PreparedProgram {
     prepared: Prepared,
-    /// The results where there are several cells.
+    /// The results if there are several cells.
     columns: Vec<Column>,
 }
 
@@ -44,11 +44,11 @@ impl<T> Clone for PreparedOutput<T> {
 
 impl<T> Copy for PreparedOutput<T> {}
 
-/// Why there is no handle of an input or output.
+/// Why there is no handle for an input or output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// There is none of this name.
+    /// None has this name.
     #[error("there is no {side} called `{name}`")]
     #[diagnostic(code(prepare::unknown_name), help("there are: {known}"))]
     Unknown {
@@ -56,7 +56,7 @@ pub enum HandleError {
         side: &'static str,
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: String,
     },
     /// It has another type.
@@ -110,7 +110,7 @@ impl PreparedProgram {
         self.prepared.n_cells()
     }
 
-    /// Sets an input that is a single value. An input that no output reads is left as it is.
+    /// Sets an input that is a single value. An input that no output reads is ignored.
     ///
     /// # Panics
     /// If the request gave a column for the input, or the handle is of another program.
@@ -131,7 +131,7 @@ impl PreparedProgram {
         self.prepared.set_column(input.input, column.into());
     }
 
-    /// Computes the outputs for the inputs there are.
+    /// Computes the outputs from the current inputs.
     #[inline]
     pub fn run(&mut self) {
         if self.columns.is_empty() {
@@ -141,7 +141,8 @@ impl PreparedProgram {
         }
     }
 
-    /// The value of an output after the last [`run`](Self::run); of several cells the first.
+    /// The value of an output after the last [`run`](Self::run); if there are several cells, that
+    /// of the first.
     ///
     /// # Panics
     /// If the handle is of another program.
@@ -158,7 +159,7 @@ impl PreparedProgram {
     /// outermost.
     ///
     /// # Panics
-    /// If there is but one cell, or the handle is of another program.
+    /// If there is only one cell, or the handle is of another program.
     pub fn values<T: ValueType>(&self, output: PreparedOutput<T>) -> &[T] {
         let values = self.columns[output.output].as_slice();
         values.expect("a handle has the type of its output")

@@ -22,7 +22,8 @@ pub struct Program {
     document: Arc<Document>,
     plan: Arc<Plan>,
     warnings: Arc<Diagnostics>,
-    /// The evaluators of [`run`](Self::run) that no thread uses, with their buffers and threads.
+    /// The evaluators of [`run`](Self::run) that no thread uses at the moment, with their buffers
+    /// and threads.
     idle: Arc<Mutex<Vec<Auto>>>,
 }
 
@@ -39,9 +40,9 @@ impl Program {
     /// Evaluates what the request asks for, with the evaluator that is fastest for requests like it
     /// (see [`Auto`]).
     ///
-    /// A node that fails leaves the outputs that depend on it without value, see
-    /// [`Answer::failures`]; the others are valid. A document that keeps state is evaluated tick by
-    /// tick, from its start frame on.
+    /// A node that fails leaves the outputs that depend on it without a value, see
+    /// [`Answer::failures`]; the others are valid. A document with state is evaluated tick by tick,
+    /// from its start frame on.
     ///
     /// # Errors
     /// If the request does not fit, or the evaluation was cancelled or exceeded its budget.
@@ -54,7 +55,7 @@ impl Program {
         answer
     }
 
-    /// Evaluates with a certain evaluator; all give the same bits.
+    /// Evaluates with the given evaluator; all give the same bits.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -75,7 +76,7 @@ impl Program {
         Ok(answer)
     }
 
-    /// Prepares the program for many runs with data like that of the request: as single values, or as
+    /// Prepares the program for many runs with data like that of the request: single values, or
     /// columns of the same lengths. Names and types are looked up once, through handles; a run is
     /// then nothing but arithmetic.
     ///
@@ -114,8 +115,9 @@ impl Program {
         Chunked::new().prepare(&self.plan, request).map(PreparedProgram::new)
     }
 
-    /// Evaluates requests for one block of elements after the other, which have columns for the same
-    /// inputs and are otherwise the same: what does not depend on elements is computed in one of them.
+    /// Evaluates requests for one block of elements after another. The requests have columns for
+    /// the same inputs and are otherwise equal; what does not depend on elements is computed only
+    /// once.
     pub fn in_blocks<'a>(
         &'a self,
         evaluator: &'a mut dyn Evaluator,
@@ -123,9 +125,9 @@ impl Program {
         self.in_parts(evaluator, Varying::Elements)
     }
 
-    /// Evaluates requests for one region of a view after the other, which are otherwise the same, so
-    /// that an image larger than memory can be computed: what does not depend on the view is computed
-    /// in one of them. The pixels have the bits of the image in one piece.
+    /// Evaluates requests for one region of a view after another, for images larger than memory.
+    /// The requests are otherwise equal; what does not depend on the view is computed only once.
+    /// The pixels have the same bits as those of the whole image.
     pub fn in_tiles<'a>(
         &'a self,
         evaluator: &'a mut dyn Evaluator,
@@ -149,15 +151,15 @@ impl Program {
         }
     }
 
-    /// What became of each node in an evaluation of this program, if its request asked for a log; see
-    /// [`run_log`].
+    /// The log entry of each node in an evaluation of this program, if its request asked for a log;
+    /// see [`run_log`].
     pub fn runs<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = NodeRun> + 'a {
         run_log::runs(&self.plan, answer).into_iter().map(|(_, run)| run)
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times
-    /// a second: through a handle, setting a value and reading what did not change takes
-    /// nanoseconds, and what runs is what has changed.
+    /// a second: through a handle, setting a value and reading an unchanged one take nanoseconds,
+    /// and only what has changed runs.
     ///
     /// ```
     /// use millstream::Engine;
@@ -182,7 +184,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// If a node computes something else than single numbers.
+    /// If a node computes anything but single numbers.
     pub fn live(&self) -> Result<LiveProgram, NotNumbers> {
         LiveProgram::new(&self.plan)
     }
@@ -197,7 +199,7 @@ impl Program {
         &self.plan
     }
 
-    /// What is probably not meant.
+    /// What is probably a mistake.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -205,7 +207,7 @@ impl Program {
     /// The inputs with types and defaults.
     pub fn inputs(&self) -> &[GraphInput] {
         let inputs = self.plan.inputs.as_slice();
-        // What nodes keep comes in behind what callers set.
+        // State inputs come after those that callers set.
         let n_set = inputs.iter().position(|input| is_state(&input.name));
         &inputs[..n_set.unwrap_or(inputs.len())]
     }
@@ -213,12 +215,12 @@ impl Program {
     /// The outputs.
     pub fn outputs(&self) -> &[PlanOutput] {
         let outputs = &self.plan.outputs;
-        // What nodes keep goes out behind what callers get.
+        // State outputs come after those that callers read.
         let n_given = outputs.iter().position(|output| is_state(&output.name));
         &outputs[..n_given.unwrap_or(outputs.len())]
     }
 
-    /// Context features that a request has to provide.
+    /// Context features that a request must provide.
     pub fn needs(&self) -> impl Iterator<Item = &Need> {
         self.plan.required()
     }

@@ -10,9 +10,9 @@ use crate::program::Program;
 
 /// A node type from a program.
 pub trait FromProgram {
-    /// A node type for whose nodes the program stands: its inputs and outputs are their sockets, and
-    /// what it needs of the context, or keeps as state, is theirs. Lowering expands such a node like
-    /// a group, so constants fold through it, and only the outputs that are read are computed.
+    /// A node type whose nodes are replaced by the program: the program's inputs and outputs become
+    /// the sockets, its needs and state those of the node. Lowering expands such a node like a
+    /// group, so constants fold through it, and only the outputs that are read are computed.
     ///
     /// ```
     /// use millstream::register::FromProgram;
@@ -35,7 +35,7 @@ pub trait FromProgram {
     /// ```
     ///
     /// # Panics
-    /// If the name is not written `family.name`.
+    /// If the name is not of the form `family.name`.
     fn from_program(name: impl Into<Cow<'static, str>>, program: &Program) -> Self;
 }
 

@@ -1,10 +1,10 @@
 //! Whether an output can be computed region by region of the requested view.
 //!
-//! Nodes say how they use the region ([`RegionUse`]). A node that looks at the whole of an image
-//! forbids regions, if the image depends on the view at all. A node that reads an image where the
-//! pixel lies, or places it on another view, does so unless the image is known to cover the requested
-//! region. That is not known where a scope that is none of the image nodes' own changes the view or
-//! the position.
+//! Nodes declare how they use the region ([`RegionUse`]). A node that reads all of an image forbids
+//! regions, if the image depends on the view at all. A node that reads an image at the pixel's own
+//! position, or places it on another view, forbids them unless the image is known to cover the
+//! requested region. That is unknown if a scope of another node than an image node changes the view
+//! or the position.
 
 use millstream_base::Feature;
 use millstream_base::feature::Aspect;
@@ -17,7 +17,7 @@ use millstream_node::{Instance, Kernel, RegionUse, ScopeRule};
 use crate::program::Program;
 
 impl Program {
-    /// The path of a node that looks at the whole of the requested view, for an output; `None` if its
+    /// The path of a node that makes an output read the whole of the requested view; `None` if its
     /// images can be computed region by region, with the bits of the whole (see
     /// [`in_tiles`](Self::in_tiles)).
     pub fn whole_view_node(&self, output: &str) -> Option<String> {
@@ -67,8 +67,8 @@ impl<'p> Search<'p> {
         plan.needs.of(plan.needs_of(&plan.steps[step])).any(|need| need.feature == *feature)
     }
 
-    /// Whether the scopes of a step change the view or the position only as image nodes do, or for
-    /// sources that do not depend on the other of the two.
+    /// Whether the scopes of a step change the view or the position only as image nodes do, or only
+    /// for sources that do not depend on the other of the two.
     fn changes_plainly(&self, step: StepId) -> bool {
         let Some((call, links)) = self.call(step) else { return true };
         call.inputs.iter().zip(links).all(|(input, source)| {
@@ -94,7 +94,7 @@ impl<'p> Search<'p> {
         })
     }
 
-    /// Whether a step gives another result in a region than in the whole view.
+    /// Whether the result of a step in a region differs from its result in the whole view.
     fn needs_whole(&self, step: StepId) -> bool {
         let Some((call, links)) = self.call(step) else { return false };
         let varies = |source: &StepSource| self.needs(source.step, &Feature::Footprint);
@@ -107,7 +107,7 @@ impl<'p> Search<'p> {
             }
             RegionUse::AtPosition => {
                 let at = links[1].step;
-                // A pass may have put the position itself in the place of a node that reads it.
+                // A pass may have replaced a node that reads the position by the position itself.
                 let is_there =
                     self.reads(at, &Feature::Position) || self.use_of(at) == RegionUse::Positions;
                 varies(&links[0]) && !(covers(&links[0]) && is_there)
@@ -129,9 +129,9 @@ impl<'p> Search<'p> {
         })
     }
 
-    /// Whether a step gives an image of the region that is requested of it.
+    /// Whether a step returns an image of the region that is requested from it.
     fn covers(&self, mut step: StepId) -> bool {
-        // As many rounds as there are steps at most: each goes to a source.
+        // Each round goes to a source, so there are at most as many rounds as steps.
         loop {
             let Some((_, links)) = self.call(step) else { return false };
             let (first, last) = match links {
@@ -142,11 +142,11 @@ impl<'p> Search<'p> {
             step = match self.use_of(step) {
                 RegionUse::Covers | RegionUse::Places => last.step,
                 RegionUse::ViewOf => first.step,
-                // The image of a view that an image node asks for.
+                // The image of a view that an image node requests.
                 _ if self.use_of(last.step) == RegionUse::Asks => first.step,
                 _ => return false,
             };
-            // A pass may have put the view itself in the place of a node that reads it.
+            // A pass may have replaced a node that reads the view by the view itself.
             if self.reads(step, &Feature::Footprint) || self.use_of(step) == RegionUse::Asks {
                 return true;
             }

@@ -6,11 +6,11 @@
 //!   parameter types.
 //! - A kernel form: [`NodeDef::form`] and [`NodeDef::lanewise`] describe arithmetic on numbers with
 //!   [`Val`], which compiles to SIMD loops, fuses with other nodes and runs in live graphs.
-//! - A callback: [`NodeDef::callback`] computes one element through a [`CallbackContext`], which gives
-//!   inputs, declared features, lazy inputs, lists, buffers to edit, and state that is kept from tick
-//!   to tick. `docs/embedding.md` in the repository shows each of them.
-//! - A function over columns: [`NodeDef::function`] gets a [`Call`] with columns and a mask, which
-//!   suits text, lists and anything that keeps its own buffers.
+//! - A callback: [`NodeDef::callback`] computes one element through a [`CallbackContext`], which
+//!   provides inputs, declared features, lazy inputs, lists, buffers to edit, and state.
+//!   `docs/embedding.md` in the repository shows each of them.
+//! - A function over columns: [`NodeDef::function`] receives a [`Call`] with columns and a mask,
+//!   which suits text, lists and everything that manages its own buffers.
 //!
 //! A document is a function as well: [`NodeDef::from_program`](FromProgram::from_program) makes a
 //! node type of a compiled one.

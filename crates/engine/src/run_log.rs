@@ -30,15 +30,15 @@ pub use millstream_ir::answer::{Fate, LogEntry, RunLog, RunReason, SkipReason, T
 /// The log entry of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRun {
-    /// The node. A conversion that the compiler inserted has the path of the node that it is for; a
-    /// conversion for an output has an empty path.
+    /// The node. A conversion that the compiler inserted has the path of the node for which it was
+    /// inserted; a conversion for an output has an empty path.
     pub path: NodePath,
     /// Its type.
     pub node_type: String,
-    /// Whether it ran, why, for how long, and on how many elements.
+    /// Whether it ran, why, for how long, and for how many elements.
     pub entry: LogEntry,
-    /// The reason why it failed, if it failed now or earlier with the same inputs. A repeat fails with
-    /// the node of its body that failed.
+    /// The reason for its failure, if it failed now or earlier with the same inputs. A repeat fails
+    /// with the node of its body that failed.
     pub failure: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn runs(plan: &Plan, answer: &Answer) -> Vec<(StepId, NodeRun)> {
     listed
 }
 
-/// Adds the reasons of failures to the nodes that failed.
+/// Adds the reasons to the nodes that failed.
 pub(crate) fn tell_failures(
     runs: &mut dyn Iterator<Item = &mut NodeRun>,
     failures: &[NodeFailure],

@@ -1,15 +1,15 @@
-//! A session: a live document, which is edited, set and asked.
+//! Sessions: live documents, which are edited, set and queried.
 //!
-//! An edit changes the document at once, or is refused and changes nothing. Where all is one value
-//! at one moment, a live graph follows the edits and answers (see `mirror`). For columns of
-//! elements, and where contexts change otherwise, a plain plan answers, made when it is first
-//! needed after an edit; a thread compiles the optimised one, which takes its place before an
-//! evaluation (see `swap`). Both give the same bits. Where the document is wrong, outputs that do
-//! not depend on that have values all the same, and [`Session::problems`] has the errors.
+//! An edit changes the document at once, or is refused and changes nothing. If everything is one
+//! value at one moment, a live graph follows the edits and answers (see `mirror`). For columns of
+//! elements and other changes of context a plan answers: first a plain one, made when it is needed
+//! after an edit, then an optimised one, which a thread compiles and which replaces the plain one
+//! before an evaluation (see `swap`). All give the same bits. If the document is wrong, outputs
+//! that do not depend on the error still have values, and [`Session::problems`] has the errors.
 //!
-//! Nothing is computed until somebody asks, except for observed outputs. An answer is kept until an
-//! edit, a setting or a tick; after that the incremental evaluator runs only the nodes that read
-//! something else now.
+//! Nothing is computed on its own, except for observed outputs. An answer is stored until an edit,
+//! a setting or a tick; after that the incremental evaluator runs only the nodes whose inputs have
+//! changed.
 //!
 //! ```
 //! use millstream::session::Session;
@@ -79,62 +79,62 @@ use settings::{Settings, fits, one, type_of};
 pub struct Session {
     engine: Engine,
     editor: Editor,
-    /// The inverses of the last edits, the last one last.
+    /// The inverses of past edits, the most recent one last.
     undo: Vec<Step>,
     redo: Vec<Step>,
-    /// The checked document, once somebody asked for it.
+    /// The checked document, computed on the first use.
     whole: OnceCell<Whole>,
     plans: Plans,
     live: Box<dyn Live>,
-    /// The live graph, which answers where all is one value at one moment.
+    /// The live graph, which answers if everything is one value at one moment.
     mirror: Option<Box<Mirror>>,
-    /// Whether there may be a mirror.
+    /// Whether the session may use a mirror.
     is_mirrored: bool,
-    /// The most bytes of the values that are kept between evaluations.
+    /// Maximal size in bytes of the values stored between evaluations.
     kept_bytes: usize,
-    /// The compilations until a mirror is tried again after one that kept too much: those left, and
-    /// all.
+    /// The number of compilations until a mirror is tried again after one that stored too much:
+    /// those left, and all.
     rest: (u32, u32),
-    /// The documents until a mirror is tried again after one that could not be live: those left,
-    /// and all.
+    /// The number of documents until a mirror is tried again after one that could not be live:
+    /// those left, and all.
     refused: (u32, u32),
     settings: Settings,
     states: States,
-    /// The state of nodes that do not work now: muted ones, and wrong ones.
+    /// The state of nodes that do not work at present, because they are muted or wrong.
     aside: States,
     rewind: Rewind,
     observers: Observers,
-    /// Raised whenever a value may have changed.
+    /// Increases whenever a value may have changed.
     stamp: u64,
-    /// Outputs that were asked for, with the stamp then.
+    /// Outputs computed so far, each with the stamp at that time.
     kept: HashMap<String, (u64, OutputAnswer)>,
 }
 
-/// An edit that can be taken back.
+/// An edit that can be undone.
 struct Step {
     inverse: Edit,
     removed: Removed,
 }
 
-/// Values that an edit removed from a session, to be brought back when it is undone.
+/// Values that an edit removed from a session, for the case that it is undone.
 #[derive(Debug, Default)]
 struct Removed {
     /// The values of removed inputs by their names, in the order in which they were removed.
     inputs: Vec<(String, Given)>,
     /// The state of removed nodes.
     states: States,
-    /// The copies of nodes that came with the edit that was made first.
+    /// The copies of nodes that came with the original edit.
     copies: Vec<Copied>,
 }
 
-/// A document as it was checked.
+/// The result of checking a document.
 struct Whole {
     problems: Diagnostics,
     /// The document with its wrong parts marked; `None` if it is wrong as a whole.
     checked: Option<Arc<Checked>>,
 }
 
-/// Codes of errors that an edit of a node may mend without a change of that node.
+/// Codes of errors that an edit elsewhere may fix without a change of the node.
 const NOT_LIVE: [&str; 8] = [
     "document::more_problems",
     "check::unreadable",
@@ -147,7 +147,7 @@ const NOT_LIVE: [&str; 8] = [
 ];
 
 impl Whole {
-    /// The document, if a live graph may follow edits of it.
+    /// The document, if a live graph can follow its edits.
     fn live(&self) -> Option<&Arc<Checked>> {
         let follows = |problem: &Diagnostic| !NOT_LIVE.iter().any(|code| problem.code == *code);
         let checked = self.checked.as_ref().filter(|_| self.problems.iter().all(follows));
@@ -155,21 +155,21 @@ impl Whole {
     }
 }
 
-/// The most bytes of the values of a mirror, which keeps all of them.
+/// Maximal size in bytes of the values in a mirror, which stores all of them.
 const KEPT_BYTES: usize = 1 << 30;
 
-/// The most edits until a mirror is tried again after it kept too much.
+/// Maximal number of edits until a mirror is tried again after it stored too much.
 const MOST_RESTED: u32 = 1 << 10;
 
-/// The most nodes of a document in which values follow nodes to other paths.
+/// Maximal number of nodes in a document whose values follow nodes to other paths.
 const MOST_FOLLOWED: usize = 100_000;
 
 impl Session {
     /// A session for the text of a document.
     ///
     /// # Errors
-    /// Why the text is no document. A document that can be read but is wrong can be opened and
-    /// mended; see [`problems`](Self::problems).
+    /// Why the text is not a document. A document that can be read but is wrong can be opened and
+    /// corrected; see [`problems`](Self::problems).
     pub fn open(engine: &Engine, text: &[u8]) -> Result<Self, Error> {
         let (document, problems) = engine.read(text);
         match document {
@@ -186,15 +186,15 @@ impl Session {
         Self::made(engine, document, Box::new(Cached(Incremental::new())), true)
     }
 
-    /// A session that evaluates with this evaluator, and never as a live graph; all give the same
-    /// bits. An [`Incremental`] one has its budget, and its equality of values; what it keeps
-    /// follows nodes through edits.
+    /// A session that evaluates with this evaluator, never with a live graph; all give the same
+    /// bits. An [`Incremental`] evaluator keeps its budget and its equality of values; its stored
+    /// results follow nodes through edits.
     pub fn with_evaluator<E: Evaluator + Send + 'static>(
         engine: &Engine,
         document: Document,
         evaluator: E,
     ) -> Self {
-        // An evaluator that keeps values has to know the new paths of nodes.
+        // An evaluator that stores values must learn the new paths of nodes.
         let evaluator: Box<dyn Any> = Box::new(evaluator);
         let live: Box<dyn Live> = match evaluator.downcast::<Incremental>() {
             Ok(incremental) => Box::new(Cached(*incremental)),
@@ -233,22 +233,22 @@ impl Session {
         session
     }
 
-    /// The document as it is now.
+    /// The current document.
     pub fn document(&self) -> &Document {
         self.editor.document()
     }
 
-    /// The document with the ids of its nodes.
+    /// The current document with the ids of its nodes.
     pub fn editor(&self) -> &Editor {
         &self.editor
     }
 
-    /// The errors and warnings of the document as it is now.
+    /// The errors and warnings of the current document.
     pub fn problems(&self) -> &Diagnostics {
         &self.whole().problems
     }
 
-    /// The checked document; it is checked when somebody asks for the first time after an edit.
+    /// The checked document; it is checked on the first use after an edit.
     fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let (registry, limits) = (self.engine.registry(), self.engine.limits());
@@ -257,13 +257,13 @@ impl Session {
         })
     }
 
-    /// The plan that runs where plans do; `None` if no part of the document is right, or none was
-    /// needed after the last edit.
+    /// The plan that runs when plans answer; `None` if no part of the document is right, or no plan
+    /// was needed after the last edit.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         self.plans.running()
     }
 
-    /// Whether the optimised plan of the document runs, or the plain one until that is ready.
+    /// Whether the optimised plan of the document runs, not the plain one that precedes it.
     pub fn is_optimised(&self) -> bool {
         self.plans.is_optimised()
     }
@@ -281,7 +281,8 @@ impl Session {
         }
     }
 
-    /// Waits for the optimised plan as long as the request may take; compiling goes on after that.
+    /// Waits for the optimised plan as long as the request may take; compiling continues
+    /// afterwards.
     fn settle_while(&mut self, request: &Request) -> Result<(), EvalError> {
         let progress = request.progress.as_ref();
         let watch = Watch::new(&request.budget, progress, Done::totals(0, 1));
@@ -293,8 +294,8 @@ impl Session {
         Ok(())
     }
 
-    /// Sets how many bytes the values kept between evaluations may hold, a gibibyte by default.
-    /// Where they would hold more, plans answer, which keep less and run more.
+    /// Limits the size in bytes of the values stored between evaluations, a gibibyte by default. If
+    /// they would exceed it, plans answer, which store less and run more.
     pub fn keep_at_most(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
         self.rest = (0, 0);
@@ -303,7 +304,7 @@ impl Session {
     /// Changes the document.
     ///
     /// # Errors
-    /// Why the edit makes no sense; the session is as it was then.
+    /// Why the edit is invalid; then the session is unchanged.
     pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
         let places = self.places(edit);
         let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
@@ -313,7 +314,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the last edit back; false if there is none.
+    /// Undoes the last edit; false if there is none.
     pub fn undo(&mut self) -> bool {
         let Some(step) = self.undo.pop() else { return false };
         let again = self.revert(step);
@@ -321,7 +322,7 @@ impl Session {
         true
     }
 
-    /// Makes the edit that was taken back last again; false if there is none.
+    /// Repeats the edit that was undone last; false if there is none.
     pub fn redo(&mut self) -> bool {
         let Some(step) = self.redo.pop() else { return false };
         let again = self.revert(step);
@@ -337,22 +338,21 @@ impl Session {
         Step { inverse: done.inverse, removed }
     }
 
-    /// The places of all nodes before an edit that may move some, if something is kept by path.
+    /// The places of all nodes before an edit that may move some, if anything is stored by path.
     fn places(&self, edit: &Edit) -> Option<Places> {
         let is_kept = self.has_states() || self.live.keeps();
         if is_kept && may_move(edit) { self.places_now() } else { None }
     }
 
     fn places_now(&self) -> Option<Places> {
-        // Values can be computed again, and that may take less than looking at all nodes.
+        // Recomputing the values may take less time than walking over all nodes.
         let all = self.engine.limits().expanded_nodes;
         let most = if self.has_states() { all } else { MOST_FOLLOWED };
         Places::of(&self.editor, most)
     }
 
-    /// Brings everything that follows the document up to date. `places` are the places of nodes
-    /// before the edit; `back` holds the values that come back with an undone edit. Gives the
-    /// removed values.
+    /// Updates everything that follows the document. `places` are the places of nodes before the
+    /// edit; `back` holds the values that an undone edit restores. Returns the removed values.
     fn edited(
         &mut self,
         edit: &Edit,
@@ -401,8 +401,8 @@ impl Session {
         }
     }
 
-    /// Checks the document and makes a mirror, or a plain plan if there can be no mirror; the
-    /// optimised plan is made meanwhile.
+    /// Checks the document and makes a mirror, or a plain plan if there can be no mirror, and
+    /// starts making the optimised plan.
     fn compile(&mut self) {
         self.forget_whole();
         self.rest.0 = self.rest.0.saturating_sub(1);
@@ -423,17 +423,17 @@ impl Session {
         self.make_plan();
     }
 
-    /// Lets plans answer for some edits, each time for more: all values at once need too many
-    /// bytes.
+    /// Lets plans answer for a number of edits that grows each time, since all values together need
+    /// too many bytes.
     fn without_mirror(&mut self) {
         self.mirror = None;
         let n_edits = (2 * self.rest.1).clamp(2, MOST_RESTED);
-        // The first one is after no edit.
+        // The next compilation, which follows no edit, counts too.
         self.rest = (n_edits + 1, n_edits);
         self.compile();
     }
 
-    /// Makes the plain plan of the document as it is now, of the part that is right.
+    /// Makes the plain plan of the right part of the current document.
     fn make_plan(&mut self) {
         self.whole();
         let Some(Whole { problems, checked }) = self.whole.take() else { return };
@@ -468,7 +468,7 @@ impl Session {
         self.set_all([(name, Given::One(value.into()))])
     }
 
-    /// Sets several inputs at once: observers see all changes together. Where all have the values
+    /// Sets several inputs at once: observers see all changes together. If all have these values
     /// already, this is [`try_failed_again`](Self::try_failed_again).
     ///
     /// # Errors
@@ -506,8 +506,8 @@ impl Session {
         Ok(())
     }
 
-    /// Lets nodes that failed run again when they are asked for, though nothing that they read has
-    /// changed: where a file is there now, or a callback panicked for once.
+    /// Lets failed nodes run again when they are demanded, although their inputs have not changed:
+    /// a missing file may exist now, or a callback may have panicked only once.
     pub fn try_failed_again(&mut self) {
         if let Some(mirror) = &mut self.mirror {
             mirror.try_failed_again();
@@ -545,7 +545,7 @@ impl Session {
     }
 }
 
-/// Problems without places in a text, which an edited document has no more: by their paths.
+/// The problems sorted by path, without places in a text, which do not apply to an edited document.
 fn in_order(problems: Diagnostics) -> Diagnostics {
     let mut all: Vec<Diagnostic> = problems.into_iter().collect();
     for problem in all.iter_mut().filter(|problem| problem.place.file.is_none()) {

@@ -1,16 +1,16 @@
-//! Plans of documents that cannot be planned as they are: nodes that stand in the way are marked as
-//! wrong, so that the rest has its plan.
+//! Plans of documents that have no plan as they are: nodes that prevent it are marked as wrong, so
+//! that the rest has a plan.
 
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_document::Checked;
 
-/// Rounds of marking nodes.
+/// Maximal number of rounds of marking nodes.
 const MAX_ROUNDS: usize = 16;
 
-/// Plans a document. Where that fails at nodes, these are marked as wrong and it is tried again.
-/// Gives what could be planned in the end, and why the rest could not.
+/// Plans a document. If that fails at nodes, it marks these as wrong and tries again. Returns what
+/// could be planned in the end, and why the rest could not.
 pub(crate) fn planned<T>(
     mut checked: Arc<Checked>,
     plan: impl Fn(&Checked) -> Result<T, Diagnostics>,

@@ -3,8 +3,8 @@
 //! A node type that is annotated static or contextual must give the same result for the same inputs
 //! in the same context. Two equal evaluations compute every node of the expanded document. A node
 //! whose results differ although its inputs were equal has a wrong annotation; nodes that depend on
-//! such a node are not reported. Callbacks are tested for the features that they read: each has to be
-//! declared by the node type, and each declared one read by some run.
+//! such a node are not reported. Callbacks are tested for the features that they read: the node
+//! type must declare each of them, and some run must read each declared one.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, Need};
@@ -31,7 +31,7 @@ use crate::error::Error;
 #[error("`{path}` gave two results for equal inputs, but `{node_type}` is annotated {class}")]
 #[diagnostic(
     code(twice::lies),
-    help("annotate the node type as volatile or stateful, or let it read nothing but its inputs")
+    help("annotate the node type as volatile or stateful, or let it read only its inputs")
 )]
 pub struct Liar {
     /// The node.
@@ -85,7 +85,7 @@ pub struct Undeclared {
     pub need: String,
 }
 
-/// A feature that a node type declares and that no callback of its nodes read.
+/// A feature that a node type declares but that no callback of its nodes read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[error("no run of `{node_type}` read the feature `{need}`, which the type declares")]
 #[diagnostic(
@@ -116,7 +116,7 @@ pub struct Twice {
     pub not_run: Vec<NotRun>,
     /// The nodes whose callbacks read features that their types do not declare.
     pub undeclared: Vec<Undeclared>,
-    /// The features that node types declare and that none of their callbacks read.
+    /// The features that node types declare but that none of their callbacks read.
     pub unread: Vec<Unread>,
 }
 
@@ -126,7 +126,7 @@ const ELEMENTS: usize = 4;
 /// Runs every node of a document twice on the data of a request, and reports the nodes with a wrong
 /// annotation, in the order of the document. The outputs that the request names are ignored. Inputs
 /// that the request lacks have their defaults, or the default of their type; missing features are
-/// zero, and nodes that read the index run on a few elements.
+/// zero, and nodes that read the index run for a few elements.
 ///
 /// # Errors
 /// Everything that is wrong with the document, a request that does not fit, or an evaluation that
@@ -198,7 +198,7 @@ fn undeclared(graph: &Graph) -> Vec<Undeclared> {
     found
 }
 
-/// Of each node type that ran the declared features that nobody read.
+/// For each node type that ran, the declared features that no run read.
 fn unread(graph: &Graph) -> Vec<Unread> {
     let mut found: Vec<(Unread, bool)> = Vec::new();
     for (path, function) in callbacks(graph) {
@@ -257,7 +257,8 @@ fn completed(request: &Request, plan: &Plan) -> Request {
     request
 }
 
-/// Removes outputs that need context which requests do not provide; returns the nodes that read it.
+/// Removes outputs that need context which requests do not provide; returns the nodes that read
+/// that context.
 fn leave_out(plan: &Plan, asked: &mut Vec<Source>, request: &mut Request) -> Vec<NotRun> {
     let is_provided = |need: &Need| {
         need.aspect == Aspect::Extent || need.level == 0 && request.gives(&need.feature)

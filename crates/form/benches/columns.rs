@@ -1,7 +1,7 @@
 //! Times forms over columns: `cargo bench -p millstream-form --bench columns`.
 //!
-//! Elements per second are printed; 1 Gitem/s is 1 ns per element. Small counts stay in cache, ten
-//! millions do not.
+//! Prints elements per second; 1 Gitem/s is 1 ns per element. Small counts stay in the caches, ten
+//! million do not.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -58,7 +58,7 @@ fn wave() -> Form {
     b.finish(&[damped + (r * 2.0).cos() * (r + 1.0).ln()])
 }
 
-/// Columns of `stride` lanes a value, of which each parameter of the form reads one.
+/// Columns of `stride` lanes per value, of which each parameter of the form reads one.
 struct Case {
     form: Form,
     columns: Vec<Vec<f32>>,

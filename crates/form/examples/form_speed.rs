@@ -7,7 +7,7 @@ use millstream_base::lane::Lane;
 use millstream_base::mask::Mask;
 use millstream_form::{ColumnScratch, Form, FormBuilder, LaneInput, LaneOutput, Val, run_columns};
 
-/// Nanoseconds of one call, the least of several rounds.
+/// Nanoseconds per call, the minimum of several rounds.
 fn time(calls: usize, mut f: impl FnMut()) -> f64 {
     (0..9)
         .map(|_| {
@@ -28,7 +28,7 @@ fn chain(n: usize, step: impl for<'b> Fn(Val<'b>, Val<'b>) -> Val<'b>) -> Form {
     b.finish(&[result])
 }
 
-/// `n` products that do not depend on each other.
+/// `n` independent products.
 fn wide(n: usize) -> Form {
     let b = FormBuilder::new();
     let (x, y) = (b.param(Lane::F32), b.param(Lane::F32));

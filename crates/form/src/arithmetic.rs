@@ -1,4 +1,4 @@
-//! The arithmetic of integer and float lanes that the table of operations is written in.
+//! The arithmetic of integer and float lanes, in terms of which the table of operations is written.
 
 use millstream_base::num::Float;
 
@@ -8,19 +8,19 @@ use crate::storage::Stored;
 pub(crate) trait FloatLane: Stored + Float {
     /// The integer type of this width.
     type Bits: Stored;
-    /// The bits, NaN being canonical.
+    /// The bits, with the canonical NaN.
     fn cast(self) -> Self::Bits;
-    /// As the function of that name in `num`, by an instruction that not every machine has.
+    /// Like the function of that name in `num`, by an instruction that not every machine has.
     fn native_floor(self) -> Self;
-    /// As the function of that name in `num`, by an instruction that not every machine has.
+    /// Like the function of that name in `num`, by an instruction that not every machine has.
     fn native_ceil(self) -> Self;
-    /// As the function of that name in `num`, by an instruction that not every machine has.
+    /// Like the function of that name in `num`, by an instruction that not every machine has.
     fn native_trunc(self) -> Self;
-    /// As the function of that name in `num`, by an instruction that not every machine has.
+    /// Like the function of that name in `num`, by an instruction that not every machine has.
     fn native_round_even(self) -> Self;
 }
 
-/// An integer lane: total, wrapping operations.
+/// An integer lane, with total, wrapping operations.
 pub(crate) trait IntegerLane: Stored + Ord {
     /// The float type of this width.
     type Float: Stored;
@@ -46,7 +46,7 @@ pub(crate) trait IntegerLane: Stored + Ord {
     fn trailing(self) -> Self;
 }
 
-/// Whether two operands are equal or not ordered, so that the result of [`num::min`] depends on the
+/// Whether two operands are equal or unordered, so that the result of [`num::min`] depends on the
 /// signs of zeros and on which operand is NaN.
 ///
 /// [`num::min`]: millstream_base::num::min

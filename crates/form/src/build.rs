@@ -110,7 +110,7 @@ impl<'b> Operand<'b> for bool {
 }
 
 impl FormBuilder {
-    /// A builder of a form without parameters yet.
+    /// A builder of a form that has no parameters yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -129,7 +129,7 @@ impl FormBuilder {
         lanes.map(|lane| self.param(lane))
     }
 
-    /// A constant of `lane` that is nearest to `value`.
+    /// The constant of `lane` that is nearest to `value`.
     ///
     /// # Panics
     /// If an integer or `bool` lane does not hold `value`.
@@ -214,7 +214,7 @@ impl FormBuilder {
         }
     }
 
-    /// The constant that an instruction on constants gives.
+    /// The constant that results from an instruction on constants.
     fn fold(&self, inst: &Inst) -> Option<Inst> {
         let state = self.state.borrow();
         let mut bits = [0; 3];
@@ -240,19 +240,19 @@ impl FormBuilder {
         }
     }
 
-    /// The instruction that gives a value.
+    /// The instruction that computes a value.
     pub fn inst(&self, value: Val<'_>) -> Inst {
         self.state.borrow().insts[value.reg]
     }
 
-    /// The value that an operand of an instruction of this builder has.
+    /// The value of an operand of an instruction of this builder.
     pub(crate) fn value(&self, reg: Reg) -> Val<'_> {
         Val { builder: self, reg, lane: self.state.borrow().insts[reg].lane }
     }
 
     /// The form with these results and the instructions that they need.
     ///
-    /// All parameters stay, used or not. The builder can be used for further forms.
+    /// All parameters remain, used or not. The builder can be used for further forms.
     pub fn finish(&self, results: &[Val<'_>]) -> Form {
         let state = self.state.borrow();
         for result in results {
@@ -263,7 +263,7 @@ impl FormBuilder {
     }
 }
 
-/// The form without the instructions that no result needs; parameters stay.
+/// The form without the instructions that no result needs; parameters remain.
 pub(crate) fn without_dead(params: &[Lane], insts: &Arena<Reg, Inst>, results: &[Reg]) -> Form {
     let mut live = SideTable::for_arena(insts, false);
     for &result in results {
@@ -292,7 +292,7 @@ pub(crate) fn without_dead(params: &[Lane], insts: &Arena<Reg, Inst>, results: &
 }
 
 impl Form {
-    /// Writes this form into another being built, with `args` for its parameters.
+    /// Writes this form into another under construction, with `args` for its parameters.
     ///
     /// # Panics
     /// If number or lanes of `args` are not those of the parameters.

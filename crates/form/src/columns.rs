@@ -41,37 +41,37 @@ use prefetch::Stream;
 /// Ranges shorter than this join neighboring elements in one chunk.
 const SHORT: usize = 32;
 
-/// Columns of so many elements are not expected in the caches.
+/// Columns with this many elements are assumed to exceed the caches.
 const FAR: usize = 1 << 15;
 
-/// Up to so many elements are computed one by one, which saves most of the planning.
+/// Maximal number of elements that are computed one by one, which saves most of the planning.
 const FEW: usize = 4;
 
 /// Once so many elements were computed, it pays to make machine code. With debug assertions it is
 /// made early, so that every test of columns runs it.
 const HOT: usize = if cfg!(debug_assertions) { 1 << 5 } else { 1 << 14 };
 
-/// Plans that are kept.
+/// Number of cached plans.
 const N_PLANS: usize = 16;
 
-/// What [`run_columns`] works in; kept between calls, it makes them free of allocation and, where a
-/// form comes again with inputs and outputs of the same layout, of planning.
+/// The working memory of [`run_columns`]. Reusing it saves allocation and, if a form is called
+/// again with inputs and outputs of the same layout, planning.
 #[derive(Debug)]
 pub struct ColumnScratch {
     plans: Vec<Ready>,
-    /// The plan that goes next.
+    /// The plan to replace next.
     oldest: usize,
     pools: Pools,
     indices: Vec<u32>,
     width: Width,
-    /// Columns of so many elements are not expected in the caches.
+    /// Columns with this many elements are assumed to exceed the caches.
     far: usize,
-    /// Once so many elements were computed, there is machine code.
+    /// The number of computed elements after which machine code is made.
     hot: usize,
 }
 
 impl ColumnScratch {
-    /// For a certain SIMD width, where the widest is not wanted.
+    /// The working memory for this SIMD width instead of the widest.
     pub fn with_width(width: Width) -> Self {
         Self {
             plans: Vec::new(),
@@ -108,7 +108,7 @@ impl Ready {
         Self { plan, jobs: None, n_cold, tables: Vec::new() }
     }
 
-    /// Counts `n` elements more, and makes machine code once there were `hot`.
+    /// Counts `n` more elements, and makes machine code once there were `hot`.
     fn warm_up(
         &mut self,
         n: usize,
@@ -128,7 +128,7 @@ impl Ready {
     }
 }
 
-/// The number of the plan for such a call, made if there is none.
+/// The position of the plan for such a call, which is made if there is none.
 fn find_plan(
     plans: &mut Vec<Ready>,
     oldest: &mut usize,
@@ -234,8 +234,8 @@ pub fn run_columns(
     }
 }
 
-/// The memory of the caller that a call reads and writes from its beginning to its end, as far as
-/// the machine does not fetch it ahead by itself, as it does for machine code.
+/// The memory of the caller that a call reads and writes from beginning to end, as far as the
+/// machine does not prefetch it by itself, as it does for machine code.
 fn find_streams(
     inputs: &[LaneInput<'_>],
     plan: &Plan,
@@ -261,7 +261,7 @@ fn find_streams(
     streams
 }
 
-/// Adds elements to the chunk that is gathered, and runs it whenever it is full.
+/// Adds elements to the current chunk, and runs it whenever it is full.
 fn collect(
     machine: &mut Machine<'_, '_>,
     chunk: usize,

@@ -9,12 +9,12 @@ use crate::op::Op;
 
 define_id!(Reg, "%", "The register an instruction writes; prints as `%7`.");
 
-/// One instruction; it writes the register of its own number.
+/// One instruction, which writes the register of its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// The operation.
     pub op: Op,
-    /// The lane of the operands (of the arms of a select); of a leaf its own.
+    /// The lane of the operands (of the arms of a select); for a leaf its own.
     pub of: Lane,
     /// The lane of the result.
     pub lane: Lane,
@@ -22,7 +22,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// A constant of these bits, NaN made canonical.
+    /// A constant with these bits, with the canonical NaN.
     pub fn constant(lane: Lane, bits: u64) -> Self {
         Self::new(Op::Const(canonical_bits(lane, bits)), lane, lane, &[])
     }
@@ -44,15 +44,15 @@ impl Inst {
         &self.operands[..self.op.arity()]
     }
 
-    /// The operands, to be changed.
+    /// The operands, mutable.
     pub fn args_mut(&mut self) -> &mut [Reg] {
         &mut self.operands[..self.op.arity()]
     }
 }
 
-/// A straight line of instructions from parameters to results.
+/// A straight-line sequence of instructions from parameters to results.
 ///
-/// The builder and the parser make verified forms only; see [`Form::verify`]. Every execution
+/// The builder and the parser make only verified forms, see [`Form::verify`]; every execution
 /// relies on that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -65,7 +65,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// About how much work an element is over columns, see [`Op::cost`].
+    /// Approximate work per element over columns, see [`Op::cost`].
     pub fn cost(&self) -> usize {
         self.insts.iter().map(|(_, inst)| inst.op.cost()).sum()
     }

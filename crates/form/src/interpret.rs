@@ -42,7 +42,7 @@ impl Visit for OnBits {
     }
 }
 
-/// The result of one operation on the bits of its operands; the unused ones are ignored.
+/// The result of one operation on the bits of its operands; unused operands are ignored.
 ///
 /// # Panics
 /// If the operation does not take these lanes, or is a constant or parameter.
@@ -53,7 +53,7 @@ pub fn eval_op(op: Op, of: Lane, to: Lane, args: [u64; 3]) -> u64 {
 /// The function of an operation on the bits of up to three operands, to be called many times.
 pub type OpFunction = fn(u64, u64, u64) -> u64;
 
-/// The function of one operation; [`eval_op`] without the search for it.
+/// The function of one operation: [`eval_op`] with the search done once.
 ///
 /// # Panics
 /// If the operation does not take these lanes, or is a constant or parameter.
@@ -61,12 +61,12 @@ pub fn op_function(op: Op, of: Lane, to: Lane) -> OpFunction {
     apply(op, of, to, AsPointer)
 }
 
-/// Makes a function pointer of the function of an operation, which is a type without data.
+/// Turns the function of an operation, a type without data, into a function pointer.
 struct AsPointer;
 
-/// The one value of a type without size.
+/// The only value of a type without size.
 ///
-/// `_witness` shows that there is one.
+/// `_witness` shows that the value exists.
 #[inline(always)]
 #[allow(
     unsafe_code,
@@ -74,8 +74,8 @@ struct AsPointer;
 )]
 pub(crate) fn only_value<F: Copy>(_witness: std::marker::PhantomData<F>) -> F {
     const { assert!(size_of::<F>() == 0) };
-    // SAFETY: a value of `F` has no bytes, so none is read; it is `Copy`, and callers have held
-    // one.
+    // SAFETY: a value of `F` has no bytes, so none is read; it is `Copy`, and callers hold a value
+    // of it.
     unsafe { std::mem::transmute_copy::<(), F>(&()) }
 }
 
@@ -141,18 +141,18 @@ pub trait HeldOperand {
     fn bits(&self) -> u64;
 }
 
-/// Folds the operands at the given positions in their order. There is at least one position.
+/// Folds the operands at the given positions, at least one, in their order.
 pub type FoldFunction<S> = fn(&[S], &[u32]) -> u64;
 
 /// The function that folds with an operation of two operands.
 ///
 /// # Panics
-/// If the operation does not take this lane and give it again, or has another number of operands.
+/// If the operation does not take and return this lane, or has another number of operands.
 pub fn fold_function<S: HeldOperand>(op: Op, of: Lane) -> FoldFunction<S> {
     apply(op, of, of, AsFold(std::marker::PhantomData))
 }
 
-/// Makes a fold of the function of an operation.
+/// Makes a fold from the function of an operation.
 struct AsFold<S>(std::marker::PhantomData<fn(&S)>);
 
 fn folding<S: HeldOperand, A: Stored, R: Stored, F: Fn(A, A) -> R + Copy>(
@@ -215,7 +215,7 @@ impl Form {
 /// Calls the function of an instruction on its registers and writes its own.
 ///
 /// Operands are loaded and the result is stored within the arm of each operation, so that floats
-/// need not pass through integer registers on the way.
+/// need not pass through integer registers.
 struct OnRegs<'r> {
     inst: &'r Inst,
     /// The registers before that of the instruction.
@@ -257,7 +257,7 @@ impl Visit for OnRegs<'_> {
     }
 }
 
-/// Computes instruction number `i` into its register; `param` gives the values of parameters.
+/// Computes instruction `i` into its register; `param` returns the values of parameters.
 #[inline]
 pub(crate) fn step(inst: &Inst, i: usize, regs: &mut [u64], param: impl FnOnce(usize) -> u64) {
     let (before, after) = regs.split_at_mut(i);

@@ -12,7 +12,7 @@ pub trait LaneValue: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync 
 
     /// The value as 64 bits: `bool` as 0 or 1, 32-bit types with zeros above.
     fn to_bits(self) -> u64;
-    /// The value with these bits; bits that no value of the type has are cut off.
+    /// The value with these bits, without bits that no value of the type has.
     fn from_bits(bits: u64) -> Self;
     /// Conversion to `bool`: whether the value is not zero.
     fn to_bool(self) -> bool;
@@ -123,7 +123,7 @@ impl LaneValue for bool {
     }
 }
 
-/// Bits of `lane`'s value with every NaN made the canonical one.
+/// The bits of a value of `lane`, with the canonical NaN.
 pub fn canonical_bits(lane: Lane, bits: u64) -> u64 {
     match lane {
         Lane::Bool => bool::from_bits(bits).to_bits(),

@@ -1,6 +1,6 @@
 //! The functions of the operations, from the meanings in the table.
 //!
-//! [`apply`] finds the Rust function of an operation on given lanes and hands it to a [`Visit`],
+//! [`apply`] finds the Rust function of an operation on given lanes and passes it to a [`Visit`],
 //! which calls it on single values (interpreter, constant folding, programs) or in a loop over
 //! columns. All of them therefore compute the same.
 
@@ -12,10 +12,10 @@ use crate::op::Op;
 use crate::storage::Stored;
 use crate::table::operations;
 
-/// What to do with the function of an operation.
+/// A use of the function of an operation.
 pub(crate) trait Visit: Sized {
     type Output;
-    /// The visit of functions that take so long that their call does not count.
+    /// The visit for functions that take so long that the cost of calling them does not matter.
     type Long: Visit<Output = Self::Output>;
     fn long(self) -> Self::Long;
     fn unary<A: Stored, R: Stored>(self, f: impl Fn(A) -> R + Copy) -> Self::Output;
@@ -23,7 +23,7 @@ pub(crate) trait Visit: Sized {
     fn ternary<A: Stored>(self, f: impl Fn(A, A, A) -> A + Copy) -> Self::Output;
     fn select<A: Stored>(self, f: impl Fn(bool, A, A) -> A + Copy) -> Self::Output;
 
-    /// As [`Visit::unary`] with `f`, which is `native` where the machine has its instruction.
+    /// As [`Visit::unary`] with `f`; `native` is the same on machines with an instruction for it.
     fn unary_or_native<A: Stored>(
         self,
         f: impl Fn(A) -> A + Copy,
@@ -31,7 +31,8 @@ pub(crate) trait Visit: Sized {
     ) -> Self::Output {
         self.unary(f)
     }
-    /// As [`Visit::binary`] with `f`. For one element whose operands are not `rare` it is `usual`.
+    /// As [`Visit::binary`] with `f`; `usual` is the same for a single element whose operands are
+    /// not `rare`.
     fn binary_or_single<A: Stored>(
         self,
         f: impl Fn(A, A) -> A + Copy,
@@ -40,7 +41,7 @@ pub(crate) trait Visit: Sized {
     ) -> Self::Output {
         self.binary(f)
     }
-    /// As [`Visit::unary`] with `f`, which for operands that are not `rare` is `usual`.
+    /// As [`Visit::unary`] with `f`; `usual` is the same for operands that are not `rare`.
     fn unary_with_rare<A: Stored, R: Stored>(
         self,
         f: impl Fn(A) -> R + Copy,
@@ -49,7 +50,7 @@ pub(crate) trait Visit: Sized {
     ) -> Self::Output {
         self.unary(f)
     }
-    /// As [`Visit::binary`] with `f`, which for operands that are not `rare` is `usual`.
+    /// As [`Visit::binary`] with `f`; `usual` is the same for operands that are not `rare`.
     fn binary_with_rare<A: Stored, R: Stored>(
         self,
         f: impl Fn(A, A) -> R + Copy,
@@ -60,8 +61,8 @@ pub(crate) trait Visit: Sized {
     }
 }
 
-/// Calls a method of a visit with closures that are inlined wherever they are called: a function
-/// passed by its name is so only if it is small.
+/// Calls a method of a visit with closures, which are always inlined: a function passed by name is
+/// inlined only if it is small.
 macro_rules! always {
     ($visit:ident.$method:ident, $(|$($arg:ident: $type:ty),*| $result:expr),*) => {
         $visit.$method($(
@@ -71,7 +72,7 @@ macro_rules! always {
     };
 }
 
-/// Hands a visit the meaning in a row, on operands of type `$t`.
+/// Passes the meaning in a row, on operands of type `$t`, to a visit.
 macro_rules! meaning {
     ($v:ident, $t:ty, ($a:ident) { $f:expr }) => {
         always!($v.unary, |$a: $t| $f)
@@ -106,7 +107,7 @@ macro_rules! meaning {
     };
 }
 
-/// Hands `visit` the function of `op` on operands of lane `of` giving lane `to`.
+/// Passes the function of `op` from lane `of` to lane `to` to `visit`.
 ///
 /// # Panics
 /// If the operation does not take these lanes, or is a constant or parameter.
@@ -121,9 +122,9 @@ pub(crate) fn apply<V: Visit>(op: Op, of: Lane, to: Lane, visit: V) -> V::Output
     }
 }
 
-/// Hands `visit` the function of two operations on three floats of lane `of`: `inner` on the first
-/// two, then `outer` on the result of `inner` and the third. If `second` is set, that result is the
-/// second operand of `outer`.
+/// Passes to `visit` the function of two operations on three floats of lane `of`: `inner` on the
+/// first two, then `outer` on the result of `inner` and the third. If `second` is set, that result
+/// is the second operand of `outer`.
 ///
 /// # Panics
 /// If [`is_paired`] does not hold for them.
@@ -157,7 +158,7 @@ pub(crate) fn is_paired(inner: Op, outer: Op, of: Lane) -> bool {
     }
 }
 
-/// Two operations on whole numbers.
+/// Two operations on integers.
 #[inline]
 fn integer_pair<T: IntegerLane + Stored, V: Visit>(
     inner: Op,

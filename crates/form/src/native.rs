@@ -1,15 +1,15 @@
-//! Machine code for straight lines of instructions over columns.
+//! Machine code for straight-line code over columns.
 //!
 //! An interpreter that goes over columns instruction by instruction writes every intermediate value
-//! to memory and reads it again. Here a stretch of a form becomes one loop over vectors of elements
-//! instead, in which intermediate values stay in registers. Instructions are selected one by one
-//! (`select`), registers are allocated in order, the value that is needed last being the first to
-//! go to memory (`allocate`), and instructions are encoded by the crate `iced-x86` (`encode`).
-//! Every operation rounds as it does alone, so the bits are those of the interpreter.
+//! to memory and reads it again. Here a stretch of a form becomes one loop over vectors of
+//! elements, in which intermediate values stay in registers. Instructions are selected one by one
+//! (`select`); registers are allocated in order, and the value that is needed last is the first to
+//! be spilled (`allocate`); the crate `iced-x86` encodes the instructions (`encode`). Every
+//! operation rounds as it does alone, so the bits are those of the interpreter.
 //!
 //! There is code for x86-64 with AVX2 or AVX-512. Elementary functions, divisions of integers and
 //! conversions between lanes of different size are not compiled; the interpreter runs them.
-//! `cargo bench -p millstream --bench pictures` shows what the code is worth.
+//! `cargo bench -p millstream --bench pictures` shows the gain.
 
 mod allocate;
 mod encode;
@@ -24,10 +24,10 @@ pub(crate) use memory::{Code, Line};
 use crate::inst::{Form, Inst, Reg};
 use crate::op::Op;
 
-/// The vectors that code computes with.
+/// The vectors of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Whether they have 64 bytes and there are 32 of them, as with AVX-512; else 32 and 16.
+    /// Whether they have 64 bytes and there are 32 of them, as with AVX-512; otherwise 32 and 16.
     wide: bool,
     /// Bytes of a lane, 4 or 8; a truth value has all bits of its lane set or none.
     size: usize,
@@ -44,7 +44,7 @@ impl Target {
         (cfg!(target_arch = "x86_64")).then_some(Self { wide, size })
     }
 
-    /// Elements that are computed at once.
+    /// Number of elements per vector.
     fn lanes(self) -> usize {
         (if self.wide { 64 } else { 32 }) / self.size
     }
@@ -59,7 +59,7 @@ impl Target {
     }
 }
 
-/// What a line of the table holds that code reads and keeps values in.
+/// The content of a line of the table that code reads and spills to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// A register of the form that is the same for all elements.
@@ -75,13 +75,13 @@ enum Content {
 /// The instructions of a form that are computed together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stretch {
-    /// Bytes of a lane.
+    /// Bytes per lane.
     pub(crate) size: usize,
-    /// What is computed, in order.
+    /// The computed registers, in order.
     pub(crate) regs: Vec<Reg>,
-    /// What is read from arrays.
+    /// The registers that are read from arrays.
     pub(crate) inputs: Vec<Reg>,
-    /// What is written to arrays; computed here.
+    /// The registers that are written to arrays; they are computed here.
     pub(crate) outputs: Vec<Reg>,
     /// What is written side by side, 2 to 4 lanes for each element; computed here or the same for
     /// all elements.
@@ -104,8 +104,8 @@ pub(crate) struct Strided {
     pub(crate) offset: usize,
 }
 
-/// Bytes of the lanes in which an instruction is computed by code, if it can be; of one that has
-/// truth values only, `either`.
+/// The size in bytes of the lanes in which code computes an instruction, if it can; `either` for an
+/// instruction with only truth values.
 pub(crate) fn lane_size(inst: &Inst, width: Width, either: usize) -> Option<usize> {
     let number = if inst.of == Lane::Bool { inst.lane } else { inst.of };
     let size = if number == Lane::Bool { either } else { number.size() };
@@ -117,7 +117,7 @@ impl Code {
     /// Code for a stretch. `is_uniform` tells which registers are the same for all elements,
     /// `strided` which inputs are lanes of stored values of several.
     ///
-    /// `None` where the machine does not let a program make code.
+    /// `None` if the machine does not let a program make code.
     pub(crate) fn new(
         form: &Form,
         stretch: &Stretch,

@@ -7,7 +7,7 @@ use crate::table::operations;
 /// The lane of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gives {
-    /// That of the operands.
+    /// The lane of the operands.
     Same,
     /// `bool`.
     Bool,
@@ -17,7 +17,7 @@ enum Gives {
     Any,
 }
 
-/// Which lanes an operation takes, and which it gives.
+/// The lanes that an operation takes and returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lanes {
     bool: bool,
@@ -26,7 +26,7 @@ struct Lanes {
     gives: Gives,
 }
 
-/// The largest errors that were found of an elementary function, in ULP.
+/// The largest known errors of an elementary function, in ULP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accuracy {
     /// In `f32`.
@@ -48,7 +48,7 @@ macro_rules! arity {
     };
 }
 
-/// The cost in a row; 1 unless it says another.
+/// The cost in a row; 1 by default.
 macro_rules! cost {
     () => {
         1
@@ -58,7 +58,7 @@ macro_rules! cost {
     };
 }
 
-/// Whether there is something.
+/// Whether the argument is not empty.
 macro_rules! has {
     () => {
         false
@@ -86,17 +86,17 @@ macro_rules! define_op {
             $a_variant:ident $a_name:ident $a_args:tt -> $a_gives:ident
         )*}
     ) => {
-        /// One operation of the kernel form; total, so that any operands give a result.
+        /// One operation of the kernel form; total, so that it has a result for any operands.
         ///
-        /// Operands `a`, `b`, `c` are of one lane unless said otherwise. Integer arithmetic wraps.
-        /// Float arithmetic is IEEE 754, rounding to nearest even, never contracted. All NaNs are
-        /// one value: which payload an operation gives is not defined, and operations that read
+        /// Operands `a`, `b`, `c` are of one lane unless stated otherwise. Integer arithmetic
+        /// wraps. Float arithmetic is IEEE 754, rounding to nearest even, never contracted. All
+        /// NaNs are one value: the payload of a result is not defined, and operations that read
         /// bits ([`Op::Bitcast`], [`Op::Copysign`]) see a positive quiet NaN without payload.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Op {
-            /// The value whose bits these are, see [`crate::LaneValue::to_bits`].
+            /// The value with these bits, see [`crate::LaneValue::to_bits`].
             Const(u64),
-            /// The parameter of this number.
+            /// The parameter with this number.
             Param(u32),
             $($(#[$doc])* $variant,)*
             $($(#[$e_doc])* $e_variant,)*
@@ -130,8 +130,8 @@ macro_rules! define_op {
                 }
             }
 
-            /// About how much work the operation is over columns, in sums of two columns, which
-            /// take some hundredth of a nanosecond an element.
+            /// Approximate work of the operation over columns, in units of the sum of two columns,
+            /// which takes some hundredths of a nanosecond per element.
             pub const fn cost(self) -> usize {
                 match self {
                     Self::Const(_) | Self::Param(_) => 0,
@@ -201,7 +201,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation may take operands of lane `of` and give lane `to`.
+    /// Whether the operation can take operands of lane `of` and return lane `to`.
     ///
     /// All operands are of lane `of`, except the first of [`Op::Select`], which is a `bool`.
     pub const fn fits(self, of: Lane, to: Lane) -> bool {
@@ -220,7 +220,7 @@ impl Op {
         gives && self.takes(of)
     }
 
-    /// The lane given for operands of lane `of`, if that decides it and the operation takes it.
+    /// The result lane for operands of lane `of`, if they determine it and the operation takes it.
     pub fn result_lane(self, of: Lane) -> Option<Lane> {
         let to = match (self.lanes().gives, of) {
             (Gives::Any, _) | (Gives::Cast, Lane::Bool) => return None,
@@ -234,7 +234,7 @@ impl Op {
         self.takes(of).then_some(to)
     }
 
-    /// The lane that operand number `i` must have where the instruction is of lane `of`.
+    /// The lane that operand `i` must have in an instruction of lane `of`.
     pub const fn operand_lane(self, i: usize, of: Lane) -> Lane {
         if i == 0 && matches!(self, Self::Select) { Lane::Bool } else { of }
     }

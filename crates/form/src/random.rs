@@ -1,4 +1,4 @@
-//! Random forms and values for tests: every operation, every lane, special values often.
+//! Random forms and values for tests: every operation, every lane, and frequent special values.
 
 use millstream_base::lane::Lane;
 
@@ -7,7 +7,8 @@ use crate::inst::Form;
 use crate::lane_value::LaneValue;
 use crate::op::Op;
 
-/// A small generator of numbers: a multiplicative congruence on 64 bits, upper half used.
+/// A small random number generator: multiplicative congruential with 64 bits, of which the upper
+/// half is used.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -78,7 +79,7 @@ impl Dice {
     }
 }
 
-/// A value of `lane` among those there are, else a new constant.
+/// One of the existing values of `lane`, or else a new constant.
 fn operand<'b>(dice: &mut Dice, b: &'b FormBuilder, values: &[Val<'b>], lane: Lane) -> Val<'b> {
     let fitting: Vec<Val<'b>> = values.iter().copied().filter(|v| v.lane() == lane).collect();
     if fitting.is_empty() || dice.below(10) == 0 {

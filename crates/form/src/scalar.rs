@@ -1,10 +1,10 @@
-//! Programs on single values: blocks of straight lines over one file of registers.
+//! Programs on single values: blocks of straight-line code over one file of registers.
 //!
-//! Every lane of every value has a register. A block is a row of pieces: lines, which are
+//! Every lane of every value has a register. A block is a sequence of pieces: lines, which are
 //! operations on registers, calls of other blocks, and choices. A block that several others call
-//! runs once in each run of the program, and one that no call or choice reaches does not run at
-//! all. Programs are written with a [`ProgramWriter`] out of forms, and hold nothing that a run
-//! changes: that is in [`Registers`].
+//! runs once in each run of the program, and a block that no call or choice reaches does not run. A
+//! [`ProgramWriter`] makes programs from forms. Programs are immutable; a run works in
+//! [`Registers`].
 
 mod coarse;
 mod line;
@@ -21,25 +21,25 @@ use line::{Line, run_row};
 pub use straight::{Straight, StraightWriter};
 pub use writer::ProgramWriter;
 
-/// The number of a block; the first block is 0 and runs in any case.
+/// The number of a block; block 0 always runs.
 pub type Block = u32;
 
-/// No block: what is needed is there already.
+/// No block: the needed values exist already.
 pub const NO_BLOCK: Block = u32::MAX;
 
-/// Pieces between two looks at the clock.
+/// Number of pieces between two calls of `look`.
 const PIECES_AT_ONCE: u32 = 256;
 
 /// A part of a block.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
-    /// A row of lines, from `first` to `end`.
+    /// A sequence of lines, from `first` to `end`.
     Lines { first: u32, end: u32 },
-    /// A block that has to run before what follows.
+    /// A block that must run before the following pieces.
     Call { block: Block },
     /// A call of a form; its parameters are the registers in `params` from `first_param` on.
     Form { form: u32, first_param: u32, out: u32 },
-    /// Copies `width` registers of the arm that a selector picks; the arms stand in `arms`.
+    /// Copies `width` registers of the arm that a selector picks; the arms are in `arms`.
     Choose { selector: u32, first_arm: u32, n_arms: u16, out: u32, width: u8 },
     /// The end of a block.
     End,
@@ -48,7 +48,7 @@ enum Piece {
 /// An arm of a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Arm {
-    /// The block that has to run before the arm can be read.
+    /// The block that must run before the arm can be read.
     pub block: Block,
     /// The first register of its value.
     pub first: u32,
@@ -65,18 +65,18 @@ pub struct Program {
     forms: Vec<Arc<Form>>,
     /// The first piece of each block.
     blocks: Vec<u32>,
-    /// The registers before anything runs: zeros and constants.
+    /// The initial registers: zeros and constants.
     image: Vec<u64>,
 }
 
-/// What runs of a program work in.
+/// The working memory of a run of a program.
 #[derive(Debug)]
 pub struct Registers {
     values: Vec<u64>,
-    /// For each block the number of the run in which it ran last.
+    /// For each block the number of the last run in which it ran.
     ran: Vec<u32>,
     run: u32,
-    /// The pieces at which blocks that called others go on.
+    /// The pieces at which blocks continue after the blocks that they called.
     back: Vec<u32>,
     params: Vec<u64>,
     scratch: Vec<u64>,
@@ -95,7 +95,7 @@ impl Registers {
         &self.values[first as usize..]
     }
 
-    /// The bits in the registers from `first` on, to be set.
+    /// The bits in the registers from `first` on, mutable.
     #[inline]
     pub fn from_mut(&mut self, first: u32) -> &mut [u64] {
         &mut self.values[first as usize..]
@@ -125,13 +125,13 @@ impl Program {
         self.blocks.len()
     }
 
-    /// Number of lines in all blocks; a line computes one or several operations.
+    /// Number of lines in all blocks; a line computes one or more operations.
     pub fn n_lines(&self) -> usize {
         self.lines.len()
     }
 
-    /// Runs block 0 and what it needs. Now and then `look` learns how many lines have run, and may
-    /// end the run.
+    /// Runs block 0 and the blocks it needs. From time to time `look` receives the number of lines
+    /// that have run, and may end the run.
     ///
     /// # Errors
     /// That of `look`.
@@ -160,7 +160,7 @@ impl Program {
                 until_look = PIECES_AT_ONCE;
             }
             until_look -= 1;
-            // The block that has to run before this piece, if any.
+            // The block that must run before this piece, if any.
             let missing = match self.pieces[at] {
                 Piece::Lines { first, end } => {
                     run_row(&self.lines[first as usize..end as usize], values);
@@ -202,7 +202,7 @@ impl Program {
             if missing == NO_BLOCK || ran[missing as usize] == now {
                 at += 1;
             } else {
-                // The piece is looked at again when the block has run.
+                // The piece is repeated after the block has run.
                 back.push(at as u32);
                 ran[missing as usize] = now;
                 at = self.blocks[missing as usize] as usize;

@@ -1,8 +1,8 @@
-//! Makes a form shorter without changing a bit of what it gives.
+//! Makes a form shorter without changing a bit of its results.
 //!
-//! Building the form again folds constants and merges duplicates; this file adds the identities.
-//! Each holds for every operand, all NaNs being one value. For floats they do not include `x + 0`
-//! (which turns -0 into +0), `x * 0`, `x - x` and `x / x`.
+//! Rebuilding the form folds constants and merges duplicates; this file adds identities, each of
+//! which holds for every operand, with all NaNs as one value. For floats they do not include `x +
+//! 0` (which turns -0 into +0), `x * 0`, `x - x` and `x / x`.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
@@ -14,7 +14,7 @@ use crate::op::Op;
 
 impl Form {
     /// The same function in fewer instructions: constants folded, duplicates merged, bit-exact
-    /// identities used, dead instructions dropped. Parameters stay.
+    /// identities applied, dead instructions dropped. Parameters remain.
     pub fn simplify(&self) -> Self {
         let b = FormBuilder::new();
         let mut values: Vec<Val<'_>> = Vec::with_capacity(self.insts.len());
@@ -48,7 +48,7 @@ fn bits_of(lane: Lane, value: f64) -> u64 {
     }
 }
 
-/// The earlier value that an instruction of `b` is equal to, if there is one.
+/// The earlier value that equals an instruction of `b`, if there is one.
 fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
     let args = inst.args();
     let (first, last) = (b.value(args[0]), b.value(args[args.len() - 1]));
@@ -79,8 +79,8 @@ fn identity<'b>(b: &'b FormBuilder, inst: &Inst) -> Option<Val<'b>> {
     }
 }
 
-/// The reciprocal of a constant, if multiplying by it rounds as dividing by the constant does: for
-/// powers of 2 where both are normal.
+/// The reciprocal of a constant, if multiplying by it rounds like dividing by the constant: for
+/// powers of 2 if both are normal.
 fn reciprocal<'b>(b: &'b FormBuilder, constant: Val<'b>) -> Option<Val<'b>> {
     let bits = b.constant_value(constant)?;
     let lane = constant.lane();

@@ -4,10 +4,10 @@ use millstream_base::lane::Lane;
 
 use crate::lane_value::LaneValue;
 
-/// The alignment in bytes at which wide loads are fastest: a line of the cache.
+/// The alignment in bytes at which wide loads are fastest: a cache line.
 const LINE: usize = 64;
 
-/// A chunk buffer: lanes that begin at a line of the cache.
+/// A chunk buffer: lanes that begin at a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer<A> {
     lanes: Vec<A>,
@@ -223,7 +223,7 @@ impl Pools {
 pub(crate) trait Stored: LaneValue {
     fn view<'a>(lanes: &LaneSlice<'a>) -> &'a [Self];
     fn view_output<'a>(lanes: &'a LaneSliceMut<'_>) -> &'a [Self];
-    /// Takes the slice out; an empty one stays.
+    /// Takes the slice out and leaves an empty one.
     fn take<'l>(lanes: &mut LaneSliceMut<'l>) -> &'l mut [Self];
     /// The slice as one of its lane.
     fn put(slice: &mut [Self]) -> LaneSliceMut<'_>;

@@ -1,21 +1,21 @@
-//! Whether a form gives the same for exchanged arguments.
+//! Whether a form has the same results for exchanged arguments.
 
 use millstream_base::id::Id;
 
 use crate::inst::{Form, Inst, Reg};
 use crate::op::Op;
 
-/// Longer forms are not looked at.
+/// Maximal number of instructions in a form that is examined.
 const MOST_INSTRUCTIONS: usize = 64;
 
 impl Form {
-    /// Whether exchanging the first `n` parameters for the next `n` changes no bit of a result, as
-    /// far as the operations that commute show it.
+    /// Whether exchanging the first `n` parameters with the next `n` changes no bit of a result, as
+    /// far as commutative operations show it.
     pub fn commutes(&self, n: usize) -> bool {
         if self.insts.len() > MOST_INSTRUCTIONS {
             return false;
         }
-        // For each register the one that has its value when the parameters are exchanged.
+        // For each register the one that has its value after the exchange.
         let mut mirrors: Vec<Option<Reg>> = Vec::with_capacity(self.insts.len());
         for (_, inst) in self.insts.iter() {
             mirrors.push(self.mirror(*inst, n, &mirrors));
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::{FormBuilder, Val, canonical_bits, eval_op};
 
-    /// Numbers of a lane that tell apart what differs.
+    /// Numbers of a lane for which different functions differ.
     fn numbers(lane: Lane) -> Vec<u64> {
         let whole = [0, 1, 2, 3, -1, -7, i64::MAX, i64::MIN, 1 << 31, 0x1234_5678];
         let floats = [0.0, -0.0, 1.0, -1.5, 0.1, 3e38, -1e-42, f64::INFINITY, -f64::INFINITY];

@@ -1,6 +1,6 @@
-//! The table of operations: each has one row, which says everything about it.
+//! The table of operations: each operation has one row, which says everything about it.
 //!
-//! `operations!` hands the rows to another macro. From them follow the enum [`Op`](crate::Op) with
+//! `operations!` passes the rows to another macro. From them follow the enum [`Op`](crate::Op) with
 //! names, operands, lanes, costs and accuracies (`op`), the functions that every execution calls
 //! (`meaning`), and the methods of values (`operators`).
 //!
@@ -19,24 +19,26 @@
 //!    [`Val`](crate::Val).
 //! 3. If it is to be a node of its own, define that in the crate `nodes`, and generate the manual.
 //!
-//! Nothing else names all operations. A test computes every row on every lane as single operation,
-//! as form, as program and over columns, and compares the bits.
+//! Nothing else names all operations. A test computes every row on every lane as a single
+//! operation, as a form, as a program and over columns, and compares the bits.
 //!
 //! # The rows
 //!
-//! *Arithmetic* rows read `Variant word(operands) -> gives cost N commutes(a, b) { meanings }`, where
-//! `cost` may be missing, and `commutes` stands where exchanging `a` and `b` changes no bit. `Same` gives the lane of the operands, `Bool` a truth
-//! value, `Cast` the other lane of that width. The cost is explained at
-//! [`Op::cost`](crate::Op::cost). The lanes that an operation takes are those with a meaning:
-//! `bool`, `integer` (`i32`, `i64`) and `float` (`f32`, `f64`); `T` is the type of the lane.
+//! *Arithmetic* rows read `Variant word(operands) -> gives cost N commutes(a, b) { meanings }`,
+//! where `cost` may be missing, and `commutes` is present if exchanging `a` and `b` changes no bit.
+//! `Same` gives the lane of the operands, `Bool` a truth value, `Cast` the other lane of that
+//! width. The cost is explained at [`Op::cost`](crate::Op::cost). An operation takes the lanes for
+//! which it has a meaning: `bool`, `integer` (`i32`, `i64`) and `float` (`f32`, `f64`); `T` is the
+//! type of the lane.
 //!
-//! *Elementary* rows are functions of floats with the largest known error in ULP in `f32` and `f64`.
+//! *Elementary* rows are functions of floats with the largest known error in ULP for `f32` and
+//! `f64`.
 //!
-//! A meaning may say how it is computed faster with the same bits: `native` is the expression for
-//! processors that round in one instruction; `usual` is right `unless` the last expression holds;
+//! A meaning may include faster ways to compute the same bits: `native` is an expression for
+//! processors that round in one instruction; `usual` is right `unless` the last expression is true;
 //! so is `single`, which is for one element only, where branches cost nothing.
 
-/// Hands the table to the macro of this name.
+/// Passes the table to the macro with this name.
 macro_rules! operations {
     ($use:ident) => {
         $use! {
@@ -47,7 +49,7 @@ macro_rules! operations {
                 Sub sub(a, b) -> Same { integer { T::sub(a, b) } float { a - b } }
                 /// `a * b`.
                 Mul mul(a, b) -> Same commutes(a, b) { integer { T::mul(a, b) } float { a * b } }
-                /// `a / b`; integers truncate towards zero, an integer by zero gives 0, `MIN / -1`
+                /// `a / b`; integers truncate toward zero, an integer by zero gives 0, `MIN / -1`
                 /// gives `MIN`.
                 Div div(a, b) -> Same cost 8 { integer { T::div(a, b) } float { a / b } }
                 /// `a - trunc(a / b) * b`, exact, with the sign of `a`; an integer by zero gives 0,
@@ -56,8 +58,8 @@ macro_rules! operations {
                     integer { T::rem(a, b) }
                     float { num::rem(a, b), usual T::rem_usual(a, b), unless T::rem_is_rare(a, b) }
                 }
-                /// [`Op::Rem`], plus the magnitude of `b` where that is negative; an integer by
-                /// zero gives 0.
+                /// [`Op::Rem`] plus, if it is negative, the magnitude of `b`; an integer by zero
+                /// gives 0.
                 RemEuclid rem_euclid(a, b) -> Same cost 35 {
                     integer { T::rem_euclid(a, b) }
                     float {
@@ -70,18 +72,18 @@ macro_rules! operations {
                 Neg neg(a) -> Same { integer { T::neg(a) } float { -a } }
                 /// `a` without its sign; `MIN` stays `MIN`.
                 Abs abs(a) -> Same { integer { T::abs(a) } float { num::abs(a) } }
-                /// -1, 0 or 1; a float zero and NaN stay as they are.
+                /// -1, 0 or 1; a float zero and NaN are returned unchanged.
                 Sign sign(a) -> Same {
                     integer { T::sign(a) }
                     float { num::sign(a) }
                 }
-                /// The lesser; of a NaN and a number the number, -0 is less than +0
+                /// The lesser operand; the number if the other is NaN, and -0 is less than +0
                 /// (`minimumNumber`).
                 Min min(a, b) -> Same commutes(a, b) {
                     integer { a.min(b) }
                     float { num::min(a, b), single if b < a { b } else { a }, unless is_tie(a, b) }
                 }
-                /// The greater; of a NaN and a number the number, +0 is greater than -0
+                /// The greater operand; the number if the other is NaN, and +0 is greater than -0
                 /// (`maximumNumber`).
                 Max max(a, b) -> Same commutes(a, b) {
                     integer { a.max(b) }
@@ -220,11 +222,11 @@ macro_rules! operations {
                 LnGamma ln_gamma(a) accuracy "0.5001 above zero" "3.3 above zero" {
                     num::ln_gamma(a)
                 }
-                /// Square root of `a * a + b * b` without overflow on the way.
+                /// Square root of `a * a + b * b` without intermediate overflow.
                 Hypot hypot(a, b) accuracy "0.5001" "0.51" { num::hypot(a, b) }
             }
             any_lane {
-                /// `b` if the `bool` `a` holds, else `c`.
+                /// `b` if the `bool` `a` is true, else `c`.
                 Select select(a, b, c) -> Same
                 /// The value in another lane: `bool` as 0 or 1; a number to `bool` as whether it is
                 /// not zero (NaN is not); integers wrap or extend the sign; to a float rounds to

@@ -1,4 +1,4 @@
-//! What operations compute, and what the builder makes of them.
+//! The results of operations, and the forms that the builder makes of them.
 
 use expect_test::expect;
 
@@ -147,7 +147,7 @@ fn every_operation_is_the_same_in_all_executions() {
     }
 }
 
-/// The canonical bits that a form with one result gives for each element.
+/// The canonical bits of a form's only result for each element.
 fn over_columns(form: &Form, elements: &[Vec<u64>], to: Lane) -> Vec<u64> {
     fn lanes<T: LaneValue>(elements: &[Vec<u64>], k: usize) -> Vec<T> {
         elements.iter().map(|args| T::from_bits(args[k])).collect()
@@ -194,7 +194,8 @@ fn over_columns(form: &Form, elements: &[Vec<u64>], to: Lane) -> Vec<u64> {
     })
 }
 
-/// The words that the table has are read again, and an operation fits where it has a meaning.
+/// The text form accepts the words in the table, and an operation fits the lanes for which it has a
+/// meaning.
 #[test]
 fn every_operation_that_fits_has_a_meaning() {
     for (op, of, to) in all_singles() {

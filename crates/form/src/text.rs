@@ -8,9 +8,9 @@
 //! return %2, %3
 //! ```
 //!
-//! Each line names the register, the operation, the lane of the result and the operands. The
-//! parser takes any numbers for registers and any space; the printer counts from 0. Floats print
-//! so that they read back to the same bits, with `nan`, `inf` and `-inf`. `#` starts a comment.
+//! Each line names the register, the operation, the lane of the result and the operands. The parser
+//! takes any numbers for registers and any spacing; the printer counts from 0. Floats print so that
+//! they read back to the same bits, with `nan`, `inf` and `-inf`. `#` starts a comment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,7 +65,7 @@ fn write_constant(f: &mut fmt::Formatter<'_>, lane: Lane, bits: u64) -> fmt::Res
     }
 }
 
-/// Why a text is no form.
+/// Why a text is not a form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FormTextError {
@@ -125,11 +125,11 @@ impl<'t> Reader<'t> {
         let (name, rest) = line.split_once('=').ok_or("`=` or `return` is missing")?;
         let name = name.trim();
         if !name.starts_with('%') {
-            return Err(format!("`{name}` is no register, they start with `%`"));
+            return Err(format!("`{name}` is not a register; these start with `%`"));
         }
         let (op, rest) = word(rest);
         let (lane, rest) = word(rest);
-        let lane = Lane::from_name(lane).ok_or_else(|| format!("`{lane}` is no lane"))?;
+        let lane = Lane::from_name(lane).ok_or_else(|| format!("`{lane}` is not a lane"))?;
         let inst = self.inst(op, lane, rest)?;
         let reg = self.insts.push(inst);
         match self.names.insert(name, reg) {
@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
         match op {
             "param" => {
                 if !rest.is_empty() {
-                    return Err(format!("a parameter has a lane only, not `{rest}`"));
+                    return Err(format!("a parameter has only a lane, not `{rest}`"));
                 }
                 let number = u32::try_from(self.params.len()).map_err(|e| e.to_string())?;
                 self.params.push(lane);
@@ -150,10 +150,10 @@ impl<'t> Reader<'t> {
             }
             "const" => match parse_constant(lane, rest) {
                 Some(bits) => Ok(Inst::constant(lane, bits)),
-                None => Err(format!("`{rest}` is no {lane}")),
+                None => Err(format!("`{rest}` is not {lane}")),
             },
             _ => {
-                let op = Op::from_name(op).ok_or_else(|| format!("`{op}` is no operation"))?;
+                let op = Op::from_name(op).ok_or_else(|| format!("`{op}` is not an operation"))?;
                 let args = self.regs(rest)?;
                 if args.len() != op.arity() {
                     let (name, takes) = (op.name(), op.arity());
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_their_line() {
         let problem = |text: &str| text.parse::<Form>().unwrap_err().to_string();
-        assert_eq!(problem("%0 = param f33"), "line 1: `f33` is no lane");
-        assert_eq!(problem("\n%0 = frob f32 %1"), "line 2: `frob` is no operation");
+        assert_eq!(problem("%0 = param f33"), "line 1: `f33` is not a lane");
+        assert_eq!(problem("\n%0 = frob f32 %1"), "line 2: `frob` is not an operation");
         assert_eq!(problem("%0 = neg f32 %1"), "line 1: `%1` is not written before");
         assert_eq!(problem("%0 = neg f32"), "line 1: `neg` takes 1 operands, not 0");
-        assert_eq!(problem("%0 = const i32 1.5"), "line 1: `1.5` is no i32");
+        assert_eq!(problem("%0 = const i32 1.5"), "line 1: `1.5` is not i32");
         assert_eq!(problem("x"), "line 1: `=` or `return` is missing");
         assert_eq!(problem("%0 = param f32\n%0 = param f32"), "line 2: `%0` is written twice");
         assert_eq!(problem("return\nreturn"), "line 2: nothing follows `return`");

@@ -1,4 +1,4 @@
-//! Floats to integers, truncated and saturated, NaN giving 0, as `as` converts them.
+//! Conversion of floats to integers with truncation and saturation, NaN giving 0, like `as`.
 //!
 //! `as` itself is not used because the compiler does not vectorize its loops (in
 //! `cargo bench -p millstream-run --bench peers -- fbm` nine conversions took a third of the time).
@@ -14,7 +14,7 @@ macro_rules! truncate {
             const LOW: $float = $int::MIN as $float;
             const HIGH: $float = -LOW;
             let within = if (LOW..HIGH).contains(&x) { x } else { 0.0 };
-            // SAFETY: `within` is 0 or at least `MIN` and below `MAX + 1`, so it is no NaN, not
+            // SAFETY: `within` is 0 or at least `MIN` and below `MAX + 1`, so it is neither NaN nor
             // infinite, and has a value of the type when truncated.
             let whole = unsafe { within.to_int_unchecked::<$int>() };
             let whole = if x >= HIGH { $int::MAX } else { whole };

@@ -8,7 +8,7 @@ use crate::inst::{Form, Inst, Reg};
 use crate::lane_value::canonical_bits;
 use crate::op::Op;
 
-/// What is wrong with a form.
+/// The first invariant that a form violates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FormError {
@@ -20,7 +20,7 @@ pub enum FormError {
         /// Its operand.
         arg: Reg,
     },
-    /// An operand has another lane than the instruction says.
+    /// The lane of an operand differs from that of the instruction.
     #[error("{reg} uses {arg} as {wanted}, but it is {found}")]
     OperandLane {
         /// The instruction.
@@ -52,7 +52,7 @@ pub enum FormError {
         /// Its lane.
         lane: Lane,
     },
-    /// A parameter is out of order, or has another lane than the list says.
+    /// A parameter is out of order, or its lane differs from that in the list.
     #[error("{reg} is not parameter {number} of the form's list")]
     Param {
         /// The instruction.

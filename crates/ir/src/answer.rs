@@ -20,7 +20,7 @@ pub struct Answer {
     pub failures: Vec<NodeFailure>,
     /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
-    /// The new state of nodes inside scopes, for the elements for which they were called.
+    /// New state of nodes inside scopes, for each element that called them.
     pub calls: Calls,
     /// Extent of the request's time axis, if it opened one.
     pub times: Option<usize>,
@@ -168,8 +168,8 @@ pub trait Evaluator {
         false
     }
 
-    /// Takes over the inputs of a request without an answer. Only evaluators that pass changes on
-    /// at once have something to do.
+    /// Passes on the inputs of a request without computing an answer. Evaluators that compute on
+    /// demand do nothing.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -177,13 +177,12 @@ pub trait Evaluator {
         Ok(())
     }
 
-    /// The number of threads that it uses where that pays.
+    /// Maximal number of threads that an evaluation uses.
     fn n_threads(&self) -> usize {
         1
     }
 
-    /// Takes an answer that is not needed any more, whose columns it may use as memory for later
-    /// answers.
+    /// Takes back an answer that the caller no longer needs, to reuse the memory of its columns.
     fn give_back(&mut self, answer: Answer) {
         drop(answer);
     }
@@ -268,15 +267,15 @@ pub struct LogEntry {
     pub elements: u64,
     /// Size of the results in bytes.
     pub bytes: u64,
-    /// The share of the time of the evaluation that went into the step: to find its inputs or its
-    /// result, and to run. Zero unless times were requested.
+    /// Time spent on the step: looking up its inputs and its result, and running. Zero unless the
+    /// request asks for times.
     pub time: Duration,
-    /// How that time was found.
+    /// How `time` was determined.
     pub timing: Timing,
 }
 
 impl LogEntry {
-    /// The entry of a step that nobody asked for.
+    /// The entry of a step that was not demanded.
     pub const NOT_NEEDED: Self = Self {
         fate: Fate::Skipped(SkipReason::NotNeeded),
         runs: 0,
@@ -286,8 +285,8 @@ impl LogEntry {
         timing: Timing::Clock,
     };
 
-    /// Adds the runs of the same step elsewhere, or of a step that does a part of the same work. The
-    /// fate is that of the first that ran.
+    /// Adds the runs of `other`, which is the same step in another evaluation or does part of its
+    /// work. The fate of the first that ran counts.
     pub fn add(&mut self, other: Self) {
         if self.runs == 0 {
             self.fate = other.fate;
@@ -300,19 +299,19 @@ impl LogEntry {
     }
 }
 
-/// How the time of a step was found.
+/// How the time of a step was determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timing {
-    /// By a clock.
+    /// Measured by a clock.
     #[default]
     Clock,
-    /// As a share of the time of a fused region: in proportion to the times that its members take,
-    /// each alone, on a sample of the elements.
+    /// Estimated as a share of the time of a fused region, in proportion to the times of its
+    /// members, each run alone on a sample of the elements.
     Share,
 }
 
 impl Timing {
-    /// The way, in a word.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clock => "clock",
@@ -326,11 +325,10 @@ impl Timing {
 pub struct RunLog {
     /// An entry per step of the plan.
     pub entries: Vec<LogEntry>,
-    /// The time of the whole evaluation, without `measuring`; zero unless times were requested. It
-    /// exceeds the times of all steps by what is done for none: to set up, and to put the answer
-    /// together.
+    /// Time of the whole evaluation without `measuring`; zero unless the request asks for times. It
+    /// exceeds the sum over all steps by the time to set up and to assemble the answer.
     pub time: Duration,
-    /// The time that it took besides to measure the members of fused regions.
+    /// Additional time spent measuring the members of fused regions.
     pub measuring: Duration,
 }
 
@@ -340,7 +338,7 @@ impl RunLog {
         self.entries.get(Id::index(step))
     }
 
-    /// The log of these entries, an entry per step.
+    /// A log of these entries, one per step.
     pub fn of(entries: Vec<LogEntry>) -> Self {
         Self { entries, ..Self::default() }
     }

@@ -1,8 +1,7 @@
 //! The graph that passes work on: flat, typed, groups expanded.
 //!
-//! Nodes are constants, graph inputs, and calls of instances. Links stand at the consumer, in one
-//! pool; a node's inputs are a range of it. Ids stay valid while nodes are removed; a removed node
-//! is [`Op::Gone`].
+//! All links are in one pool, in which each node has a range for its inputs. Ids remain valid when
+//! nodes are removed; a removed node becomes [`Op::Gone`].
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -21,10 +20,10 @@ use crate::region::InRegion;
 
 pub use crate::ids::{ConstId, InputId, InstanceId, NodeId};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Was removed.
+    /// Removed.
     Gone,
     /// A constant.
     Const(ConstId),
@@ -39,7 +38,7 @@ pub enum Op {
 pub struct Source {
     /// The node.
     pub node: NodeId,
-    /// Which of its outputs.
+    /// Position of the output.
     pub output: u32,
 }
 
@@ -53,9 +52,9 @@ impl Source {
 /// One node; its inputs are found through the graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The kind.
     pub op: Op,
-    /// Where the author sees it.
+    /// Its place in the document.
     pub path: PathId,
     first_link: u32,
     n_links: u32,
@@ -68,7 +67,7 @@ pub struct GraphInput {
     pub name: Arc<str>,
     /// The type.
     pub ty: Type,
-    /// What holds when the caller sets nothing; `None` if the caller has to set it.
+    /// The value if the caller sets none; `None` if the caller must set one.
     pub default: Option<Value>,
 }
 
@@ -79,11 +78,11 @@ pub struct GraphOutput {
     pub name: Arc<str>,
     /// The type that the document states; the source's may differ until conversions are inserted.
     pub ty: Type,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: Source,
 }
 
-/// Constants by their bits, each once.
+/// Constants, each bit pattern once.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     values: Arena<ConstId, Value>,
@@ -135,13 +134,13 @@ pub struct Graph {
     /// The node of each constant, for those that got one by [`Graph::add_const`].
     const_nodes: Vec<Option<NodeId>>,
     inputs: Arena<InputId, GraphInput>,
-    /// For each node its region; shorter if later nodes have none.
+    /// The region of each node; shorter if later nodes have none.
     regions: Vec<Option<InRegion>>,
-    /// What becomes of loops, by the nodes that give their lists.
+    /// The marks of loops, by the nodes that produce their lists.
     loops: FxHashMap<NodeId, LoopMark>,
-    /// What the graph gives.
+    /// The outputs.
     pub outputs: Vec<GraphOutput>,
-    /// Where the nodes stand in the document.
+    /// Places of the nodes in the document.
     pub paths: Paths,
 }
 
@@ -160,27 +159,27 @@ impl Graph {
         }
     }
 
-    /// Number of nodes that are there.
+    /// Number of nodes, without removed ones.
     pub fn len(&self) -> usize {
         self.n_live
     }
 
-    /// Whether there are no nodes.
+    /// Whether there are no nodes besides removed ones.
     pub fn is_empty(&self) -> bool {
         self.n_live == 0
     }
 
-    /// Number of nodes that call something.
+    /// Number of calls.
     pub fn n_calls(&self) -> usize {
         self.ids().filter(|id| matches!(self.nodes[*id].op, Op::Call(_))).count()
     }
 
-    /// Number of ids given out, removed nodes included: the length of side tables.
+    /// Number of ids assigned so far, including those of removed nodes: the length of side tables.
     pub fn n_ids(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Ids of the nodes that are there, ascending.
+    /// Ids of the nodes in ascending order, without removed ones.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         self.nodes.iter().filter(|(_, node)| node.op != Op::Gone).map(|(id, _)| id)
     }
@@ -191,7 +190,7 @@ impl Graph {
         &self.nodes[id]
     }
 
-    /// What a node is.
+    /// The kind of a node.
     #[inline]
     pub fn op(&self, id: NodeId) -> Op {
         self.nodes[id].op
@@ -204,7 +203,7 @@ impl Graph {
         &self.links[node.first_link as usize..][..node.n_links as usize]
     }
 
-    /// Reads ahead the nodes that these nodes are linked to.
+    /// Prefetches the sources of these nodes.
     pub fn read_inputs_ahead(&self, ids: &[NodeId]) {
         let links = ids.iter().flat_map(|id| self.inputs_of(*id));
         read_ahead(links.map(|link| self.nodes[link.node].op));
@@ -217,7 +216,7 @@ impl Graph {
         &mut self.links[node.first_link as usize..][..node.n_links as usize]
     }
 
-    /// The instance that a node calls, if it calls one.
+    /// The instance that a node calls; `None` unless it is a call.
     #[inline]
     pub fn instance_of(&self, id: NodeId) -> Option<&Arc<Instance>> {
         match self.nodes[id].op {
@@ -235,12 +234,12 @@ impl Graph {
         }
     }
 
-    /// Says of each node, in order of the ids, which region it is part of.
+    /// Sets the region of each node, in order of ids.
     pub fn set_regions(&mut self, regions: Vec<Option<InRegion>>) {
         self.regions = regions;
     }
 
-    /// What becomes of the loop that a call is, if it is one and loops were looked at.
+    /// The mark of a call that is a loop; `None` for other calls and before loops are analyzed.
     #[inline]
     pub fn loop_of(&self, id: NodeId) -> Option<LoopMark> {
         match self.nodes[id].op {
@@ -249,12 +248,12 @@ impl Graph {
         }
     }
 
-    /// Whether loops were looked at and there are any.
+    /// Whether there are loops with marks.
     pub fn has_loops(&self) -> bool {
         !self.loops.is_empty()
     }
 
-    /// Says what becomes of loops, by the nodes that give their lists.
+    /// Sets the marks of loops, by the nodes that produce their lists.
     pub fn set_loops(&mut self, loops: FxHashMap<NodeId, LoopMark>) {
         self.loops = loops;
     }
@@ -280,7 +279,7 @@ impl Graph {
         }
     }
 
-    /// The instances, also those that no node calls any more.
+    /// The instances, including those that no node calls any more.
     pub fn instances(&self) -> &Arena<InstanceId, Arc<Instance>> {
         &self.instances
     }
@@ -290,17 +289,17 @@ impl Graph {
         self.instances.as_slice().iter().any(|instance| has(instance))
     }
 
-    /// The constants, also those that no node holds any more.
+    /// The constants, including those that no node holds any more.
     pub fn constants(&self) -> &Constants {
         &self.constants
     }
 
-    /// The inputs in order of the document, also those that nothing reads.
+    /// The inputs in order of the document, including those that nothing reads.
     pub fn inputs(&self) -> &Arena<InputId, GraphInput> {
         &self.inputs
     }
 
-    /// The id of an instance in this graph; one allocation has one id.
+    /// The id of an instance in this graph. Instances are compared by address.
     pub fn intern_instance(&mut self, instance: &Arc<Instance>) -> InstanceId {
         let address = Arc::as_ptr(instance) as usize;
         *self
@@ -309,7 +308,7 @@ impl Graph {
             .or_insert_with(|| self.instances.push(Arc::clone(instance)))
     }
 
-    /// The node of a constant; equal constants share one.
+    /// The node of a constant, shared by equal constants.
     pub fn add_const(&mut self, value: Value) -> NodeId {
         let id = self.constants.intern(value);
         if let Some(Some(node)) = self.const_nodes.get(id.index())
@@ -325,52 +324,53 @@ impl Graph {
         node
     }
 
-    /// A new input and its node.
+    /// Adds an input with its node.
     pub fn add_input(&mut self, input: GraphInput) -> NodeId {
         let id = self.add_unread_input(input);
         self.add_node_of_input(id)
     }
 
-    /// The node of an input that has none yet.
+    /// Adds the node of an input that has none yet.
     pub fn add_node_of_input(&mut self, input: InputId) -> NodeId {
         self.push(Op::Input(input), &[], Paths::root())
     }
 
-    /// A node that calls an instance.
+    /// Adds a call of an instance.
     pub fn add_call(&mut self, instance: InstanceId, inputs: &[Source], path: PathId) -> NodeId {
         self.push(Op::Call(instance), inputs, path)
     }
 
-    /// A constant as a node of its own, also where an equal one is there.
+    /// Adds a constant as a node of its own, even if an equal one exists.
     pub fn add_own_const(&mut self, value: Value) -> NodeId {
         let id = self.constants.intern(value);
         self.push(Op::Const(id), &[], Paths::root())
     }
 
-    /// An input of the interface that no node reads.
+    /// Adds an input that no node reads.
     pub fn add_unread_input(&mut self, input: GraphInput) -> InputId {
         self.inputs.push(input)
     }
 
-    /// An id without a node, so that ids of a printed graph keep their numbers.
+    /// Assigns an id without a node, so that ids of a printed graph keep their numbers.
     pub fn add_gap(&mut self) -> NodeId {
         let id = self.push(Op::Gone, &[], Paths::root());
         self.n_live -= 1;
         id
     }
 
-    /// Says where a node stands in the document.
+    /// Sets a node's place in the document.
     pub fn set_path(&mut self, id: NodeId, path: PathId) {
         self.nodes[id].path = path;
     }
 
-    /// Makes a node something else, whatever its links: graphs that the verifier must refuse.
+    /// Changes the kind of a node regardless of its links, to make graphs that the verifier must
+    /// refuse.
     #[cfg(test)]
     pub(crate) fn set_op(&mut self, id: NodeId, op: Op) {
         self.nodes[id].op = op;
     }
 
-    /// Number of links of the nodes that are there and of removed ones.
+    /// Number of links, including those of removed nodes.
     pub fn n_links(&self) -> usize {
         self.links.len()
     }
@@ -382,7 +382,7 @@ impl Graph {
         self.nodes.push(Node { op, path, first_link, n_links: inputs.len() as u32 })
     }
 
-    /// Turns a node into the constant `value`; its links go.
+    /// Replaces a node by the constant `value` and drops its links.
     pub fn make_const(&mut self, id: NodeId, value: Value) {
         let constant = self.constants.intern(value);
         let node = &mut self.nodes[id];
@@ -390,7 +390,7 @@ impl Graph {
         node.n_links = 0;
     }
 
-    /// Removes a node to which no link leads.
+    /// Removes a node that no link leads to.
     pub fn remove(&mut self, id: NodeId) {
         let node = &mut self.nodes[id];
         if node.op != Op::Gone {
@@ -400,7 +400,8 @@ impl Graph {
         }
     }
 
-    /// Keeps the nodes for which `keep` holds; ids and links of the rest stay as they were.
+    /// Removes the nodes for which `keep` is false; ids and links of the others remain as they
+    /// were.
     pub fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
         for i in 0..self.nodes.len() {
             let id = NodeId::from_index(i);
@@ -412,7 +413,7 @@ impl Graph {
         }
     }
 
-    /// Removes inputs, whose nodes are gone; the ids of the others move up.
+    /// Removes inputs whose nodes are gone; the ids of later inputs move up.
     pub fn remove_inputs(&mut self, is_gone: impl Fn(&GraphInput) -> bool) {
         let inputs = std::mem::replace(&mut self.inputs, Arena::new());
         let mut moved = SideTable::new(inputs.len(), None);
@@ -422,12 +423,12 @@ impl Graph {
         for i in 0..self.nodes.len() {
             let node = &mut self.nodes[NodeId::from_index(i)];
             if let Op::Input(id) = node.op {
-                node.op = Op::Input(moved[id].expect("nodes of inputs that go are gone"));
+                node.op = Op::Input(moved[id].expect("the nodes of removed inputs were removed"));
             }
         }
     }
 
-    /// The graph taken apart: instances, constants, inputs, outputs, paths.
+    /// Takes the graph apart.
     pub fn into_parts(self) -> Parts {
         Parts {
             instances: self.instances,
@@ -439,7 +440,7 @@ impl Graph {
     }
 }
 
-/// What a plan keeps of a graph besides nodes and links.
+/// The parts of a graph that a plan takes over, without nodes and links.
 #[derive(Debug)]
 pub struct Parts {
     /// See [`Graph::instances`].

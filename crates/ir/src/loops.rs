@@ -22,7 +22,8 @@ pub const MAX_INSTRUCTIONS: usize = 4096;
 pub enum LoopMark {
     /// It runs as one with the node that reads its list, if the number of rounds allows.
     Folded,
-    /// Its items and its list are computed as a whole, perhaps because of a certain node.
+    /// It is not folded, for this reason. The node is the one that prevents it, if it is a single
+    /// one.
     Apart(NotFolded, Option<NodeId>),
 }
 
@@ -92,7 +93,8 @@ impl fmt::Display for LoopMark {
     }
 }
 
-/// Whether calls evaluate their first input once per round and pass the list on.
+/// Whether an instance is a loop: it evaluates its first input once per round and returns the
+/// results as a list.
 pub fn is_loop(instance: &Instance) -> bool {
     let Kernel::Function(function) = &instance.kernel else { return false };
     let [item, count] = &instance.inputs[..] else { return false };
@@ -106,7 +108,7 @@ pub fn is_loop(instance: &Instance) -> bool {
 pub struct LoopOf<N, S> {
     /// The node that folds the list.
     pub fold: N,
-    /// The node that gives the list.
+    /// The node that produces the list.
     pub list: N,
     /// The number of rounds.
     pub count: S,
@@ -138,7 +140,7 @@ impl<N: Copy, S: Copy> LoopOf<N, S> {
         }
     }
 
-    /// Whether this number of rounds is unrolled.
+    /// Whether the loop is unrolled for this number of rounds.
     pub fn takes(&self, n_rounds: i32) -> bool {
         takes(self.n_instructions, n_rounds)
     }

@@ -126,7 +126,7 @@ impl NeedMap {
 }
 
 /// The fate of `need` at a socket with these rules. The rules of a socket change different
-/// features; of two rules for one feature the first counts.
+/// features; if two change the same feature, the first counts.
 fn fate(need: Need, rules: &[ScopeRule], table: &mut NeedTable) -> Result<Fate, TooManyNeeds> {
     for (r, rule) in rules.iter().enumerate() {
         if *rule.feature() != need.feature {

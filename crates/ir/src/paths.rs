@@ -12,7 +12,7 @@ millstream_base::define_id!(PathId, "p", "The place of a node in the authored do
 #[derive(Clone, Debug)]
 pub struct Paths {
     entries: Arena<PathId, Entry>,
-    /// The groups whose nodes are one entry of the memo.
+    /// The groups that the memo stores as one entry.
     whole: FxHashSet<PathId>,
 }
 
@@ -50,7 +50,7 @@ impl Paths {
         self.entries.len()
     }
 
-    /// Whether there are no paths, which is never the case.
+    /// Always false, since the root is a path.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -72,12 +72,12 @@ impl Paths {
         NodePath::new(names.join("/"))
     }
 
-    /// Says that the nodes of the group at this path are one entry of the memo.
+    /// Marks a group that the memo stores as one entry.
     pub fn mark_whole(&mut self, group: PathId) {
         self.whole.insert(group);
     }
 
-    /// The outermost of the groups around a node whose nodes are one entry of the memo.
+    /// The outermost group around a node that the memo stores as one entry.
     pub fn whole_around(&self, node: PathId) -> Option<PathId> {
         if self.whole.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! The plan: what evaluators run. Immutable and shared; values live in the store of an evaluation.
 //!
-//! Steps stand in an order in which each comes behind everything it reads from. What a step needs
-//! of the context is a class of needs: steps with equal needs share one.
+//! Each step comes after all steps that it reads from. A step refers to a class of needs; steps
+//! with equal needs share one.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -24,9 +24,9 @@ pub use crate::ids::{NeedClassId, StepId};
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOp {
-    /// Gives a constant.
+    /// Returns a constant.
     Const(ConstId),
-    /// Gives an input of the request.
+    /// Returns an input of the request.
     Input(InputId),
     /// Calls an instance.
     Call(InstanceId),
@@ -37,7 +37,7 @@ pub enum StepOp {
 pub struct StepSource {
     /// The step.
     pub step: StepId,
-    /// Which of its outputs.
+    /// Position of the output.
     pub output: u32,
 }
 
@@ -49,25 +49,27 @@ pub type Loop = LoopOf<StepId, StepSource>;
 pub struct Step {
     /// What it does.
     pub op: StepOp,
-    /// Where the author sees it.
+    /// Its place in the document.
     pub path: PathId,
-    /// What it needs of the context, itself and through its inputs.
+    /// Its needs, including those of its inputs.
     pub needs: NeedClassId,
-    /// Steps on the longest way to a step without inputs, saturating: what to evaluate first.
+    /// Length of the longest path to a step without inputs, saturating. Deeper inputs are evaluated
+    /// first.
     pub depth: u32,
-    /// Links and outputs of the plan that read from it.
+    /// Number of links and plan outputs that read from it.
     pub n_users: u32,
-    /// First of its links in the pool.
+    /// Position of its first link in the pool.
     pub first_link: u32,
     /// Number of its links.
     pub n_links: u16,
-    /// Its class, inputs included.
+    /// Its class, including its inputs.
     pub class: Class,
-    /// Every user reads it in the context of its own needs, so that its buffer has a last use.
+    /// Whether every user reads it in the context of its own needs, so that its buffer has a last
+    /// use.
     pub is_local: bool,
 }
 
-/// What an evaluator has to know of a link before it looks at the source.
+/// The kind of a link, by which an evaluator knows what to do before it looks at the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     /// The source is a constant.
@@ -81,7 +83,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The kind of a link to a step, and whether that is evaluated in the same context.
+    /// The kind of a link to a step, which is evaluated in the reader's context or in another.
     #[inline]
     pub fn of(source: StepOp, is_same_context: bool) -> Self {
         match source {
@@ -100,66 +102,66 @@ pub struct PlanOutput {
     pub name: Arc<str>,
     /// The type.
     pub ty: Type,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: StepSource,
 }
 
-/// A node that keeps something for each element of the scopes around it. It keeps on where it is
-/// called: where its reader is evaluated, the values are evaluated in the same context.
+/// A node with state for each element of the scopes around it. Its new state is computed in the
+/// same context as its reader.
 #[derive(Clone, Debug)]
 pub struct StateWriter {
     /// Path of the node.
     pub node: Arc<str>,
-    /// The step that gives what is kept.
+    /// The step that returns the state.
     pub reader: StepId,
-    /// What is kept from now on, in order of the reader's outputs from the second on.
+    /// The sources of the new state, in order of the reader's outputs from the second on.
     pub values: Vec<PlanOutput>,
 }
 
 /// What evaluators run.
 #[derive(Debug)]
 pub struct Plan {
-    /// The steps, each behind everything it reads from.
+    /// The steps, each after all steps that it reads from.
     pub steps: Arena<StepId, Step>,
     /// The links of all steps.
     pub links: Vec<StepSource>,
     /// The kind of each link.
     pub link_kinds: Vec<LinkKind>,
-    /// The region of each step; empty if regions were not looked for.
+    /// The region of each step; empty if regions were not analyzed.
     pub regions: SideTable<StepId, Option<InRegion>>,
-    /// The loops that run as one with the steps that fold their lists, in order of the latter.
+    /// The loops that run as one with the steps that fold their lists, in order of those steps.
     pub loops: Vec<Loop>,
     /// The instances that steps call.
     pub instances: Arena<InstanceId, Arc<Instance>>,
-    /// For each instance how needs cross its inputs: `None` for an input without a scope, and no
-    /// entries at all where none has one. A map knows the needs of the steps that are linked there.
+    /// How needs cross the inputs of each instance: `None` for an input without a scope, and an
+    /// empty list if no input has one. A map knows the needs of the steps that are linked there.
     pub need_maps: SideTable<InstanceId, Vec<Option<NeedMap>>>,
     /// The constants.
     pub constants: Arena<ConstId, Data>,
-    /// What the caller may set.
+    /// The inputs that the caller may set.
     pub inputs: Arena<InputId, GraphInput>,
-    /// What the plan gives.
+    /// The outputs.
     pub outputs: Vec<PlanOutput>,
-    /// The needs that occur.
+    /// The table of needs.
     pub needs: NeedTable,
     /// The classes of needs; class 0 is empty.
     pub need_classes: Arena<NeedClassId, FeatureSet>,
-    /// The nodes that keep something for each element of the scopes around them.
+    /// The nodes with state for each element of the scopes around them.
     pub state_writers: Vec<StateWriter>,
-    /// Where the steps stand in the document.
+    /// Places of the steps in the document.
     pub paths: Paths,
     /// Frames per second of the document.
     pub fps: f64,
     /// The frame at which state starts.
     pub start_frame: i64,
-    /// Findings of evaluators about the plan.
+    /// The notes of evaluators about the plan.
     pub notes: Notes,
 }
 
-/// Findings of evaluators about a plan that stay with it, such as fused forms: one note of each
-/// type. They say nothing that the plan does not say.
+/// Results that evaluators derive from a plan and store with it, such as fused forms: one note per
+/// type. Notes say nothing that the plan does not determine.
 ///
-/// Notes are linked in the order in which they were made, so that reading one takes no lock.
+/// Notes form a linked list to which entries are only appended, so that reading takes no lock.
 #[derive(Debug, Default)]
 pub struct Notes(OnceLock<Box<Note>>);
 
@@ -170,7 +172,7 @@ struct Note {
 }
 
 impl Notes {
-    /// The note of type `T`, which is made now if there is none.
+    /// The note of type `T`, which is made if there is none.
     pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
         let mut make = Some(make);
         let mut notes = self;
@@ -207,7 +209,7 @@ pub fn link_kinds(
 }
 
 impl Plan {
-    /// The region of a step, if regions were looked for and it is in one.
+    /// The region of a step, if it is in one.
     #[inline]
     pub fn region_of(&self, step: StepId) -> Option<InRegion> {
         self.regions.as_slice().get(step.index()).copied().flatten()
@@ -243,7 +245,7 @@ impl Plan {
         self.outputs.iter().position(|output| &*output.name == name)
     }
 
-    /// Which inputs of a call are asked in its own context.
+    /// Which inputs of a call are evaluated in the call's own context.
     pub fn evaluated_outside(&self, step: &Step, id: InstanceId) -> SmallVec<[bool; 8]> {
         let links = self.inputs_of(step);
         self.instances[id].evaluated_outside(|i| {
@@ -267,7 +269,7 @@ impl Plan {
         for step in steps {
             behind[step] = true;
         }
-        // A step stands behind all that it reads.
+        // A step comes after all steps that it reads from.
         for (id, step) in self.steps.iter().rev() {
             if behind[id] {
                 for link in self.inputs_of(step) {
@@ -278,17 +280,17 @@ impl Plan {
         behind
     }
 
-    /// Whether nodes keep something from one tick to the next.
+    /// Whether any node has state.
     pub fn has_states(&self) -> bool {
         !self.state_writers.is_empty() || self.outputs.iter().any(|output| is_state(&output.name))
     }
 
-    /// What a step needs.
+    /// The needs of a step.
     pub fn needs_of(&self, step: &Step) -> FeatureSet {
         self.need_classes[step.needs]
     }
 
-    /// What the outputs need of the caller: the plan's interface to the context.
+    /// The needs of all outputs: the plan's interface to the context.
     pub fn interface(&self) -> FeatureSet {
         self.outputs.iter().fold(FeatureSet::NONE, |all, output| {
             all.union(self.needs_of(&self.steps[output.source.step]))
@@ -303,7 +305,7 @@ impl Plan {
         })
     }
 
-    /// Bytes that the plan holds, apart from instances and the contents of constants.
+    /// Size of the plan in bytes, without instances and the contents of constants.
     pub fn bytes(&self) -> usize {
         self.steps.len() * size_of::<Step>() + self.links.len() * size_of::<StepSource>()
     }

@@ -26,24 +26,24 @@ pub struct Done {
 }
 
 impl Done {
-    /// This and so many runs of so many elements each.
+    /// This progress with `n_runs` more runs of `n_elements` elements each.
     #[must_use]
     pub fn and(self, n_runs: usize, n_elements: usize) -> Self {
         let (runs, elements) = (n_runs as u64, n_elements as u64);
         Self { runs: self.runs + runs, elements: self.elements + runs * elements, ..self }
     }
 
-    /// So many finished ticks.
+    /// The progress after this number of ticks.
     pub fn of_ticks(ticks_done: u64) -> Self {
         Self { ticks_done, ..Self::default() }
     }
 
-    /// So many runs of one element each.
+    /// The progress after this number of runs of one element each.
     pub fn of_runs(runs: u64) -> Self {
         Self { runs, elements: runs, ..Self::default() }
     }
 
-    /// The totals of an evaluation with so many steps and ticks.
+    /// The totals of an evaluation.
     pub fn totals(steps: u64, ticks: u64) -> Self {
         Self { steps, ticks, ..Self::default() }
     }
@@ -76,7 +76,7 @@ impl Progress {
         Self { every, ..self }
     }
 
-    /// Whether a report is due if the last was so long ago.
+    /// Whether a report is due, given the time since the last one.
     pub(crate) fn is_due(&self, since: Duration) -> bool {
         since >= self.every
     }

@@ -14,8 +14,9 @@ pub use crate::ids::RegionId;
 pub struct InRegion {
     /// The region.
     pub region: RegionId,
-    /// Whether this choice joins only if its selector is the same for all elements, so that one arm
-    /// is taken. Otherwise an instruction selects among the arms, which are computed for all elements.
+    /// Whether this choice joins the region only if its selector is the same for all elements, so
+    /// that one arm is taken. If false, all arms are computed and an instruction selects among
+    /// them.
     pub only_uniform: bool,
 }
 

@@ -1,9 +1,9 @@
 //! The body of a zone, a node that runs a group many times, compiled as a plan of its own.
 //!
-//! The plan reads no context. Its inputs are those of the group, then the context that the group
-//! needs from around the node (*captures*), then the number of the round or the position of the
-//! item. The inputs of the node are those of the group, its own, and the captures. So the node is a
-//! function over columns for every evaluator, and the runs of an element do not depend on other
+//! The plan reads no context. Its inputs are the inputs of the group, the context that the group
+//! needs from around the node (*captures*), and the number of the round or the position of the
+//! item. The inputs of the node are those of the group, its own, and the captures. Thus the node is
+//! a function over columns for every evaluator, and the runs of an element do not depend on other
 //! elements.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct ZoneBody {
     pub captures: Vec<Need>,
     /// How it runs.
     pub course: Course,
-    /// What the outputs of the node after those of the group tell.
+    /// The meaning of the node's outputs that follow those of the group.
     pub told: Vec<Told>,
 }
 
@@ -56,8 +56,8 @@ impl ZoneBody {
         }
     }
 
-    /// The input of the node that gives an input of the plan its first value; `None` for the number
-    /// of the run.
+    /// The input of the node from which an input of the plan takes its first value; `None` for the
+    /// number of the run.
     pub fn given_by(&self, input: usize) -> Option<usize> {
         if input < self.n_inputs {
             Some(input)
@@ -68,7 +68,7 @@ impl ZoneBody {
         }
     }
 
-    /// The input of the plan with the number of the run.
+    /// The input of the plan that receives the number of the run.
     pub fn round(&self) -> usize {
         self.n_inputs + self.captures.len()
     }
@@ -104,7 +104,8 @@ impl ZoneBody {
         }
     }
 
-    /// The tolerance with which an unchanged round is the last one, if one is.
+    /// The tolerance within which a round counts as unchanged and is the last; `None` if an
+    /// unchanged round does not end the loop.
     pub fn stable(&self) -> Option<f64> {
         match &self.course.mode {
             Mode::Rounds { stable, .. } => stable.map(Tolerance::get),
@@ -117,7 +118,7 @@ impl ZoneBody {
         self.course.go.is_some() || self.stable().is_some()
     }
 
-    /// The outputs that each run has to compute for the wanted ones, ascending.
+    /// The outputs that each run must compute to obtain the wanted ones, ascending.
     pub fn outputs_for(&self, wanted: &[usize]) -> Vec<usize> {
         let carries = &self.course.carries;
         let mut is_in = vec![false; carries.len()];

@@ -44,7 +44,7 @@ pub enum LogDetail {
     Times,
 }
 
-/// A question to a plan.
+/// The outputs to compute, with the inputs, the context and the limits.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     outputs: Option<Vec<String>>,
@@ -124,7 +124,7 @@ pub struct Bound {
     pub count: Option<usize>,
     /// The elements asked for, if they are some of the index axis.
     pub elements: Option<Mask>,
-    /// How long it took to make the numbers of the elements, if they are needed.
+    /// Time spent making the element numbers, if they are needed.
     pub numbering: Duration,
 }
 
@@ -154,7 +154,8 @@ impl Bound {
         extents.fold(1, usize::saturating_mul)
     }
 
-    /// The step that reads the numbers of the elements, if they were made, and how long that took.
+    /// The step that reads the element numbers, with the time spent making them; `None` if they
+    /// were not made.
     pub(crate) fn time_of_index(&self, plan: &Plan) -> Option<(StepId, Duration)> {
         if self.numbering.is_zero() {
             return None;
@@ -232,9 +233,8 @@ impl Request {
         self
     }
 
-    /// Asks for these elements of the `index` axis only: columns of the answer have a value for
-    /// each of them. No other element is computed, apart from those that nodes read which reduce or
-    /// look up along the axis.
+    /// Requests only these elements of the `index` axis: columns of the answer have a value for
+    /// each of them. Other elements are computed only if nodes reduce or look up along the axis.
     pub fn mask(mut self, elements: Mask) -> Self {
         self.elements = Some(elements);
         self
@@ -268,13 +268,13 @@ impl Request {
         self
     }
 
-    /// Requests this view, in the place of any other.
+    /// Requests this view instead of any other.
     pub fn view(mut self, view: Footprint) -> Self {
         self.features.retain(|(feature, _)| *feature != Feature::Footprint);
         self.feature(Feature::Footprint, Given::One(view.into()))
     }
 
-    /// Opens the `view` axis with these views, in the place of any other.
+    /// Opens the `view` axis with these views, instead of any other.
     pub fn views(mut self, views: Vec<Footprint>) -> Self {
         self.features.retain(|(feature, _)| *feature != Feature::Footprint);
         self.feature(Feature::Footprint, Given::Along(RequestAxis::View, Column::from_vec(views)))

@@ -28,7 +28,7 @@ pub struct States {
     n_ticks: u64,
 }
 
-/// All that [`States`] consist of, for callers that store them.
+/// The contents of [`States`], for callers that store them.
 #[derive(Clone, Debug, Default)]
 pub struct StateParts {
     /// The values of hidden inputs, by name.

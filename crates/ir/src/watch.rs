@@ -13,10 +13,10 @@ use crate::plan::{Plan, StepOp};
 use crate::progress::{Done, Progress};
 use crate::request::{Bound, Request};
 
-/// A watch over one evaluation, which evaluators ask between pieces of work.
+/// A watch over one evaluation. Evaluators check it between pieces of work.
 ///
-/// Once an evaluation has ended it stays so, even if the flag that ended it is cleared, so that no
-/// partial result gets out.
+/// Once an evaluation has ended it stays ended, even if the flag that ended it is cleared, so that
+/// no caller receives a partial result.
 pub struct Watch<'r> {
     budget: Budget,
     /// Says whether the call that this evaluation is a part of has ended.
@@ -52,7 +52,8 @@ impl<'r> Watch<'r> {
         Self::new(&request.budget, progress, Done::totals(steps, 1))
     }
 
-    /// The same for a part of a call, which may end before.
+    /// The same watch for a part of a call; it also ends when `is_over` says that the call has
+    /// ended.
     #[must_use]
     pub fn within(self, is_over: Option<&'r (dyn Fn() -> bool + Sync)>) -> Self {
         Self { is_over, ..self }
@@ -64,12 +65,12 @@ impl<'r> Watch<'r> {
         cancel.is_some() || deadline.is_some() || self.is_over.is_some() || self.reports.is_some()
     }
 
-    /// The flag that ends the evaluation once it is true.
+    /// The flag that cancels the evaluation.
     pub fn flag(&self) -> Option<&AtomicBool> {
         self.budget.cancel.as_deref()
     }
 
-    /// Why the answer is not wanted any more, if so. Reports the progress if that is due.
+    /// The reason why the answer is no longer wanted, if so. Reports the progress if that is due.
     pub fn ended(&self, done: Done) -> Option<EvalError> {
         if let Some(error) = self.ended.get() {
             return Some(error.clone());
@@ -90,7 +91,7 @@ impl<'r> Watch<'r> {
         self.ended.get_or_init(|| error).clone()
     }
 
-    /// The reason why the evaluation has ended, if that was found.
+    /// The reason for the end of the evaluation, if an earlier check found one.
     pub fn known_end(&self) -> Option<EvalError> {
         self.ended.get().cloned()
     }

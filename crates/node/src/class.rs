@@ -4,17 +4,17 @@ use std::fmt;
 
 use millstream_base::Feature;
 
-/// What a node's result depends on. The class of a combination is the later one.
+/// What a node's result depends on. A combination has the later of its classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Nothing but the inputs.
     #[default]
     Static,
-    /// A value that somebody sets.
+    /// A value that the user sets.
     UserInput,
     /// A context feature such as time.
     Contextual,
-    /// State that is kept from one tick to the next.
+    /// State from earlier ticks.
     Stateful,
     /// A clock or a device, sampled once per request.
     Volatile,

@@ -1,4 +1,4 @@
-//! A node type that reads the state which a node keeps per element of the scopes around it.
+//! A node type that reads the state of a node for the current element of the scopes around it.
 //!
 //! It has no inputs. Its settings are the path of the stateful node, the names and types of the
 //! state, and the needs of the node, so that both are evaluated in the same contexts. The state
@@ -55,8 +55,8 @@ fn socket(name: &str, ty: Type) -> OutputSocket {
     OutputSocket::new(name.to_owned(), ty.into())
 }
 
-/// The instance that reads these values of the state of the node at a path. The types may be any,
-/// even those without a name in text form.
+/// The instance that reads these values of the state of the node at a path. Any type is allowed,
+/// even one without a name in text form.
 pub fn instance(
     def: &Arc<NodeDef>,
     node: &str,

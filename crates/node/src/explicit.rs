@@ -1,7 +1,7 @@
 //! Explicit conversions: node types that convert between types, suggested in messages.
 //!
-//! A node type declares that it converts ([`NodeDef::converts`]); its sockets and settings tell
-//! between which types.
+//! A node type declares with [`NodeDef::converts`] that it converts; its sockets and settings
+//! determine between which types.
 
 use std::fmt;
 use std::sync::Arc;

@@ -31,6 +31,6 @@ impl Failure {
     /// A limit was exceeded; `raise` is the setting that raises it.
     pub fn limit(what: &str, wanted: usize, limit: usize, raise: &str) -> Self {
         Self::whole(format!("{wanted} {what}, the limit is {limit}"))
-            .with_help(format!("raise `{raise}` in the limits if this is meant"))
+            .with_help(format!("raise `{raise}` in the limits"))
     }
 }

@@ -37,7 +37,7 @@ pub trait Function: Send + Sync {
         None
     }
 
-    /// The work of the function in a form that some evaluators recognize, such as a repeat's body.
+    /// A description of the function that some evaluators recognize, such as the body of a repeat.
     fn body(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
@@ -103,7 +103,8 @@ impl<'a> Argument<'a> {
         Self { data: Given::Shared(data), map }
     }
 
-    /// Data that is not used after this call, so that its buffer may be overwritten or kept.
+    /// Data that is not used after this call, so that the function may overwrite or keep its
+    /// buffer.
     pub fn owned(data: Data, map: Map<'a>) -> Self {
         Self { data: Given::Owned(data), map }
     }
@@ -186,7 +187,7 @@ pub struct Call<'a> {
     threads: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     flag: Option<&'a AtomicBool>,
-    /// Old buffers that were offered for outputs and not taken.
+    /// Old buffers that were offered for outputs and are not used.
     unused: Vec<Column>,
 }
 
@@ -223,12 +224,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sets the maximal number of threads, and the test whether the call is cancelled.
+    /// Sets the maximal number of threads and the test for cancellation.
     pub fn with_crew(self, threads: usize, is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { threads: threads.max(1), is_over: Some(is_over), ..self }
     }
 
-    /// The same with a flag that is raised where somebody cancels the call; then it is over too.
+    /// Adds the flag that cancels the call; `is_over` holds too while it is set.
     #[must_use]
     pub fn with_flag(self, flag: Option<&'a AtomicBool>) -> Self {
         Self { flag, ..self }
@@ -239,8 +240,8 @@ impl<'a> Call<'a> {
         self.threads
     }
 
-    /// The test whether the call is cancelled. A function that takes long calls it regularly and
-    /// fails when it holds.
+    /// Tests whether the call is cancelled. A slow function calls it regularly and fails when it
+    /// returns true.
     pub fn is_over(&self) -> Option<&'a (dyn Fn() -> bool + Sync)> {
         self.is_over
     }
@@ -360,7 +361,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The old buffers that were offered for outputs and not used.
+    /// The old buffers that were offered for outputs and are not used.
     pub fn into_unused(self) -> Vec<Column> {
         self.unused
     }

@@ -9,8 +9,8 @@ pub fn convertible(from: Type, to: Type) -> bool {
 
 /// Whether the conversion of `from` to `to` narrows: fewer bits per number, or no alpha.
 ///
-/// An integer keeps its width in a float of as many bits, which holds it exactly up to 2^24 in 32
-/// bits and up to 2^53 in 64 bits.
+/// An integer does not narrow to a float of as many bits, although that is exact only up to 2^24 in
+/// 32 bits and 2^53 in 64 bits.
 pub fn narrows(from: Type, to: Type) -> bool {
     (from == Type::F64 && to == Type::F32) || (from == Type::COLOR && to == Type::VEC3)
 }

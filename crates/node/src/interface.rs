@@ -1,9 +1,9 @@
 //! The types of closures, and the node types that make and call them.
 //!
-//! A closure is a group as a value. Its type is its *interface*: the inputs that a call gives, and
+//! A closure is a group as a value. Its type is its *interface*: the inputs that a call passes and
 //! the outputs, written `closure<p: vec3, t: f32 -> color>`. A single output called `value` is
 //! written by its type alone. The order of names does not matter. No closure exists at run time:
-//! checking a document puts the group in the place of each call.
+//! checking a document replaces each call by the group.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub const CALLED: &str = "closure";
 /// The output of a node that makes a closure.
 pub const VALUE: &str = "value";
 
-/// What a call gives a closure, and what it gets.
+/// The inputs that a call passes to a closure, and the outputs that it receives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Interface {
     /// Names and types of the inputs, by name.
@@ -37,10 +37,10 @@ pub struct Interface {
     pub outputs: Sockets,
 }
 
-/// The longest text of a type.
+/// Maximal length of the text of a type.
 const MAX_TEXT: usize = 1024;
 
-/// The number of interfaces that a process can have; their types are never freed.
+/// Maximal number of interfaces in a process; their types are never freed.
 const MAX_INTERFACES: usize = 1 << 16;
 
 #[derive(Default)]
@@ -130,8 +130,8 @@ pub fn holds_closures(mut ty: Type) -> bool {
     Interface::of(ty).is_some()
 }
 
-/// The type of closures that is written so; `named` finds the types in it. `None` if it is no such
-/// type.
+/// The closure type with this text; `named` finds the types in it. `None` if it is not the text of
+/// a closure type.
 pub fn closure_type(text: &str, named: &dyn Fn(&str) -> Option<Type>) -> Option<Type> {
     if text.len() > MAX_TEXT {
         return None;
@@ -251,23 +251,23 @@ pub fn settings_of_call(ty: Type) -> Settings {
     Settings::default().with(TYPE, SettingValue::Type(ty))
 }
 
-const CLOSURE_DETAILS: &str = "Written with the name of a group: {\"type\": \"closure\", \"group\": \
-     \"shade\"}. Inputs of the group that are written at the node are *captures*; the others are \
-     the parameters of the closure, which each `call` gives. The type of the closure is its \
-     interface: `closure<p: vec3, t: f32 -> color>` has the parameters `p` and `t` and one output, \
-     `value`; several outputs are written with their names, `closure<x: f32 -> a: f32, b: \
-     f32>`. Inputs and outputs of groups may have such types.\n\nA closure goes through links, \
-     groups, `control.pass`, `control.switch` and `control.choose`, and into zones; it is neither \
-     an input nor an output of the document, nor an item of a list, nor carried by a zone. There \
-     are no closures at run time: each call is replaced by the nodes of the group, so it costs what the \
-     group costs. Where a switch chooses among closures, each call is a switch among calls, and only \
-     the one that is taken runs.\n\nA capture is a link like any other: it is evaluated in the \
-     context of the call, as an input of a group is. In a zone it is evaluated outside, once for \
-     all rounds, while the group reads the context of the round.";
+const CLOSURE_DETAILS: &str = "Written with the name of a group: {\"type\": \"closure\", \
+     \"group\": \"shade\"}. Inputs of the group that are written at the node are *captures*; the \
+     others are the parameters of the closure, which each `call` gives. The type of the closure is \
+     its interface: `closure<p: vec3, t: f32 -> color>` has the parameters `p` and `t` and one \
+     output, `value`; several outputs are written with their names, `closure<x: f32 -> a: f32, b: \
+     f32>`. Inputs and outputs of groups may have such types.\n\nA closure passes through links, \
+     groups, `control.pass`, `control.switch` and `control.choose`, and into zones; it cannot be \
+     an input or output of the document, an item of a list, or carried by a zone. There are no \
+     closures at run time: each call is replaced by the nodes of the group and costs as much as \
+     these. Where a switch chooses among closures, each call is a switch among calls, and only the \
+     one that is taken runs.\n\nA capture is a link like any other: it is evaluated in the context \
+     of the call, as an input of a group is. In a zone it is evaluated outside, once for all \
+     rounds, while the group reads the context of the round.";
 
-const CALL_DETAILS: &str = "Besides `closure` the node has the inputs and outputs of what is \
-     linked there; all inputs are given by name. The group runs in the context of the call, and \
-     state that it keeps belongs to the call.";
+const CALL_DETAILS: &str = "Besides `closure` the node has the inputs and outputs of the closure \
+     that is linked there; all inputs are given by name. The group runs in the context of the \
+     call, and its state belongs to the call.";
 
 #[cfg(test)]
 mod tests {

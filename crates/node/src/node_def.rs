@@ -42,34 +42,34 @@ pub struct NodeDef {
     pub class: Class,
     /// The settings.
     pub settings: Vec<Setting>,
-    /// The socket whose value is used in later ticks only, so that its source may depend on the
+    /// The socket whose value is used only in later ticks, so that its source may depend on the
     /// node.
     pub delayed: Option<&'static str>,
-    /// The state that the node type keeps from one tick to the next.
+    /// The state that nodes of this type keep from tick to tick.
     pub state: Option<StateSpec>,
     /// Whether the node converts its first input, so that messages about types suggest it.
     pub converts: bool,
-    /// Whether it takes one of its inputs after the first, as the first says, and needs no other.
+    /// Whether the first input selects one of the others, and only that one is needed.
     pub chooses: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
-    /// What a node and the source of one of its inputs are together.
+    /// Pairs of nodes that equal a single node.
     pub compositions: Vec<Composition>,
     /// The manual entry.
     pub manual: Manual,
-    /// The words that a text among the settings gives a meaning, so that they name no input.
+    /// Words with a meaning in the text of a setting, which therefore cannot name inputs.
     pub reserved: FxHashSet<&'static str>,
-    /// The document that stands for each node, as the crate of documents made it.
+    /// The document that replaces each node, made by the crate `document`.
     pub body: Option<Body>,
     /// The context that its callback reads.
     pub reads: Vec<Need>,
-    /// How results in one region of a view depend on the rest, for settings.
+    /// How results in one region of a view depend on the rest of it, for given settings.
     pub region_use: fn(&Settings) -> RegionUse,
-    /// The time that one element of its function probably takes.
+    /// Estimated time for one element of its function.
     pub cost: Option<Duration>,
-    /// The variables that its callback keeps, before it is registered.
+    /// The state variables of its callback, until the node type is registered.
     kept: Vec<(&'static str, SocketType)>,
-    /// Names the lazy inputs that its callback will read, before it is registered.
+    /// The closure that selects lazy inputs for its callback, until the node type is registered.
     select: Option<Arc<Select>>,
     sockets: Sockets,
     kernel: Maker,
@@ -79,7 +79,7 @@ type Run = dyn Fn(&mut CallbackContext<'_>) -> Result<(), Stop> + Send + Sync;
 type Select =
     dyn Fn(&mut CallbackContext<'_>) -> Result<&'static [&'static str], Stop> + Send + Sync;
 
-/// A document, of which this crate knows nothing.
+/// A document, opaque to this crate.
 pub type Body = Arc<dyn std::any::Any + Send + Sync>;
 
 /// The manual entry of a node type; sockets and settings carry their own lines.
@@ -148,11 +148,11 @@ type MakeKernel = dyn Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send
 type MakeNetwork = dyn Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync;
 
 enum Maker {
-    /// To be set before the node type is registered.
+    /// Not set; it must be before the node type is registered.
     Missing,
     Kernel(Arc<MakeKernel>),
     Network(Arc<MakeNetwork>),
-    /// A callback; registering the node type makes it an assembly.
+    /// A callback, until registering the node type makes it an assembly.
     Callback(Arc<Run>),
     Assembly(Arc<Assembly>),
 }
@@ -215,25 +215,25 @@ impl NodeDef {
         self
     }
 
-    /// Declares the state that is kept from one tick to the next.
+    /// Declares the state that nodes of this type keep from tick to tick.
     pub fn state(mut self, state: StateSpec) -> Self {
         self.class = Class::Stateful;
         self.state = Some(state);
         self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
-    /// Declares that a document stands for each node, which is expanded like a group.
+    /// Declares that each node is replaced by a document, which is expanded like a group.
     pub fn body(mut self, body: Body) -> Self {
         self.body = Some(body);
         self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
-    /// Declares that other nodes take the place of each before anything is lowered.
+    /// Declares that each node is replaced by others before lowering.
     pub(crate) fn replaced(self) -> Self {
         self.kernel(|_| Ok(replaced_by_lowering()))
     }
 
-    /// Declares that the value of this socket is used in later ticks only.
+    /// Declares that the value of this socket is used only in later ticks.
     pub fn delays(mut self, socket: &'static str) -> Self {
         self.delayed = Some(socket);
         self
@@ -245,13 +245,13 @@ impl NodeDef {
         self
     }
 
-    /// Declares that its kernel is a choice, so that its arms may break cycles.
+    /// Declares that the kernel is a choice, so that its arms may break cycles.
     pub fn chooses(mut self) -> Self {
         self.chooses = true;
         self
     }
 
-    /// Declares the words that a text among the settings gives a meaning.
+    /// Declares words with a meaning in the text of a setting.
     pub fn reserves(mut self, words: impl IntoIterator<Item = &'static str>) -> Self {
         self.reserved.extend(words);
         self
@@ -263,7 +263,7 @@ impl NodeDef {
         self
     }
 
-    /// Declares what a node and the source of one of its inputs are together.
+    /// Declares a pair of nodes that equals a single node.
     pub fn composition(mut self, composition: Composition) -> Self {
         self.compositions.push(composition);
         self
@@ -384,7 +384,8 @@ impl NodeDef {
         self
     }
 
-    /// Sets the kernel to a form: takes the lanes of each input, gives the lanes of each output.
+    /// Sets the kernel to a form: a closure from the lanes of each input to the lanes of each
+    /// output.
     pub fn form<F>(self, form: F) -> Self
     where
         F: for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>
@@ -430,8 +431,8 @@ impl NodeDef {
         self
     }
 
-    /// Sets a constructor that makes the network of each instance: the nodes that stand for a node
-    /// of this type. Outputs of the type [`SocketType::Made`] get the types that the network gives.
+    /// Sets a constructor that makes the network of each instance: the nodes that replace a node of
+    /// this type. Outputs of the type [`SocketType::Made`] take their types from the network.
     pub fn network(
         mut self,
         make: impl Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync + 'static,
@@ -451,7 +452,7 @@ impl NodeDef {
         self.fixed().inputs.last_mut().expect("an input was added before")
     }
 
-    /// Whether the kernel is a callback, so that outputs may need only some of the inputs.
+    /// Whether the kernel is a callback, whose outputs may need only some of the inputs.
     pub fn has_callback(&self) -> bool {
         matches!(self.kernel, Maker::Callback(_) | Maker::Assembly(_))
     }
@@ -516,7 +517,7 @@ impl NodeDef {
         let mut outputs = Vec::with_capacity(signature.outputs.len());
         for socket in &signature.outputs {
             let ty = match socket.ty {
-                // The network tells.
+                // The network determines the type.
                 SocketType::Made => Type::BOOL,
                 ty => ty.resolve(&generics)?,
             };
@@ -561,10 +562,10 @@ impl NodeDef {
     }
 }
 
-/// The kernel of nodes in whose place lowering puts others.
+/// The kernel of nodes that lowering replaces.
 fn replaced_by_lowering() -> Kernel {
     Kernel::Function(Arc::new(|_: &mut crate::function::Call<'_>| {
-        Err(crate::function::Failure::whole("lowering puts other nodes in the place of this one"))
+        Err(crate::function::Failure::whole("lowering replaces this node by others"))
     }))
 }
 

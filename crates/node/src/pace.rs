@@ -10,8 +10,8 @@ use crate::failure::Failure;
 /// Units of work, of some nanoseconds each, between two tests.
 const UNITS: usize = 1 << 13;
 
-/// The intended duration of a batch of work of unknown cost, and its maximal number of items: items
-/// may become slow at any time, and of a batch none is left out.
+/// The intended duration of a batch of items of unknown cost, and the maximal number of items in
+/// it. Items may become slow at any time, and a batch is always finished.
 const STRETCH: Duration = Duration::from_micros(50);
 const MAX_STRETCH: usize = 1 << 10;
 
@@ -20,7 +20,7 @@ const MAX_STRETCH: usize = 1 << 10;
 #[derive(Clone)]
 pub struct Pace<'a> {
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
-    /// Whether somebody cancels; to look at it costs next to nothing.
+    /// The flag that cancels the call; reading it costs next to nothing.
     flag: Option<&'a AtomicBool>,
     left: usize,
 }
@@ -80,9 +80,9 @@ impl<'a> Pace<'a> {
         Ok(())
     }
 
-    /// Processes items of unknown cost. Between any two of them it looks whether somebody cancels;
-    /// for other ends of the call, such as a deadline, it looks after batches, whose size follows the
-    /// time that the last one took.
+    /// Processes items of unknown cost. Checks the cancel flag between any two items, and other
+    /// conditions, such as a deadline, between batches, whose size follows the time of the last
+    /// one.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -187,14 +187,14 @@ mod tests {
     fn a_flag_ends_the_work_between_two_items() {
         let (flag, n) = (AtomicBool::new(false), Cell::new(0));
         let is_over = || flag.load(Ordering::Relaxed);
-        // Many quick items make for large batches.
+        // Quick items make large batches.
         let raises = |i| {
             n.set(n.get() + 1);
             flag.store(i == 5000, Ordering::Relaxed);
         };
         assert!(Pace::new(Some(&is_over), Some(&flag)).one_by_one(1_000_000, raises).is_err());
         assert_eq!(n.get(), 5001);
-        // Somebody who takes it back in time cancels nothing.
+        // A flag that is cleared in time cancels nothing.
         let (flag, done) = (AtomicBool::new(true), Cell::new(0));
         let is_over = || false;
         let counts = |_| done.set(done.get() + 1);

@@ -30,7 +30,7 @@ pub struct Registry {
     element_state: Arc<NodeDef>,
     capture: Arc<NodeDef>,
     typed_call: Arc<NodeDef>,
-    /// What node types with callbacks are made of.
+    /// The node types that all node types with callbacks share.
     of_callbacks: Shared,
     /// Node types whose nodes only the compiler makes.
     hidden: BTreeMap<String, Arc<NodeDef>>,
@@ -125,7 +125,7 @@ impl Registry {
         self.types.insert(ty.name(), ty);
     }
 
-    /// The names of the node types for whose nodes documents stand.
+    /// The names of the node types whose nodes are replaced by documents.
     pub fn with_bodies(&self) -> &BTreeSet<Cow<'static, str>> {
         &self.with_bodies
     }

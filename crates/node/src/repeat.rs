@@ -1,8 +1,8 @@
 //! Instances of zones, nodes that run a group many times.
 //!
-//! The instance of a repeat or of a loop over items is a function over columns. The inputs are those
-//! of the node, and then the context that the group needs from around the node. The instance of a
-//! simulation keeps state; the work of a tick is a network around a repeat.
+//! The instance of a repeat or of a loop over items is a function over columns. Its inputs are
+//! those of the node, followed by the context that the group needs from around the node. The
+//! instance of a simulation has state; the work of a tick is a network around a repeat.
 
 use std::sync::Arc;
 
@@ -90,9 +90,9 @@ fn made(spec: ZoneSpec<'_>, function: SharedFunction, state: Option<StateSpec>) 
     }
 }
 
-/// The instance of a simulation. `function` has its body, and `rounds` runs it: its inputs are those
-/// of the group, then the number of rounds, then the context. `pick` makes what selects one of two
-/// values of a type.
+/// The instance of a simulation. `function` holds the body, which `rounds` runs: the inputs of
+/// `rounds` are those of the group, the number of rounds, and the context. `pick` makes the
+/// instance that selects one of two values of a type.
 ///
 /// # Panics
 /// If the course is not one of ticks.
@@ -144,7 +144,7 @@ pub fn simulation(
     made(spec, function, Some(StateSpec::Made(variables, Arc::new(work))))
 }
 
-/// What computes a tick of a simulation.
+/// The instance that computes a tick of a simulation.
 fn work_of(spec: &ZoneSpec<'_>, variables: &Sockets, network: Network) -> Instance {
     let mut def = NodeDef::new("simulate.tick", "One tick of a simulation");
     let captured = spec.captures.iter().map(|need| (text_of(need).into(), type_of(need)));
@@ -165,7 +165,7 @@ fn work_of(spec: &ZoneSpec<'_>, variables: &Sockets, network: Network) -> Instan
     Instance { network: Some(network), ..made }
 }
 
-/// The instance that passes a value of this type on, evaluated with level 0 of a feature injected
+/// The instance that returns a value of this type, evaluated with level 0 of a feature injected
 /// from its second input.
 pub fn provider(feature: &Feature, ty: Type) -> Instance {
     let rule = ScopeRule::Inject { feature: feature.clone(), value: 1 };

@@ -30,7 +30,7 @@ pub enum ScopeRule {
     Modify {
         /// The feature.
         feature: Feature,
-        /// Takes the lanes of the old value, then those of each argument; gives the new lanes.
+        /// Takes the lanes of the old value and those of each argument; returns the new lanes.
         form: Arc<Form>,
         /// The inputs that are the arguments.
         args: Vec<u16>,

@@ -40,8 +40,8 @@ pub enum Among {
     Any,
     /// As [`Any`](Self::Any), but this type if there are only literals.
     AnyOr(Type),
-    /// Any type. Where nothing is linked, a number is of the type that holds the numbers which are
-    /// linked to the other inputs of the node.
+    /// Any type. If nothing is linked, a number takes the type that holds the numbers linked to the
+    /// other inputs of the node.
     Own,
 }
 
@@ -64,7 +64,7 @@ pub enum SocketType {
     Generic(u16),
     /// Lists of the generic at this position.
     ListOf(u16),
-    /// Of an output: the type that the network gives.
+    /// The type that the network determines; only for outputs.
     Made,
 }
 
@@ -120,7 +120,7 @@ impl SocketType {
     /// The concrete type for these types of the generics.
     ///
     /// # Errors
-    /// If a list type would be nested too deeply, or if the network tells the type.
+    /// If a list type would be nested too deeply, or if the network determines the type.
     pub fn resolve(self, generics: &[Type]) -> Result<Type, TypeError> {
         match self {
             Self::Exact(ty) => Ok(ty),
@@ -305,7 +305,7 @@ impl Signature {
             Widths::Kept => {
                 linked.filter_map(|(_, ty)| lane_in(*ty)).reduce(wider_lane).map(number_of)
             }
-            // There all inputs were of one type.
+            // In format 1 all inputs of a generic had one type.
             Widths::First => {
                 let among = Among::These(&[Type::F32, Type::F64]);
                 let linked: Vec<(usize, Type)> = linked.copied().collect();
@@ -359,10 +359,10 @@ fn allowed(among: Among, linked: &[(usize, Type)]) -> String {
     text
 }
 
-/// The types and literals of the inputs of one generic, as far as they are known.
+/// The known types and literals of the inputs of one generic.
 #[derive(Clone, Debug, Default)]
 struct Given<'a> {
-    /// Positions of inputs, with the types of what is linked to them.
+    /// Positions of inputs, with the types linked to them.
     linked: SmallVec<[(usize, Type); 2]>,
     literals: SmallVec<[&'a Json; 2]>,
 }

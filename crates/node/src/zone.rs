@@ -1,5 +1,5 @@
-//! Zones: nodes that run a group many times. Their kinds, settings and sockets, and how the values
-//! of one run go into the next.
+//! Zones: nodes that run a group many times. Their kinds, settings and sockets, and how values pass
+//! from one run to the next.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ pub enum Zone {
     Repeat,
     /// Item by item of lists.
     ForEach,
-    /// Tick by tick: what is carried is state.
+    /// Tick by tick; carried values are state.
     Simulate,
 }
 
 /// Name of the socket with the number of rounds.
 pub const COUNT: &str = "count";
 
-/// Name of the socket that starts a simulation again.
+/// Name of the socket that restarts a simulation.
 pub const RESET: &str = "reset";
 
-/// Name of the socket with the rounds in a tick.
+/// Name of the socket with the number of rounds per tick.
 pub const SUBSTEPS: &str = "substeps";
 
 /// An input of a zone that its group does not have.
@@ -38,7 +38,7 @@ pub struct OwnInput {
     pub name: &'static str,
     /// Type.
     pub ty: Type,
-    /// What it is unless something is linked; it is required if this is `None`.
+    /// The value if nothing is linked; `None` if a link is required.
     pub default: Option<i32>,
     about: &'static str,
 }
@@ -51,12 +51,12 @@ impl OwnInput {
     }
 }
 
-/// What an output of a repeat that its group does not have tells.
+/// The meaning of an output of a repeat that its group does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// How many rounds ran.
+    /// The number of rounds that ran.
     Rounds,
-    /// Whether the last one changed nothing.
+    /// Whether the last round changed nothing.
     Settled,
 }
 
@@ -78,41 +78,42 @@ impl Told {
     }
 }
 
-/// How the values of one run of a group go into the next.
+/// How values pass from one run of a group to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Course {
     /// For each output of the group the input that receives it in the next run.
     pub carries: Vec<Option<usize>>,
-    /// The output that says whether to go on, a bool.
+    /// The bool output that says whether to continue.
     pub go: Option<usize>,
-    /// What the runs are.
+    /// The kind of runs.
     pub mode: Mode,
 }
 
-/// What the runs of a group are.
+/// The kind of runs of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Rounds of a repeat.
     Rounds {
-        /// The input of the node with the number: one of the group's, or the one after them.
+        /// The input of the node with the number of rounds: one of the group's, or the one after
+        /// them.
         count: usize,
-        /// Whether it ends when a round changes no carried value by more than this.
+        /// The tolerance within which a round counts as unchanged and ends the repeat, if it may.
         stable: Option<Tolerance>,
     },
     /// Items of lists.
     Items {
         /// The inputs that receive the items; ascending.
         items: Vec<usize>,
-        /// The output that says which items are in the lists that are collected, a bool.
+        /// The bool output that says which items the collected lists contain.
         keep: Option<usize>,
-        /// The output by whose value these are sorted.
+        /// The output by whose value the collected lists are sorted.
         by: Option<usize>,
     },
     /// Ticks of a document.
     Ticks {
-        /// The input of the node that starts again.
+        /// The input of the node that restarts the simulation.
         reset: usize,
-        /// The input with the number of rounds in a tick.
+        /// The input with the number of rounds per tick.
         substeps: usize,
     },
 }
@@ -153,8 +154,8 @@ impl Mode {
 }
 
 impl Course {
-    /// The type of an input of the node, where that of the group has this type; `None` if lists
-    /// would be nested too deeply.
+    /// The type of an input of the node if the group's input has type `ty`; `None` if lists would
+    /// be nested too deeply.
     pub fn outer_input(&self, input: usize, ty: Type) -> Option<Type> {
         if self.mode.is_item(input) { ty.list() } else { Some(ty) }
     }
@@ -164,14 +165,14 @@ impl Course {
         self.mode.zone() == Zone::ForEach && self.carries[output].is_none()
     }
 
-    /// The type of an output of the node, where that of the group has this type; `None` if lists
-    /// would be nested too deeply.
+    /// The type of an output of the node if the group's output has type `ty`; `None` if lists would
+    /// be nested too deeply.
     pub fn outer_output(&self, output: usize, ty: Type) -> Option<Type> {
         if self.collects(output) { ty.list() } else { Some(ty) }
     }
 
-    /// The settings that describe it, for a group with these inputs and outputs; those that have
-    /// their default are left out.
+    /// The settings that describe the course, for a group with these inputs and outputs, without
+    /// settings at their defaults.
     pub fn settings(&self, inputs: &[&str], outputs: &[&str]) -> Vec<(&'static str, Json)> {
         let mut settings = Vec::new();
         let mut name = |setting, output: Option<usize>| {
@@ -234,8 +235,8 @@ impl Zone {
         }
     }
 
-    /// The inputs that such a node has besides those of its group, unless the group has one of the
-    /// name.
+    /// The inputs that such a node has besides those of its group, unless the group has an input of
+    /// that name.
     pub fn own_inputs(self) -> &'static [OwnInput] {
         match self {
             Self::Repeat => &[OwnInput {
@@ -250,7 +251,7 @@ impl Zone {
                     name: RESET,
                     ty: Type::BOOL,
                     default: Some(0),
-                    about: "whether to start again from what is given",
+                    about: "whether to restart from the given values",
                 },
                 OwnInput {
                     name: SUBSTEPS,
@@ -452,41 +453,41 @@ const REPEAT_DETAILS: &str = "Written with the name of a group: {\"type\": \"rep
      \"step\"}. The node has the inputs and outputs of the group, and the input `count` and the \
      outputs `rounds` and `settled` unless the group has sockets of these names.\n\nEach output of \
      the group is carried to the input of the same name and type in the next round; values of any \
-     type can be carried. Other inputs are the same in all rounds. The node gives the values that \
-     are carried after the last round or, without any round, the given ones. Each element runs its \
-     own number of rounds.\n\nThe output named by `while` tells after each round whether to \
-     continue. It need not be carried; then it counts as true before the first round. If it is \
-     carried and given as false, no round runs. With `until` \"stable\" a round that changes no \
-     carried value is the last one: numbers, and the items of lists of numbers, may differ by \
-     `tolerance` in each lane, other values are compared bit by bit. An element that does not \
-     settle within `count` rounds gives its last values, and `settled` is false.\n\nThe group reads \
-     the context around the node; `context.iteration` is the number of the round, and one level \
-     higher that of an enclosing repeat. A group must not keep state, or read along an axis around \
-     the node inside a scope. The limit `repeat_count` bounds the rounds.";
+     type can be carried. Other inputs are the same in all rounds. The node returns the carried \
+     values after the last round or, without any round, the given ones. Each element runs its own \
+     number of rounds.\n\nThe output named by `while` tells after each round whether to continue. \
+     It need not be carried; then it counts as true before the first round. If it is carried and \
+     given as false, no round runs. With `until` \"stable\" a round that changes no carried value \
+     is the last one: numbers, and the items of lists of numbers, may differ by `tolerance` in \
+     each lane, other values are compared bit by bit. An element that does not settle within \
+     `count` rounds keeps its last values, and `settled` is false.\n\nThe group reads the context \
+     around the node; `context.iteration` is the number of the round, and one level higher that of \
+     an enclosing repeat. A group must not have state, or read along an axis around the node \
+     inside a scope. The limit `repeat_count` bounds the rounds.";
 
 const FOR_EACH_DETAILS: &str = "Written with the name of a group: {\"type\": \"for_each\", \
-     \"group\": \"body\", \"set\": {\"items\": [\"x\"]}}. Inputs that `items` names take lists and \
-     hand their items to the group one by one; several lists have the same length. An output that \
-     has the name and type of another input is carried: the next item receives it there, and the \
-     node gives its value after the last item or, without any item, the given one. The values of \
-     all other outputs are collected in lists. Inputs that are neither are the same for all \
-     items.\n\nSo without carried outputs the node maps, and runs all items of all elements at \
-     once; with carried outputs alone it folds; an output that gives a carried value under another \
-     name scans. `where` filters the collected lists and `by` sorts them, ascending, equal items in \
-     the order of the lists, NaN last; carried values see all items, in order. When the output \
-     named by `while` is false, the item at hand is the last one: it counts, those after it do not \
+     \"group\": \"body\", \"set\": {\"items\": [\"x\"]}}. The inputs named by `items` take lists \
+     of equal length and pass their items to the group one by one. An output with the name and \
+     type of another input is carried: that input receives it for the next item, and the node \
+     returns its value after the last item or, without any item, the given one. The values of all \
+     other outputs are collected in lists. All other inputs are the same for all items.\n\nWithout \
+     carried outputs the node is a map, and all items of all elements run at once; with carried \
+     outputs alone it is a fold; an output that returns a carried value under another name is a \
+     scan. `where` filters the collected lists and `by` sorts them, ascending, equal items in the \
+     order of the lists, NaN last; carried values see all items, in order. When the output named \
+     by `while` is false, the current item is the last one: it counts, later ones do not \
      run.\n\nAll outputs are computed for all items that run. The group reads the context around \
      the node, but `context.index` is the position of the item in its list, and one level higher \
-     that of the element around the node. A group must not keep state, or read along an axis \
+     that of the element around the node. A group must not have state, or read along an axis \
      around the node inside a scope. The limit `list_length` bounds the items.";
 
 const SIMULATE_DETAILS: &str = "Written with the name of a group: {\"type\": \"simulate\", \
-     \"group\": \"step\"}. The node has the inputs and outputs of the group, and the inputs `reset` \
-     and `substeps` unless the group has inputs of these names.\n\nEach output of the group has the \
-     name and type of an input: it is state, of any type, which the next tick receives there. In \
-     the first tick, and in each tick in which `reset` is true, the node gives what is linked to \
-     these inputs, and the group does not run. In all other ticks the group runs `substeps` times, \
-     and the node gives the new state. What is linked to inputs that are state is not computed in \
-     those ticks. Other inputs are those of the tick; `context.iteration` is the number of the \
-     substep.\n\nThe group must not keep other state. As with all nodes that keep state, ticks are \
-     evaluated in order from the document's `start_frame` on.";
+     \"group\": \"step\"}. The node has the inputs and outputs of the group, and the inputs \
+     `reset` and `substeps` unless the group has inputs of these names.\n\nEach output of the \
+     group has the name and type of an input: it is state, of any type, which the next tick \
+     receives there. In the first tick, and in each tick in which `reset` is true, the node \
+     returns the values linked to these inputs, and the group does not run. In all other ticks the \
+     group runs `substeps` times, and the node returns the new state; the values linked to inputs \
+     that are state are not computed. Other inputs have the values of the tick; \
+     `context.iteration` is the number of the substep.\n\nThe group must not have other state. As \
+     with all stateful nodes, ticks are evaluated in order from the document's `start_frame` on.";

@@ -1,7 +1,7 @@
 //! Time per node of evaluators that go step by step on graphs without axes, and of a column through
 //! few nodes.
 //!
-//! `cargo bench -p millstream-run --bench lazy`; items are nodes, or elements where said.
+//! `cargo bench -p millstream-run --bench lazy`; items are nodes unless stated otherwise.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -36,7 +36,7 @@ fn chain(n: usize) -> Plan {
     plan(&text)
 }
 
-/// Each node reads two of the nodes before it, mostly near ones.
+/// Each node reads two of the nodes before it, mostly recent ones.
 fn random(n: usize) -> Plan {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = |below: usize| {
@@ -67,13 +67,13 @@ fn scalar_chain<E: Evaluator + Default>(bencher: Bencher, n: usize) {
 #[divan::bench(types = [Lazy, List], args = [100, 10_000, 1_000_000])]
 fn scalar_random<E: Evaluator + Default>(bencher: Bencher, n: usize) {
     let (plan, request) = (random(n), Request::new());
-    // Not every node is reached; steps are what runs.
+    // Not every node is reached; the items are steps that run.
     bencher
         .counter(ItemsCount::new(plan.steps.len()))
         .bench(|| E::default().evaluate(black_box(&plan), &request).expect("the request fits"));
 }
 
-/// Switches behind one another, each with two arms of ten nodes; every arm reads the switch before.
+/// Switches in sequence, each with two arms of ten nodes; every arm reads the previous switch.
 fn switches(n: usize) -> Plan {
     let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input side: bool = true\n");
     text += "n2 = const 1.0009765625\n";
@@ -95,7 +95,7 @@ fn switches(n: usize) -> Plan {
     plan(&text)
 }
 
-/// The selector stays; items are nodes that run.
+/// The selector does not change; items are nodes that run.
 #[divan::bench(types = [Lazy, List], args = [10, 1000, 50_000])]
 fn switches_held<E: Evaluator + Default>(bencher: Bencher, n: usize) {
     let (plan, request) = (switches(n), Request::new());

@@ -1,8 +1,8 @@
 //! Incremental recomputation on live graphs: the scenarios by which such engines are compared.
 //!
 //! `cargo bench -p millstream-run --bench live`; one iteration sets and reads. Names say which
-//! nodes have to run. `floor_*` does the same with a loop over arrays that knows the graph: the
-//! time of an engine that checks nothing.
+//! nodes must run. `floor_*` does the same with a loop over arrays that knows the graph: the time
+//! of an engine that checks nothing.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ fn main() {
 
 type Number = Handle<f64>;
 
-/// Observes and reads twice. The second wave of a new graph finds out who reads what, which
+/// Observes and reads twice. The second wave of a new graph finds the readers of each node, which
 /// `build_first_read_and_first_change_of_a_random_graph` times.
 fn settle(graph: &mut LiveGraph, end: Number) {
     graph.observe(end);
@@ -24,7 +24,7 @@ fn settle(graph: &mut LiveGraph, end: Number) {
     graph.get(end);
 }
 
-/// Sets by turns one of two values and reads.
+/// Sets one of two values in turn and reads.
 fn toggle(bencher: Bencher, mut graph: LiveGraph, set: Number, values: [f64; 2], read: Number) {
     settle(&mut graph, read);
     let turn = Cell::new(0);
@@ -154,7 +154,7 @@ fn build_and_first_read_of_the_tree(bencher: Bencher) {
     bencher.counter(ItemsCount::new((1_usize << 21) - 1)).bench_local(sum_tree);
 }
 
-/// Nodes of graphs that are built: not a power of two, so that tables are not just full.
+/// Number of nodes of graphs that are built: not a power of two, so that tables are not just full.
 const N_BUILT: usize = 1_500_000;
 
 #[divan::bench(sample_count = 20)]
@@ -171,8 +171,8 @@ fn build_and_first_read_of_a_chain(bencher: Bencher) {
     });
 }
 
-/// Each node reads two of the last so many; how far back stands in a list, so that making up random
-/// numbers is not timed.
+/// Each node reads two of the recent nodes. The distances are in a list, so that generating
+/// random numbers is not timed.
 fn random_graph(back: &[[u32; 2]]) -> (LiveGraph, Number, Number) {
     let mut graph = LiveGraph::new();
     let mut nodes: Vec<Number> = Vec::with_capacity(100 + back.len());
@@ -198,7 +198,7 @@ fn build_and_first_read_of_a_random_graph(bencher: Bencher, reach: usize) {
     bencher.counter(ItemsCount::new(N_BUILT)).bench_local(|| random_graph(&links));
 }
 
-/// The first change also costs finding out who reads what.
+/// The first change also includes finding the readers of each node.
 #[divan::bench(args = [64, N_BUILT], sample_count = 20)]
 fn build_first_read_and_first_change_of_a_random_graph(bencher: Bencher, reach: usize) {
     let links = random_links(reach);

@@ -1,8 +1,8 @@
-//! Going back to what was before: an input is set to A, to B, and to A again.
+//! Returning to an earlier value: an input is set to A, to B, and to A again.
 //!
 //! `cargo bench -p millstream-run --bench memo`. The graph has 2,000 cheap nodes between its inputs
-//! and its output. With chunks they are one entry of the memo; without, each is looked up. Single
-//! numbers also go through the live graph, which runs what has changed.
+//! and its output. With chunks the memo stores them as one entry; without, each is looked up.
+//! Single numbers also go through the live graph, which runs what has changed.
 
 #[path = "shared/compiled.rs"]
 mod compiled;
@@ -24,7 +24,7 @@ use timing::{median, seconds};
 const NODES: usize = 2000;
 const ROUNDS: usize = 200;
 
-/// Each node reads the one before it, and an input or the one before that.
+/// Each node reads the previous one, and an input or the one before that.
 fn graph() -> Arc<Plan> {
     let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input y: f32 = 0.25\n");
     for i in 2..NODES + 2 {
@@ -35,7 +35,7 @@ fn graph() -> Arc<Plan> {
     planned(&format!("{text}output n{}\n", NODES + 1)).0
 }
 
-/// The evaluators side by side, in turn, each going to and fro.
+/// The evaluators in turn, each switching back and forth.
 fn compare(plan: &Plan, what: &str, request: impl Fn(f32) -> Request) {
     let walk = || Incremental::new().without_live_graph();
     let mut ways = [

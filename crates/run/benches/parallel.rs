@@ -1,5 +1,5 @@
-//! Two threads side by side with one, in interleaved runs: the parallel evaluator must never be much
-//! slower, and quicker where independent steps take long. A third column makes jobs whether or not
+//! Two threads compared with one, in interleaved runs: the parallel evaluator must never be much
+//! slower, and faster if independent steps are expensive. A third column makes jobs whether or not
 //! that pays.
 //!
 //! `cargo bench -p millstream-run --bench parallel` prints for each graph the medians and the ratio.
@@ -14,7 +14,7 @@ use millstream_ir::{Evaluator, Plan, Request};
 use millstream_run::List;
 
 fn main() {
-    // `-- --test` asks whether the benchmark runs, not how fast.
+    // `-- --test` checks that the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let rounds = if is_smoke_run { 1 } else { 41 };
     println!(
@@ -77,7 +77,7 @@ fn waves(n: usize) -> Plan {
     plan(&(text + &format!("output y n{sum}\n")))
 }
 
-/// Three octaves of noise in space, with another seed each.
+/// Three octaves of noise in space, each with another seed.
 fn noises(n: usize) -> Plan {
     let mut text = String::from(
         "n0 = input x: f32 = 0.5
@@ -117,7 +117,7 @@ fn sums(n: usize) -> Plan {
     plan(&(text + &format!("output y n{sum}\n")))
 }
 
-/// Each sorts the column under another factor and takes the median.
+/// Each sorts the column with another factor and takes the median.
 fn sorts(n: usize) -> Plan {
     let mut text = String::from("n0 = input x: f32 = 0.5\n");
     for i in 0..n {
@@ -142,11 +142,11 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
         })
         .collect();
     let request = Request::new().column("x", column);
-    // The last makes jobs whether or not that paid so far.
+    // The last makes jobs whether or not that has paid so far.
     let threads = |n| List::new().threads(NonZeroUsize::new(n).expect("not zero"));
     let mut ways = [threads(1), threads(2), threads(2).jobs_from(Duration::from_micros(40))];
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
-    // A few calls at once, so that short ones can be told apart.
+    // Several calls at once, so that short ones can be measured.
     let calls = (100_000 / (n * plan.steps.len())).clamp(1, 200);
     for round in 0..=rounds {
         for (way, times) in ways.iter_mut().zip(&mut times) {
@@ -154,7 +154,7 @@ fn side_by_side(name: &str, plan: &Plan, n: usize, rounds: usize) {
             for _ in 0..calls {
                 drop(way.evaluate(plan, &request).expect("the request fits"));
             }
-            // The first round finds out what the steps cost.
+            // The first round measures the costs of the steps.
             if round > 0 {
                 times.push(start.elapsed().as_secs_f64() / calls as f64);
             }

@@ -1,10 +1,11 @@
-//! Graphs side by side with the loops one would write by hand in C++, compiled in the same run.
+//! Graphs compared with loops as one would write them by hand in C++, compiled in the same run.
 //!
-//! `cargo bench -p millstream-run --bench peers [-- ELEMENTS GRAPHS]` prints for each graph the medians of
-//! interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, into an output
-//! that was written before. Times are those that the processor works for the thread, so that others on a
-//! shared machine count less. Without a `g++` it prints our times alone. Then: a call on one element
-//! and on 1000 of a prepared program, a new output, two threads (by the clock), and the memory of a run.
+//! `cargo bench -p millstream-run --bench peers [-- ELEMENTS GRAPHS]` prints for each graph the
+//! medians of interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, into
+//! an output that was written before. Times are processor times of the thread, so that other load
+//! on a shared machine counts less. Without a `g++` it prints only our times. Then: a call on one
+//! element and on 1000 of a prepared program, a new output, two threads (wall-clock time), and the
+//! memory of a run.
 
 #[path = "shared/compiled.rs"]
 mod compiled;
@@ -30,7 +31,8 @@ use timing::{median, passed, seconds};
 
 const ROUNDS: usize = 11;
 
-/// The last is against the same job as one finds it in most programs, with other numbers.
+/// The last is compared with the same task as most programs implement it, which gives other
+/// numbers.
 const GRAPHS: [(&str, Graph); 5] = [
     ("heron", heron),
     ("horner", horner),
@@ -45,7 +47,7 @@ fn main() {
         return memory(&args[1..]);
     }
     let given = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
-    // `-- --test` asks whether the benchmark runs, not how fast.
+    // `-- --test` checks that the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let n: usize = given.unwrap_or(if is_smoke_run { 10_000 } else { 10_000_000 });
     let mut loops = Loops::compile("peers/loops.cpp");
@@ -70,7 +72,7 @@ fn main() {
     }
 }
 
-/// Makes a graph with data of so many elements.
+/// Makes a graph with data of this number of elements.
 type Graph = fn(usize) -> Workload;
 
 /// A graph with its data.
@@ -257,7 +259,7 @@ fn details(graph: Graph, n: usize) {
         median(one) / median(two)
     );
     for n_threads in [1, 2] {
-        // Another process, as this one holds memory that was used before.
+        // Another process, since this one holds memory that was used before.
         let own = std::env::current_exe().expect("this program has a path");
         let args = [MEMORY, name, &n.to_string(), &n_threads.to_string()];
         let output = Command::new(own).args(args).output().expect("this program starts");
@@ -265,10 +267,10 @@ fn details(graph: Graph, n: usize) {
     }
 }
 
-/// Asks for the memory of one run alone: `memory GRAPH ELEMENTS THREADS`.
+/// Requests the memory of a single run: `memory GRAPH ELEMENTS THREADS`.
 const MEMORY: &str = "memory";
 
-/// Prints the memory that one evaluation takes besides its columns.
+/// Prints the memory that one evaluation takes in addition to its columns.
 fn memory(args: &[String]) {
     let [name, n, n_threads] = args else { panic!("memory GRAPH ELEMENTS THREADS") };
     let graph = GRAPHS.iter().find(|graph| graph.0 == name).expect("the graph is known").1;
@@ -285,7 +287,8 @@ fn memory(args: &[String]) {
     }
 }
 
-/// By how many bytes the memory of the process grows at most while this runs; `None` where the system does not tell.
+/// The maximal growth of the process in bytes while this runs; `None` if the system does not report
+/// it.
 fn grown(run: impl FnOnce()) -> Option<f64> {
     let bytes_of = |what: &str| {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;

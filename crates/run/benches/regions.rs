@@ -1,8 +1,8 @@
-//! What regions of the chunked evaluator save inside plans with functions, in interleaved runs on one
-//! thread: switches that select instead of sorting elements, switches of the whole column that do not
-//! part a region, loops that are folded without a list.
+//! The savings by regions of the chunked evaluator in plans with functions, in interleaved runs on
+//! one thread: switches that select instead of sorting elements, switches of the whole column that
+//! do not divide a region, loops that are folded without a list.
 //!
-//! `cargo bench -p millstream-run --bench regions` prints nanoseconds an element and the ratio.
+//! `cargo bench -p millstream-run --bench regions` prints nanoseconds per element and the ratio.
 
 #[path = "shared/compiled.rs"]
 mod compiled;
@@ -20,7 +20,7 @@ use compiled::compiled;
 use timing::{median, seconds};
 
 fn main() {
-    // `-- --test` asks whether the benchmark runs, not how fast.
+    // `-- --test` checks that the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let (n, rounds) = if is_smoke_run { (1000, 1) } else { (1_000_000, 21) };
     let names = ["graph", "ns/element", "without", "ratio"];
@@ -37,8 +37,9 @@ fn main() {
     }
 }
 
-/// Name, text, and whether what is compared is a loop with and without its list, or else switches in
-/// and out of their region. A number that a function gives keeps the plans from being forms alone.
+/// Name, text, and what is compared: if true, a loop with and without its list, else switches
+/// inside and outside their region. A number from a function keeps the plans from consisting of
+/// forms alone.
 const GRAPHS: [(&str, &str, bool); 8] = [
     (
         "switch by element",
@@ -167,7 +168,7 @@ const LOOP: &str = "n0 = input x: f32 = 0.5
     n8 = list.sum n7
     output y n8";
 
-/// The same with choices in no region.
+/// The same graph with all choices outside of regions.
 fn without_choices(graph: &Graph) -> Graph {
     let is_choice = |id: NodeId| graph.instance_of(id).is_some_and(|call| call.is_lane_choice());
     let mut regions = vec![None; graph.n_ids()];

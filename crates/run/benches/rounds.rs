@@ -1,8 +1,8 @@
-//! Repeats side by side with the loops one would write by hand in C++, compiled in the same run.
+//! Repeats compared with loops as one would write them by hand in C++, compiled in the same run.
 //!
 //! `cargo bench -p millstream-run --bench rounds [-- ELEMENTS]` prints for each the medians of
-//! interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, times being those
-//! that the processor works for the thread; then two threads against one, by the clock.
+//! interleaved runs and the ratio of ours to `g++ -O3 -march=native`, on one core, in processor
+//! time of the thread; then two threads against one, in wall-clock time.
 
 #[path = "shared/loops.rs"]
 mod loops;
@@ -40,7 +40,7 @@ const NEWTON: &str = r#"{
 
 fn main() {
     let given = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
-    // `-- --test` asks whether the benchmark runs, not how fast.
+    // `-- --test` checks that the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let n: usize = given.unwrap_or(if is_smoke_run { 10_000 } else { 1_000_000 });
     let mut loops = Loops::compile("rounds/loops.cpp");
@@ -97,7 +97,7 @@ fn side_by_side(
         if let Some(loops) = loops.as_deref_mut() {
             let (time, sum) = loops.run(name, n);
             theirs.push(time);
-            // They may contract products and sums, so some points near the edge differ.
+            // C++ may contract products and sums, so some points near the edge differ.
             let is_near = (own_sum - sum).abs() <= 2e-3 * sum.abs();
             assert!(is_near, "{name}: {own_sum} and {sum} are near each other");
         }

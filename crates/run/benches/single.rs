@@ -1,4 +1,4 @@
-//! Graphs on one element, as users build them: prepared, and in the list.
+//! Graphs on one element, as users build them: as prepared programs, and in the list.
 //!
 //! `cargo bench -p millstream-run --bench single` prints for each the nanoseconds of a prepared
 //! call and of an evaluation of the list, as medians of interleaved rounds. Inputs change from call
@@ -26,7 +26,7 @@ use timing::{median, seconds};
 
 const ROUNDS: usize = 15;
 
-/// Different inputs, so that choices differ from call to call.
+/// Different inputs, so that choices differ between calls.
 const INPUTS: usize = 64;
 
 fn main() {
@@ -79,7 +79,7 @@ impl Work {
         Self { plan, n_nodes, inputs: inputs.collect() }
     }
 
-    /// Seconds of a prepared call.
+    /// Seconds per prepared call.
     fn prepared(&self, calls: usize) -> f64 {
         let prepared = Chunked::new().prepare(&self.plan, &Request::new());
         let mut prepared = prepared.expect("the graph is made of numbers");
@@ -94,7 +94,7 @@ impl Work {
         seconds(|| (0..calls).for_each(|_| run())) / (calls * INPUTS) as f64
     }
 
-    /// Seconds of an evaluation.
+    /// Seconds per evaluation.
     fn list(&self, calls: usize) -> f64 {
         let request = Request::new().with_log(LogDetail::Off);
         let mut list = List::new();
@@ -104,7 +104,7 @@ impl Work {
     }
 }
 
-/// Ten times: two map ranges, two mixes, a comparison and a switch.
+/// Ten times two map ranges, two mixes, a comparison and a switch.
 fn mixes() -> String {
     let mut text = String::from(
         "n0 = input x: f32 = 0.3
@@ -148,7 +148,7 @@ fn mixes() -> String {
     text
 }
 
-/// Five times: a comparison and a switch between arms of five nodes that nothing else reads.
+/// Five times a comparison and a switch between arms of five nodes that nothing else reads.
 fn arms() -> String {
     let mut text = String::from(
         "n0 = input x: f32 = 0.3
@@ -196,7 +196,7 @@ fn arms() -> String {
     text
 }
 
-/// 32 operations, each on the result of the one before.
+/// 32 operations, each on the previous result.
 fn chain() -> String {
     const OPERATIONS: [&str; 8] = [
         "math.add",
@@ -219,7 +219,7 @@ fn chain() -> String {
     text
 }
 
-/// Ten times: a number of the 16 in a table, looked up by where x is.
+/// Ten times a number from a table of 16, looked up by the position of x.
 fn tables() -> String {
     let mut text = String::from("n0 = input x: f32 = 0.3\nn1 = const 16.0\n");
     let mut n = 2;

@@ -1,5 +1,5 @@
-//! How long random edits of links take in a graph of a million nodes, and how many nodes change
-//! their place in the order: percentiles.
+//! The time of random edits of links in a graph of a million nodes, and the number of nodes that
+//! change their place in the order: percentiles.
 //!
 //! `cargo run --release -p millstream-run --example relinks`
 
@@ -14,7 +14,7 @@ fn main() {
     report("random graph, links anywhere", random_graph(usize::MAX));
 }
 
-/// A graph, the nodes whose links are changed, those they are linked to, and one to read.
+/// A graph, the nodes whose links are changed, their new sources, and a node to read.
 type Case = (LiveGraph, Vec<Handle<f64>>, Vec<Handle<f64>>, Handle<f64>);
 
 fn tree() -> Case {
@@ -29,7 +29,7 @@ fn tree() -> Case {
     (graph, sums, sources, level[0])
 }
 
-/// Each node reads two before it, at most so far back.
+/// Each node reads two of the `reach` nodes before it.
 fn random_graph(reach: usize) -> Case {
     let mut graph = LiveGraph::new();
     let mut next = random();

@@ -1,14 +1,14 @@
 //! The list of a plan for some outputs, cut into blocks.
 //!
-//! The list holds each step once, after everything it reads: the order in which a walk from the
-//! outputs first uses the steps, reversed. A *block* is a part of the list that is run as one:
+//! The list holds each step once, after everything it reads: the reverse of the order in which a
+//! walk from the outputs first uses the steps. A *block* is a part of the list that runs as one:
 //!
 //! - the main block holds the steps that some output needs in any case;
 //! - every step that is read through an arm or a scope, or from several blocks, is the *root* of a
 //!   block of its own, which holds the steps that only it needs.
 //!
-//! So the guard of a step is the union over its uses: the step runs when one of the steps that read
-//! its block asks for the root, and does not run again, because its result is there.
+//! Thus the guard of a step is the union over its uses: the step runs when a step that reads its
+//! block demands the root, and does not run again, since its result exists.
 
 use millstream_base::id::Id;
 use millstream_ir::plan::{Plan, StepId, StepOp};
@@ -41,15 +41,15 @@ pub(crate) struct Blocks {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// The findings about a step, complete when all steps that read it are visited.
+/// What is known about a step; complete when all steps that read it were visited.
 #[derive(Clone, Copy)]
 struct Known {
     block: BlockOf,
-    /// It is read through an arm or a scope, or from several blocks.
+    /// Whether it is read through an arm or a scope, or from several blocks.
     is_entry: bool,
-    /// The main block reads it in its own context.
+    /// Whether the main block reads it in its own context.
     in_main: bool,
-    /// It may be read in another context than that of the request.
+    /// Whether it may be read in another context than that of the request.
     in_scope: bool,
 }
 
@@ -59,7 +59,7 @@ impl Blocks {
         Self::selecting(plan, outputs, &|_| false)
     }
 
-    /// The list where some choices compute all their arms.
+    /// The list if some choices compute all their arms.
     pub(crate) fn selecting(
         plan: &Plan,
         outputs: &[usize],
@@ -100,7 +100,7 @@ impl Blocks {
         self.of[step.index()]
     }
 
-    /// The positions of the other steps of the block of a root; empty for steps that are no roots.
+    /// The positions of the other steps of a root's block; empty for steps that are not roots.
     pub(crate) fn members(&self, root: StepId) -> std::ops::Range<usize> {
         if self.of[root.index()] == BlockOf::Root(root) {
             self.first[root.index()] as usize..self.position[root.index()] as usize
@@ -116,7 +116,8 @@ impl Blocks {
     }
 }
 
-/// The calls that outputs may need, each after all it reads: a walk in depth without recursion.
+/// The calls that outputs may need, each after all it reads, by a depth-first walk without
+/// recursion.
 fn order(plan: &Plan, outputs: &[usize]) -> Vec<StepId> {
     let mut order = Vec::new();
     let mut met = vec![false; plan.steps.len()];
@@ -144,7 +145,7 @@ fn order(plan: &Plan, outputs: &[usize]) -> Vec<StepId> {
     order
 }
 
-/// The block of each step, found from those that read it.
+/// The block of each step, found from its readers.
 fn blocks(
     plan: &Plan,
     outputs: &[usize],

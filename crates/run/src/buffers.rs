@@ -1,4 +1,4 @@
-//! Buffers of results that nobody needs any more, kept for the next results.
+//! Buffers of results that are no longer needed, reused for later results.
 
 use bytemuck::allocation::try_zeroed_vec;
 use millstream_base::image::PIXEL_TYPES;
@@ -8,13 +8,13 @@ use millstream_base::{Color, Column, Image, Mat4, Quat, Type, Value, ValueType, 
 use millstream_node::Data;
 use rustc_hash::FxHashMap;
 
-/// At most so many buffers of one type are kept.
+/// Maximal number of stored buffers of one type.
 const KEPT: usize = 8;
 
-/// At most so many bytes are kept.
+/// Maximal size of stored buffers in bytes.
 const KEPT_BYTES: usize = 256 << 20;
 
-/// Columns whose contents do not matter, by type.
+/// Columns whose contents are irrelevant, by type.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     free: FxHashMap<Type, Vec<Column>>,
@@ -26,7 +26,7 @@ fn bytes_of(column: &Column) -> usize {
 }
 
 impl Buffers {
-    /// Takes a column that is not needed any more.
+    /// Stores a column that is no longer needed.
     pub(crate) fn give(&mut self, column: Column) {
         if !matches!(column.ty().kind(), Kind::Lanes(..)) || column.derivation().is_some() {
             return;
@@ -39,7 +39,7 @@ impl Buffers {
         }
     }
 
-    /// Takes data that is not needed any more.
+    /// Stores data that is no longer needed.
     pub(crate) fn give_data(&mut self, data: Data) {
         match data {
             Data::Many(column) | Data::One(Value::List(column)) => self.give(column),
@@ -77,7 +77,7 @@ impl Buffers {
         Some(column)
     }
 
-    /// A column of `n` elements that nobody shares, its contents arbitrary; for types of lanes.
+    /// An unshared column of `n` elements with arbitrary contents; for types of lanes.
     ///
     /// # Panics
     /// If there is no memory for it.
@@ -91,7 +91,7 @@ impl Buffers {
         macro_rules! sized {
             ($($rust:ty),*) => {$(
                 if ty == <$rust>::ty() {
-                    // A column that is shared is left to its other owners.
+                    // A shared column is left to its other owners.
                     let old = self.take_longer(ty, n).map(Column::try_into_vec::<$rust>);
                     if let Some(Ok(mut buffer)) = old {
                         buffer.truncate(n);

@@ -1,8 +1,8 @@
 //! The table of evaluators (`table`), and the evaluator that chooses among them.
 //!
-//! The time that each may take is estimated from the numbers of steps, of elements and of
-//! instructions. The time that each took is noted with the plan, and from the third evaluation on
-//! decides (`trials`). Answers do not depend on it.
+//! The time that each evaluator may take is estimated from the numbers of steps, elements and
+//! instructions. The measured times are stored with the plan, and decide from the third evaluation
+//! on (`trials`). Answers do not depend on the choice.
 
 mod table;
 
@@ -31,7 +31,7 @@ const N: usize = {
     n
 };
 
-/// The evaluator that decides which of the others runs a plan, from costs it has seen.
+/// The evaluator that chooses another one for each plan, by the costs it has measured.
 pub struct Auto {
     threads: NonZeroUsize,
     choices: Vec<Choice>,
@@ -40,18 +40,18 @@ pub struct Auto {
     settled: Option<Settled>,
 }
 
-/// A choice that stands for the next evaluations, so that short ones are not made longer by looking
-/// at the clock and at what is known of the plan.
+/// A choice that holds for the next evaluations, so that short ones need not read the clock or what
+/// is known about the plan.
 struct Settled {
-    /// The address of the plan. Another plan at the same place is evaluated as well, if perhaps not
-    /// in the best way.
+    /// The address of the plan. Another plan at the same address is also evaluated correctly, if
+    /// perhaps more slowly.
     plan: usize,
     key: Key,
     way: usize,
     n_left: u32,
 }
 
-/// Evaluations that take less are timed once in so many.
+/// Shorter evaluations are timed only from time to time.
 const SHORT: Duration = Duration::from_micros(50);
 const UNTIMED: u32 = 15;
 
@@ -74,7 +74,7 @@ impl Default for Auto {
 }
 
 impl Auto {
-    /// An evaluator that uses as many threads as the machine runs at once, where that pays.
+    /// An evaluator that uses all threads of the machine if that pays.
     pub fn new() -> Self {
         Self::on(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     }
@@ -87,13 +87,13 @@ impl Auto {
         Self { threads, choices: choices.collect(), last: 0, settled: None }
     }
 
-    /// Uses at most so many threads.
+    /// Uses at most `n` threads.
     #[must_use]
     pub fn threads(self, n: NonZeroUsize) -> Self {
         Self::on(n)
     }
 
-    /// The name of the evaluator that a request would be given to now.
+    /// The name of the evaluator that a request would run on now.
     ///
     /// # Errors
     /// If the request does not fit the plan.
@@ -112,7 +112,7 @@ impl Auto {
         let trials = Self::trials(plan);
         let (size, cells) = (Size::of(plan), n_cells(bound) as f64);
         let threads = self.threads.get() as f64;
-        // Many plans are evaluated but once.
+        // Many plans are evaluated only once.
         let is_new = trials.is_new(key);
         let expected = std::array::from_fn(|i| {
             let Forecast { run, make } = self.choices[i].forecast;

@@ -1,10 +1,10 @@
 //! The chunked evaluator: element-wise parts of a plan run as one form, chunk by chunk.
 //!
-//! How a call proceeds. If the outputs depend on forms only, the plan runs as `stages`. Otherwise
-//! it is walked, in a mode in which a step of a form runs as part of its *region* (`region`,
-//! `cone`), and loops whose lists are folded are written out (`unrolled`). Fused forms are kept
-//! with the plan, made under its lock so that two evaluations at once do not make the same one;
-//! buffers are kept with the evaluator. So the second call is the quick one.
+//! A call proceeds as follows. If the outputs depend only on forms, the plan runs as `stages`.
+//! Otherwise it is walked, in a mode in which a step with a form runs as part of its *region*
+//! (`region`, `cone`), and loops whose lists are folded are unrolled (`unrolled`). Fused forms are
+//! stored with the plan. They are made under its lock, so that simultaneous evaluations do not make
+//! the same one. Buffers are stored with the evaluator. Thus later calls are faster than the first.
 
 mod cone;
 mod into;
@@ -45,8 +45,8 @@ pub use prepared::{PrepareError, Prepared};
 
 /// The evaluator that runs element-wise parts chunk by chunk.
 ///
-/// It keeps buffers between evaluations, for use by the next; [`give_back`](Evaluator::give_back)
-/// adds those of answers that nobody needs any more.
+/// It keeps buffers for the next evaluation; [`give_back`](Evaluator::give_back) adds those of
+/// answers that are no longer needed.
 #[derive(Debug, Default)]
 pub struct Chunked {
     threads: Option<NonZeroUsize>,
@@ -56,7 +56,7 @@ pub struct Chunked {
     workspace: Option<Workspace>,
 }
 
-/// Whether the call that an evaluation is a part of is cancelled.
+/// Whether the call that contains an evaluation is cancelled.
 type IsOver<'a> = Option<&'a (dyn Fn() -> bool + Sync)>;
 
 /// The working memory of one evaluation.
@@ -77,7 +77,7 @@ struct Regions {
     by_loop: Mutex<FxHashMap<(StepId, usize), Arc<Fused>>>,
 }
 
-/// At most so many fused forms are kept with a plan.
+/// Maximal number of fused forms stored with a plan.
 const KEPT: usize = 4096;
 
 impl Regions {
@@ -90,13 +90,13 @@ impl Regions {
         known_or_made(&self.by_members, members, || Arc::new(make()))
     }
 
-    /// The form of a loop of so many rounds and the step that folds its list.
+    /// The form of a loop with this number of rounds and the step that folds its list.
     fn unrolled(&self, fold: StepId, n_rounds: usize, make: impl FnOnce() -> Fused) -> Arc<Fused> {
         known_or_made(&self.by_loop, &(fold, n_rounds), || Arc::new(make()))
     }
 
-    /// For each step whether neither it nor any step above it can fail, so that computing it where
-    /// nobody asked for it does no harm.
+    /// For each step whether neither it nor any step above it can fail, so that computing it
+    /// without demand does no harm.
     fn total(&self, plan: &Plan) -> &[bool] {
         self.total.get_or_init(|| {
             let mut total: Vec<bool> = Vec::with_capacity(plan.steps.len());
@@ -123,7 +123,7 @@ impl Regions {
     }
 }
 
-/// The value for a key, made under the lock the first time.
+/// The value for a key, made under the lock if it is missing.
 fn known_or_made<K, Q, V: Clone>(
     known: &Mutex<FxHashMap<K, V>>,
     key: &Q,
@@ -146,38 +146,38 @@ where
 }
 
 impl Chunked {
-    /// An evaluator that uses as many threads as the machine runs at once, where that pays.
+    /// An evaluator that uses all threads of the machine if that pays.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Uses at most so many threads.
+    /// Uses at most `n` threads.
     pub fn threads(mut self, n: NonZeroUsize) -> Self {
         self.threads = Some(n);
         self
     }
 
-    /// Cuts work into pieces of this many elements, whether that pays or not. Answers do not depend
-    /// on it.
+    /// Divides work into pieces of this many elements, whether or not that pays. Answers do not
+    /// depend on it.
     pub fn pieces(mut self, n_elements: NonZeroUsize) -> Self {
         self.piece = Some(n_elements.get());
         self
     }
 
-    /// Takes the way over regions also for plans of forms alone. Answers do not depend on it.
+    /// Uses regions even for plans of forms alone. Answers do not depend on it.
     pub fn without_stages(mut self) -> Self {
         self.without_stages = true;
         self
     }
 
-    /// Makes lists of the items of all loops, also where they could be folded at once. Answers do
+    /// Makes lists of the items of all loops, even of those that can be folded at once. Answers do
     /// not depend on it.
     pub fn without_unrolling(mut self) -> Self {
         self.without_unrolling = true;
         self
     }
 
-    /// Evaluates a request as a part of a call; `is_over` says whether the call is cancelled.
+    /// Evaluates a request as part of a call; `is_over` says whether the call is cancelled.
     pub(crate) fn evaluate_within(
         &mut self,
         plan: &Plan,
@@ -201,7 +201,7 @@ impl Chunked {
         answer
     }
 
-    /// Takes data that nobody needs any more; its buffer may become a result.
+    /// Takes data that is no longer needed, to reuse its buffer for a result.
     pub(crate) fn give(&mut self, data: Data) {
         let mut workspace = self.workspace();
         workspace.buffers.give_data(data);
@@ -224,7 +224,7 @@ impl Chunked {
 
     /// The stages for a request, if it can be answered with them.
     fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
-        // Outputs without cells go through the walk.
+        // Outputs without cells are evaluated by the walk.
         let apart = self.without_stages || bound.has_no_cells() || bound.elements.is_some();
         if apart { None } else { Regions::of(plan).stages(plan, bound) }
     }
@@ -260,7 +260,7 @@ impl Evaluator for Chunked {
     }
 }
 
-/// Walks with regions; `unrolls` says whether loops are written out where their lists are folded.
+/// Walks with regions; `unrolls` says whether loops are unrolled if their lists are folded.
 fn by_regions(
     plan: &Plan,
     request: &Request,
@@ -276,12 +276,12 @@ fn by_regions(
     answer
 }
 
-/// The time that it takes: regions are looked for again in each evaluation, forms are made once.
+/// An estimate of its time: every evaluation looks for regions again, whereas forms are made once.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, threads| {
         // A choice is a selection among lanes.
         let fused = size.forms(cells) + columns(cells) * (0.2 + 0.1 * size.choices);
-        // The loops that are written out make no lists.
+        // Unrolled loops make no lists.
         let others = (size.others - 2.0 * size.loops).max(0.0);
         let functions = Size { others, ..size }.functions(cells);
         300.0 + size.calls * 50.0 + (fused + functions) / threads
@@ -294,7 +294,7 @@ fn extents(bound: &Bound) -> Extents {
     RequestAxis::ALL.map(|axis| bound.extent(axis).unwrap_or(1))
 }
 
-/// The columns that a request gives to stages.
+/// The columns that a request provides to stages.
 fn given(stages: &Stages, bound: &Bound, columns: &mut Vec<Column>) {
     columns.clear();
     columns.extend(stages.given.iter().map(|(from, _)| {

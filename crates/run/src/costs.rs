@@ -1,5 +1,4 @@
-//! The costs of runs, as far as earlier evaluations of a plan have seen them, and the size of a
-//! plan.
+//! The costs of runs, as measured in earlier evaluations of a plan, and the size of a plan.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -9,33 +8,33 @@ use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepOp};
 use millstream_node::{Instance, Kernel};
 
-/// Nanoseconds an element that each instance of a plan took, as the bits of an `f32`; 0 where
-/// no run was seen. Threads may write at the same time: any of their figures will do.
+/// Nanoseconds per element for each instance of a plan, as the bits of an `f32`; 0 if no run was
+/// measured. Threads may write at the same time; any of their figures is good enough.
 #[derive(Debug)]
 pub(crate) struct Costs {
     by_instance: Vec<AtomicU32>,
 }
 
-/// Nanoseconds an element of one instruction of a form, and of a function that nobody has seen run.
+/// Nanoseconds per element of one instruction of a form, and of a function that was not measured.
 const INSTRUCTION: f32 = 0.2;
 const FUNCTION: f32 = 3.0;
 
-/// Nanoseconds an element that the node type states.
+/// Nanoseconds per element that the node type states.
 fn stated(instance: &Instance) -> Option<f32> {
     instance.def.cost.map(|cost| cost.as_nanos() as f32)
 }
 
-/// Shorter runs are cheaper than looking at the clock often.
+/// Shorter runs are cheaper than reading the clock often.
 const WORTH_A_LOOK: Duration = Duration::from_micros(5);
 
 impl Costs {
-    /// The costs that are kept with a plan.
+    /// The costs stored with a plan.
     pub(crate) fn of(plan: &Plan) -> &Self {
         let unseen = || (0..plan.instances.len()).map(|_| AtomicU32::new(0)).collect();
         plan.notes.get_or_make(|| Self { by_instance: unseen() })
     }
 
-    /// The time that a run of so many elements will probably take.
+    /// The expected time of a run of this number of elements.
     pub(crate) fn expect(&self, id: InstanceId, instance: &Instance, elements: usize) -> Duration {
         let each = match &instance.kernel {
             _ if let Some(seen) = self.seen(id) => seen,
@@ -46,14 +45,14 @@ impl Costs {
         Duration::from_nanos((f64::from(each) * elements as f64) as u64)
     }
 
-    /// The nanoseconds that an element was seen to take.
+    /// The measured nanoseconds per element.
     fn seen(&self, id: InstanceId) -> Option<f32> {
         let seen = f32::from_bits(self.by_instance[id.index()].load(Ordering::Relaxed));
         (seen > 0.0).then_some(seen)
     }
 
-    /// Whether a run that will probably take so long should be timed: the cost of a function does
-    /// not show in its elements.
+    /// Whether a run with this expected time should be timed: the cost of a function does not
+    /// follow from the number of elements.
     pub(crate) fn is_worth_a_look(
         &self,
         id: InstanceId,
@@ -64,7 +63,7 @@ impl Costs {
         expected >= WORTH_A_LOOK || (matches!(instance.kernel, Kernel::Function(_)) && is_unseen())
     }
 
-    /// Whether some run of a plan may take so long if none has more elements.
+    /// Whether a run of a plan may take this long if none has more elements.
     pub(crate) fn may_take(&self, plan: &Plan, worth: Duration, elements: usize) -> bool {
         plan.instances.iter().any(|(id, instance)| {
             let expected = self.expect(id, instance, elements);
@@ -72,7 +71,7 @@ impl Costs {
         })
     }
 
-    /// Notes the time that a run took; later runs count a quarter.
+    /// Records the time that a run took; later runs have a weight of a quarter.
     pub(crate) fn note(&self, id: InstanceId, elements: usize, took: Duration) {
         let each = took.as_nanos() as f32 / elements.max(1) as f32;
         let now = self.seen(id).map_or(each, |seen| seen + 0.25 * (each - seen));
@@ -80,12 +79,12 @@ impl Costs {
     }
 }
 
-/// The size of a plan, by which the times of evaluators are estimated.
+/// The size of a plan, from which the times of evaluators are estimated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// The number of calls.
     pub(crate) calls: f64,
-    /// The instructions of all forms, and the work of them for an element (`Form::cost`).
+    /// The number of instructions of all forms, and their work per element (`Form::cost`).
     pub(crate) instructions: f64,
     pub(crate) work: f64,
     /// The number of loops that run as one with the step that folds their lists.
@@ -94,7 +93,7 @@ pub(crate) struct Size {
     pub(crate) choices: f64,
     /// The number of other calls.
     pub(crate) others: f64,
-    /// The nanoseconds of an element that the node types of functions state.
+    /// The nanoseconds per element that the node types of functions state.
     pub(crate) stated: f64,
 }
 
@@ -131,18 +130,18 @@ impl Size {
         size
     }
 
-    /// Nanoseconds that functions take for so many cells.
+    /// Nanoseconds that functions take for this number of cells.
     pub(crate) fn functions(self, cells: f64) -> f64 {
         self.others * (60.0 + columns(cells) * 3.0) + self.stated * cells.max(1.0)
     }
 
-    /// Nanoseconds of an evaluation step by step: a time for each call, and one for each element of
-    /// each column.
+    /// Nanoseconds of an evaluation step by step: a time for each call, and a time for each element
+    /// of each column.
     pub(crate) fn step_by_step(self, cells: f64) -> f64 {
         let forms = self.calls - self.others - self.choices;
-        // Columns that the caches do not hold are mostly in memory that is new.
+        // Columns that exceed the caches are mostly in fresh memory.
         let each = if cells > FAR { 3.0 } else { 0.9 };
-        // The cells of each arm are told apart and gathered.
+        // The cells of each arm are separated and gathered.
         let apart = columns(cells) * (forms * each + self.choices * 25.0);
         self.calls * 35.0 + apart + self.forms(cells) + self.functions(cells)
     }
@@ -158,13 +157,13 @@ impl Size {
     }
 }
 
-/// Columns of more elements are not expected in the caches.
+/// Columns of more elements are assumed to exceed the caches.
 const FAR: f64 = 65536.0;
 
 /// Nanoseconds of one unit of work.
 const WORK: f64 = 0.02;
 
-/// The elements of a column; none where results are single values.
+/// The elements of a column; none if results are single values.
 pub(crate) fn columns(cells: f64) -> f64 {
     if cells > 1.0 { cells } else { 0.0 }
 }
@@ -172,8 +171,8 @@ pub(crate) fn columns(cells: f64) -> f64 {
 /// Estimates of the time of an evaluator, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forecast {
-    /// The time of an evaluation for so many cells on so many threads.
+    /// The time of an evaluation for this number of cells on this number of threads.
     pub(crate) run: fn(Size, f64, f64) -> f64,
-    /// The time for the lists or forms that are made when a plan is met first.
+    /// The time to make the lists or forms for a new plan.
     pub(crate) make: fn(Size) -> f64,
 }

@@ -1,8 +1,8 @@
 //! Frames: contexts restricted to the needs of a step.
 //!
-//! A frame holds, for each need of a class, the feature's value or the axis whose extent is meant.
-//! Values are interned by their bits, frames by the values they hold; so two calls with equal
-//! restricted contexts are one frame, and a node evaluated in it once is evaluated for both.
+//! A frame holds, for each need of a class, the value of the feature or the axis whose extent is
+//! needed. Values are interned by their bits, frames by their values; so two calls with equal
+//! restricted contexts share a frame, and a node evaluated in it once is evaluated for both.
 
 use std::hash::{Hash, Hasher};
 
@@ -28,7 +28,7 @@ pub(crate) enum Feat {
     Position(AxisId),
     /// The axis that the injector of the feature opened; `None` if it opened none.
     Axis(Option<AxisId>),
-    /// Not known, but it varies along this shape: used to find shapes before values.
+    /// Not known yet, but it varies along this shape: used to find shapes before values.
     Symbolic(ShapeId),
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct Frames {
     by_entries: FxHashMap<Entries, FrameId>,
     restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
     positions: FxHashMap<AxisId, Column>,
-    /// The cells of columns that are known, where not all are; noted if results are kept.
+    /// The known cells of columns of which not all are; recorded if results are stored.
     known: FxHashMap<FeatId, Mask>,
 }
 
 impl Frames {
-    /// Only the frame that holds nothing.
+    /// Only the empty frame.
     pub(crate) fn new() -> Self {
         let mut frames = Self {
             feats: Arena::new(),
@@ -63,18 +63,18 @@ impl Frames {
         frames
     }
 
-    /// The frame that holds nothing.
+    /// The empty frame.
     pub(crate) fn empty() -> FrameId {
         FrameId::from_index(0)
     }
 
-    /// No frame: that of a step that nobody asked for.
+    /// No frame: that of a step that is not demanded.
     pub(crate) fn nowhere() -> FrameId {
         FrameId::from_index(u32::MAX as usize)
     }
 
-    /// The id of a value or axis; equal ones share it, also when one is a column that counts the
-    /// positions along an axis and the other is the axis.
+    /// The id of a value or axis, which equal ones share; an axis also shares that of a column that
+    /// counts the positions along it.
     pub(crate) fn feat(&mut self, feat: Feat, shapes: &mut Shapes) -> FeatId {
         let feat = self.canonical(feat, shapes);
         let mut state = FxHasher::default();
@@ -88,7 +88,7 @@ impl Frames {
         id
     }
 
-    /// The same for a column of which these cells are known, if not all, and the others are blank.
+    /// The same for a column of which only these cells are known, if not all; the others are blank.
     pub(crate) fn feat_in_part(
         &mut self,
         feat: Feat,
@@ -113,7 +113,7 @@ impl Frames {
         id
     }
 
-    /// The cells of a column that are known, if not all.
+    /// The known cells of a column, if not all.
     pub(crate) fn known(&self, feat: FeatId) -> Option<&Mask> {
         self.known.get(&feat)
     }
@@ -206,11 +206,11 @@ fn same(a: &Feat, b: &Feat) -> bool {
     }
 }
 
-/// Elements of a long column that are fed into a hasher.
+/// Number of elements of a long column that are hashed.
 const FED: usize = 64;
 
-/// Feeds some elements of a column into a hasher: columns with equal hashes are compared, which is
-/// rare, whereas to feed millions of elements may take longer than to compute them.
+/// Hashes some elements of a column. Columns with equal hashes are compared, which is rare, whereas
+/// hashing millions of elements may take longer than computing them.
 fn feed_some(column: &Column, state: &mut FxHasher) {
     let n = column.len();
     state.write_usize(n);

@@ -1,8 +1,8 @@
-//! Fusion: the forms of several steps written into one, so that values between them never become
-//! columns.
+//! Fusion: the forms of several steps are written into one, so that intermediate values never
+//! become columns.
 //!
-//! Members are given in the order of the plan. Sources outside become parameters, constants become
-//! constants of the form, and those outputs of members become results that somebody outside reads.
+//! Members are given in the order of the plan. Outside sources become parameters, constants become
+//! constants of the form, and outputs of members that are read outside become results.
 
 use millstream_base::id::Id;
 use millstream_base::lane::Lane;
@@ -18,15 +18,15 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub(crate) struct Fused {
     pub(crate) form: Form,
-    /// The sources of the parameters, one after the other.
+    /// The sources of the parameters, in sequence.
     pub(crate) inputs: Vec<StepSource>,
-    /// The outputs that the results are, one after the other.
+    /// The outputs that are the results, in sequence.
     pub(crate) outputs: Vec<FusedOutput>,
-    /// For each output the number of results before it; at the end the number of all results.
+    /// For each output the number of results before it, followed by the number of all results.
     pub(crate) first_results: Vec<usize>,
 }
 
-/// One output of a member that somebody else reads.
+/// An output of a member that is read outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FusedOutput {
     /// Position among the members.
@@ -40,8 +40,8 @@ pub(crate) struct FusedOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Member {
     pub(crate) step: StepId,
-    /// The arm that all elements take, of a choice whose selector is known. The other arms are not
-    /// read, nor is the selector.
+    /// The arm that all elements take, of a choice whose selector is known. Neither the other arms
+    /// nor the selector are read.
     pub(crate) arm: Option<u32>,
 }
 
@@ -66,13 +66,13 @@ pub(crate) fn position(members: &[Member], step: StepId) -> Option<usize> {
     members.binary_search_by_key(&step, |member| member.step).ok()
 }
 
-/// Lanes of an element.
+/// Number of lanes of an element.
 pub(crate) fn width(ty: Type) -> usize {
     ty.lanes().map_or(0, |(_, n)| n as usize)
 }
 
-/// Writes members into one form; `is_wanted` says which outputs somebody outside reads. A choice
-/// passes the known arm on, or becomes an instruction that selects among the lanes of all arms.
+/// Writes members into one form; `is_wanted` says which outputs are read outside. A choice passes
+/// the known arm on, or becomes an instruction that selects among the lanes of all arms.
 ///
 /// # Panics
 /// If a member is not a call of a plain form or a choice, or reads a member after it.
@@ -106,8 +106,8 @@ pub(crate) fn fuse(
     Fused { form: b.finish(&results).simplify(), inputs, outputs, first_results }
 }
 
-/// Writes these steps, in the order of the plan, into one form, whose results are the lanes of
-/// `outputs`, each with its type, and says which sources its parameters are.
+/// Writes these steps, in the order of the plan, into one form. Its results are the lanes of
+/// `outputs`, each with its type; its parameters are the returned sources.
 ///
 /// # Panics
 /// If a step is not a call of a plain form or a choice among lanes.
@@ -129,7 +129,8 @@ pub(crate) fn fuse_outputs(
     (b.finish(&results).simplify(), fusion.inputs)
 }
 
-/// Writes a loop and the step that folds its list into one form, whose only output is that step's.
+/// Writes a loop and the step that folds its list into one form, whose only output is that of the
+/// step.
 ///
 /// # Panics
 /// If the step does not fold lists.
@@ -185,8 +186,8 @@ pub(crate) fn fold_alone(plan: &Plan, folded: &Loop, n_rounds: usize) -> Fused {
 
 type Lanes<'b> = SmallVec<[Val<'b>; 4]>;
 
-/// The lanes of the arm that the first of `args` picks among the others: false the first, true the
-/// second, a number the arm of that position, clamped.
+/// The lanes of the arm that the first of `args` picks among the others: false picks the first,
+/// true the second, a number the arm at that position, clamped.
 fn choose<'b>(args: &[Lanes<'b>]) -> Vec<Val<'b>> {
     let (selector, arms) = (args[0][0], &args[1..]);
     if selector.lane() == Lane::Bool {
@@ -207,7 +208,7 @@ fn choose<'b>(args: &[Lanes<'b>]) -> Vec<Val<'b>> {
 struct Fusion<'p, 'b> {
     plan: &'p Plan,
     b: &'b FormBuilder,
-    /// The lanes of each source that was met.
+    /// The lanes of each visited source.
     known: FxHashMap<(u32, u32), Lanes<'b>>,
     inputs: Vec<StepSource>,
 }
@@ -220,7 +221,7 @@ impl<'p, 'b> Fusion<'p, 'b> {
         }
     }
 
-    /// The lanes of all outputs of a member, whose sources are known or become parameters.
+    /// The lanes of all outputs of a member. Unknown sources become parameters.
     fn lanes_of_call(&mut self, member: Member) -> Vec<Val<'b>> {
         let (plan, instance) = (self.plan, self.instance(member.step));
         // All arms of a choice are of one type.
@@ -235,7 +236,7 @@ impl<'p, 'b> Fusion<'p, 'b> {
         }
     }
 
-    /// Notes the lanes of all outputs of a member.
+    /// Records the lanes of all outputs of a member.
     fn know(&mut self, step: StepId, lanes: &[Val<'b>]) {
         let mut rest = lanes;
         for (k, output) in self.instance(step).outputs.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! The incremental evaluator: keeps results between evaluations and runs only steps whose inputs
+//! The incremental evaluator: stores results between evaluations and runs only steps whose inputs
 //! have changed.
 //!
-//! Two ways. A plan whose steps compute single numbers, asked for without axes, becomes a live
-//! graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to the
-//! outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if the
-//! memo has no result that was made of the same operands (`memo`). Many cheap steps are looked up at
-//! once (`chunks`).
+//! There are two ways. A plan whose steps compute single numbers, evaluated without axes, becomes a
+//! live graph (`crate::live`, `singles`), in which changes travel from the inputs that were set to
+//! the outputs that are read. Any other plan is walked in the mode `memoized`: a step runs only if
+//! the memo has no result for the same operands (`memo`). Many cheap steps are looked up at once
+//! (`chunks`).
 //!
-//! A live graph may also be asked for in one of its forms (`Propagation`), which differ in when
-//! changes travel; it then holds single values of any type, and plans that cannot be one are
+//! A specific kind of live graph (`Propagation`) may also be requested; the kinds differ in when
+//! changes travel. Such a graph holds single values of any type, and plans that cannot be live are
 //! refused.
 //!
-//! Both run exactly the steps that are demanded now, whose inputs differ, bit for bit, from those
-//! of their last run, and for which no older result is kept.
+//! Both run exactly the steps that are demanded, whose inputs differ, bit for bit, from those of
+//! their last run, and for which no older result is stored.
 
 mod chunks;
 mod failed;
@@ -38,9 +38,9 @@ pub use memo::Equality;
 use memo::Memo;
 use singles::Singles;
 
-/// The evaluator that keeps results between evaluations.
+/// The evaluator that stores results between evaluations.
 ///
-/// It keeps those of the last plans that it was given, within a budget of bytes.
+/// It stores those of the most recent plans, within a budget of bytes.
 #[derive(Debug)]
 pub struct Incremental {
     plans: Vec<(PlanToken, Values)>,
@@ -50,7 +50,7 @@ pub struct Incremental {
     least_chunk: usize,
 }
 
-/// Tells plans apart, also from those that are gone.
+/// Identifies plans, including those that are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PlanToken(u64);
 
@@ -61,14 +61,14 @@ impl PlanToken {
     }
 }
 
-/// The ways to keep results.
+/// The ways to store results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// A live graph in the pull form where there can be one, else the walk.
+    /// A live graph with pull propagation if possible, else the walk.
     Any,
     /// The walk.
     Walk,
-    /// A live graph in this form.
+    /// A live graph with this propagation.
     Live(Propagation),
 }
 
@@ -89,16 +89,16 @@ enum Live {
     Graph(Box<Singles>),
 }
 
-/// The steps of a plan that are one entry of the memo each, where the plan is walked: the last gives
-/// the result, the others lead to it alone.
+/// The sets of steps that the memo stores as one entry if the plan is walked: the last step
+/// computes the result, the others lead to it alone.
 pub fn chunks(plan: &Plan) -> Vec<Vec<StepId>> {
     Chunks::of(plan, chunks::LEAST).members().map(<[StepId]>::to_vec).collect()
 }
 
-/// Values of so many plans are kept.
+/// Number of plans whose values are stored.
 const PLANS: usize = 4;
 
-/// The budget of bytes, unless another is set.
+/// The default budget of bytes.
 const BUDGET: usize = 1 << 30;
 
 impl Default for Incremental {
@@ -108,56 +108,56 @@ impl Default for Incremental {
 }
 
 impl Incremental {
-    /// One that has kept nothing yet.
+    /// An evaluator that has stored nothing yet.
     pub fn new() -> Self {
         let equality = FxHashMap::default();
         let least_chunk = chunks::LEAST;
         Self { plans: Vec::new(), budget: BUDGET, equality, way: Way::Any, least_chunk }
     }
 
-    /// Results that are not in use may hold this many bytes.
+    /// Limits the size in bytes of results that are not in use.
     #[must_use]
     pub fn budget(self, bytes: usize) -> Self {
         Self { budget: bytes, ..self }
     }
 
-    /// Says when a value of a type that was computed again counts as changed. Results then depend
-    /// on what was asked before, by as much as the tolerance allows.
+    /// Sets when a recomputed value of a type counts as changed. Results then depend on earlier
+    /// evaluations, by as much as the tolerance allows.
     #[must_use]
     pub fn equality(mut self, ty: Type, equality: Equality) -> Self {
         self.equality.insert(ty, equality);
         self
     }
 
-    /// Plans of single numbers are walked like any other.
+    /// Walks plans of single numbers like any other.
     #[must_use]
     pub fn without_live_graph(self) -> Self {
         Self { way: Way::Walk, ..self }
     }
 
-    /// Looks up at least so many cheap steps at once; `usize::MAX` looks up each. Answers do not
-    /// depend on it.
+    /// Looks up at least this many cheap steps at once; `usize::MAX` looks up each separately.
+    /// Answers do not depend on it.
     #[must_use]
     pub fn chunks_from(self, n_steps: usize) -> Self {
         Self { least_chunk: n_steps, ..self }
     }
 
-    /// Plans become live graphs in which changes travel in this form; in the mixed form the first
-    /// of the outputs asked for is pushed. Plans and requests of more than single values, and
-    /// types whose equality is not that of bits, are refused with [`EvalError::Unfit`].
+    /// Makes plans live graphs with this propagation; in mixed propagation the first requested
+    /// output is pushed. Plans and requests of more than single values, and types whose equality is
+    /// not that of bits, are refused with [`EvalError::Unfit`].
     #[must_use]
     pub fn propagation(self, propagation: Propagation) -> Self {
         Self { way: Way::Live(propagation), ..self }
     }
 
-    /// Whether results are kept that a plan of the same document, edited, would go on with.
+    /// Whether results are stored that a plan of the same document after an edit would reuse.
     pub fn keeps_by_path(&self) -> bool {
         let memo = self.plans.first().and_then(|(_, values)| values.memo.as_ref());
         memo.is_some_and(Memo::has_names)
     }
 
-    /// Nodes have other paths in later plans: `renamed` gives the path of a node that is still
-    /// there.
+    /// Gives nodes other paths in later plans: `renamed` returns the path of a node that still
+    /// exists.
     pub fn rename_paths(&mut self, renamed: impl Fn(&str) -> Option<String>) {
         let memo = self.plans.first_mut().and_then(|(_, values)| values.memo.as_mut());
         if let Some(memo) = memo {
@@ -165,8 +165,8 @@ impl Incremental {
         }
     }
 
-    /// Moves results back to a plan that was evaluated before: the plans since then were of the
-    /// same document and went on with the results.
+    /// Moves results back to a plan that was evaluated before. The plans since then were of the
+    /// same document and took over the results.
     pub fn return_to(&mut self, plan: &Plan) {
         let token = PlanToken::of(plan);
         let plans = &mut self.plans;
@@ -179,7 +179,7 @@ impl Incremental {
         }
     }
 
-    /// Forgets failures: steps that failed run again when they are demanded, though their inputs
+    /// Forgets failures: steps that failed run again when they are demanded, although their inputs
     /// are unchanged.
     pub fn try_failed_again(&mut self) {
         for (_, values) in &mut self.plans {
@@ -228,9 +228,9 @@ impl Evaluator for Incremental {
         true
     }
 
-    /// In the push forms changes travel now, to the outputs that the request asks for; otherwise
-    /// nothing is computed before an evaluation. Runs are told in the log of the next evaluation,
-    /// if this request wants a log.
+    /// With push propagation changes travel now, to the outputs that the request names; otherwise
+    /// nothing is computed before an evaluation. Runs are recorded in the log of the next
+    /// evaluation if this request wants a log.
     fn commit(&mut self, plan: &Plan, request: &Request) -> Result<(), EvalError> {
         let bound = &request.bind(plan).map_err(EvalError::Request)?;
         self.with_values(plan, |this, values| match this.singles(values, plan, bound)? {
@@ -249,11 +249,11 @@ impl Incremental {
     ) -> Result<T, EvalError> {
         let token = PlanToken::of(plan);
         let at = self.plans.iter().position(|(known, _)| *known == token);
-        // Taken out, so that no result in part is kept if a kernel panics.
+        // Taken out, so that no partial result is kept if a kernel panics.
         let mut values = match at {
             Some(at) => self.plans.remove(at).1,
-            // The plan of an edited document, or its optimised plan, goes on with the results of
-            // the last one.
+            // The plan of an edited document, or its optimised plan, takes over the results of the
+            // last one.
             None => {
                 let last = self.plans.first_mut().and_then(|(_, values)| values.memo.take());
                 let memo = last.map(|memo| memo.moved_to(plan));
@@ -284,11 +284,11 @@ impl Incremental {
         };
         if !Singles::fits(bound) {
             return unfit(
-                "it keeps single values only; many elements or moments are asked for".into(),
+                "it supports only single values; the request has many elements or moments".into(),
             );
         }
         if !self.equality.is_empty() {
-            return unfit("it compares bits, and another equality is wanted".into());
+            return unfit("it compares bits, but another equality is set".into());
         }
         if let Live::Unknown = values.live {
             values.live = match Singles::new(plan, propagation, !is_wanted) {
@@ -298,7 +298,7 @@ impl Incremental {
         }
         match &mut values.live {
             Live::Graph(singles) => Ok(Some(singles)),
-            Live::Impossible(why) => unfit(format!("it keeps single values only; {why}")),
+            Live::Impossible(why) => unfit(format!("it supports only single values; {why}")),
             Live::Unknown => Ok(None),
         }
     }

@@ -1,4 +1,4 @@
-//! Kernels on columns: a form over a mask, and a call of a function.
+//! Kernels on columns: running a form over a mask, and calling a function.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use crate::lanes::{lane_slice_mut, push_inputs};
 use crate::shape::CellMap;
 use crate::spread::{piece_of, pieces};
 
-/// Working memory of kernels, kept between runs.
+/// Working memory of kernels, reused between runs.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) registers: Vec<u64>,
@@ -26,9 +26,9 @@ pub(crate) struct Operand<'d> {
 }
 
 impl Scratch {
-    /// Computes the masked cells of the outputs; those that are `None` are not computed. An output
-    /// column has an entry per cell and is written in place. Between pieces `is_over` is asked whether
-    /// they are not wanted any more.
+    /// Computes the masked cells of the outputs except those that are `None`. An output column has
+    /// an entry per cell and is written in place. Between pieces `is_over` says whether the result
+    /// is no longer wanted.
     pub(crate) fn form(
         &mut self,
         form: &Form,
@@ -37,7 +37,7 @@ impl Scratch {
         mask: &Mask,
         is_over: &dyn Fn() -> bool,
     ) {
-        // A single value is handed over as a column of one entry.
+        // A single value is passed as a column of one entry.
         let columns: Vec<(Column, bool)> = operands
             .iter()
             .map(|operand| match operand.data {
@@ -72,7 +72,7 @@ impl Scratch {
 /// The number of threads that a call may use, whether it is over, and the flag that cancels it.
 pub(crate) type Crew<'c> = (usize, &'c (dyn Fn() -> bool + Sync), Option<&'c AtomicBool>);
 
-/// Calls a function of a node type; a panic in it becomes a failure of the node. Gives back the old
+/// Calls a function of a node type; a panic in it becomes a failure of the node. Returns the old
 /// buffers among the outputs that it did not use.
 pub(crate) fn call<'c>(
     function: &dyn Function,

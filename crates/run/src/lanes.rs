@@ -1,4 +1,4 @@
-//! Columns and values seen as lanes, as kernel forms take them.
+//! Columns and values as the lanes that kernel forms take.
 
 use millstream_base::derived::{Channel, Derivation};
 use millstream_base::map::Map;
@@ -6,10 +6,10 @@ use millstream_base::{Color, Column, Mat4, Quat, Type, Value, ValueType, Vec2, V
 use millstream_form::{LaneInput, LaneSlice, LaneSliceMut};
 use smallvec::SmallVec;
 
-/// The lanes of a column and how many an element has.
+/// The lanes of a column and the number of lanes per element.
 ///
 /// # Panics
-/// If the elements are not made of lanes: operands of a form are.
+/// If the elements are not made of lanes; operands of a form are.
 pub(crate) fn lane_slice(column: &Column) -> (LaneSlice<'_>, usize) {
     let width = column.ty().lanes().map_or(0, |(_, n)| n as usize);
     if let Some(lanes) = column.as_f32_lanes() {
@@ -24,11 +24,11 @@ pub(crate) fn lane_slice(column: &Column) -> (LaneSlice<'_>, usize) {
     (lanes.expect("operands of a form are made of lanes"), width)
 }
 
-/// Appends what the parameters of a form read for an operand: a parameter for each lane of its type.
-/// Derived columns are read where their lanes lie.
+/// Appends the inputs of a form for an operand: a parameter for each lane of its type. Derived
+/// columns are read without a copy.
 ///
 /// # Panics
-/// If the elements are not made of lanes: operands of a form are.
+/// If the elements are not made of lanes; operands of a form are.
 pub(crate) fn push_inputs<'a>(
     inputs: &mut impl Extend<LaneInput<'a>>,
     column: &'a Column,
@@ -62,7 +62,7 @@ pub(crate) fn push_inputs<'a>(
 /// The lanes of a column for writing; copies a shared buffer.
 ///
 /// # Panics
-/// If the elements are not made of lanes: outputs of a form are.
+/// If the elements are not made of lanes; outputs of a form are.
 pub(crate) fn lane_slice_mut(column: &mut Column) -> LaneSliceMut<'_> {
     let ty = column.ty();
     macro_rules! scalars {

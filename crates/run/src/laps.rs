@@ -1,18 +1,18 @@
-//! The clock by which a log tells times.
+//! The clock for the times in a log.
 
 use std::time::{Duration, Instant};
 
 use millstream_ir::answer::RunLog;
 
-/// A clock that says how long it was since it was read last.
+/// A clock that measures the time since it was last read.
 #[derive(Debug)]
 pub(crate) struct Laps {
     last: Instant,
-    /// The time that went into measuring members of regions.
+    /// The time spent measuring members of regions.
     pub(crate) measuring: Duration,
     /// The time in which this thread only waited for others.
     waited: Duration,
-    /// The time that other threads worked meanwhile.
+    /// The time that other threads worked in the meantime.
     elsewhere: Duration,
 }
 
@@ -22,31 +22,31 @@ impl Laps {
         Self { last: Instant::now(), measuring, waited, elsewhere }
     }
 
-    /// The time since the clock was read last.
+    /// The time since the clock was last read.
     #[inline]
     pub(crate) fn take(&mut self) -> Duration {
         let now = Instant::now();
         now - std::mem::replace(&mut self.last, now)
     }
 
-    /// Notes that the time since the clock was read last went into measuring.
+    /// Counts the time since the last reading as measuring.
     pub(crate) fn measured(&mut self) {
         let time = self.take();
         self.measuring += time;
     }
 
-    /// Notes that this thread only waited since the clock was read last.
+    /// Counts the time since the last reading as waiting.
     pub(crate) fn waited(&mut self) {
         let time = self.take();
         self.waited += time;
     }
 
-    /// Notes that another thread worked so long on a step.
+    /// Adds the time that another thread worked on a step.
     pub(crate) fn worked_elsewhere(&mut self, time: Duration) {
         self.elsewhere += time;
     }
 
-    /// Makes the times of steps, some of which ran on other threads, shares of the time that the
+    /// Scales the times of steps, some of which ran on other threads, to the time that the
     /// evaluation took.
     pub(crate) fn scale(&self, log: &mut RunLog) {
         if self.elsewhere.is_zero() {

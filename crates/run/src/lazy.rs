@@ -1,8 +1,8 @@
 //! The evaluator `lazy`: the walk in its plain mode. It defines the meaning of plans; all other
 //! evaluators give the same bits.
 //!
-//! Outputs are asked for one after the other, inputs only when a step that runs needs them. How a
-//! call proceeds is told in `walk`.
+//! Outputs are demanded one after the other, inputs only when a step that runs needs them. `walk`
+//! describes how a call proceeds.
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::request::Bound;
@@ -11,7 +11,7 @@ use millstream_ir::{Plan, Request};
 use crate::costs::{Forecast, Size};
 use crate::walk;
 
-/// The demand-driven evaluator. It keeps nothing between evaluations.
+/// The demand-driven evaluator. It stores nothing between evaluations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lazy;
 
@@ -30,6 +30,6 @@ impl Evaluator for Lazy {
     }
 }
 
-/// The time that it takes.
+/// An estimate of its time.
 pub(crate) const FORECAST: Forecast =
     Forecast { run: |size: Size, cells, _| size.step_by_step(cells), make: |_| 0.0 };

@@ -1,19 +1,19 @@
-//! The evaluator of a flat list: the steps of a plan once each, run in order, on one thread or on
-//! several.
+//! The evaluator of a flat list: runs each step of a plan once, in order, on one or several
+//! threads.
 //!
-//! How a call proceeds. The list of a plan (`crate::blocks`) depends on the outputs asked for and is kept
-//! with the plan. If all steps compute numbers and the request has no axes, the list becomes a
-//! program over one file of registers (`flat`). Otherwise the blocks of the list run in the walk,
-//! in the mode `listed`, under masks and in any context. Both ways compute the cells that the plain
-//! walk computes.
+//! A call proceeds as follows. The list of a plan (`crate::blocks`) depends on the requested
+//! outputs and is stored with the plan. If all steps compute numbers and the request has no axes,
+//! the list becomes a program over one file of registers (`flat`). Otherwise the blocks of the list
+//! run in the walk, in the mode `listed`, under masks and in any context. Both ways compute the
+//! cells that the plain walk computes.
 //!
-//! On several threads the thread of the caller runs the list and owns the store. A run that will
-//! probably take long becomes a job (`deferred`, `jobs`), which owns its operands; the members of
-//! the block that do not need its result go on meanwhile (`row`). Where nothing is left to go on
-//! with, the caller works on jobs too. Earlier evaluations of the plan tell which runs are long
-//! (`costs`). Jobs finish in any order, but blocks are called in that of the list, so the same
-//! steps run on the same cells. Jobs are not made where none pays, nor where evaluations were
-//! slower with them (`trials`).
+//! On several threads the thread of the caller runs the list and owns the store. A run that is
+//! expected to take long becomes a job (`deferred`, `jobs`), which owns its operands; the members
+//! of the block that do not need its result continue in the meantime (`row`). When nothing can
+//! continue, the caller works on jobs too. Earlier evaluations of the plan show which runs are long
+//! (`costs`). Jobs finish in any order, but blocks are called in the order of the list, so the same
+//! steps run on the same cells. No jobs are made if none pays, or if evaluations were slower with
+//! them (`trials`).
 
 mod deferred;
 mod flat;
@@ -41,20 +41,20 @@ use flat::Flat;
 use jobs::Pool;
 use listed::Listed;
 
-/// Shorter runs are not worth a job: handing one to a waiting thread and taking the result takes
-/// about 10 microseconds where the machine is busy.
+/// Shorter runs are not worth a job: passing one to a waiting thread and receiving the result takes
+/// about 10 microseconds on a busy machine.
 const WORTH_A_JOB: Duration = Duration::from_micros(40);
 
 /// The way to evaluate without jobs.
 const ALONE: usize = 0;
 
-/// The evaluator that runs a flat list. Programs of single numbers run fastest with it, if the same
-/// plan is evaluated more than a few times: the list is made in the first evaluation. On several
-/// threads independent steps run at the same time, where they take long enough.
+/// The evaluator that runs a flat list. It is the fastest for programs of single numbers that are
+/// evaluated more than a few times; the list is made in the first evaluation. On several threads
+/// independent steps run at the same time if they take long enough.
 #[derive(Debug, Default)]
 pub struct List {
     without_registers: bool,
-    /// Threads that it may use; one if not set.
+    /// Maximal number of threads; one if not set.
     threads: Option<NonZeroUsize>,
     worth: Option<Duration>,
     /// The other threads, started with the first job that one of them may take.
@@ -81,7 +81,7 @@ struct Listing {
     flat: Option<Flat>,
 }
 
-/// At most so many lists are kept with a plan.
+/// Maximal number of lists stored with a plan.
 const KEPT: usize = 16;
 
 impl Lists {
@@ -113,27 +113,27 @@ impl List {
         Self::default()
     }
 
-    /// The evaluator on as many threads as the machine runs at once: `parallel`.
+    /// The evaluator on all threads of the machine: `parallel`.
     pub fn parallel() -> Self {
         Self::new().threads(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// Uses at most so many threads, where that pays.
+    /// Uses at most `n` threads, if that pays.
     #[must_use]
     pub fn threads(mut self, n: NonZeroUsize) -> Self {
         self.threads = Some(n);
         self
     }
 
-    /// Makes jobs of runs that will probably take at least so long, whatever pays. Answers do not
-    /// depend on it.
+    /// Makes jobs of runs that are expected to take at least this long, whether or not that pays.
+    /// Answers do not depend on it.
     #[must_use]
     pub fn jobs_from(mut self, worth: Duration) -> Self {
         self.worth = Some(worth);
         self
     }
 
-    /// Runs in the store also what could run over registers. Answers do not depend on it.
+    /// Runs in the store even if registers would do. Answers do not depend on it.
     #[must_use]
     pub fn without_registers(mut self) -> Self {
         self.without_registers = true;
@@ -152,14 +152,14 @@ impl Evaluator for List {
         request: &Request,
         bound: &Bound,
     ) -> Result<Answer, EvalError> {
-        // For outputs without cells hardly anything runs, and for some elements less than what is
-        // listed: the plain walk asks only for that.
+        // Outputs without cells need hardly any step, and a subset of the elements fewer than the
+        // list has: the plain walk computes only these.
         if bound.has_no_cells() || bound.elements.is_some() || walk::is_required(plan) {
             return walk::evaluate(plan, request, bound);
         }
         let lists = Lists::of(plan);
         let listing = lists.listing(plan, &bound.outputs);
-        // Times are told by step.
+        // Times are recorded by step.
         let over_registers =
             bound.is_single() && request.log != LogDetail::Times && !self.without_registers;
         if let Some(flat) = listing.flat.as_ref().filter(|_| over_registers) {
@@ -189,7 +189,7 @@ impl List {
         }
     }
 
-    /// Runs the blocks of a list, with jobs where that pays.
+    /// Runs the blocks of a list, with jobs if that pays.
     fn evaluate_blocks(
         &mut self,
         plan: &Plan,
@@ -234,14 +234,14 @@ fn with_jobs(
 ) -> Result<Answer, EvalError> {
     let deferral = Deferral::new(workers, &request.limits);
     let mut walk = Walk::new(plan, request, bound, Listed::new(blocks, Some(deferral)));
-    // Jobs at the same time need many buffers.
+    // Simultaneous jobs need many buffers.
     walk.buffers = std::mem::take(buffers);
     let answer = walk.answer(bound)?;
     *buffers = std::mem::take(&mut walk.buffers);
     Ok(answer)
 }
 
-/// The time that the list takes on one thread.
+/// An estimate of the time of the list on one thread.
 pub(crate) const FORECAST: Forecast = Forecast {
     run: |size, cells, _| {
         let is_more = size.is_more_than_numbers(cells);
@@ -250,7 +250,7 @@ pub(crate) const FORECAST: Forecast = Forecast {
     make: listing,
 };
 
-/// The time that the list takes on several threads.
+/// An estimate of the time of the list on several threads.
 pub(crate) const FORECAST_ON_THREADS: Forecast = Forecast {
     run: |size, cells, threads| {
         let is_more = size.is_more_than_numbers(cells);
@@ -261,7 +261,7 @@ pub(crate) const FORECAST_ON_THREADS: Forecast = Forecast {
     make: listing,
 };
 
-/// Nanoseconds for making the list of a plan.
+/// Nanoseconds to make the list of a plan.
 fn listing(size: Size) -> f64 {
     size.calls * 200.0
 }

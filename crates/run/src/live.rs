@@ -1,27 +1,27 @@
 //! The live graph: single values that are kept up to date by changes that travel along links.
-//! Numbers lie in the nodes, other values beside them (see `boxed`), and nodes may fail (see
+//! Numbers are stored in the nodes, other values beside them (see `boxed`), and nodes may fail (see
 //! `failed`).
 //!
 //! *Order.* Each node has a position after those of its inputs. A change marks the positions of the
 //! users of a node; a wave takes the lowest marked position until none is left. So a node runs when
-//! all its inputs are settled: at most once a wave, and never on a mixture of old and new values.
-//! Nothing recurses on the length of a chain.
+//! all its inputs are settled: at most once per wave, and never on a mixture of old and new values.
+//! Nothing recurses along a chain.
 //!
-//! *Cutoff.* A node whose new value has the bits of the old one marks nobody.
+//! *Cutoff.* A node whose new value has the bits of the old one marks no users.
 //!
 //! *Demand.* A wave runs the nodes that observed nodes need. A node that is read only through arms
 //! of switches runs only while one of these arms is taken, and not before the wave knows that it
 //! is; otherwise the node is parked, dirty, until the arm is taken. So a branch that is not taken
 //! is neither computed nor forgotten. See `demand`, `choice` and `look`.
 //!
-//! *Runs.* A dirty node has an input that changed since its last run, so it has to run. In two
-//! cases the input may have changed back, and then the values are compared. See `held`.
+//! *Runs.* A dirty node has an input that changed since its last run, so it must run. In two cases
+//! the input may have changed back, and then the values are compared. See `held`.
 //!
-//! *Speed.* Where most of 64 neighboring nodes run in each wave, they run as straight code. See
+//! *Speed.* If most of 64 neighboring nodes run in each wave, they run as straight-line code. See
 //! `sweep`.
 //!
-//! *Editing.* A link may be changed at any time; positions change only if the order demands it. See
-//! `order`.
+//! *Editing.* A link may be changed at any time; positions change only if the order requires it.
+//! See `order`.
 
 mod alike;
 mod asked;
@@ -122,14 +122,15 @@ pub struct LiveGraph {
     /// The inputs of nodes that fold, one after the other.
     wide: Vec<u32>,
     users: UserLists,
-    /// The number of nodes, from the first, that are users of their inputs already.
+    /// The number of nodes, from the first, that are already users of their inputs.
     n_linked: usize,
-    /// Sources that were set since the last wave, with their value before.
+    /// Sources that were set since the last wave, with their previous values.
     pending: Vec<(u32, u64)>,
-    /// The values that nodes read at their last run, where these may be needed.
+    /// The values that nodes read at their last run, if these may be needed.
     held: FxHashMap<u32, Held>,
     held_values: FxHashMap<u32, HeldValues>,
-    /// Nodes that a stopped wave did not come to, for which the values of their last run are lost.
+    /// Nodes that a stopped wave did not reach, and for which the values of their last run are
+    /// lost.
     overtaken: FxHashSet<u32>,
     dirty: Dirty,
     order: Order,
@@ -140,9 +141,9 @@ pub struct LiveGraph {
     changed_demand: Vec<u32>,
     /// The number of waves so far.
     wave: u64,
-    /// The position that the wave has come to; everything before it is settled.
+    /// The position that the wave has reached; everything before it is settled.
     cursor: usize,
-    /// Whether a position before the cursor was marked, so that the wave has to go back.
+    /// Whether a position before the cursor was marked, so that the wave must go back.
     is_rewound: bool,
     /// The number of node runs, over all waves.
     n_runs: u64,
@@ -164,11 +165,11 @@ pub struct LiveGraph {
     stopped: Option<EvalError>,
     /// Earlier results of calls.
     recall: Recall,
-    /// How long nodes ran since the journal was started, if that is recorded.
+    /// The times of nodes since the journal was started, if they are recorded.
     times: Option<Times>,
 }
 
-/// The time of waves, told by node.
+/// The time of waves, by node.
 struct Times {
     by_node: FxHashMap<u32, Duration>,
     /// The end of the last run, or the start of the wave.
@@ -178,9 +179,9 @@ struct Times {
 /// An operation, the lane of its operands and that of its result.
 type CodeKey = (Op, Lane, Lane);
 
-/// A node of a live graph whose value is a `T`. It belongs to the graph that made it; another graph
-/// takes it for its own node of the same number. A node that was [removed](LiveGraph::remove) has
-/// no value, and no node may read it.
+/// A node of a live graph whose value is a `T`. It belongs to the graph that made it; in another
+/// graph it is the node of the same number. A node that was [removed](LiveGraph::remove) has no
+/// value, and no node may read it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Handle<T> {
     node: u32,
@@ -225,11 +226,11 @@ impl LiveGraph {
         self.set_bits(source.node, value.to_bits());
     }
 
-    /// The value of a node. Observed nodes and the nodes that this one depends on are brought up to
-    /// date first.
+    /// The value of a node. Observed nodes and the nodes that this one depends on are updated
+    /// first.
     ///
-    /// Reading a node that is not observed costs a walk over all that it depends on, so observe
-    /// nodes that are read often.
+    /// Reading a node that is not observed costs a walk over all its dependencies, so observe nodes
+    /// that are read often.
     ///
     /// # Panics
     /// If the node has no value, because it failed or was removed; see [`try_get`](Self::try_get).
@@ -249,7 +250,7 @@ impl LiveGraph {
     /// As [`get`](Self::get), for graphs in which nodes may fail.
     ///
     /// # Errors
-    /// If the node was removed, or it or a node that it depends on failed. A failure stays until
+    /// If the node was removed, or it or a node that it depends on failed. A failure remains until
     /// the failed node reads other values, or until [`try_failed_again`](Self::try_failed_again).
     pub fn try_get<T: LaneValue>(&mut self, of: Handle<T>) -> Result<T, NoValue> {
         if self.nodes[of.node as usize].is_gone() {
@@ -286,15 +287,15 @@ impl LiveGraph {
         self.n_runs
     }
 
-    /// Starts a new journal of the nodes that run, with how long they run if `is_timed`.
+    /// Starts a new journal of the nodes that run, with their times if `is_timed`.
     pub fn start_journal(&mut self, is_timed: bool) {
         self.journal = Some(Vec::new());
         let new = || Times { by_node: FxHashMap::default(), last: Instant::now() };
         self.times = is_timed.then(new);
     }
 
-    /// The share of a node in the time of waves since a timed journal was started: to find it, to run
-    /// it and to mark its users.
+    /// The share of a node in the time of waves since a timed journal was started: to find it, to
+    /// run it and to mark its users.
     pub fn time_of(&self, node: NodeNumber) -> Duration {
         let times = self.times.as_ref();
         times.and_then(|times| times.by_node.get(&node.0)).copied().unwrap_or_default()
@@ -315,13 +316,13 @@ impl LiveGraph {
         self.len() == 0
     }
 
-    /// Makes room for so many more nodes, so that adding them copies no nodes.
+    /// Makes room for `n` more nodes, so that adding them copies no nodes.
     #[inline]
     pub fn reserve(&mut self, n: usize) {
         reserve_in_huge_pages(&mut self.nodes, n);
     }
 
-    /// Bytes that the graph holds, without those that closures have allocated.
+    /// Size of the graph in bytes, without the memory that closures have allocated.
     pub fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
             + self.wide.capacity() * size_of::<u32>()

@@ -18,13 +18,13 @@ pub(crate) struct OneOp {
     pub(crate) operands: [u8; 3],
 }
 
-/// The operation of each instance that is one.
+/// The operation of each instance that consists of one.
 pub(crate) fn one_ops(plan: &Plan) -> SideTable<InstanceId, Option<OneOp>> {
     SideTable::from_vec(plan.instances.as_slice().iter().map(|f| one_op(f)).collect())
 }
 
-/// The operation of an instance that is one, the lanes of its operands and of its result, and the
-/// input of each operand.
+/// The operation of an instance that consists of one, the lanes of its operands and of its result,
+/// and the input of each operand.
 pub(crate) fn operation_of(instance: &Instance) -> Option<(Op, Lane, Lane, SmallVec<[u8; 3]>)> {
     let one = one_op(instance)?;
     let operands = one.operands[..one.op.arity()].into();

@@ -1,12 +1,12 @@
-//! One request evaluated in parts: tick by tick, some elements or a part of the view at a time.
+//! One request evaluated in parts: tick by tick, or for some elements or a part of the view at a
+//! time.
 //!
 //! Results that are the same in all parts are computed once, in the first part that needs them.
-//! Such a result depends on nothing that differs between parts, and a step that does differ reads
-//! it. It goes out of the first part as an output and comes into the later ones as an input
-//! ([`Plan::spliced`]). So any evaluator can run the parts, and an island that nobody asks for does
-//! not run.
+//! Such a result depends on nothing that differs between parts, and is read by a step that does
+//! differ. It is an output of the first part and an input of later ones ([`Plan::spliced`]). So any
+//! evaluator can run the parts, and results that are not demanded are not computed.
 //!
-//! Columns cost memory as long as there are parts. Large ones are held only if computing them takes
+//! Columns occupy memory until the last part. Large ones are held only if computing them takes
 //! longer than reading them.
 
 use std::sync::Arc;
@@ -22,18 +22,18 @@ use rustc_hash::FxHashMap;
 
 use crate::uses::{Use, uses};
 
-/// Columns of so many elements are held whatever they cost.
+/// Columns of up to this many elements are held whatever they cost.
 const SMALL: usize = 1 << 16;
 
-/// Larger ones are held if one element takes so many instructions.
+/// Larger columns are held if an element takes at least this many instructions.
 const EXPENSIVE: usize = 16;
 
-/// What differs from part to part.
+/// The difference between parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying {
     /// The moment.
     Ticks,
-    /// The elements, which are columns given for the same inputs.
+    /// The elements, which are columns for the same inputs in all parts.
     Elements,
     /// The requested view.
     View,
@@ -46,20 +46,20 @@ pub struct Parts<'a> {
     /// Results that are the same in all parts.
     held: Vec<Held>,
     by_name: FxHashMap<Arc<str>, usize>,
-    /// The plan in which known results are inputs, and the others outputs.
+    /// The plan in which known results are inputs, and other held results are outputs.
     spliced: Option<Plan>,
-    /// For outputs asked for before, the results that they need in any case.
+    /// The results that are needed in any case, for outputs requested before.
     needed: Vec<(Vec<usize>, Vec<bool>)>,
 }
 
-/// The first character of the names of held results, which no name of an author has.
+/// The first character of the names of held results, which no name in a document has.
 const MARK: char = '/';
 
 /// A result that is the same in all parts.
 #[derive(Debug)]
 struct Held {
     source: StepSource,
-    /// After the mark the step and the position of the output.
+    /// The mark, the step, and the position of the output.
     name: Arc<str>,
     known: Known,
 }
@@ -83,15 +83,15 @@ impl Known {
 }
 
 impl<'a> Parts<'a> {
-    /// Parts that differ in this. If it is ticks, `request` is that for all parts, otherwise that for
-    /// the first part.
+    /// Parts with this difference. If it is ticks, `request` is that for all parts, otherwise that
+    /// for the first part.
     pub fn new(
         evaluator: &dyn Evaluator,
         plan: &'a Plan,
         request: &Request,
         varying: Varying,
     ) -> Self {
-        // Evaluators that keep results need no help; without elements hardly anything runs.
+        // Evaluators that store results need no help; without elements hardly anything runs.
         let is_plain = evaluator.caches_results() || request.n_elements() == Some(0);
         let held =
             if is_plain { Vec::new() } else { Fixed::new(plan, request, varying).held(plan) };
@@ -99,13 +99,14 @@ impl<'a> Parts<'a> {
         Self { by_name: names.collect(), held, ..Self::apart(plan) }
     }
 
-    /// Parts that have nothing in common.
+    /// Parts that share nothing.
     pub fn apart(plan: &'a Plan) -> Self {
         let (held, by_name) = (Vec::new(), FxHashMap::default());
         Self { plan, held, by_name, spliced: None, needed: Vec::new() }
     }
 
-    /// Evaluates one part, a request to the plan, with an evaluator like that of [`new`](Self::new).
+    /// Evaluates one part, a request to the plan, with an evaluator of the kind given to
+    /// [`new`](Self::new).
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -153,7 +154,7 @@ impl<'a> Parts<'a> {
         Ok(answer)
     }
 
-    /// The plan in which results that are known are inputs, and the others outputs.
+    /// The plan in which known results are inputs, and other held results are outputs.
     fn splice(&mut self) -> Plan {
         let all = |is_known: bool| {
             let held = self.held.iter().filter(move |held| held.known.is_known() == is_known);
@@ -169,7 +170,7 @@ impl<'a> Parts<'a> {
         plan
     }
 
-    /// The position in `needed` for the outputs asked for.
+    /// The position in `needed` for the requested outputs.
     fn needed(&mut self, request: &Request) -> Result<usize, EvalError> {
         let outputs = request.bind(self.plan).map_err(EvalError::Request)?.outputs;
         if let Some(at) = self.needed.iter().position(|(known, _)| *known == outputs) {
@@ -194,7 +195,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The value that an output gives to later parts.
+/// The value that an output provides to later parts.
 fn given(output: OutputAnswer) -> Option<Given> {
     let Series { data, axes } = output.value?;
     match (data, &axes[..]) {
@@ -206,28 +207,28 @@ fn given(output: OutputAnswer) -> Option<Given> {
     }
 }
 
-/// The findings about a step with regard to parts.
+/// What is known about a step with regard to parts.
 #[derive(Clone, Copy, Default)]
 struct Step {
     differs: Differs,
-    /// It has a value per element.
+    /// Whether it has a value per element.
     is_wide: bool,
-    /// Instructions for one element, of it and the steps above it.
+    /// Instructions per element, of the step and the steps above it.
     work: usize,
     /// The steps that read it.
     readers: Readers,
-    /// The outputs that are read, bit `LAST` standing for all from there on.
+    /// The outputs that are read; bit `LAST` represents all from there on.
     reads: u64,
-    /// It may be asked for in another context than that of the request.
+    /// Whether it may be read in another context than that of the request.
     is_scoped: bool,
-    /// It runs as a part of a folded loop.
+    /// Whether it runs as part of a folded loop.
     is_in_loop: bool,
 }
 
 /// Whether a step differs between parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Differs {
-    /// A step above it is given for each part, or has state.
+    /// A step above it has state or is given for each part.
     #[default]
     Yes,
     /// It needs a feature that differs between parts; a scope that provides the feature does not.
@@ -240,9 +241,9 @@ enum Differs {
 enum Readers {
     #[default]
     None,
-    /// Only steps that the held result of this step is made of.
+    /// Only steps from which the held result of this step is made.
     One(StepId),
-    /// Several results that are held, and may be asked for in different parts.
+    /// Several held results, which may be demanded in different parts.
     Several,
     /// A step that is computed in each part.
     Parts,
@@ -321,7 +322,7 @@ impl Fixed {
         Self { steps, n_elements: request.n_elements().unwrap_or(1) }
     }
 
-    /// The results to hold: those that are the same in all parts and that a step reads that is
+    /// The results to hold: those that are the same in all parts and that are read by a step
     /// computed in each part.
     fn held(mut self, plan: &Plan) -> Vec<Held> {
         for output in &plan.outputs {
@@ -362,7 +363,7 @@ impl Fixed {
         held
     }
 
-    /// Notes a reader of a result.
+    /// Records a reader of a result.
     fn read(&mut self, source: StepSource, is_scoped: bool, reader: Readers) {
         let found = &mut self.steps[source.step];
         found.reads |= 1 << source.output.min(LAST);

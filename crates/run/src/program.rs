@@ -1,8 +1,9 @@
 //! Plans that compute numbers as programs on single values.
 //!
-//! The steps of a list ([`Blocks`]) become a [`Program`]: what runs together is fused into one form
-//! and written out as lines, what a choice or several blocks need is a block of its own. Lists run
-//! such programs when a request has no axes, prepared programs when there is but one cell.
+//! The steps of a list ([`Blocks`]) become a [`Program`]: steps that run together are fused into
+//! one form and written out as lines; steps that only a choice needs, or several blocks, form a
+//! block of their own. Lists run such programs when a request has no axes, prepared programs when
+//! there is only one cell.
 
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
@@ -25,15 +26,15 @@ const WRITTEN_OUT: usize = 1 << 16;
 
 const SHORT: usize = 32;
 
-/// Of lists with more steps each step is written by itself, as fusing would take longer than it
+/// In lists with more steps each step is written separately, as fusing would take longer than it
 /// saves.
 const FUSED: usize = 1 << 12;
 
-/// A choice selects among so many arms at most; among more it is quicker to look one up.
+/// Maximal number of arms among which a choice selects; among more, looking one up is faster.
 const SELECTED: usize = 3;
 
-/// Arms with so many instructions or fewer are computed whether they are taken or not, where nobody
-/// counts runs.
+/// Maximal number of instructions of an arm that is computed whether or not it is taken, if runs
+/// are not counted.
 const UNGUARDED: usize = 24;
 
 /// No register yet.
@@ -45,7 +46,7 @@ pub(crate) struct PlanProgram {
     pub(crate) program: Program,
     /// The first register of each input that is read.
     pub(crate) inputs: Vec<(InputId, u32)>,
-    /// The same of features, by the bit of the need.
+    /// The first register of each feature that is read, by the bit of the need.
     features: Vec<(u32, u32)>,
     /// The outputs by position in the plan, with their first registers.
     pub(crate) outputs: Vec<(usize, u32)>,
@@ -59,8 +60,8 @@ impl PlanProgram {
         Writer::new(plan, blocks, &|_| false)?.write(outputs)
     }
 
-    /// The program for some outputs where only the values count, not what runs for them: cheap arms
-    /// are computed whether they are taken or not.
+    /// The program for some outputs if only the values count, not the runs: cheap arms are computed
+    /// whether or not they are taken.
     pub(crate) fn of_values(plan: &Plan, outputs: &[usize]) -> Option<Self> {
         let selects = selects(plan, &Blocks::new(plan, outputs));
         let selects = |step: StepId| selects[step.index()];
@@ -68,7 +69,7 @@ impl PlanProgram {
         Writer::new(plan, &blocks, &selects)?.write(outputs)
     }
 
-    /// Sets the registers of inputs and features to what a request gives, which is one cell.
+    /// Sets the registers of inputs and features from a request, which has one cell.
     pub(crate) fn give(&self, registers: &mut Registers, bound: &Bound) {
         for (input, first) in &self.inputs {
             set(registers, *first, &bound.inputs[input.index()].data);
@@ -98,7 +99,7 @@ fn selects(plan: &Plan, blocks: &Blocks) -> Vec<bool> {
     let mut costs: FxHashMap<StepId, usize> = FxHashMap::default();
     let (main, others) = blocks.steps.split_at(blocks.n_main);
     let mut cost = 0;
-    // Blocks stand in the order of their roots, so those of arms come before those that choose.
+    // Blocks are in the order of their roots, so those of arms come before those of their choices.
     for step in others.iter().chain(main) {
         let StepOp::Call(id) = plan.steps[*step].op else { continue };
         let instance = &plan.instances[id];
@@ -131,7 +132,7 @@ struct Writer<'a> {
     first_of_constants: SideTable<ConstId, u32>,
     /// For each step the number of the part that it is fused into.
     part: Vec<u32>,
-    /// For each step the outputs that something outside its part reads.
+    /// For each step the outputs that are read outside its part.
     read: Vec<u64>,
     /// The number of the block of each root.
     numbers: FxHashMap<StepId, u32>,
@@ -182,7 +183,7 @@ impl<'a> Writer<'a> {
         for output in outputs {
             self.mark_read(plan.outputs[*output].source);
         }
-        // Blocks come after those that call them, so all registers are given out first.
+        // Blocks come after their callers, so all registers are assigned first.
         for step in &self.blocks.steps {
             self.reserve(*step)?;
         }
@@ -209,7 +210,7 @@ impl<'a> Writer<'a> {
         let mut ranges: Vec<_> = std::iter::once(0..n_main).collect();
         let mut start = n_main;
         for (i, step) in blocks.steps.iter().enumerate().skip(n_main) {
-            // Roots stand last in their blocks.
+            // Roots are last in their blocks.
             if blocks.block_of(*step) == BlockOf::Root(*step) {
                 self.numbers.insert(*step, ranges.len() as u32);
                 ranges.push(start..i + 1);
@@ -219,7 +220,7 @@ impl<'a> Writer<'a> {
         ranges
     }
 
-    /// Numbers the parts that are fused, and marks what each reads of others.
+    /// Numbers the parts that are fused, and marks what each reads from others.
     fn find_parts(&mut self, ranges: &[std::ops::Range<usize>]) {
         let blocks = self.blocks;
         let mut part = 0;
@@ -230,7 +231,7 @@ impl<'a> Writer<'a> {
                     continue;
                 }
                 let is_member = self.is_member(*step);
-                // What is no member is a part of its own.
+                // A step that is not a member is a part of its own.
                 part += u32::from(!is_member || !self.is_fused);
                 self.part[step.index()] = part;
                 part += u32::from(!is_member);
@@ -271,7 +272,7 @@ impl<'a> Writer<'a> {
         self.is_fused && instance.is_lane_choice() && ((self.selects)(step) || needs_no_block(step))
     }
 
-    /// Gives registers to the results of a step that something else reads.
+    /// Assigns registers to the results of a step that are read elsewhere.
     fn reserve(&mut self, step: StepId) -> Option<()> {
         let instance = self.instance(step);
         let n = instance.outputs.iter().map(|output| width(output.ty)).sum();
@@ -341,7 +342,7 @@ impl<'a> Writer<'a> {
         called.sort_unstable();
         called.dedup();
         called.into_iter().for_each(|block| self.program.call(block));
-        // Features lie in their registers already.
+        // Features are in their registers already.
         let is_read = |step: &StepId| matches!(self.instance(*step).kernel, Kernel::Read { .. });
         let steps: Vec<StepId> = steps.iter().copied().filter(|step| !is_read(step)).collect();
         let part = |step: &StepId| self.part[step.index()];
@@ -387,7 +388,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The registers of all that a step reads.
+    /// The registers of everything that a step reads.
     fn params(&mut self, step: StepId) -> Option<SmallVec<[u32; 16]>> {
         let (plan, instance) = (self.plan, self.instance(step));
         let mut params = SmallVec::new();
@@ -398,7 +399,7 @@ impl<'a> Writer<'a> {
         Some(params)
     }
 
-    /// Writes a step of a form as it stands.
+    /// Writes a step with a form unchanged.
     fn form(&mut self, step: StepId) -> Option<()> {
         let params = self.params(step)?;
         let first = self.first[step.index()];
@@ -439,7 +440,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Lanes of a value; `None` if it is not made of lanes.
+/// Number of lanes of a value; `None` if it is not made of lanes.
 fn width_of(ty: Type) -> Option<usize> {
     ty.lanes().map(|(_, n)| n as usize)
 }

@@ -1,17 +1,16 @@
-//! Runs the bodies of zones: the one place where rounds and items are counted, whichever evaluator
-//! asks.
+//! Runs the bodies of zones: the one place where rounds and items are counted, for all evaluators.
 //!
-//! How a call of a repeat proceeds. The elements of the mask that have a round to run are *active*. Carried
-//! values lie in columns with an entry per active element, or are one value for all. A round
-//! evaluates the outputs that are needed. Elements that end are set aside with their values
+//! A call of a repeat proceeds as follows. The elements of the mask that have a round to run are
+//! *active*. Carried values are columns with an entry per active element, or one value for all. A
+//! round evaluates the outputs that are needed. Elements that end are set aside with their values
 //! (`ended`), and the columns are narrowed to the others. When no element is active, the values set
 //! aside are put into the order of the elements.
 //!
 //! A body of forms alone runs as one fused form, block by block (`fused`, `blocks`). Any other body
-//! runs as a plan, all active elements together, so that steps with the same inputs for all
-//! elements run once in each round.
+//! runs as a plan, for all active elements together, so that steps with the same inputs for all
+//! elements run once per round.
 //!
-//! Items of lists (`items`) of which nothing is carried on are one column, over all elements (`flat`).
+//! Items of lists (`items`) without carried values form one column over all elements (`flat`).
 //! Otherwise the items at one position are a round (`in_order`).
 
 mod blocks;
@@ -38,13 +37,13 @@ use fused::Fused;
 /// Outputs, and the body for them as one form; `None` if it is more than forms.
 type Known = (Vec<usize>, Option<Arc<Fused>>);
 
-/// The function of a zone. The lock guards what is found out about the body.
+/// The function of a zone. The lock guards what is known about the body.
 #[derive(Debug)]
 pub struct RunZone {
     body: Arc<ZoneBody>,
-    /// The body as one form, by the outputs that were asked for.
+    /// The body as one form, by the requested outputs.
     fused: Mutex<Vec<Known>>,
-    /// Whether bodies of forms run as plans all the same: what tests compare.
+    /// Whether bodies of forms run as plans too, for comparison in tests.
     as_plan: bool,
 }
 
@@ -54,12 +53,12 @@ impl RunZone {
         Self { body, fused: Mutex::default(), as_plan: false }
     }
 
-    /// Runs this body as a plan, also if it consists of forms alone.
+    /// Runs this body as a plan, even if it consists of forms alone.
     pub fn as_plan(body: Arc<ZoneBody>) -> Self {
         Self { as_plan: true, ..Self::new(body) }
     }
 
-    /// The outputs to compute in each round as one form, if they are made of forms alone.
+    /// The outputs to compute in each round as one form, if they consist of forms alone.
     fn fused(&self, outputs: &[usize]) -> Option<Arc<Fused>> {
         if self.as_plan {
             return None;
@@ -95,7 +94,7 @@ impl Function for RunZone {
             }
             return Ok(());
         }
-        // What is the same for all elements is computed for the first.
+        // Values that are the same for all elements are computed for the first.
         let mask = match call.mask().bounds() {
             Some(bounds) if is_one => Mask::range(bounds.start..bounds.start + 1),
             _ => call.mask().clone(),
@@ -118,10 +117,10 @@ impl Function for RunZone {
 
 /// The rounds that each element of a mask may run, in order of the mask.
 struct Counts {
-    /// Of each element; empty if all have the same.
+    /// The number for each element; empty if all have the same.
     each: Vec<u32>,
     most: u32,
-    /// The lowest element that asks for more rounds than the limit, and for how many.
+    /// The lowest element with more rounds than the limit, and their number.
     too_many: Option<(usize, u32)>,
 }
 
@@ -137,7 +136,7 @@ impl Counts {
         let (mut most, mut too_many) = (0, None);
         mask.for_each(|i| {
             let n = count(i);
-            // Who may end early is told when the limit is reached.
+            // Elements that may end early fail when they reach the limit.
             if n > limit && too_many.is_none() && !body.ends_early() {
                 too_many = Some((i, n));
             }
@@ -156,13 +155,13 @@ impl Counts {
     }
 }
 
-/// An element asks for more rounds than the limit.
+/// The failure of an element with more rounds than the limit.
 fn beyond_limit(element: usize, n: u32, limit: usize) -> Failure {
     let failure = Failure::limit("rounds", n as usize, limit, "repeat_count");
     Failure { element: Some(element), ..failure }
 }
 
-/// The call was cancelled or its deadline has passed.
+/// The failure of a call that was cancelled or whose deadline has passed.
 fn over() -> Failure {
     Failure::whole("the evaluation was cancelled")
 }

@@ -1,8 +1,8 @@
 //! Axes and shapes: the axes along which a value varies, and the layout of its cells in memory.
 //!
-//! A shape is a set of axes. Its cells stand in row-major order, axes of the request outermost, an
-//! axis of a loop inside the axes that were open when the loop began. An axis whose extent differs
-//! from cell to cell of its *parents* is ragged; a shape with a ragged axis has its parents too.
+//! A shape is a set of axes. Its cells are in row-major order, axes of the request outermost, an
+//! axis of a loop inside the axes that were open when the loop began. An axis whose extent varies
+//! between cells of its *parents* is ragged; a shape with a ragged axis has its parents too.
 //! Different axes form a product, the same axis zips: the union of two shapes has each axis once.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) enum Extent {
     Even(usize),
     /// A number for each cell of the parents.
     Ragged { parents: ShapeId, counts: Arc<[u32]> },
-    /// Not known: the axis stands for one while shapes are found before values.
+    /// Unknown: a placeholder while shapes are found before values.
     Symbolic { parents: ShapeId },
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Level {
     Ragged(Vec<usize>),
 }
 
-/// The map from the cells of a larger shape to the cells of a smaller one that they lie over.
+/// The map from the cells of a larger shape to the corresponding cells of a smaller one.
 #[derive(Clone, Debug)]
 pub(crate) enum CellMap {
     Each,
@@ -135,7 +135,7 @@ impl Shapes {
         self.intern(axes)
     }
 
-    /// All axes of both.
+    /// The shape with all axes of both.
     pub(crate) fn union(&mut self, a: ShapeId, b: ShapeId) -> ShapeId {
         if a == b || b == Self::scalar() {
             return a;
@@ -220,7 +220,7 @@ impl Shapes {
         Ok(layout)
     }
 
-    /// The most cells that a shape may have.
+    /// Maximal number of cells of a shape.
     pub(crate) fn max_cells(&self) -> usize {
         self.max_cells
     }
@@ -301,8 +301,8 @@ impl Shapes {
         Ok(CellMap::Table(cells.into()))
     }
 
-    /// The cells of `to` that some cell of the mask over `from` asks for: the mask is widened to
-    /// the axes that only `to` has and projected by *any* along those that only `from` has.
+    /// The cells of `to` that some cell of the mask over `from` needs: the mask is widened to the
+    /// axes that only `to` has and projected by *any* along those that only `from` has.
     pub(crate) fn project(
         &mut self,
         from: ShapeId,

@@ -1,7 +1,7 @@
 //! The shares of the members of a fused region in its time.
 //!
-//! What runs as one form cannot be timed by node. So each member runs alone, in its own form, on a
-//! sample of the elements with the values that they have, and the time of the region is shared in
+//! Steps that run as one form cannot be timed separately. So each member runs alone, in its own
+//! form, on a sample of the elements with their values, and the time of the region is divided in
 //! proportion.
 
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use rustc_hash::FxHashMap;
 use crate::fuse::{Fused, Member, fold_alone, fuse, width};
 use crate::lanes::{lane_slice_mut, push_inputs};
 
-/// The elements of a sample, and the fewest where there are many members.
+/// The number of elements of a sample, at least if there are many members.
 const SAMPLE: usize = 1024;
 const LEAST: usize = 64;
 
-/// The elements of all members together.
+/// The number of elements of all members together.
 const TOTAL: usize = 1 << 22;
 
-/// Each member runs so often; the shortest time counts.
+/// The number of runs of each member; the shortest time counts.
 const RUNS: usize = 3;
 
 /// Values of some elements.
@@ -35,8 +35,8 @@ pub(crate) struct Sample<'p> {
 }
 
 impl<'p> Sample<'p> {
-    /// Elements from all over the mask, for so many members. Of a small mask each is taken more than
-    /// once, so that calls weigh little beside the work.
+    /// A sample of elements from the whole mask, for this number of members. Elements of a small
+    /// mask are taken several times, so that the cost of calls is small compared with the work.
     pub(crate) fn of(plan: &'p Plan, mask: &Mask, n_members: usize) -> Self {
         let n = (TOTAL / n_members.max(1)).clamp(LEAST, SAMPLE);
         let cells =
@@ -45,7 +45,7 @@ impl<'p> Sample<'p> {
         Self { plan, cells: cells.collect(), known, scratch }
     }
 
-    /// Gives the values of a source, of which the map tells the entry of each element.
+    /// Sets the values of a source; the map gives the entry of each element.
     pub(crate) fn give(&mut self, source: StepSource, column: &Column, map: Map<'_>) {
         let column = match map {
             Map::Single => column.gather([0].into_iter()),
@@ -54,7 +54,7 @@ impl<'p> Sample<'p> {
         self.known.insert(source, column);
     }
 
-    /// The seconds that a member takes alone, whose sources are known.
+    /// The seconds that a member takes alone; its sources are known.
     pub(crate) fn seconds_of(&mut self, member: Member) -> f64 {
         let fused = fuse(self.plan, &[member], |_, _| true);
         let (seconds, columns) = self.run(&fused);
@@ -65,20 +65,20 @@ impl<'p> Sample<'p> {
         seconds
     }
 
-    /// The seconds that the step takes alone that folds the list of a loop.
+    /// The seconds that the step that folds the list of a loop takes alone.
     pub(crate) fn seconds_of_fold(&mut self, folded: &Loop, n_rounds: usize) -> f64 {
         let (seconds, _) = self.run(&fold_alone(self.plan, folded, n_rounds));
         seconds
     }
 
-    /// Runs a form on the sample. The result is the shortest time, and the outputs.
+    /// Runs a form on the sample. Returns the shortest time, and the outputs.
     fn run(&mut self, fused: &Fused) -> (f64, Vec<Column>) {
         let n = self.cells.len();
         let new = |ty: millstream_base::Type| Column::filled(&ty.default_value(), n);
         let mut columns: Vec<Column> = fused.outputs.iter().map(|output| new(output.ty)).collect();
         let mut inputs: Vec<LaneInput<'_>> = Vec::new();
         for source in &fused.inputs {
-            // A source that no member of the region needs is none of the sample's.
+            // A source that no member of the region needs is not in the sample.
             let Some(column) = self.known.get(source) else { return (0.0, columns) };
             let map = if column.len() == 1 && n > 1 { Map::Single } else { Map::Each };
             push_inputs(&mut inputs, column, map);
@@ -102,7 +102,7 @@ impl<'p> Sample<'p> {
     }
 }
 
-/// The parts of a time in proportion to weights; equal parts if all are 0.
+/// The shares of a time in proportion to weights; equal shares if all are 0.
 pub(crate) fn shared(
     time: Duration,
     weights: &[(StepId, f64)],
@@ -126,7 +126,7 @@ mod tests {
             parts.map(|(_, part)| part.as_nanos()).collect::<Vec<_>>()
         };
         assert_eq!(all(&[(step(0), 2.0), (step(1), 1.0)]), [600, 300]);
-        assert_eq!(all(&[(step(0), 0.0), (step(1), 0.0)]), [450, 450], "nobody knows better");
+        assert_eq!(all(&[(step(0), 0.0), (step(1), 0.0)]), [450, 450], "nothing better is known");
         assert!(all(&[]).is_empty());
     }
 }

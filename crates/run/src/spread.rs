@@ -1,8 +1,8 @@
-//! Runs a form over many elements: piece by piece, and on several threads where that pays.
+//! Runs a form over many elements: piece by piece, and on several threads if that pays.
 //!
-//! A piece is a part of the mask. Between pieces the caller may end the work. On several threads
-//! each piece gets its part of the outputs, so inputs are shifted to begin where it begins; threads
-//! take pieces from one queue, as some may be slower than others. The lock guards only the queue.
+//! A piece is a part of the mask. Between pieces the caller may cancel the work. On several threads
+//! each piece gets its part of the outputs, so inputs are shifted to its beginning; threads take
+//! pieces from one queue, as some may be slower than others. The lock guards only the queue.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,21 +11,21 @@ use millstream_base::Mask;
 use millstream_base::map::Map;
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, LaneSliceMut, Op, run_columns};
 
-/// Below so much work, cost of the form times elements, a second thread may cost more than it
+/// Below this much work, cost of the form times elements, a second thread may cost more than it
 /// saves: starting one takes about 30 microseconds, and this much work about 160.
 const WORTH_A_THREAD: usize = 16 << 20;
 
-/// The most elements between two looks at the clock, and the most work, which takes less than a
-/// millisecond.
+/// Maximal number of elements between two readings of the clock, and maximal work, which takes less
+/// than a millisecond.
 const PIECE: usize = 1 << 17;
 const WORK: usize = 32 << 20;
 
 /// The threads that run a form, and the size of the pieces.
 #[derive(Debug)]
 pub(crate) struct Crew {
-    /// The most threads that work.
+    /// Maximal number of threads.
     pub(crate) threads: usize,
-    /// Elements of a piece; `None` for a size that pays.
+    /// Elements per piece; `None` for a size that pays.
     pub(crate) piece: Option<usize>,
     scratches: Vec<ColumnScratch>,
 }
@@ -35,8 +35,8 @@ impl Crew {
         Self { threads, piece, scratches: vec![ColumnScratch::default()] }
     }
 
-    /// Computes the masked elements. Between pieces `is_over` is asked, with the number of elements
-    /// done, whether they are not wanted any more.
+    /// Computes the masked elements. Between pieces `is_over` receives the number of elements done,
+    /// and says whether the result is no longer wanted.
     pub(crate) fn run(
         &mut self,
         form: &Form,
@@ -90,12 +90,12 @@ impl Crew {
     }
 }
 
-/// The elements of a form that run between two looks at the clock.
+/// The number of elements of a form that run between two readings of the clock.
 pub(crate) fn piece_of(form: &Form) -> usize {
     (WORK / form.cost().max(1)).clamp(1024, PIECE) / 1024 * 1024
 }
 
-/// The parts of a mask of so many elements each; the whole if it has no more.
+/// The parts of a mask with this many elements each; the whole mask if it has no more.
 pub(crate) fn pieces(mask: &Mask, piece: usize) -> impl Iterator<Item = Mask> + '_ {
     let (n, starts) = (mask.len(), (0..mask.len().max(1)).step_by(piece));
     starts.map(
@@ -105,7 +105,7 @@ pub(crate) fn pieces(mask: &Mask, piece: usize) -> impl Iterator<Item = Mask> + 
     )
 }
 
-/// The number of threads that pays for so many elements.
+/// The number of threads that pays for this number of elements.
 pub(crate) fn worthwhile(form: &Form, n: usize) -> usize {
     let at_most = n.saturating_mul(form.insts.len()).saturating_mul(Op::MAX_COST);
     if at_most < WORTH_A_THREAD {
@@ -121,7 +121,7 @@ struct Piece<'a> {
     mask: Mask,
 }
 
-/// Cuts the work into pieces of about `size` elements of the mask.
+/// Divides the work into pieces of about `size` elements of the mask.
 fn cut<'a>(
     inputs: &[LaneInput<'a>],
     outputs: Vec<LaneOutput<'a>>,
@@ -140,7 +140,7 @@ fn cut<'a>(
         let end = inputs.iter().fold(far, |end, input| end.min(reach(input, start)));
         let part = mask.within(start..end);
         if !part.is_empty() {
-            // Elements before the piece that are not in the mask are left out with it.
+            // Elements before the piece that are not in the mask are skipped with it.
             let from_here = cut_outputs(&mut rest, start - rest_at, end - start);
             rest_at = end;
             pieces.push(Piece {

@@ -1,12 +1,12 @@
-//! Stages: a plan of regions alone, run without looking at single steps.
+//! Stages: a plan that consists of regions, run without visiting single steps.
 //!
 //! If the outputs depend only on members of regions, inputs, constants and features of the request,
 //! every step varies along known axes of the request: time, view and index. The members of all
 //! regions with the same axes are one fused form, a *stage*; stages of fewer axes run before those
-//! that read them. A choice that differs between elements is part of a stage if its region selects
-//! among its arms, which are then computed for all elements. Stages depend on the plan, the outputs
-//! asked for and the axes of inputs and features, not on the data; they are made once and kept with
-//! the plan.
+//! that read them. A choice that varies between elements is part of a stage if its region selects
+//! among its arms, which are then computed for all elements. Stages depend on the plan, the
+//! requested outputs and the axes of inputs and features, not on the data; they are made once and
+//! stored with the plan.
 
 use std::time::Duration;
 
@@ -30,10 +30,10 @@ use crate::laps::Laps;
 use crate::shares::{Sample, shared};
 use crate::spread::Crew;
 
-/// More instructions than this are not fused into one form.
+/// Maximal number of instructions that are fused into one form.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// Axes of the request, the bit of each being its position in [`RequestAxis::ALL`].
+/// A set of axes of the request; the bit of each is its position in [`RequestAxis::ALL`].
 pub(crate) type Axes = u8;
 
 /// The extent of each axis, 1 where the request has no such axis.
@@ -57,10 +57,10 @@ pub(crate) fn n_cells(axes: Axes, extents: Extents) -> usize {
     RequestAxis::ALL.iter().filter(|axis| axes & bit(**axis) != 0).map(of_axis).product()
 }
 
-/// The map from the cells of `to` to the entries of data over `from`, which are among its axes.
+/// The map from the cells of `to` to the entries of data over `from`, a subset of its axes.
 ///
 /// # Panics
-/// If no map says it in few words: see [`is_apart`].
+/// If no simple map exists: see [`is_apart`].
 fn map(from: Axes, to: Axes, extents: Extents) -> Map<'static> {
     let rest = to & !from;
     if from == 0 {
@@ -83,8 +83,8 @@ fn highest(axes: Axes) -> u32 {
     axes.ilog2()
 }
 
-/// Whether data over these axes would be read by cells over all axes with axes both outside and
-/// inside its own, or between them.
+/// Whether cells over all axes would read data over these axes with other axes both outside and
+/// inside them, or between them.
 fn is_apart(axes: Axes, all: Axes) -> bool {
     let rest = all & !axes;
     axes != 0 && rest != 0 && highest(axes) > lowest(rest) && lowest(axes) < highest(rest)
@@ -136,7 +136,7 @@ pub(crate) struct Stages {
     /// The given data, with its origin.
     pub(crate) given: Vec<(Origin, Item)>,
     pub(crate) values: Vec<Item>,
-    /// The outputs asked for.
+    /// The requested outputs.
     pub(crate) outputs: Vec<(At, Item)>,
     /// For each value the output that it is, if it has all axes and only the caller reads it.
     sinks: Vec<Option<u32>>,
@@ -144,7 +144,7 @@ pub(crate) struct Stages {
     pub(crate) reads: Vec<(StepId, u32)>,
 }
 
-/// What stages run with.
+/// The working memory and limits of stages.
 pub(crate) struct Tools<'a> {
     pub(crate) crew: &'a mut Crew,
     pub(crate) buffers: &'a mut Buffers,
@@ -167,7 +167,7 @@ impl StageClock {
         (request.log == LogDetail::Times).then(new)
     }
 
-    /// Adds the times of stages that ran to a log, shared among their members.
+    /// Adds the times of stages that ran to a log, divided among their members.
     pub(crate) fn tell(
         mut self,
         log: &mut RunLog,
@@ -199,7 +199,7 @@ pub(crate) fn key(bound: &Bound) -> Vec<u8> {
     bound.outputs.iter().for_each(|output| key.extend((*output as u32).to_le_bytes()));
     key.extend(bound.inputs.iter().map(axes_of));
     key.extend(bound.features.iter().map(|data| data.as_ref().map_or(u8::MAX, axes_of)));
-    // The open axes decide which values are over all axes.
+    // The open axes determine which values are over all axes.
     key.push(full_axes(bound));
     key
 }
@@ -261,7 +261,7 @@ impl Stages {
         Some(Self { stages, given, values, outputs, sinks, reads })
     }
 
-    /// Bytes of the values for which no caller provides the memory.
+    /// Size in bytes of the values for which the caller provides no memory.
     pub(crate) fn bytes(&self, extents: Extents, has_sinks: bool) -> usize {
         let own = self.values.iter().zip(&self.sinks);
         let own = own.filter(|(_, sink)| !has_sinks || sink.is_none());
@@ -272,7 +272,7 @@ impl Stages {
     /// Runs all stages. `given` are columns, of one entry for a single value; `values` become
     /// columns, which reuse the old ones or `buffers`. With `sinks`, one for each output, the
     /// values that only the caller reads are written there. The result is the work done, which is
-    /// less than all if the watch says that the answer is not wanted any more.
+    /// incomplete if the watch says that the answer is no longer wanted.
     pub(crate) fn run(
         &self,
         extents: Extents,
@@ -389,7 +389,7 @@ impl Stages {
         inputs
     }
 
-    /// Writes the outputs that do not lie in memory of the caller yet into it.
+    /// Writes the outputs that are not in the caller's memory yet to it.
     pub(crate) fn fill_sinks(
         &self,
         plan: &Plan,
@@ -425,7 +425,7 @@ pub(crate) fn column_of(data: &Data) -> Column {
     }
 }
 
-/// Writes the entries that `n` cells have in a column.
+/// Writes the entries of a column for `n` cells.
 ///
 /// # Panics
 /// If the slice is shorter, or of another lane.
@@ -450,7 +450,7 @@ pub(crate) fn copy_into(column: &Column, map: Map<'_>, to: &mut LaneSliceMut<'_>
     copy!(Bool, I32, I64, F32, F64);
 }
 
-/// The steps that the outputs asked for depend on, in order.
+/// The steps that the requested outputs depend on, in order.
 fn reached(plan: &Plan, bound: &Bound) -> Vec<StepId> {
     let behind = plan.steps_upstream(&bound.outputs);
     behind.iter().filter(|(_, is_behind)| **is_behind).map(|(id, _)| id).collect()
@@ -469,7 +469,7 @@ struct Making<'p> {
 
 impl Making<'_> {
     /// The axes of a step whose sources are known, and its instructions; `None` if stages do not
-    /// know its kind.
+    /// support its kind.
     fn place(&mut self, id: StepId) -> Option<usize> {
         let plan = self.plan;
         let step = &plan.steps[id];
@@ -499,7 +499,7 @@ impl Making<'_> {
                 self.axes.insert(id, axes);
                 let mark = plan.region_of(id)?;
                 let Some(form) = instance.plain_form() else {
-                    // A choice that is the same for all elements has an arm that nobody takes.
+                    // A choice that is the same for all elements has an arm that is not taken.
                     let selects = !mark.only_uniform && self.axes[&links[0].step] != 0;
                     return selects.then_some(links.len() * width(instance.outputs[0].ty));
                 };

@@ -1,7 +1,7 @@
 //! The store of one evaluation: the results of each step in each restricted context.
 //!
-//! Nearly every step is evaluated in one context only, so each step has a slot of its own and
-//! further contexts find theirs through a map.
+//! Nearly every step is evaluated in only one context, so each step has a slot of its own, and a
+//! map holds the slots of further contexts.
 
 use millstream_base::Mask;
 use millstream_base::id::Id;
@@ -20,11 +20,11 @@ millstream_base::define_id!(SlotId, "z", "Where a step's results in one context 
 pub(crate) enum State {
     /// Nothing is computed.
     Empty,
-    /// The cells of the mask of the slot are computed; the shape is the one found before values.
+    /// The cells in the mask of the slot are computed; the shape is the one found before values.
     Partial,
     /// Everything is computed.
     Full,
-    /// Nothing ever will be computed: the step, or one that it reads, failed whatever the cells.
+    /// Nothing ever will be computed: the step, or one of its sources, failed for all cells.
     Failed,
     /// Everything was computed, and the last user has run.
     Released,
@@ -49,10 +49,10 @@ impl Outputs {
     }
 }
 
-/// The context of a slot and its state, which are read most often.
+/// The context and the state of a slot, which are read most often.
 #[derive(Clone, Copy, Debug)]
 struct Head {
-    /// [`Frames::nowhere`] until the step is asked for.
+    /// [`Frames::nowhere`] until the step is demanded.
     frame: FrameId,
     state: State,
 }
@@ -62,10 +62,10 @@ struct Head {
 pub(crate) struct Rest {
     /// The shape of the outputs that are columns.
     pub(crate) shape: ShapeId,
-    /// The number of links that have not read it for the last time yet; for steps that are read
-    /// from several contexts more than can be counted down.
+    /// The number of links that will still read it; for steps that are read from several contexts
+    /// more than can be counted down.
     pub(crate) uses_left: u32,
-    /// The cells that are computed, of a slot that is computed in part.
+    /// The computed cells of a slot that is partly computed.
     pub(crate) done: Option<Box<Mask>>,
     /// Cells that are known to fail: a demand for one of them fails.
     pub(crate) bad: Option<Box<Bad>>,
@@ -90,8 +90,8 @@ impl Rest {
     }
 }
 
-/// All slots of one evaluation. The parts of a slot lie apart, so that walking over many steps
-/// touches little memory.
+/// All slots of one evaluation. The parts of a slot are stored separately, so that walking over
+/// many steps touches little memory.
 #[derive(Debug)]
 pub(crate) struct Store {
     heads: Vec<Head>,
@@ -140,7 +140,7 @@ impl Store {
         slot
     }
 
-    /// The slot of a step in a context, if it was asked for.
+    /// The slot of a step in a context, if it was demanded.
     #[inline]
     pub(crate) fn find(&self, step: StepId, frame: FrameId) -> Option<SlotId> {
         if self.heads[step.index()].frame == frame {
@@ -149,7 +149,7 @@ impl Store {
         self.further.get(&(step, frame)).copied()
     }
 
-    /// How far a slot is computed.
+    /// The state of a slot.
     #[inline]
     pub(crate) fn state(&self, slot: SlotId) -> State {
         self.heads[slot.index()].state
@@ -194,7 +194,7 @@ impl Store {
         &mut self.outputs[slot.index()]
     }
 
-    /// Takes the outputs out.
+    /// Removes and returns the outputs.
     pub(crate) fn take_outputs(&mut self, slot: SlotId) -> Outputs {
         std::mem::replace(self.outputs_mut(slot), Outputs::None)
     }

@@ -1,9 +1,9 @@
-//! Ticks, one after the other: how a plan with state is evaluated.
+//! Ticks, one after the other: the evaluation of a plan with state.
 //!
-//! A tick is an evaluation for one frame. It starts from the committed state; the next state of its
-//! nodes is committed when it is over, all or nothing. So every evaluator can do it. Results that
-//! are the same in all ticks of a request are computed in one of them. The log of a request counts
-//! the runs of all ticks that were played for it.
+//! A tick is an evaluation for one frame. It starts from the committed state; at its end the next
+//! state of its nodes is committed, all or nothing. So every evaluator can do it. Results that are
+//! the same in all ticks of a request are computed in one of them. The log of a request counts the
+//! runs of all ticks that were played for it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,8 +22,8 @@ use millstream_node::Data;
 
 use crate::parts::{Parts, Varying};
 
-/// Evaluates one tick on the state before it. The result holds the state after it, or `None` if a
-/// node failed whose state that would be.
+/// Evaluates one tick from the previous state. The result holds the state after it, or `None` if a
+/// node failed whose state it would contain.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
@@ -50,10 +50,10 @@ fn tick_of(
 }
 
 /// Answers a request for frames of a plan with state, from the start frame of the plan on. A tick
-/// whose state fails leaves the state before it.
+/// whose state fails leaves the previous state.
 ///
 /// # Errors
-/// If the request asks for times at which no frame is, or for frames before the start; and as
+/// If the request is for times that are not frames, or for frames before the start; and as
 /// [`Evaluator::evaluate`].
 pub fn evaluate(
     evaluator: &mut dyn Evaluator,
@@ -68,7 +68,7 @@ pub fn evaluate(
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
     let mut log = RunLog::default();
-    // Short ticks neither look at the budget nor report progress by themselves.
+    // Short ticks neither check the budget nor report progress by themselves.
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
         1 => Parts::apart(plan),
@@ -83,7 +83,7 @@ pub fn evaluate(
         let mut places = places.peekable();
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX);
-            // Nodes inside scopes advance only where they are asked for.
+            // Nodes inside scopes advance only if they are demanded.
             let warm_up =
                 if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
             let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
@@ -108,7 +108,7 @@ pub fn evaluate(
 /// Whether a frame can be reached by ticks from the frame `start` on.
 ///
 /// # Errors
-/// If it is before, or so many ticks are not allowed.
+/// If it is before, or the limits do not allow that many ticks.
 pub fn reach(start: i64, frame: i64, limits: &Limits) -> Result<(), RequestError> {
     if frame < start {
         return Err(RequestError::Ticks {
@@ -120,7 +120,7 @@ pub fn reach(start: i64, frame: i64, limits: &Limits) -> Result<(), RequestError
     if n_ticks > limit as u64 {
         return Err(RequestError::Ticks {
             what: format!("{n_ticks} ticks lie before frame {frame}, the limit is {limit}"),
-            hint: "raise `repeat_count` in the limits if this is meant",
+            hint: "raise `repeat_count` in the limits",
         });
     }
     Ok(())
@@ -130,11 +130,11 @@ fn refused<T>(what: impl Into<String>, hint: &'static str) -> Result<T, EvalErro
     Err(EvalError::Request(vec![RequestError::Ticks { what: what.into(), hint }]))
 }
 
-/// The frames asked for, and whether they open the time axis.
+/// The requested frames, and whether they open the time axis.
 fn frames_of(plan: &Plan, request: &Request) -> Result<(Vec<i64>, bool), EvalError> {
     let asked = request.asked_frames();
     if request.has_own_times() {
-        return refused("a time is asked for that is no frame", "ask for frames");
+        return refused("the requested time is not a frame", "ask for frames");
     }
     let (frames, is_axis) = asked.unwrap_or((vec![plan.start_frame], false));
     let start = plan.start_frame;
@@ -154,7 +154,7 @@ fn frames_of(plan: &Plan, request: &Request) -> Result<(Vec<i64>, bool), EvalErr
     Ok((frames, is_axis))
 }
 
-/// The one answer.
+/// The only answer.
 fn first(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer, EvalError> {
     match answers.into_iter().next() {
         Some(answer) => Ok(answer),
@@ -211,8 +211,8 @@ fn joined(plan: &Plan, request: &Request, answers: Vec<Answer>) -> Result<Answer
     Ok(Answer { outputs, failures, log, calls, times: Some(n_times), views, count })
 }
 
-/// The failures of several frames: each node once, where it failed first; without the frame if it
-/// failed alike in all of them.
+/// The failures of several frames: each node once, with its first failure; without the frame if it
+/// failed equally in all of them.
 fn joined_failures(answers: Vec<Answer>) -> Vec<NodeFailure> {
     let n_times = answers.len();
     let mut joined: BTreeMap<NodePath, (NodeFailure, usize, usize)> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! Ways to evaluate a plan, tried against each other by the time they take.
+//! Ways to evaluate a plan, compared by the time they take.
 //!
-//! The best way depends on the plan, on the number of elements and on the other work of the
-//! machine. So each way that may be good is tried, the best is taken from then on, and now and then
-//! a way that was nearly as good is tried again.
+//! The best way depends on the plan, on the number of elements and on the load of the machine. So
+//! each way that may be good is tried, the best is used from then on, and from time to time a way
+//! that was nearly as good is tried again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,23 +10,23 @@ use std::time::Duration;
 use millstream_ir::request::Bound;
 use rustc_hash::FxHashMap;
 
-/// Each way is tried so often before its time counts: the first time it makes lists and forms that
-/// later times find. Where an evaluation takes long they do not matter.
+/// The number of tries of each way before its time counts: the first makes lists and forms that
+/// later ones reuse. In long evaluations these do not matter.
 const TRIES: u32 = 2;
 
-/// An evaluation of so many seconds takes long.
+/// Minimal time of a long evaluation in seconds.
 const LONG: f64 = 1e-3;
 
-/// After so many seconds one try is enough. After fewer it may be what is made in the first
-/// evaluation, such as a list, that took so long.
+/// The time in seconds after which one try is enough. A shorter one may have been slow because of
+/// what the first evaluation makes, such as a list.
 const VERY_LONG: f64 = 2e-2;
 
-/// Ways that are expected to take so many times as long as the best one are not tried; where an
-/// evaluation takes long, those beyond the second number only now and then.
+/// Ways that are expected to take this many times as long as the best one are not tried; in long
+/// evaluations those beyond the second factor only from time to time.
 const HOPELESS: f64 = 3.0;
 const DOUBTFUL: f64 = 1.5;
 
-/// A way that was a little slower is tried again once in so many evaluations.
+/// The number of evaluations after which a way that was a little slower is tried again.
 const AGAIN: u64 = 64;
 
 /// The times of the ways to evaluate a plan, for each kind of request.
@@ -41,22 +41,22 @@ impl<const N: usize> Default for Trials<N> {
     }
 }
 
-/// The way to take.
+/// The way to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) way: usize,
-    /// Whether it is the best one, and all others were tried that might be.
+    /// Whether it is the best one, and all promising others were tried.
     pub(crate) is_settled: bool,
 }
 
-/// Requests that are alike: the same outputs for about as many cells.
+/// Similar requests: the same outputs for about as many cells.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     outputs: Box<[usize]>,
     magnitude: u32,
 }
 
-/// At most so many kinds of requests are known of one plan.
+/// Maximal number of kinds of requests per plan.
 const KEPT: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ struct Known<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n: u32,
-    /// About the shortest recent time, in seconds.
+    /// Roughly the shortest recent time, in seconds.
     seconds: f64,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn n_cells(bound: &Bound) -> usize {
 }
 
 impl<const N: usize> Known<N> {
-    /// The time that a way will take: as seen, or else as expected.
+    /// The expected time of a way: measured, or else estimated.
     fn forecast(&self, way: usize, expected: &[f64; N]) -> f64 {
         let Seen { n, seconds } = self.ways[way];
         if n >= TRIES { seconds } else { expected[way] }
@@ -106,7 +106,7 @@ impl<const N: usize> Known<N> {
         order.sort_by(|a, b| self.forecast(*a, expected).total_cmp(&self.forecast(*b, expected)));
         let best = self.forecast(order[0], expected);
         let is_tried = |way: usize| self.ways[way].n >= TRIES;
-        // Expected and seen times can be compared only by a way that has both.
+        // Estimated and measured times can be compared only through a way that has both.
         let scale =
             if is_tried(order[0]) { best / expected[order[0]].max(f64::MIN_POSITIVE) } else { 1.0 };
         let is_turn = self.n_choices.is_multiple_of(AGAIN);
@@ -126,8 +126,8 @@ impl<const N: usize> Known<N> {
 }
 
 impl<const N: usize> Trials<N> {
-    /// The way to take; `expected` is the time that each may take in seconds, infinite for ways
-    /// that are out of the question.
+    /// The way to use; `expected` is the estimated time of each in seconds, infinite for ways that
+    /// are excluded.
     pub(crate) fn choose(&self, key: &Key, expected: &[f64; N]) -> Choice {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT && !known.contains_key(key) {
@@ -143,7 +143,7 @@ impl<const N: usize> Trials<N> {
         known.get(key).is_none_or(|known| known.n_choices < u64::from(TRIES))
     }
 
-    /// Notes the time that a way took. The shortest time counts, and is forgotten slowly.
+    /// Records the time of a way. The shortest time counts, and is forgotten slowly.
     pub(crate) fn note(&self, key: &Key, way: usize, took: Duration) {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.get_mut(key) else { return };
@@ -160,7 +160,7 @@ impl<const N: usize> Trials<N> {
 mod tests {
     use super::*;
 
-    /// Plays `rounds` evaluations in which each way takes what `takes` says.
+    /// Simulates `rounds` evaluations in which each way takes the time in `takes`.
     fn play(trials: &Trials<3>, expected: [f64; 3], takes: [u64; 3], rounds: usize) -> Vec<usize> {
         let key = Key { outputs: [0].into(), magnitude: 1 };
         let round = |_| {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 pub(crate) enum Use {
     /// Whenever it runs, in its own context.
     Strict,
-    /// If a selector says so.
+    /// If a selector picks it.
     Arm,
     /// In another context.
     Body,
@@ -42,7 +42,7 @@ pub(crate) fn uses(plan: &Plan, step: &Step) -> Uses {
     uses
 }
 
-/// The inputs of a call that are asked in its own context, by position.
+/// The inputs that a call evaluates in its own context, by position.
 pub(crate) fn arguments(plan: &Plan, step: &Step, id: InstanceId) -> SmallVec<[usize; 4]> {
     let asked = plan.evaluated_outside(step, id);
     (0..asked.len()).filter(|i| asked[*i]).collect()

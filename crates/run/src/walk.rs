@@ -1,25 +1,25 @@
 //! The walk over a plan: demand-driven, with an explicit stack, one step after the other.
 //!
-//! How a call proceeds. Each output asked for becomes a *task* (`task`): a step, the context
-//! restricted to the needs of the step (a *frame*), and the cells demanded. The task on top of the
-//! stack pushes tasks for the inputs it lacks, the deepest on top (`ask`), and runs when they are
-//! there (`run`). A selector is asked before the arms; an arm is asked only for the cells that take
-//! it (`choose`). The arguments of a scope are asked before its body, which is then asked in the
-//! frame that the scope makes (`scope`, `reductions`); the cells of a body along a loop become lists (`gather`).
-//! Results lie in the store until their last user has run.
+//! A call proceeds as follows. Each requested output becomes a *task* (`task`): a step, the context
+//! restricted to the needs of the step (a *frame*), and the demanded cells. The task on top of the
+//! stack pushes tasks for the inputs it lacks, the deepest on top (`ask`), and runs when they exist
+//! (`run`). A selector is evaluated before the arms, and an arm only for the cells that take it
+//! (`choose`). The arguments of a scope are evaluated before its body, which is then evaluated in
+//! the frame that the scope makes (`scope`, `reductions`); the cells of a body along a loop become
+//! lists (`gather`). Results are in the store until their last user has run.
 //!
 //! A step demanded in full has the union of the shapes of its inputs. A step demanded in part,
-//! below a switch that differs from cell to cell, needs its shape before its values: `shape_of`
-//! finds it by the same rules. A failure makes cells *bad*, and the cells over them of each step
-//! that reads them (`failure`). State in scopes is read by coordinates, and the next state is asked
-//! for at the end (`state`, `idle_loops`). `answer` leads from the request to the answer.
+//! below a switch that varies between cells, needs its shape before its values: `shape_of` finds it
+//! by the same rules. A failure makes cells *bad*, and the cells over them of each step that reads
+//! them (`failure`). State in scopes is read by coordinates, and the next state is evaluated at the
+//! end (`state`, `idle_loops`). `answer` leads from the request to the answer.
 //!
 //! Evaluators change the walk through the hooks of a [`Mode`] (`mode`); the walk knows none of
 //! them. In the mode [`Plain`] (`plain`) it is the evaluator `lazy`.
 //!
-//! Two shortcuts change no result: a step of one operation on single numbers goes through
-//! `scalar`, and in the plain mode such steps run in the order of memory before the walk begins, as
-//! far as they are needed in any case (`sweep`).
+//! Two shortcuts change no result: a step of one operation on single numbers goes through `scalar`,
+//! and in the plain mode such steps run in the order of memory before the walk begins, if they are
+//! needed in any case (`sweep`).
 
 mod answer;
 mod ask;
@@ -80,13 +80,13 @@ pub(crate) struct Walk<'a, M> {
     /// Data and shape of each input of the plan.
     pub(crate) inputs: SideTable<InputId, (Data, ShapeId)>,
     pub(crate) request_axes: Vec<(AxisId, RequestAxis)>,
-    /// Axes of loops by extent, and by how many of that extent are open around them.
+    /// Axes of loops by extent, and by the number of axes of that extent that are open around them.
     pub(crate) loop_axes: FxHashMap<(LoopKey, u32), AxisId>,
     /// Instances with a scope at some input.
     pub(crate) scoped: SideTable<InstanceId, bool>,
     /// Instances that are one operation on numbers; none if the log wants times.
     one_ops: SideTable<InstanceId, Option<OneOp>>,
-    /// For each step the outputs that somebody reads.
+    /// The outputs of each step that are read.
     pub(crate) used_outputs: Vec<u64>,
     pub(crate) stack: Vec<Task>,
     pending: FxHashMap<SlotId, Pending>,
@@ -98,7 +98,7 @@ pub(crate) struct Walk<'a, M> {
     log: Option<Vec<LogEntry>>,
     scratch: Scratch,
     pub(crate) buffers: Buffers,
-    /// Bytes of all results that are stored.
+    /// Size of all stored results in bytes.
     bytes: usize,
     pub(crate) clock: Clock<'a>,
     /// The clock of the log, if it wants times.
@@ -108,7 +108,7 @@ pub(crate) struct Walk<'a, M> {
 }
 
 impl<M: Mode> Walk<'_, M> {
-    /// The loop: works on the task on top until none is left.
+    /// Advances the task on top until none is left.
     pub(crate) fn work(&mut self) -> Result<(), EvalError> {
         while let Some(top) = self.stack.len().checked_sub(1) {
             self.check_budget()?;
@@ -129,7 +129,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok(())
     }
 
-    /// Works on the task at position `top` of the stack, which is the last.
+    /// Advances the task at position `top` of the stack, which is the last.
     #[inline]
     fn work_on(&mut self, top: usize) -> Result<Progress, Stop> {
         if let Some(progress) = M::advance(self, top)? {
@@ -141,13 +141,13 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// The context in which a source is evaluated, if it is asked for in `frame`.
+    /// The context in which a source is evaluated for a reader in `frame`.
     #[inline]
     pub(crate) fn home(&mut self, step: StepId, frame: FrameId) -> FrameId {
         self.frames.restrict(frame, self.plan.steps[step].needs, self.plan)
     }
 
-    /// The place of a source that was asked for in `frame`.
+    /// The place of a source that was evaluated for a reader in `frame`.
     #[inline]
     pub(crate) fn place(&mut self, source: StepSource, frame: FrameId) -> Place {
         match self.plan.steps[source.step].op {

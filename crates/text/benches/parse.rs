@@ -1,5 +1,5 @@
-//! Time per node of reading documents in the text form beside the same documents in JSON; and of
-//! writing and laying out.
+//! Time per node of reading documents in the text form compared with the same documents in JSON,
+//! and of writing and formatting them.
 //!
 //! Run with `cargo bench -p millstream-text`. Both forms are measured in turn, and each number is
 //! the best of several rounds; words after `--` select shapes, and numbers sizes.
@@ -81,7 +81,7 @@ fn time<T>(work: impl FnOnce() -> T) -> Duration {
     elapsed
 }
 
-/// The shortest times of reading text and JSON, writing text and JSON, and laying out.
+/// The shortest times of reading text and JSON, writing text and JSON, and formatting.
 fn shortest(text: &str, json: &str, registry: &Registry, n_rounds: usize) -> [Duration; 5] {
     let limits = Limits::default();
     let document = document(text, registry);

@@ -1,6 +1,6 @@
 //! Comments in documents: the entry `comments` of the view data.
 //!
-//! It is a list in the order of the document. An entry tells where its comment stands:
+//! It is a list in the order of the document. An entry names the place of its comment:
 //!
 //! ```json
 //! [
@@ -80,7 +80,7 @@ impl Part {
     }
 }
 
-/// Where a comment stands.
+/// The place of a comment relative to its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommentKind {
     Before,
@@ -305,7 +305,7 @@ fn add<'a>(item: &Item<'_>, part: Part, keys: Keys<'a>, found: &mut Vec<Found<'a
 /// The view data of a text with the comments of its tree.
 ///
 /// # Errors
-/// If the view has no room for comments, or is no JSON.
+/// If the view has no room for comments, or is not JSON.
 pub(crate) fn view_with(tree: &Tree<'_>, view: Option<&str>) -> Result<View, TextError> {
     let refused = |message| TextError::Syntax { message, hint: None };
     let comments = comments_of(tree);

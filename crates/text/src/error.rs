@@ -1,6 +1,6 @@
 //! Errors in the text form, apart from those of names and types, which checking finds.
 
-/// Why a part of a text is no part of a document.
+/// Why a part of a text is not part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum TextError {
@@ -8,7 +8,7 @@ pub enum TextError {
     #[error("{message}")]
     #[diagnostic(code(text::syntax))]
     Syntax {
-        /// What is wrong.
+        /// The error.
         message: String,
         /// The next step for the author.
         #[help]
@@ -32,7 +32,7 @@ pub enum TextError {
         /// Its name.
         name: String,
     },
-    /// A name that links cannot mention.
+    /// A name that links cannot refer to.
     #[error("{what} cannot be called `{name}`: {reason}")]
     #[diagnostic(code(text::bad_name), help("choose another name"))]
     BadName {
@@ -40,10 +40,10 @@ pub enum TextError {
         what: &'static str,
         /// The name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// A call of a node type that the registry lacks, with inputs in order.
+    /// A call of a node type that the registry lacks, with inputs by position.
     #[error("there is no node type called `{name}`")]
     #[diagnostic(code(text::unknown_node_type), help("{hint}"))]
     UnknownNodeType {
@@ -52,7 +52,7 @@ pub enum TextError {
         /// The nearest name, or the next step.
         hint: String,
     },
-    /// An input by position, of a group whose inputs are in another file.
+    /// An input by position, of a group whose inputs are in another document.
     #[error("the inputs of `{name}` are in another document, so their order is not known here")]
     #[diagnostic(code(text::needs_names), help("name each input: `{name}(x: 1, y: 2)`"))]
     NeedsNames {
@@ -67,7 +67,7 @@ pub enum TextError {
         name: String,
     },
     /// More inputs than the node has.
-    #[error("`{name}` has {n} inputs, and this is one more")]
+    #[error("`{name}` has only {n} inputs")]
     #[diagnostic(code(text::too_many_inputs), help("{hint}"))]
     TooManyInputs {
         /// The node type or group.
@@ -77,13 +77,13 @@ pub enum TextError {
         /// Their names.
         hint: String,
     },
-    /// Something that formulas cannot contain.
+    /// A part that formulas cannot contain.
     #[error("a formula cannot contain {what}")]
     #[diagnostic(code(text::not_in_formula), help("{hint}"))]
     NotInFormula {
-        /// The thing.
+        /// The part.
         what: &'static str,
-        /// What to write instead.
+        /// The alternative.
         hint: &'static str,
     },
     /// A value where a node is defined.
@@ -93,10 +93,10 @@ pub enum TextError {
         help("write the value where it is used, or make it the default of an input")
     )]
     NoNode {
-        /// What was found.
+        /// The text that was found.
         what: &'static str,
     },
-    /// A name of the statements around a block.
+    /// A name that is defined only outside of the block.
     #[error("`{name}` is outside of this block, which sees only its own inputs and nodes")]
     #[diagnostic(
         code(text::outside_of_block),
@@ -109,7 +109,7 @@ pub enum TextError {
         name: String,
     },
     /// Comments in a text whose view data leaves no room for them.
-    #[error("the view data is no object, so it has no room for the comments")]
+    #[error("the view data is not an object, so it has no room for the comments")]
     #[diagnostic(code(text::no_room), help("write it as `view {{ \"editor\": ... }}`"))]
     NoRoom,
 }
@@ -117,7 +117,7 @@ pub enum TextError {
 /// A problem at a place of the text. It is small, since most results have none.
 pub(crate) struct Problem(Box<Placed>);
 
-/// What a problem consists of.
+/// The contents of a problem.
 pub(crate) struct Placed {
     pub(crate) start: usize,
     pub(crate) end: usize,

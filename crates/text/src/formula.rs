@@ -1,8 +1,8 @@
-//! How formulas are spaced, wherever they are written.
+//! The spacing of formulas.
 
 use crate::tree::{ExprId, Piece};
 
-/// Writes operands and operators, with spaces around operators that stand between operands.
+/// Writes operands and operators, with spaces around operators that have two operands.
 ///
 /// # Errors
 /// Those of `operand`.

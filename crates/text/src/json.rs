@@ -1,13 +1,13 @@
-//! JSON values inside the text form: where they end, and how they are written on one line.
+//! JSON values inside the text form: finding their ends, and writing them on one line.
 //!
-//! Nothing recurses, so depth costs no stack.
+//! Nothing recurses, so depth does not consume the stack.
 
 use crate::error::Problem;
 
 /// The end of the JSON value that starts at a place.
 ///
 /// # Errors
-/// The first place where the text is no JSON.
+/// The first place where the text is not JSON.
 pub(crate) fn value_end(text: &str, start: usize) -> Result<usize, Problem> {
     let bytes = text.as_bytes();
     let mut open: Vec<(u8, usize)> = Vec::new();
@@ -98,7 +98,7 @@ fn ended(text: &str, open: &[(u8, usize)]) -> Problem {
 /// The end of the string that starts at a place, after its closing quote.
 ///
 /// # Errors
-/// If it is not closed on its line, or holds an escape that is no character.
+/// If it is not closed on its line, or contains an escape that is not a character.
 pub(crate) fn string_end(text: &str, start: usize) -> Result<usize, Problem> {
     let bytes = text.as_bytes();
     let mut at = start + 1;
@@ -145,7 +145,7 @@ fn escape_end(text: &str, start: usize) -> Result<usize, Problem> {
         Some(_) | None => {}
     }
     let end = next_char(text, (start + 1).min(text.len())).min(text.len());
-    let problem = Problem::syntax(start, end, "this escape is no character");
+    let problem = Problem::syntax(start, end, "this escape is not a character");
     Err(problem.hint("write the character itself, or its UTF-16 code as `\\uXXXX`"))
 }
 
@@ -159,15 +159,15 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
     let mut at = digits(whole);
     let refuse = |at: usize, message: &str| Err(Problem::syntax(start, at.max(start + 1), message));
     if at == whole {
-        return refuse(at, "a number has a digit after its `-`");
+        return refuse(at, "a number needs a digit after its `-`");
     }
     if bytes[whole] == b'0' && at > whole + 1 {
-        return refuse(at, "a number does not start with 0 and another digit");
+        return refuse(at, "a number cannot start with 0 and another digit");
     }
     if bytes.get(at) == Some(&b'.') {
         let end = digits(at + 1);
         if end == at + 1 {
-            return refuse(end, "a number has a digit after its point");
+            return refuse(end, "a number needs a digit after its point");
         }
         at = end;
     }
@@ -175,7 +175,7 @@ fn number_end(text: &str, start: usize) -> Result<usize, Problem> {
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         let end = digits(at + 1 + sign);
         if end == at + 1 + sign {
-            return refuse(end, "a number has a digit after its `e`");
+            return refuse(end, "a number needs a digit after its `e`");
         }
         at = end;
     }
@@ -196,7 +196,7 @@ fn word_end(text: &str, start: usize) -> Result<usize, Problem> {
     );
     Err(match rest.bytes().next() {
         Some(b'}' | b']' | b',') => problem.hint("remove the comma before it"),
-        Some(b'#') => problem.hint("comments stand outside of values"),
+        Some(b'#') => problem.hint("a value cannot contain comments"),
         Some(b'\'' | b'`') => problem.hint("texts are written in double quotes"),
         _ => problem.hint(
             "a value is a number, a text in double quotes, true, false, null or a list of values",

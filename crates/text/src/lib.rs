@@ -68,7 +68,7 @@ pub fn load(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
 
 /// Reads a document in the text form.
 ///
-/// If a statement has problems, the document holds the readable rest. There is no document if a
+/// If a statement has problems, the document contains the readable rest. There is no document if a
 /// statement is lost of which not even the name is known.
 pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     let text = match text_of(bytes, limits) {
@@ -98,12 +98,12 @@ pub fn load_text(bytes: &[u8], registry: &Registry, limits: &Limits) -> Loaded {
     }
 }
 
-/// A library whose documents are in either form.
+/// A library of documents in either form.
 ///
-/// A used document in the text form comes with its JSON, from which its hash is computed, so that the
-/// hash does not depend on the form.
+/// A used document in the text form is returned with its JSON, from which its hash is computed, so
+/// that the hash does not depend on the form.
 pub struct BothForms<'a> {
-    /// Where the documents are.
+    /// The library.
     pub library: &'a dyn Library,
     /// The node types for those in the text form.
     pub registry: &'a Registry,
@@ -138,10 +138,10 @@ pub fn to_text(document: &Document, registry: &Registry) -> String {
     raise::raise(document, &Vocabulary::new(registry), print::print)
 }
 
-/// The text, laid out; its document stays the same.
+/// The formatted text; its document stays the same.
 ///
 /// # Errors
-/// What keeps it from being read.
+/// Problems that prevent reading it.
 pub fn format(bytes: &[u8], limits: &Limits) -> Result<String, Diagnostics> {
     let text = text_of(bytes, limits).map_err(Diagnostics::from)?;
     let Parsed { tree, problems, n_more } = parse(text);
@@ -168,13 +168,13 @@ fn nothing(problems: Diagnostics) -> Loaded {
 fn diagnostics(problems: &[Problem], n_more: usize) -> Diagnostics {
     let mut all = Diagnostics::new();
     for problem in problems {
-        // An empty span would count as none.
+        // An empty span would count as no span.
         let span = Span::new(problem.start, problem.end.max(problem.start + 1));
         all.push(Diagnostic::new(Place::with_span("", span), &problem.error));
     }
     if n_more > 0 {
         let message = format!("{n_more} more problems");
-        let hint = Some("mend the first ones and look again".to_owned());
+        let hint = Some("correct the first ones and check again".to_owned());
         all.push(Diagnostic::new(Place::at(""), &TextError::Syntax { message, hint }));
     }
     all

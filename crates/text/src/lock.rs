@@ -1,4 +1,4 @@
-//! The locks of used documents in a text, brought up to date.
+//! Updates the locks of used documents in a text.
 
 use millstream_base::Limits;
 use millstream_document::{Lock, Named};
@@ -8,8 +8,7 @@ use crate::name;
 use crate::parse::parse;
 use crate::tree::What;
 
-/// The text with these locks in place of those that it has; the rest stays as it is. `None` if it has
-/// problems.
+/// The text with its locks replaced by these, otherwise unchanged. `None` if it has problems.
 pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<String> {
     if text.len() > limits.document_bytes {
         return None;

@@ -22,19 +22,19 @@ use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at
 pub(crate) use blocks::name_blocks;
 use body::Maker;
 
-/// What all bodies of a document share.
+/// The data that all bodies of a document share.
 pub(crate) struct Shared<'a> {
     pub(crate) tree: &'a Tree<'a>,
     pub(crate) text: &'a str,
     pub(crate) vocabulary: &'a Vocabulary<'a>,
     pub(crate) groups: Groups<'a>,
-    /// The name of outputs that have no other.
+    /// The name of an output without another name.
     pub(crate) value: Arc<str>,
     /// The name of the setting that holds a formula.
     pub(crate) expression_text: Arc<str>,
 }
 
-/// What bodies add to.
+/// The data that all bodies add to.
 pub(crate) struct Found<'a> {
     pub(crate) problems: Diagnostics,
     pub(crate) limits: &'a Limits,
@@ -201,7 +201,7 @@ fn head(
     }
 }
 
-/// Reports a name that links cannot mention, or that is taken.
+/// Reports a name that links cannot refer to, or that is taken.
 pub(crate) fn check_name(
     what: &'static str,
     word: &'static str,
@@ -222,7 +222,7 @@ pub(crate) fn check_name(
     }
 }
 
-/// The groups and used documents that calls may name.
+/// The groups and used documents that calls can name.
 fn groups<'a>(tree: &'a Tree<'a>) -> Groups<'a> {
     let mut groups = Groups::default();
     for line in &tree.groups {

@@ -40,15 +40,15 @@ pub(crate) fn plain_end(text: &str, start: usize) -> usize {
     end
 }
 
-/// The end of the type whose first word ends at a position, such as `list<f32>` or
-/// `closure<p: vec3 -> f32>`; `None` if a `<` is not closed.
+/// The end of the type whose first word ends at a position, such as `list<f32>` or `closure<p: vec3
+/// -> f32>`; `None` if a `<` is not closed.
 pub(crate) fn type_end(text: &str, word_end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut end, mut depth) = (word_end, 0_usize);
     while let Some(byte) = bytes.get(end) {
         match byte {
             b'<' => depth += 1,
-            // Of an arrow.
+            // The end of an arrow.
             b'>' if depth > 0 && bytes[end - 1] == b'-' => {}
             b'>' if depth > 0 => depth -= 1,
             byte if depth > 0 && (byte.is_ascii_alphanumeric() || b"_ ,:-".contains(byte)) => {}
@@ -59,7 +59,7 @@ pub(crate) fn type_end(text: &str, word_end: usize) -> Option<usize> {
     (depth == 0).then_some(end)
 }
 
-/// Whether a word says what the name after it means, as in `input x`.
+/// Whether a word says what kind of name follows it, as in `input x`.
 pub(crate) fn leads(word: &str) -> bool {
     matches!(word, "input" | "node" | "group" | "muted" | CLOSURE) || Zone::named(word).is_some()
 }
@@ -75,7 +75,7 @@ const IN_NAMES: [bool; 256] = {
     all
 };
 
-/// Writes a name, in back quotes if need be.
+/// Writes a name, in back quotes if necessary.
 pub(crate) fn write(name: &str, out: &mut String) {
     if is_plain(name) { out.push_str(name) } else { write_quoted(name, out) }
 }
@@ -89,7 +89,7 @@ pub(crate) fn write_quoted(name: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // What some readers take for the end of a line.
+            // Characters that some readers take for the end of a line.
             c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
                 out.push_str(&format!("\\u{:04x}", c as u32));
             }
@@ -99,7 +99,7 @@ pub(crate) fn write_quoted(name: &str, out: &mut String) {
     out.push('`');
 }
 
-/// Calls the block of a zone after the node, and the group around it.
+/// Writes the name of a zone's block: that of the node after that of the group around it.
 pub(crate) fn write_block_name(group: Option<&str>, node: &str, out: &mut String) {
     match group {
         Some(group) => write_made_name(group, node, out),
@@ -110,14 +110,14 @@ pub(crate) fn write_block_name(group: Option<&str>, node: &str, out: &mut String
     }
 }
 
-/// Names that are made do not get longer than this; they are cut at their front.
+/// Maximal length of generated names; longer ones are cut at the front.
 const MAX_MADE: usize = 100;
 
 /// Writes the name of the node of a call inside the statement of another node.
 pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
     out.clear();
     for part in [node, "_", input] {
-        // Names of nodes hold neither.
+        // Names of nodes contain neither.
         if part.contains(['.', '/']) {
             out.push_str(&part.replace(['.', '/'], "_"));
         } else {
@@ -131,7 +131,7 @@ pub(crate) fn write_made_name(node: &str, input: &str, out: &mut String) {
     }
 }
 
-/// Reads the name in back quotes that starts at a place; also returns where it ends.
+/// Reads the name in back quotes that starts at a place; also returns its end.
 pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usize), Problem> {
     let inside = start + 1;
     let plain = text[inside..].bytes().take_while(|b| !matches!(b, b'`' | b'\\' | b'\n')).count();
@@ -161,7 +161,7 @@ pub(crate) fn read_quoted(text: &str, start: usize) -> Result<(Cow<'_, str>, usi
                 let Some(c) = c else {
                     let at = inside + at;
                     let end = next_char(text, at + 1);
-                    let problem = Problem::syntax(at, end, "this escape is no character");
+                    let problem = Problem::syntax(at, end, "this escape is not a character");
                     return Err(problem.hint("write `\\`` and `\\\\` for these, or `\\uXXXX`"));
                 };
                 name.push(c);

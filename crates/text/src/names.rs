@@ -1,5 +1,5 @@
-//! What names of calls mean: the node types of the registry and the groups of the document. Reading and
-//! writing the text form ask here, so they agree.
+//! The meaning of names of calls: node types of the registry and groups of the document. Reading
+//! and writing the text form both use this module, so they agree.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -19,24 +19,24 @@ use crate::tree::{Arg, ArgTo, Call, CallWord, Tree};
 /// The node type that computes formulas.
 pub(crate) const EXPRESSION: &str = "math.expression";
 
-/// The start of the names of node types that are called without it.
+/// The family whose node types are called without it.
 const FAMILY: &str = "math.";
 
-/// The output of a node that has one.
+/// The name of the output of a node that has only one.
 pub(crate) const VALUE: &str = "value";
 
 /// Node types.
 pub(crate) struct Vocabulary<'r> {
     pub(crate) registry: &'r Registry,
-    /// The words that are not letters of formulas.
+    /// The words that cannot be letters of formulas.
     reserved: Option<&'r FxHashSet<&'static str>>,
-    /// The node types that were asked for, by their names.
+    /// The node types that were looked up, by their names.
     known: RefCell<HashMap<Box<str>, Rc<Known>>>,
-    /// Some of those asked for last, by the hash of the word.
+    /// Some of the last look-ups, by the hash of the word.
     recent: RefCell<[Option<Rc<Known>>; N_RECENT]>,
 }
 
-/// The number of node types that are found at once.
+/// The number of node types that are found without a search.
 const N_RECENT: usize = 32;
 
 /// A node type without settings, or the name of one that the registry lacks.
@@ -52,7 +52,7 @@ pub(crate) struct Known {
 pub(crate) struct Sockets {
     pub(crate) inputs: Vec<Arc<str>>,
     pub(crate) outputs: Vec<Arc<str>>,
-    /// Whether they are those of a block, which calls of one word do not mean.
+    /// Whether they belong to a block, which calls of a single word do not mean.
     pub(crate) is_block: bool,
 }
 
@@ -66,13 +66,13 @@ impl<'r> Vocabulary<'r> {
         }
     }
 
-    /// Whether a word cannot be the letter of a formula.
+    /// Whether a word cannot be a letter of a formula.
     pub(crate) fn is_reserved(&self, word: &str) -> bool {
         self.reserved.is_some_and(|words| words.contains(word))
     }
 
-    /// The node type of the family without a name that is meant by its last word. A word means no
-    /// node type of another family, so that a text means the same whatever libraries there are.
+    /// The node type that a single word means. It means no node type of another family than the
+    /// default, so that a text means the same with any libraries.
     pub(crate) fn short(&self, word: &str) -> Option<Rc<Known>> {
         let known = self.found(FAMILY, word);
         known.def.is_some().then_some(known)
@@ -83,7 +83,7 @@ impl<'r> Vocabulary<'r> {
         self.found("", name)
     }
 
-    /// The node type whose name is that of a family and a word.
+    /// The node type whose name consists of a family and a word.
     fn found(&self, family: &str, word: &str) -> Rc<Known> {
         let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word) as usize;
         let mut recent = self.recent.borrow_mut();
@@ -123,7 +123,7 @@ impl<'r> Vocabulary<'r> {
         names.take(8).map(|name| format!("`{name}`")).collect()
     }
 
-    /// The last word of a node type, if it means this node type.
+    /// The last word of a node type, if that alone means this node type.
     pub(crate) fn shortened<'n>(&self, name: &'n str) -> Option<&'n str> {
         let word = name.strip_prefix(FAMILY)?;
         (name::is_plain(word) && self.registry.get(name).is_some()).then_some(word)
@@ -142,7 +142,7 @@ impl<'r> Vocabulary<'r> {
         })
     }
 
-    /// The sockets of a node type with these settings; those without them if they are wrong.
+    /// The sockets of a node type with these settings; without them if they are wrong.
     pub(crate) fn sockets_with<'k>(
         &self,
         known: &'k Known,
@@ -230,7 +230,7 @@ impl Groups<'_> {
         }
     }
 
-    /// Whether a call inside a formula is part of its text.
+    /// Whether a call inside a formula is part of the formula's text.
     pub(crate) fn is_in_formula(
         &self,
         call: &Call<'_>,
@@ -243,7 +243,7 @@ impl Groups<'_> {
         match self.callee(call, tree, vocabulary) {
             Callee::Function => true,
             Callee::Type(known) if call.name.contains('.') => {
-                // Formulas know names of two words, without state.
+                // Formulas accept names of two words, and no state.
                 let name = &*known.name;
                 let plain = name.split('.').count() == 2 && name.split('.').all(name::is_plain);
                 let keeps_state = |def: &NodeDef| def.state.is_some() || def.delayed.is_some();
@@ -252,20 +252,20 @@ impl Groups<'_> {
                     && !known.def.as_deref().is_some_and(keeps_state)
             }
             Callee::Type(known) if *known.name == *CALL => false,
-            // Inside formulas short names are those of functions.
+            // Inside formulas short names mean functions.
             Callee::Type(_) => call.word == CallWord::None && name::is_plain(&call.name),
             Callee::Group(_) | Callee::Zone(..) | Callee::Closure(_) => false,
         }
     }
 }
 
-/// Whether a call has arguments alone, as formulas write calls.
+/// Whether a call has only arguments, as calls in formulas do.
 fn is_bare(call: &Call<'_>, tree: &Tree<'_>) -> bool {
     let is_setting = |arg: &Arg<'_>| matches!(arg.to, ArgTo::Setting(_));
     !call.is_muted && call.version == 1 && !tree.args_of(&call.args).iter().any(is_setting)
 }
 
-/// What is known of the outputs of a node.
+/// What is known about the outputs of a node.
 #[derive(Clone, Copy)]
 pub(crate) enum Face<'a> {
     /// It has those of a group of the document.

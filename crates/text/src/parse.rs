@@ -1,7 +1,7 @@
 //! The parser: from text to a syntax tree, statement by statement.
 //!
-//! A statement with an error is reported, kept by name where its name is known, and reading goes on
-//! with the next one. The parser recurses only where expressions nest, up to a limit.
+//! A statement with an error is reported and kept by name if its name is known, and parsing
+//! continues with the next one. The parser recurses only for nested expressions, up to a limit.
 
 mod block;
 mod expression;
@@ -21,7 +21,7 @@ use crate::name;
 use crate::token::{Kind, Lexer, Symbol, Token};
 use crate::tree::{Arg, Item, Piece, Tree, What, Word};
 
-/// More problems than anybody reads; the rest is only counted.
+/// Maximal number of problems that are kept; further ones are only counted.
 const MAX_PROBLEMS: usize = 1000;
 
 /// The words that start statements.
@@ -38,7 +38,7 @@ const STATEMENTS: [&str; 10] = [
     "group",
 ];
 
-/// A tree, and what keeps the text from being one.
+/// A tree, and the problems of its text.
 pub(crate) struct Parsed<'t> {
     pub(crate) tree: Tree<'t>,
     pub(crate) problems: Vec<Problem>,
@@ -55,7 +55,7 @@ pub(crate) fn parse(text: &str) -> Parsed<'_> {
     Parsed { tree: parser.tree, problems: parser.problems, n_more: parser.n_more }
 }
 
-/// Parses the text of a formula into a tree; `None` if it is none.
+/// Parses a formula into a tree; `None` if the text is not a formula.
 pub(crate) fn parse_formula<'t>(text: &'t str, tree: &mut Tree<'t>) -> Option<u32> {
     let mut parser = Parser::new(text, 0);
     std::mem::swap(&mut parser.tree, tree);
@@ -65,7 +65,7 @@ pub(crate) fn parse_formula<'t>(text: &'t str, tree: &mut Tree<'t>) -> Option<u3
     parsed.ok().filter(|_| ends)
 }
 
-/// A bracket that is open.
+/// An open bracket.
 #[derive(Clone, Copy)]
 struct Opened {
     at: usize,
@@ -80,9 +80,9 @@ struct Parser<'t> {
     token: Token,
     /// The end of the token before it.
     last_end: usize,
-    /// The brackets around the next token, inside which lines do not end statements.
+    /// The open brackets, inside which lines do not end statements.
     opened: Vec<Opened>,
-    /// The groups around the statement.
+    /// The open groups.
     blocks: Vec<Opened>,
     /// The zone at the start of the statement.
     header: Option<block::Header>,
@@ -93,7 +93,7 @@ struct Parser<'t> {
     n_more: usize,
     depth: usize,
     is_in_list: bool,
-    // Parts of expressions that are not complete yet.
+    // Parts of incomplete expressions.
     args: Vec<Arg<'t>>,
     pieces: Vec<Piece>,
     sources: Vec<u32>,
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
         self.advance()
     }
 
-    /// The problem that something is missing before the next token.
+    /// The problem of a missing part before the next token.
     fn missing(&self, what: &str) -> Problem {
         let (start, end) = (self.token.start, self.token.end);
         if self.token.kind == Kind::End
@@ -306,7 +306,7 @@ impl<'t> Parser<'t> {
     fn item(&mut self, what: What<'t>, start: usize, after_blank: bool, is_broken: bool) {
         let first = self.tree.comments.len() as u32;
         let comments = &mut self.lexer.comments;
-        // The comment after the statement, on its line.
+        // The comment after the statement, on the same line.
         let is_beside = comments.last().is_some_and(|comment| {
             let at = comment.as_ptr() as usize - self.text.as_ptr() as usize;
             let end = self.last_end.max(start);
@@ -343,7 +343,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Something after the end of a statement.
+    /// The problem of a token after the end of a statement.
     fn too_much(&self) -> Problem {
         let (start, end) = (self.token.start, self.token.end);
         let found = shown(self.text, start);
@@ -364,7 +364,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads a statement; sets what is known of it when it has an error.
+    /// Reads a statement; sets the known part of it if it has an error.
     fn statement_in(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         if self.is(Symbol::CloseBlock) {
             if self.blocks.pop().is_none() {
@@ -384,8 +384,9 @@ impl<'t> Parser<'t> {
                 format!("a statement does not start with {found}"),
             );
             return Err(match self.token.kind {
-                Kind::Number | Kind::Text => problem
-                    .hint("a name that is more than letters, digits and `_` stands in back quotes"),
+                Kind::Number | Kind::Text => problem.hint(
+                    "a name with other characters than letters, digits and `_` needs back quotes",
+                ),
                 Kind::Symbol(Symbol::Divide) => problem.hint("comments start with `#`"),
                 _ => problem
                     .hint("write `name = ...`, `input name: type` or `output name: type = ...`"),
@@ -421,7 +422,7 @@ impl<'t> Parser<'t> {
                 if fps > 0.0 {
                     return Ok(What::Fps(fps));
                 }
-                Err(Problem::syntax(at, self.last_end, "frames per second are above 0"))
+                Err(Problem::syntax(at, self.last_end, "frames per second must be above 0"))
             }
             Some("start_frame") => self.whole("a whole number").map(What::StartFrame),
             Some("use") => self.use_line(),
@@ -464,8 +465,11 @@ impl<'t> Parser<'t> {
             && near != name
         {
             let shown = crate::error::shortened(name);
-            let problem =
-                Problem::syntax(start, self.last_end, format!("`{shown}` starts no statement"));
+            let problem = Problem::syntax(
+                start,
+                self.last_end,
+                format!("no statement starts with `{shown}`"),
+            );
             return problem.hint(format!("did you mean `{near}`?"));
         }
         match self.token.kind {
@@ -473,7 +477,7 @@ impl<'t> Parser<'t> {
             Kind::Symbol(Symbol::Open) => problem
                 .hint("a node is written `name = call(...)`, a group `group name(...) { ... }`"),
             Kind::Name => problem.hint(
-                "a node is written `name = ...`; a name of several words stands in back quotes",
+                "a node is written `name = ...`; a name of several words is written in back quotes",
             ),
             _ => problem.hint("a node is written `name = ...`"),
         }

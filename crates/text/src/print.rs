@@ -1,7 +1,7 @@
-//! The printer: from a syntax tree to text, laid out in one way.
+//! The printer: from a syntax tree to text in a canonical format.
 //!
-//! A statement stands on one line if it fits; else each argument of its call stands on a line.
-//! Printing what was parsed from printed text gives the same text.
+//! A statement is on one line if it fits; otherwise each argument of its call is on a line. Parsing
+//! and printing printed text gives the same text.
 
 mod expression;
 mod view;
@@ -26,7 +26,7 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
     let room = tree.items.len() * 48;
     let mut printer =
         Printer { tree, out: String::with_capacity(room), line: 0, aliases: HashSet::new() };
-    // For each group around the statement whether it is a block.
+    // For each open group whether it is a block.
     let mut open: Vec<bool> = Vec::new();
     let mut last: Option<&What<'_>> = None;
     let mut after_group = false;
@@ -161,7 +161,7 @@ impl<'a, 't> Printer<'a, 't> {
         self.input_notes(line);
     }
 
-    /// What follows the type and the value of an input.
+    /// The clauses after the type and the value of an input.
     fn input_notes(&mut self, line: &InputLine<'_>) {
         for (word, bound) in [("from", line.min), ("to", line.max), ("step", line.step)] {
             if let Some(bound) = bound {
@@ -201,7 +201,7 @@ impl<'a, 't> Printer<'a, 't> {
         }
     }
 
-    /// The first line of a group, and what it is for; that of a block starts with the call of its
+    /// The first line of a group, and its purpose; the line of a block starts with the call of its
     /// zone.
     fn group(&mut self, group: usize, indent: usize) {
         let (start, line) = (self.out.len(), self.line);
@@ -218,7 +218,8 @@ impl<'a, 't> Printer<'a, 't> {
         }
     }
 
-    /// The first line of a group, or a line for each input, and for each output if they are long.
+    /// The first line of a group; if it is too long, a line for each input, and for each output if
+    /// they are long.
     fn face(&mut self, group: usize, indent: usize, is_broken: bool) {
         let tree = self.tree;
         let group = &tree.groups[group];
@@ -329,13 +330,13 @@ impl<'a, 't> Printer<'a, 't> {
     }
 }
 
-/// A number as short as it reads back.
+/// The shortest text of a number that reads back unchanged.
 pub(crate) fn number(number: f64) -> String {
     let text = Json::from(number).to_string();
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// Whether the name of a type is written without quotes: a plain name, or lists of such.
+/// Whether the name of a type is written without quotes: a plain name, or lists of plain names.
 fn is_plain_type(ty: &str) -> bool {
     let end = ty.find('<').unwrap_or(ty.len());
     let (outer, inner) = ty.split_at(end);

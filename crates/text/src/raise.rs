@@ -1,8 +1,9 @@
 //! From a document to a syntax tree, from which `lower` makes the same document.
 //!
-//! A body is read from its end: the node of a statement, then those that its last input needs, and
-//! so on, which is the opposite of the order in which `lower` makes nodes. A node that stands where
-//! `lower` would make it, under the name that `lower` would give it, is written as a nested call.
+//! A body is read from its end: the node of a statement, then the nodes of its inputs from the last
+//! to the first, and so on. This is the reverse of the order in which `lower` makes nodes. A node
+//! at the place where `lower` would make it, with the name that `lower` would give it, is written
+//! as a nested call.
 
 mod block;
 mod node;
@@ -29,7 +30,7 @@ use crate::tree::{
 use block::Blocks;
 use node::{BodyWriter, Line};
 
-/// Hands the tree of a document to `then`.
+/// Passes the tree of a document to `then`.
 pub(crate) fn raise<T>(
     document: &Document,
     vocabulary: &Vocabulary<'_>,
@@ -154,8 +155,8 @@ impl<'d> Raiser<'d, '_> {
         }
     }
 
-    /// The nodes and outputs of the document. The last node of an output that is called as it stands
-    /// with the output.
+    /// The nodes and outputs of the document. If its expression is just a call, the last node of an
+    /// output is written with the output.
     fn root(&mut self) {
         let document = self.document;
         let scope = Self::scope(&document.inputs, &document.nodes);
@@ -368,7 +369,7 @@ fn input_line<'d>(name: &'d Arc<str>, def: &'d InputDef) -> InputLine<'d> {
     }
 }
 
-/// Whether letters of a formula stand after `where`, where outputs have their notes.
+/// Whether letters of a formula are bound after `where`, which outputs use for their notes.
 fn is_bound(tree: &Tree<'_>, expr: ExprId) -> bool {
     matches!(tree.kind(expr), ExprKind::Formula { bound, .. } if !bound.is_empty())
 }

@@ -1,7 +1,7 @@
-//! The names of a body, and what they mean there.
+//! The names of a body, and their meanings.
 //!
-//! Names lie in one table, which each name that is written is looked up in once. Lookups of many names
-//! go together, because in large documents each waits for memory.
+//! Names are in one table, in which each written name is looked up once. Many names are looked up
+//! together, because in large documents each look-up waits for memory.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -24,13 +24,14 @@ pub(crate) type NameId = u32;
 /// No name of the body.
 pub(crate) const NO_NAME: NameId = NameId::MAX;
 
-/// A name that means the node of this name, if there is one: it is no input, and no constant.
+/// A name that can mean only the node of this name, if there is one: it is neither an input nor a
+/// constant.
 pub(crate) const NODE: NameId = NameId::MAX - 1;
 
-/// Bodies with more names do not stay in the cache, so names are looked up only where it matters.
+/// Bodies with more names exceed the cache, so names are looked up only if necessary.
 pub(crate) const MANY: usize = 1 << 15;
 
-/// The number of names that were met last, which are found at once.
+/// The number of recent names that are found without a search.
 const N_RECENT: usize = 1 << 13;
 
 /// The number of names that are looked up together.
@@ -43,9 +44,9 @@ pub(crate) struct Scope<'a> {
     /// The positions of names.
     table: NameTable,
     names: Vec<Name<'a>>,
-    /// A bit of the hash of each input, so that most names are seen to be none.
+    /// A bit of the hash of each input, which shows that most names are not inputs.
     inputs: u64,
-    /// In a body with many names, those that were met last.
+    /// Recent names, in a body with many names.
     recent: Vec<NameId>,
 }
 
@@ -67,11 +68,11 @@ pub(crate) struct Name<'a> {
 pub(crate) enum NodeOf {
     /// There is none.
     Nothing,
-    /// One that the text defines under this name.
+    /// The node that the text defines under this name.
     Statement,
-    /// That of an output.
+    /// The node of an output.
     Output,
-    /// One that got the name because nothing else has it; links do not mean it.
+    /// A node of a call, which has the name because nothing else does; links do not mean it.
     Call,
 }
 
@@ -97,7 +98,7 @@ pub(crate) enum Target {
     Constant,
 }
 
-/// The meaning of a name after a name and a point.
+/// The meaning of a name after a name and a dot.
 pub(crate) enum MemberOf {
     /// An output of a node.
     Link(Target),
@@ -138,8 +139,7 @@ impl<'a> Scope<'a> {
         self.table.find(hash, is_it).unwrap_or(NO_NAME)
     }
 
-    /// The positions of up to [`TOGETHER`] names; [`NODE`] for some that can mean nothing but a
-    /// node.
+    /// The positions of up to [`TOGETHER`] names; [`NODE`] for some that can only mean a node.
     pub(crate) fn find_all(
         &mut self,
         names: &[&str],
@@ -161,7 +161,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Notes names that will probably be referred to soon.
+    /// Records names that are likely to be referred to soon.
     pub(crate) fn met(&mut self, ids: &[NameId]) {
         if self.names.len() <= MANY {
             return;
@@ -176,13 +176,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Reads the places of names ahead of adding them.
+    /// Prefetches the places of names that will be added.
     pub(crate) fn read_ahead<'n>(&self, names: impl Iterator<Item = &'n str>) {
         read_ahead(names.map(|name| self.table.read_ahead(self.hasher.hash(name))));
     }
 
-    /// The positions of up to [`TOGETHER`] names. Each step is done for all of them in turn, in a
-    /// short loop, so that their reads from memory overlap.
+    /// The positions of up to [`TOGETHER`] names. Each step is done for all names in turn, in a
+    /// short loop, so that their memory accesses overlap.
     fn find_each(&self, names: &[&str], ids: &mut [NameId; TOGETHER]) {
         let mut hashes = [0; TOGETHER];
         for (hash, name) in hashes.iter_mut().zip(names) {
@@ -256,7 +256,7 @@ impl<'a> Scope<'a> {
         self.name(self.find(name)).is_some_and(|name| name.node != NodeOf::Nothing)
     }
 
-    /// Whether a node has the name that links mean.
+    /// Whether a node has the name and links mean it.
     fn has_linked(&self, name: &str) -> bool {
         self.name(self.find(name)).is_some_and(Name::is_linked)
     }
@@ -309,7 +309,7 @@ impl<'a> Scope<'a> {
             if **name == *VALUE {
                 continue;
             }
-            // Names of nodes that exist are checked with these.
+            // Names of existing nodes are checked with the nodes.
             if let Some(reason) = name_problem(name)
                 && !(what == "a node" && self.has_linked(name))
             {

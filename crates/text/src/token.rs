@@ -10,7 +10,7 @@ pub(crate) enum Kind {
     Name,
     /// A name in back quotes.
     Quoted,
-    /// A number, which need not be one of JSON.
+    /// A number, which need not be valid JSON.
     Number,
     /// A text in double quotes.
     Text,
@@ -30,7 +30,7 @@ macro_rules! symbols {
         }
 
         impl Symbol {
-            /// As it is written.
+            /// The symbol as it is written.
             pub(crate) fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -61,8 +61,7 @@ pub(crate) struct Lexer<'t> {
     pub(crate) at: usize,
     /// The start of the last token.
     pub(crate) start: usize,
-    /// The comments that were passed since these were last taken, without `#` and the space after
-    /// it.
+    /// The comments since they were last taken, without `#` and the space after it.
     pub(crate) comments: Vec<&'t str>,
 }
 
@@ -75,8 +74,8 @@ impl<'t> Lexer<'t> {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    /// The kind of the next token, which reaches from `start` to `at`; line ends are skipped if they
-    /// do not matter.
+    /// The kind of the next token, which extends from `start` to `at`; line ends are skipped if
+    /// they are irrelevant.
     pub(crate) fn next(&mut self, skips_lines: bool) -> Result<Kind, Problem> {
         loop {
             match self.byte(self.at) {
@@ -134,7 +133,7 @@ impl<'t> Lexer<'t> {
         Kind::Name
     }
 
-    /// A number as formulas write it.
+    /// A number in the notation of formulas.
     fn number(&mut self) -> Kind {
         let bytes = self.text.as_bytes();
         let digits = |from: usize| {

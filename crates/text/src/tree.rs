@@ -1,7 +1,7 @@
-//! The syntax tree: what the text says, without knowledge of names and node types.
+//! The syntax tree: the content of the text, without the meaning of names and node types.
 //!
-//! The formatter prints it, and documents are made from it and turned into it. Its parts lie in
-//! flat lists, in which parts refer to each other by position.
+//! The formatter prints it, and documents are made from it and converted to it. Its parts are in
+//! flat lists and refer to each other by position.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use millstream_base::Span;
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 use millstream_node::Zone;
 
-/// A name or text, which mostly is part of the text.
+/// A name or text, usually borrowed from the source text.
 pub(crate) type Word<'t> = Cow<'t, str>;
 
 /// The position of an expression.
@@ -29,7 +29,7 @@ pub(crate) struct Tree<'t> {
     pub(crate) outputs: Vec<OutputLine<'t>>,
     pub(crate) groups: Vec<GroupLine<'t>>,
     pub(crate) comments: Vec<Word<'t>>,
-    /// The number of statements that could not be read, so that names are missing.
+    /// The number of unreadable statements, whose names are missing.
     pub(crate) n_lost: usize,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Item<'t> {
     pub(crate) before: Range<u32>,
     /// Whether the comment after those is at the end of its line.
     pub(crate) has_beside: bool,
-    /// The expressions in it, and in lines that could not be read before it.
+    /// The expressions in it, and in unreadable lines before it.
     pub(crate) exprs: Range<ExprId>,
     pub(crate) after_blank: bool,
     /// Whether a part of it could not be read.
@@ -68,12 +68,12 @@ pub(crate) enum What<'t> {
     },
     /// The start of the group at this position.
     Group(u32),
-    /// A node of a zone, and the start of the group at this position, which knows the zone.
+    /// A node of a zone, and the start of the group at this position, which holds the zone.
     Block {
         name: Word<'t>,
         group: u32,
     },
-    /// The end of the last group that is open.
+    /// The end of the innermost open group.
     Close,
     View(Word<'t>),
     /// The end of the text.
@@ -132,11 +132,11 @@ pub(crate) struct OutputLine<'t> {
 
 /// The first line of a group.
 pub(crate) struct GroupLine<'t> {
-    /// Empty for the block of a zone that names no group, until it is called after its node.
+    /// Empty for the block of a zone that names no group, until it is named after its node.
     pub(crate) name: Word<'t>,
     /// Whether it is the block of a zone.
     pub(crate) is_block: bool,
-    /// The call of the zone, if it is a block that could be read so far.
+    /// The call of the zone, if it is a block that was read so far.
     pub(crate) zone: Option<ExprId>,
     /// Positions of inputs.
     pub(crate) inputs: Range<u32>,
@@ -186,17 +186,17 @@ pub(crate) struct Call<'t> {
     pub(crate) word: CallWord,
     pub(crate) is_muted: bool,
     pub(crate) name: Word<'t>,
-    /// 1 unless stated.
+    /// 1 by default.
     pub(crate) version: u32,
     pub(crate) args: Range<u32>,
 }
 
-/// What a call says about its name.
+/// The keyword before the name of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallWord {
-    /// Nothing: the name is looked up.
+    /// None: the name is looked up.
     None,
-    /// `repeat name(...)` and the like.
+    /// `repeat name(...)` and similar.
     Zone(Zone),
     /// `closure name(...)`.
     Closure,
@@ -221,9 +221,9 @@ pub(crate) enum ArgTo<'t> {
     Input(Word<'t>),
     /// A setting.
     Setting(Word<'t>),
-    /// The input at this position, which a block has.
+    /// The input at this position, which belongs to the block.
     Socket(u32),
-    /// The same, where it receives the items of a list.
+    /// The same, if it receives the items of a list.
     Item(u32),
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn at(range: &Range<u32>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Blocks nest at most so deeply.
+/// Maximal depth of nested blocks.
 pub(crate) const MAX_BLOCKS: usize = 40;
 
 impl<'t> Tree<'t> {
@@ -264,7 +264,7 @@ impl<'t> Tree<'t> {
         self.exprs[expr as usize].span
     }
 
-    /// The call that an expression is, if it is one.
+    /// The call, if the expression is one.
     pub(crate) fn call(&self, expr: ExprId) -> Option<&Call<'t>> {
         match self.kind(expr) {
             ExprKind::Call(call) => Some(&self.calls[*call as usize]),
@@ -286,8 +286,8 @@ impl<'t> Tree<'t> {
         &self.args[at(range)]
     }
 
-    /// A tree with room for a text of so many bytes. Large parts lie in huge pages: what a parser
-    /// writes is read once, so its first touch is most of what it costs.
+    /// A tree with room for a text of `n_bytes` bytes. Large parts are in huge pages: the output of
+    /// a parser is read only once, so its first touch is most of its cost.
     pub(crate) fn for_text(n_bytes: usize) -> Self {
         /// Statements are rarely shorter; the lists of longer texts grow.
         const OF_ONE: usize = 24;

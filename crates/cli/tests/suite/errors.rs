@@ -244,7 +244,7 @@ fn limits_are_reported_and_can_be_changed() {
             exit code 3
             stderr:
             error: wave: more than 100 cells
-              help: raise `list_length` with --limit if this is meant
+              help: raise `list_length` with --limit
             output `wave` has no value
         "#]],
     );

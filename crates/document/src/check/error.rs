@@ -470,7 +470,7 @@ pub enum CheckError {
     #[error("calls of closures lead more than {limit} groups deep")]
     #[diagnostic(
         code(check::closure_depth),
-        help("nest fewer closures, or raise `group_depth` in the limits if this is meant")
+        help("nest fewer closures, or raise `group_depth` in the limits")
     )]
     ClosureDepth {
         /// The limit.
@@ -490,7 +490,7 @@ pub enum CheckError {
     #[error("putting groups in the place of calls takes more than {limit} nodes")]
     #[diagnostic(
         code(check::closure_nodes),
-        help("call fewer closures, or raise `expanded_nodes` in the limits if this is meant")
+        help("call fewer closures, or raise `expanded_nodes` in the limits")
     )]
     ClosureNodes {
         /// The limit.

@@ -14,9 +14,9 @@ const BLOCK: usize = 64;
 /// A number for each pixel of a block.
 type Numbers = [f32; BLOCK];
 
-/// The pixels that a function gives block by block of each row: of columns and the row it makes the
-/// channels. Channel by channel and block by block, as the compiler makes no SIMD of loops that
-/// interleave or contain others.
+/// The pixels that a function computes block by block of each row: from the columns and the row it
+/// makes the channels. It works channel by channel and block by block, since the compiler makes no
+/// SIMD of loops that interleave or contain others.
 #[inline(always)]
 fn filled(
     [width, height]: Size,
@@ -47,7 +47,7 @@ fn filled(
     pixels
 }
 
-/// The pixels that a function of the position gives.
+/// The pixels of a function of the position.
 #[inline(always)]
 fn filled_by_pixel(size: Size, simd: Width, pixel: impl Fn(f32, f32) -> [f32; 4]) -> Vec<[f32; 4]> {
     filled(
@@ -68,7 +68,7 @@ const AXES: [i32; 3] =
     [0xdb4f_0b91_u32.cast_signed(), 0xbbe0_5633_u32.cast_signed(), 0xa0f2_ec75_u32.cast_signed()];
 const DRAWS: [i32; 3] = [0x6a09_e667, 0xbb67_ae85_u32.cast_signed(), 0x510e_527f];
 
-/// The words of a seed and an octave.
+/// The hash words of a seed and an octave.
 fn words(seed: i32, octave: i32) -> [i32; 4] {
     const NOISE: i32 = 8;
     let mut v = [seed, octave, NOISE, 0]
@@ -86,7 +86,7 @@ fn words(seed: i32, octave: i32) -> [i32; 4] {
     v.map(folded)
 }
 
-/// A whole number below 2^22, by an addition that leaves it in the low bits.
+/// Rounds to a whole number below 2^22, by an addition that leaves it in the low bits.
 #[inline(always)]
 fn whole(x: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;
@@ -103,7 +103,7 @@ fn fade(t: f32) -> f32 {
     t * t * t * (t * (t * 6.0 - 15.0) + 10.0)
 }
 
-/// The slope at a corner.
+/// The gradient at a corner.
 #[inline(always)]
 fn slope3([x, y, z]: [f32; 3], hash: i32) -> f32 {
     hash.wrapping_mul(DRAWS[0]) as f32 * x
@@ -111,7 +111,7 @@ fn slope3([x, y, z]: [f32; 3], hash: i32) -> f32 {
         + hash.wrapping_mul(DRAWS[2]) as f32 * z
 }
 
-/// The slopes at both ends of an edge along x, blended.
+/// The gradients at both ends of an edge along x, blended.
 #[inline(always)]
 fn edge3([x, y, z]: [f32; 3], cx: i32, rest: i32, t: f32) -> f32 {
     let next = cx.wrapping_add(AXES[0]);
@@ -158,7 +158,7 @@ fn perlin2([x, y]: [f32; 2], words: [i32; 4]) -> f32 {
     lerp(below, edge2([rx, ry - 1.0], cx, cy.wrapping_add(AXES[1]), t), fade(ry))
 }
 
-/// The weights of octaves, with which their sum has the range of one.
+/// The weights of octaves, which give their sum the range of a single octave.
 fn weights<const N: usize>(scale: f64) -> [f32; N] {
     let amplitudes: [f32; N] = std::array::from_fn(|i| 0.5_f32.powi(i as i32));
     let total: f32 = amplitudes.iter().copied().reduce(|a, b| a + b).unwrap_or(1.0);

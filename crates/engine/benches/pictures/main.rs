@@ -1,10 +1,10 @@
 //! Procedural pictures of 1920x1080 pixels beside the same pictures written by hand, on one thread in
 //! interleaved runs.
 //!
-//! `cargo bench -p millstream --bench pictures` prints nanoseconds a pixel and the ratio; words after
-//! `--` choose pictures by their names. Where noise and elementary functions take most of the time,
-//! documents are to take at most 1.2 times as long as the loops, elsewhere 4 times. Images that change
-//! in 16 steps are to take at most 1.5 times as long; their figures are for all steps.
+//! `cargo bench -p millstream --bench pictures` prints nanoseconds per pixel and the ratio; words
+//! after `--` select pictures by name. Where noise and elementary functions take most of the time,
+//! documents may take 1.2 times as long as the loops, elsewhere 4 times. Images that change in 16
+//! steps may take 1.5 times as long; their figures are for all steps.
 
 mod by_hand;
 mod steps;
@@ -21,7 +21,7 @@ use millstream_base::width::Width;
 use by_hand::Size;
 use timing::{median, seconds};
 
-/// Name, document, loop, and how many times as long the document may take.
+/// Name, document, loop, and the permitted ratio of the document's time to that of the loop.
 type Picture = (&'static str, &'static str, fn(Size, Width) -> Vec<[f32; 4]>, f64);
 
 const PICTURES: [Picture; 9] = [
@@ -104,7 +104,7 @@ output picture: image = image.from_field(color.combine(value, value, value))
 "#;
 
 fn main() {
-    // `-- --test` asks whether the benchmark runs, not how fast.
+    // `-- --test` checks that the benchmark runs, not how fast.
     let is_smoke_run = std::env::args().any(|arg| arg == "--test");
     let (size, rounds) = if is_smoke_run { ([192, 108], 1) } else { ([1920, 1080], 15) };
     let asked: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
@@ -144,8 +144,8 @@ fn image(program: &Program, evaluator: &mut dyn Evaluator, request: &Request) ->
     answer.value("picture").expect("the picture is there")
 }
 
-/// Checks that the document and the loop make the same picture; channels that the image lacks do not
-/// count.
+/// Checks that the document and the loop make the same picture; channels that the image lacks are
+/// ignored.
 fn compare(name: &str, image: &Image, by_hand: &[[f32; 4]]) {
     let n = image.width();
     let pixels = image.channels().chunks_exact(image.n_channels());

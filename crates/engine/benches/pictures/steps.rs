@@ -1,5 +1,5 @@
-//! Images that change step by step, as documents and as hand-written loops: what a step reads is what
-//! the step before wrote.
+//! Images that change step by step, as documents and as hand-written loops: a step reads what the
+//! previous step wrote.
 
 use millstream_base::num;
 use millstream_base::width::Width;
@@ -73,7 +73,7 @@ fn rows(plane: &[f32], width: usize, y: usize) -> [&[f32]; 3] {
     [(y + height - 1) % height, y, (y + 1) % height].map(|y| &plane[y * width..][..width])
 }
 
-/// For each pixel of a row a function of the nine pixels around it, those of a row side by side.
+/// Computes each pixel of a row from the nine pixels around it, those of a row side by side.
 #[inline(always)]
 fn for_each_pixel(out: &mut [f32], rows: [&[f32]; 3], of: impl Fn([[f32; 3]; 3]) -> f32) {
     let n = out.len();

@@ -1,8 +1,8 @@
 //! The compact form of a deployed document: the graph after the passes, read without compiling.
 //!
 //! Eight bytes of magic, the version, and a checksum of the content, which is a [`Content`] in the
-//! format of `postcard`. Nothing in it is trusted: references only lead backward or into lists whose
-//! lengths are known, and the graph that is read is verified.
+//! format of `postcard`. Nothing in it is trusted: references only lead backward or into lists of
+//! known lengths, and the resulting graph is verified.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const HEADER: usize = 20;
 #[non_exhaustive]
 pub enum BinaryError {
     /// They begin with something else.
-    #[error("these bytes are no deployed document")]
+    #[error("these bytes are not a deployed document")]
     #[diagnostic(code(binary::magic), help("write one with `millstream deploy --binary`"))]
     NotOne,
     /// Another version wrote them.
@@ -43,14 +43,14 @@ pub enum BinaryError {
     #[error("the binary document is damaged: {what}")]
     #[diagnostic(code(binary::damaged), help("deploy the document again"))]
     Damaged {
-        /// What does not fit.
+        /// The inconsistency.
         what: String,
     },
     /// It has more nodes than allowed.
     #[error("the binary document has {found} nodes, the limit is {limit}")]
     #[diagnostic(code(binary::nodes), help("raise `expanded_nodes` in the limits"))]
     TooManyNodes {
-        /// Its nodes.
+        /// The number of its nodes.
         found: usize,
         /// The limit.
         limit: usize,
@@ -80,8 +80,8 @@ pub(super) enum Content {
     Text(String),
 }
 
-/// A graph as it is written. Types, columns, inputs, instances and nodes are referred to by their
-/// position in the lists.
+/// A graph as it is written. Types, columns, inputs, instances and nodes are identified by their
+/// positions in the lists.
 #[derive(Serialize, Deserialize)]
 pub(super) struct WrittenGraph {
     name: String,
@@ -109,7 +109,7 @@ struct WrittenInstance {
     /// Names, with the values as JSON.
     settings: Vec<(String, String)>,
     generics: Vec<u32>,
-    /// The number of sources of each socket; sockets at the end without sources are left out.
+    /// The number of sources of each socket, without sockets at the end that have none.
     arities: Vec<u16>,
 }
 
@@ -131,7 +131,7 @@ struct WrittenOutput {
 /// Bounds and descriptions of an input or output, for people and their controls.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Face {
-    /// The least value that makes sense, the greatest, and the step between them; of inputs only.
+    /// The minimum, the maximum and the step of the values that make sense; only for inputs.
     numbers: [Option<f64>; 3],
     pub(super) about: Option<Arc<str>>,
     pub(super) unit: Option<Arc<str>>,
@@ -148,7 +148,7 @@ impl Face {
     }
 }
 
-/// Whether bytes begin as a compact form does.
+/// Whether bytes begin like a compact form.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -161,8 +161,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u64 {
 
 /// The bytes of a file.
 pub(super) fn bytes(content: &Content) -> Vec<u8> {
-    let content =
-        postcard::to_allocvec(content).expect("a content has nothing that cannot be written");
+    let content = postcard::to_allocvec(content).expect("all parts of a content can be written");
     let version = VERSION.to_le_bytes();
     [MAGIC, &version[..], &checksum(&content).to_le_bytes(), &content].concat()
 }
@@ -191,8 +190,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Content, BinaryError> {
 }
 
 impl WrittenGraph {
-    /// A graph with the inputs that are kept; `document` has its name and descriptions, `defaults`
-    /// replace those of inputs.
+    /// A graph with the inputs that are kept. Its name and descriptions come from `document`;
+    /// `defaults` replace the defaults of inputs.
     pub(super) fn of(
         document: &Document,
         graph: &Graph,
@@ -305,7 +304,7 @@ impl WrittenGraph {
                     let known =
                         known.ok_or_else(|| BinaryError::damaged("a node calls nothing"))?;
                     if links.len() != self.instances[instance as usize].n_inputs() {
-                        let what = "a node has another number of links";
+                        let what = "a node has the wrong number of links";
                         return Err(BinaryError::damaged(what));
                     }
                     let mut at = Paths::root();

@@ -1,5 +1,5 @@
-//! The values of a compact form: types by name, and columns that refer to earlier ones, so that
-//! reading does not recurse. A single value is a column of one entry.
+//! The values of a compact form: types by name, and columns that refer only to earlier ones, so
+//! that reading does not recurse. A single value is a column of one entry.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Columns {
             };
             Entries::Images(images.iter().map(&mut image).collect())
         } else {
-            // Of the types of Rust programs only tables are left that stand in documents.
+            // Tables are the only other Rust types that documents can contain.
             let tables = column.as_slice::<Table>().unwrap_or_default();
             let mut of_table = |table: &Table| {
                 let columns = table.columns().iter();
@@ -165,7 +165,7 @@ impl Values {
                     let pixels = self.column(pixels)?.clone();
                     let image = view.and_then(|view| Image::new(view, pixels));
                     image.ok_or_else(|| {
-                        BinaryError::damaged("an image has not its number of pixels")
+                        BinaryError::damaged("an image has the wrong number of pixels")
                     })
                 };
                 Some(Column::from_vec(

@@ -1,4 +1,4 @@
-//! Deployed documents answer as the ones they were made of.
+//! Deployed documents give the same answers as the documents they were made from.
 
 use millstream_base::same::Same;
 use millstream_base::{Column, Limits, Table, Value, Vec3};
@@ -17,7 +17,7 @@ fn document(text: &str) -> Document {
     document.unwrap_or_else(|| panic!("the document loads: {problems}"))
 }
 
-/// Saved and loaded again.
+/// The deployed document after saving and loading it.
 fn reloaded(engine: &Engine, deployed: &Deployed) -> Program {
     let text = save(&deployed.document);
     engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -101,7 +101,7 @@ fn what_cannot_be_fixed_is_said() {
     assert!(say(GREETING, &freeze).contains("`n` is i32"));
 }
 
-/// Nodes that keep state outside of loops and inside, in a group and in a cycle; `k` may be fixed.
+/// Stateful nodes outside and inside loops, in a group and in a cycle; `k` may be fixed.
 const KEEPING: &str = r#"{ "millstream": 2, "fps": 10, "start_frame": 3,
   "inputs": { "k": { "type": "f32", "default": 4 }, "x": { "type": "f32", "default": 1 },
               "n": { "type": "i32", "default": 3 } },
@@ -185,7 +185,7 @@ fn generated_documents_answer_alike() {
         let binary = engine.load_binary(&deployed.to_bytes()).map_err(|e| fail(e.to_string()))?;
         let c = binary.run(&request).map_err(|e| fail(e.to_string()))?;
         for (y, z) in b.outputs.iter().zip(&c.outputs) {
-            // One of the two may know by then that all elements have the same value.
+            // Only one of the two programs may know that all elements have the same value.
             let y = y.value.as_ref().map(|series| b.full_column(series));
             let z = z.value.as_ref().map(|series| c.full_column(series));
             let is_same = match (&y, &z) {
@@ -206,8 +206,8 @@ fn generated_documents_answer_alike() {
             {
                 return Err(fail(format!("{difference}\n{saved}")));
             }
-            // Where no element is asked for, a constant that fails is computed only if folding took the
-            // axis of the elements away; then the answer says so.
+            // Without any element a constant that fails is computed only if folding removed its
+            // axis of elements; then the answer reports the failure.
             let asks_nothing = columns[0].as_ref().is_some_and(Column::is_empty);
             let is_told = asks_nothing && !b.failures.is_empty();
             if columns[0].is_some() && columns[1].is_none() && !is_told {
@@ -277,7 +277,7 @@ fn bytes_that_nobody_wrote_do_no_harm() {
     assert!(n_loaded > 0, "some changes, such as of names, are harmless");
 }
 
-/// Columns of types that lists alone do not tell, in an order that is not that of their names.
+/// Columns of types that cannot be inferred from lists alone, not in the order of their names.
 fn table() -> Value {
     let columns: [(&str, Column); 4] = [
         ("x", Column::from_vec(vec![Vec3([0.1, 1.0, 2.0]), Vec3([3.0, -0.0, 5.0])])),

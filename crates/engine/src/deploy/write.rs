@@ -1,8 +1,8 @@
 //! Writes a graph as a document.
 //!
-//! Types in a document follow from links, and literals adapt to their sockets. So where the type of
-//! a node follows from constants alone, one of them passes through a group whose input states it;
-//! conversions are written as nodes.
+//! The types in a document follow from links, and literals adapt to their sockets. If the type of a
+//! node follows from constants alone, one of them passes through a group whose input states the
+//! type. Conversions are written as nodes.
 
 use std::sync::Arc;
 
@@ -20,8 +20,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{delays, json};
 
-/// The document of a graph with the inputs that are kept, even if nothing reads them any more. Names,
-/// descriptions and bounds come from `document`; `defaults` replace the defaults of inputs.
+/// The document of a graph with the inputs that are kept, including those that nothing reads any
+/// more. Names, descriptions and bounds come from `document`; `defaults` replace the defaults of
+/// inputs.
 pub(super) fn write(
     document: &Document,
     graph: &Graph,
@@ -248,7 +249,7 @@ impl<'a, 'g> Writer<'a, 'g> {
             SocketType::Exact(_) | SocketType::Made => None,
             SocketType::Generic(g) | SocketType::ListOf(g) => Some(g),
         };
-        // Generics that a link decides.
+        // Generics that a link determines.
         let mut decided: Vec<u16> = Vec::new();
         for (i, link) in links.iter().enumerate() {
             if self.graph.constant_of(link.node).is_none() {

@@ -13,18 +13,18 @@ use super::describe::describe;
 pub enum Body {
     /// An explanation of the nodes that run in each round.
     Here(Box<Explanation>),
-    /// The same body as that of another node, which has the explanation.
+    /// The same body as that of another node, where it is explained.
     As(String),
 }
 
-/// The bodies that are explained already, by address, with the nodes that have the explanation.
+/// The bodies that are explained already, by address, with the nodes where they are explained.
 #[derive(Debug, Default)]
 pub(super) struct Told(FxHashMap<usize, String>);
 
 impl Told {
-    /// Explains the body of a node, unless that is explained already. `varies` tells for each input of
-    /// the node whether it varies by element, `is_many` whether the node does. Recursion is bounded by
-    /// the limit on the nesting of groups.
+    /// Explains the body of a node, unless it is explained already. `varies` says for each input of
+    /// the node whether it varies by element, `is_many` whether the node does. The limit on the
+    /// nesting of groups bounds the recursion.
     pub(super) fn tell(
         &mut self,
         label: &str,

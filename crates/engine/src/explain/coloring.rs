@@ -10,14 +10,14 @@ use super::{Explanation, Fate, Node};
 /// The color of nodes that do not run.
 const IDLE: &str = "#eceef1";
 
-/// The colors of a heat map, from few to many.
+/// The colors of a heat map, from low to high.
 const RAMP: [&str; 6] = ["#fdf3d0", "#fbdc94", "#f9bd68", "#f29755", "#e2705a", "#cc5468"];
 
-/// The shares of the time of all nodes, in percent, up to which the colors of the ramp but the last
-/// reach.
+/// The upper ends of the colors of the ramp but the last, as shares of the time of all nodes in
+/// percent.
 const SHARES: [u32; 5] = [1, 5, 10, 25, 50];
 
-/// What the colors of nodes in a picture say.
+/// The meaning of the colors of nodes in a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coloring {
     /// The class: how often the result can change.
@@ -32,22 +32,22 @@ pub enum Coloring {
 }
 
 impl Coloring {
-    /// Whether it needs an explanation of an evaluation.
+    /// Whether the coloring needs an explanation of an evaluation.
     pub fn is_of_run(self) -> bool {
         matches!(self, Self::Runs | Self::Time)
     }
 }
 
-/// A color, and what it stands for.
+/// A color with its meaning.
 pub(super) type Entry = (&'static str, String);
 
-/// How the nodes of one explanation are colored.
+/// The colors of the nodes of one explanation.
 pub(super) struct Painter {
     coloring: Coloring,
-    /// The greatest number of elements of a node.
+    /// The maximal number of elements of a node.
     most: u64,
-    /// The numbers of elements up to which the colors of the ramp reach: powers of one base, the
-    /// last at least the greatest number.
+    /// The upper ends of the colors of the ramp, as numbers of elements: powers of one base, the
+    /// last at least the maximal number.
     edges: [u64; RAMP.len()],
     /// The time of all nodes.
     total: Duration,
@@ -64,7 +64,7 @@ impl Painter {
         Self { coloring, most, edges, total: runs().map(|entry| entry.time).sum() }
     }
 
-    /// The colors of a node, of which there is at least one.
+    /// The colors of a node, at least one.
     pub(super) fn colors(&self, node: &Node) -> Vec<&'static str> {
         let is_there = match node.fate {
             Fate::Kept | Fate::Scoped(_) | Fate::As(_) => true,
@@ -84,7 +84,7 @@ impl Painter {
         }
     }
 
-    /// The color of a node by what it did in the explained evaluation; `None` if it did nothing.
+    /// The color of a node by its work in the explained evaluation; `None` if it did not run.
     fn heat(&self, node: &Node) -> Option<&'static str> {
         let run = node.run.filter(|entry| entry.fate.ran() && entry.elements > 0)?;
         let step = if self.coloring == Coloring::Runs {
@@ -98,7 +98,7 @@ impl Painter {
         Some(RAMP[step])
     }
 
-    /// What the colors stand for.
+    /// The meanings of the colors.
     pub(super) fn legend(&self, explanation: &Explanation) -> Vec<Entry> {
         let mut legend: Vec<Entry> = match self.coloring {
             Coloring::Class => {
@@ -152,7 +152,7 @@ const NOTHING: &str = "nothing";
 const INPUTS: &str = "inputs";
 const STATE: &str = "state";
 
-/// What a node varies with: inputs, state, and features at whatever level.
+/// The inputs, state, and features of any level with which a node varies.
 fn varies_with(node: &Node) -> Vec<String> {
     let mut names = Vec::new();
     if !node.depends_on.is_empty() {

@@ -1,4 +1,4 @@
-//! Makes an [`Explanation`] of the graphs after each pass.
+//! Makes an [`Explanation`] from the graphs after each pass.
 
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::{Aspect, TooManyNeeds};
@@ -27,7 +27,7 @@ struct Facts<'a> {
     needs: Needs,
     classes: SideTable<NodeId, Class>,
     axes: SideTable<NodeId, Axes>,
-    /// For each node a bit set of the graph inputs that it depends on.
+    /// The graph inputs that each node depends on, as a bit set.
     inputs: Vec<u64>,
     words: usize,
 }
@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
         self.needs.flow.table.of(self.needs.of[id]).map(ToString::to_string).collect()
     }
 
-    /// Names of features whose value the node needs from the request.
+    /// Names of the features that the node needs from the request.
     fn features(&self, id: NodeId) -> Vec<String> {
         let needs = self.needs.flow.table.of(self.needs.of[id]);
         let needs = needs.map(|need| match need.aspect {
@@ -96,8 +96,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Describes every node of the first stage. `columns` are the inputs that vary by element; bodies in
-/// `told` are explained already.
+/// Describes every node of the first stage. `columns` are the inputs that vary by element; the
+/// bodies in `told` are explained already.
 pub(super) fn describe(
     name: &str,
     stages: &[Graph],
@@ -206,7 +206,7 @@ struct Describing<'a> {
     fates: Fates<'a>,
 }
 
-/// The properties that all nodes with one instance share.
+/// The properties that all nodes of one instance share.
 struct Called {
     /// The names of the sockets, in order.
     sockets: Vec<String>,
@@ -320,14 +320,14 @@ impl Describing<'_> {
         }
     }
 
-    /// The steps of the node that does the work of a node: itself or another one.
+    /// The steps of the node that does the work of a node: the node itself or another one.
     fn steps_of(&self, id: NodeId, tells: NodeId) -> Vec<StepId> {
         let copies = self.fates.copies_of(id).iter().filter(|copy| **copy != tells);
         std::iter::once(&tells).chain(copies).filter_map(|id| self.steps[*id]).collect()
     }
 
-    /// Assigns each step to one node. A node also gets the steps that passes made for it, such as those
-    /// that compute the value that a scope provides.
+    /// Assigns each step to one node. A node also gets the steps that passes made for it, such as
+    /// those that compute the value that a scope provides.
     fn deal_out_steps(&self, nodes: &mut [Node]) {
         let mut dealt = FxHashSet::default();
         for node in &mut *nodes {
@@ -422,7 +422,7 @@ fn changed_settings(instance: &Instance) -> Vec<(String, String)> {
     let mut settings: Vec<(String, String)> =
         settings.filter(|(name, json)| !is_default(name, json)).collect();
     if let Some(body) = ZoneBody::of(instance) {
-        // The digest of the body of a repeat is not for people.
+        // The digest of the body of a repeat is not meant for people.
         settings.retain(|(name, _)| name != "body");
         settings.push(("nodes".into(), body.graph.n_calls().to_string()));
     }

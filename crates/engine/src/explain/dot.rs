@@ -19,8 +19,8 @@ pub fn dot(explanation: &Explanation, coloring: Coloring) -> String {
     out
 }
 
-/// Nodes, links and outputs; the ids of nodes begin with `prefix`. The body of a repeat is a cluster
-/// of its own. Recursion is bounded by the limit on the nesting of groups.
+/// Nodes, links and outputs; the ids of nodes begin with `prefix`. The body of a repeat is a
+/// cluster of its own. The limit on the nesting of groups bounds the recursion.
 fn write_nodes(out: &mut String, explanation: &Explanation, prefix: &str, coloring: Coloring) {
     let painter = Painter::new(explanation, coloring);
     let mut clusters = Cluster::default();
@@ -115,7 +115,7 @@ impl Cluster {
         cluster.nodes.push(node);
     }
 
-    /// Recursion is bounded by the limit on the nesting of groups.
+    /// The limit on the nesting of groups bounds the recursion.
     fn write(
         &self,
         out: &mut String,
@@ -134,7 +134,7 @@ impl Cluster {
                 ),
             );
         }
-        // Names of groups do not contain a point.
+        // Names of groups do not contain a dot.
         let regions = self.regions.iter().map(|(region, cluster)| {
             let name = Region::name(*region);
             (format!("{name}."), format!("region {name}"), cluster)

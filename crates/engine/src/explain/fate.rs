@@ -1,9 +1,9 @@
 //! The fate of each node in the passes.
 //!
 //! Passes leave no record, but the ids of nodes are stable, and a link to a replaced node is
-//! rewritten. So the links of a node before and after a pass show which source replaced which.
-//! Nodes are examined before their sources, so that even a node that was merged into another has
-//! links to compare: those of the other.
+//! rewritten. Comparing the links of a node before and after a pass therefore shows which source
+//! replaced which. Nodes are examined before their sources, so that even a node that was merged
+//! into another has links to compare: those of the other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<'a> Fates<'a> {
         self.copies.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// The source of the first stage that a source of the last stage stands for.
+    /// The source of the first stage that a source of the last stage replaces.
     pub(super) fn original(&self, source: Source) -> Source {
         let node = self.originals.get(&source.node).copied().unwrap_or(source.node);
         Source { node, ..source }

@@ -28,7 +28,7 @@ pub fn write_json(explanation: &Explanation, out: &mut impl Write) -> io::Result
     writeln!(out, "]}}")
 }
 
-/// The body of a repeat. Recursion is bounded by the limit on the nesting of groups.
+/// The body of a repeat. The limit on the nesting of groups bounds the recursion.
 fn explanation_json(explanation: &Explanation) -> Json {
     let nodes = explanation.nodes.iter().map(|node| node_json(explanation, node));
     let outputs = explanation.outputs.iter().map(|output| output_json(explanation, output));
@@ -134,7 +134,7 @@ fn node_json(explanation: &Explanation, node: &Node) -> Json {
     json
 }
 
-/// The log entry of a node, and the reason why the node failed, if it did; times in seconds.
+/// The log entry of a node, and the reason for its failure if it failed; times in seconds.
 pub fn run_json(entry: &LogEntry, failure: Option<&str>) -> Json {
     json!({
         "ran": entry.fate.ran(),
@@ -180,7 +180,7 @@ fn fate_json(explanation: &Explanation, fate: &Fate) -> Json {
     }
 }
 
-/// A value prints as JSON unless it is opaque.
+/// The value as JSON, or as text if it is opaque.
 fn value(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|_| Json::from(text))
 }

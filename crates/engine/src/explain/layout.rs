@@ -1,10 +1,10 @@
-//! Places for the boxes of a graph drawn from left to right.
+//! The positions of the boxes of a graph drawn from left to right.
 //!
-//! The layer of a box is the length of the longest path to it; boxes move right toward their readers
-//! if that shortens links. A link across several layers gets a dummy item in each, so that it runs
-//! between boxes. The order within layers follows the medians of neighbors, swept in both
-//! directions, and the order with the fewest crossings is taken; heights are relaxed toward the mean
-//! of the linked neighbors.
+//! The layer of a box is the length of the longest path to it; boxes move right toward their
+//! readers if that shortens links. A link across several layers gets a dummy item in each, so that
+//! it runs between boxes. The order within layers follows the medians of neighbors, swept in both
+//! directions; the order with the fewest crossings wins. Heights are relaxed toward the mean of the
+//! linked neighbors.
 
 /// A box to place; sizes in pixels.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Link {
 pub(super) struct Layout {
     /// The left top corner of each box.
     pub(super) corners: Vec<(f64, f64)>,
-    /// For each link the points on its way, both ends included.
+    /// The points along each link, both ends included.
     pub(super) ways: Vec<Vec<(f64, f64)>>,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -257,8 +257,8 @@ fn place(items: &mut [Item], layers: &[Vec<usize>]) {
     }
 }
 
-/// The heights nearest to the desired ones that keep the order and distance of boxes: boxes that
-/// would overlap move as one block to the mean of their desired heights.
+/// The heights nearest to the desired ones that preserve the order and distance of boxes: boxes
+/// that would overlap move as one block to the mean of their desired heights.
 fn settle(items: &mut [Item], layer: &[usize], wishes: &[f64]) {
     struct Block {
         top: f64,

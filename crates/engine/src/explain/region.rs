@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub struct Region {
     /// The positions of its nodes in `Explanation::nodes`, ascending.
     pub nodes: Vec<usize>,
-    /// The nodes that something outside reads, so that their values become columns.
+    /// The nodes that are read outside the region, so that their values become columns.
     pub leaves: Vec<usize>,
 }
 
@@ -33,8 +33,7 @@ pub enum Part {
 }
 
 /// The regions of the last graph in the order of their first nodes, and for each id the position of
-/// its region. `positions` are those of the nodes in the explanation, `listed` the nodes in that
-/// order.
+/// its region. `positions` are the positions of nodes in the explanation, `listed` is the inverse.
 pub(super) fn regions(
     last: &Graph,
     listed: &[NodeId],

@@ -1,5 +1,5 @@
-//! The loops of an explanation: which are folded together with the node that reduces their list, and
-//! why others are not.
+//! The loops of an explanation: which of them are folded together with the node that reduces their
+//! list, and why others are not.
 
 use millstream_base::id::{Id, SideTable};
 use millstream_compile::analyses::{Needs, folded_loops};
@@ -18,7 +18,7 @@ pub enum Rounds {
         /// The nodes that run in each round, ascending.
         nodes: Vec<usize>,
     },
-    /// All items are computed, and the list is made.
+    /// All items are computed and form a list.
     Apart(NotFolded, Option<usize>),
 }
 

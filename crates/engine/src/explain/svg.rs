@@ -22,7 +22,7 @@ const HALO: f64 = 8.0;
 /// The colors of regions, in turn.
 const REGION_COLORS: [&str; 6] = ["#d5ece8", "#e9e2f3", "#f5e6d3", "#dde9f5", "#f3dede", "#e6edd0"];
 
-/// The greatest number of nodes of a picture: larger ones take long to lay out and are unreadable.
+/// Maximal number of nodes in a picture: larger ones take long to lay out and are unreadable.
 const MAX_NODES: usize = 3000;
 
 /// The document is too large for a picture.

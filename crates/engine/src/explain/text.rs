@@ -45,7 +45,7 @@ fn write_outputs(out: &mut String, explanation: &Explanation) {
     }
 }
 
-/// The nodes that are one entry of the memo each.
+/// The sets of nodes that the memo stores as one entry.
 fn write_chunks(out: &mut String, explanation: &Explanation) {
     for chunk in &explanation.chunks {
         let root = explanation.nodes[chunk.root].label();
@@ -56,7 +56,7 @@ fn write_chunks(out: &mut String, explanation: &Explanation) {
     }
 }
 
-/// The labels of nodes; of many nodes only the first.
+/// The labels of nodes, of many nodes only the first.
 fn some(explanation: &Explanation, nodes: &[usize]) -> String {
     const SHOWN: usize = 12;
     let labels = nodes.iter().take(SHOWN).map(|node| explanation.nodes[*node].label());
@@ -144,7 +144,7 @@ fn describe(out: &mut String, explanation: &Explanation, node: &Node) {
     }
 }
 
-/// The body of a repeat, indented. Recursion is bounded by the limit on the nesting of groups.
+/// The body of a repeat, indented. The limit on the nesting of groups bounds the recursion.
 fn write_body(out: &mut String, body: &Body) {
     let explanation = match body {
         Body::As(other) => return line(out, format_args!("    each round is that of {other}")),
@@ -189,12 +189,12 @@ pub(super) fn run_text(node: &Node) -> Option<String> {
     ))
 }
 
-/// A number of things.
+/// A number with its noun.
 pub(super) fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A time in the unit in which it has few digits.
+/// A time in the unit in which it has the fewest digits.
 pub fn short(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1e-3 {
@@ -235,7 +235,7 @@ fn socket_text(explanation: &Explanation, socket: &Socket) -> String {
     text
 }
 
-/// A source as people write it.
+/// A source as documents write it.
 pub(super) fn source(explanation: &Explanation, from: &From) -> String {
     match from {
         From::Constant(value) => shortened(value),

@@ -1,4 +1,4 @@
-//! Asking a session: outputs, what-ifs, budgets and the log of runs.
+//! Queries of a session: outputs, what-ifs, budgets and the log of runs.
 
 use std::sync::Arc;
 
@@ -21,36 +21,36 @@ use crate::run_log::{self, NodeRun};
 pub struct Ask {
     /// The outputs; all if there are none.
     pub outputs: Vec<String>,
-    /// Inputs that have other values in this evaluation only.
+    /// Inputs with other values in this evaluation only.
     pub what_if: Vec<(String, Given)>,
     /// Another frame in this evaluation only. State is that of the session's frame.
     pub frame: Option<i64>,
     /// Another time in this evaluation only.
     pub time: Option<f64>,
-    /// The limits of the evaluation. Its `bytes` are those of the values that it makes and those
-    /// that it gives, together; earlier values that others read do not count. Values made before
-    /// the limit was reached stay.
+    /// The limits of the evaluation. `bytes` limits the new values and the returned ones together;
+    /// earlier values that nodes read do not count. Values made before the limit was reached
+    /// remain.
     pub limits: Limits,
-    /// How much is recorded of runs.
+    /// The contents of the log.
     pub log: LogDetail,
     /// The flag that cancels the evaluation, and its deadline.
     pub budget: Budget,
-    /// Called with the progress of the evaluation, which it may end.
+    /// The receiver of progress, which may cancel the evaluation.
     pub progress: Option<Progress>,
 }
 
 impl Ask {
-    /// Asks for all outputs.
+    /// Requests all outputs.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Asks for one output.
+    /// Requests one output.
     pub fn output(name: impl Into<String>) -> Self {
         Self { outputs: vec![name.into()], ..Self::default() }
     }
 
-    /// With another value of an input, in this evaluation only.
+    /// Sets an input to another value in this evaluation only.
     pub fn what_if(
         mut self,
         name: impl Into<String>,
@@ -77,7 +77,7 @@ pub struct Evaluated {
 /// The log of an answer.
 #[derive(Debug)]
 enum Log {
-    /// In the answer, by the steps of this plan.
+    /// The log is in the answer, by the steps of this plan.
     OfPlan(Arc<Plan>),
     OfNodes(Vec<NodeRun>),
 }
@@ -87,7 +87,7 @@ impl Evaluated {
         Self { answer, log: Log::OfPlan(plan) }
     }
 
-    /// The plan that gave the answer; `None` if a live graph did.
+    /// The plan that computed the answer; `None` if a live graph did.
     pub fn plan(&self) -> Option<&Arc<Plan>> {
         match &self.log {
             Log::OfPlan(plan) => Some(plan),
@@ -111,8 +111,8 @@ impl Session {
     /// Evaluates outputs. State does not change.
     ///
     /// # Errors
-    /// If an output has no meaning in the document as it is, if the request does not fit, or if the
-    /// evaluation was ended.
+    /// If an output has no value in the current document, the request does not fit, or the
+    /// evaluation was cancelled.
     pub fn eval(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         if let Some(answer) = self.eval_mirror(ask, For::Outputs) {
             return answer;
@@ -130,9 +130,9 @@ impl Session {
         Ok(Evaluated::by_plan(answer, plan))
     }
 
-    /// The answer to a request for a plan, and the plan that gave it. A plain plan also needs the
-    /// features that only arms need which are never taken; where these are not provided, the
-    /// session waits for the optimised plan.
+    /// The answer to a request for a plan, with the plan that computed it. A plain plan also needs
+    /// features that only arms need which are never taken; if these are not provided, the session
+    /// waits for the optimised plan.
     pub(super) fn answer(
         &mut self,
         plan: Arc<Plan>,
@@ -149,8 +149,8 @@ impl Session {
         Ok((self.live.answer(&newest, &asked)?, newest))
     }
 
-    /// The answer of the mirror; `None` if a plan has to give it. At the end of a tick it commits
-    /// the next state of all nodes or of none.
+    /// The answer of the mirror; `None` if a plan must answer. At the end of a tick the mirror
+    /// commits the next state of all nodes or of none.
     pub(super) fn eval_mirror(
         &mut self,
         ask: &Ask,
@@ -172,7 +172,7 @@ impl Session {
         if let Some(ended) = ask.budget.ended() {
             return Some(Err(EvalError::from(ended).into()));
         }
-        // Plans are swapped between evaluations, also where they are not needed.
+        // Plans are swapped between evaluations, even if they are not needed.
         if self.plans.poll()
             && let Some(plan) = self.plans.running()
         {
@@ -205,7 +205,7 @@ impl Session {
         let mirror = self.mirror.as_mut()?;
         let outputs = match outputs {
             Ok(outputs) => outputs,
-            // A plan needs no more values at a time than those that are still read.
+            // A plan stores only the values that are still to be read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 self.without_mirror();
                 return None;
@@ -225,7 +225,7 @@ impl Session {
     }
 
     /// Calls a function on the mirror with all settings and the inputs of the request; `None` if a
-    /// plan has to answer.
+    /// plan must answer.
     pub(super) fn on_mirror<T>(
         &mut self,
         ask: &Ask,
@@ -252,7 +252,7 @@ impl Session {
         Some(Ok(done))
     }
 
-    /// The bounds of an evaluation by the mirror, if they matter.
+    /// The limits of the evaluation by the mirror, if they matter.
     pub(super) fn within(&self, ask: &Ask) -> Option<Within> {
         let mirror = self.mirror.as_ref()?;
         let total = Done::totals(mirror.n_calls() as u64, 1);
@@ -277,12 +277,12 @@ impl Session {
             })
     }
 
-    /// Whether a frame is asked for, and not a time.
+    /// Whether the request is for a frame, not for a time.
     fn is_frame(&self, ask: &Ask) -> bool {
         ask.time.is_none() && (ask.frame.is_some() || self.settings.time.is_none())
     }
 
-    /// The moment that is asked for.
+    /// The requested moment.
     pub(super) fn moment(&self, ask: &Ask) -> Moment {
         let fps = self.document().fps;
         match ask.time.or(self.settings.time.filter(|_| ask.frame.is_none())) {
@@ -294,7 +294,7 @@ impl Session {
         }
     }
 
-    /// An output as it is now; it is computed only if something changed since it was asked for.
+    /// The current value of an output, computed only if something has changed since the last call.
     ///
     /// # Errors
     /// As [`eval`](Self::eval).
@@ -308,8 +308,8 @@ impl Session {
         Ok(&self.kept[output].1)
     }
 
-    /// An output's one value; `None` if a node failed, it varies along an axis, or is of another
-    /// type.
+    /// The single value of an output; `None` if a node failed, or the output varies along an axis
+    /// or is of another type.
     ///
     /// # Errors
     /// As [`eval`](Self::eval).
@@ -321,7 +321,7 @@ impl Session {
         }))
     }
 
-    /// The plan to evaluate: the optimised one as soon as it is there.
+    /// The plan to evaluate: the optimised one as soon as it is ready.
     pub(super) fn newest_plan(&mut self, what: &str) -> Result<Arc<Plan>, SessionError> {
         let swapped = self.plans.poll();
         if !self.plans.is_made() {
@@ -347,12 +347,12 @@ impl Session {
     /// The request for a plan, with all settings.
     ///
     /// # Errors
-    /// If the moment is no frame, and nodes have state.
+    /// If the moment is not a frame and nodes have state.
     pub(super) fn request(&self, plan: &Plan, ask: &Ask) -> Result<Request, SessionError> {
         let mut request = Request::new().with_limits(ask.limits.clone()).with_log(ask.log);
         request.budget.clone_from(&ask.budget);
         request.progress.clone_from(&ask.progress);
-        // Plans have outputs for state too.
+        // The outputs of plans include state.
         let hidden = ask.outputs.iter().filter(|name| is_state(name));
         let hidden: Vec<_> = hidden.map(|name| RequestError::unknown_output(name, plan)).collect();
         if !hidden.is_empty() {
@@ -364,7 +364,7 @@ impl Session {
         for input in plan.inputs.as_slice().iter().filter(|input| !is_state(&input.name)) {
             let other = ask.what_if.iter().rfind(|(name, _)| **name == *input.name);
             let set = self.settings.inputs.get(&*input.name);
-            // A value that was set before the input got another type gives way to the default.
+            // A value set before the type of the input changed is replaced by the default.
             let given = other.map(|(_, given)| given).or(set).filter(|g| fits(g, input.ty));
             if let Some(given) = given {
                 request = request.given(&*input.name, given.clone());
@@ -402,12 +402,12 @@ pub(super) enum For {
 }
 
 fn no_frame() -> SessionError {
-    let what = "a time is asked for that is no frame".into();
+    let what = "the requested time is not a frame".into();
     let hint = "ask for frames; `seek` goes to one";
     EvalError::Request(vec![RequestError::Ticks { what, hint }]).into()
 }
 
-/// Whether a feature that a plan needs is not provided.
+/// Whether the error is a missing feature that a plan needs.
 pub(super) fn lacks_feature(error: &EvalError) -> bool {
     let lacks = |error: &RequestError| matches!(error, RequestError::MissingFeature { .. });
     matches!(error, EvalError::Request(errors) if errors.iter().any(lacks))

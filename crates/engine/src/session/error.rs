@@ -4,11 +4,11 @@ use millstream_base::Type;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
 use millstream_ir::{EvalError, NodeFailure};
 
-/// Why a session refused something. The session stays as it was.
+/// Why a session refused a request. The session is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The edit makes no sense.
+    /// The edit is invalid.
     #[error("{0}")]
     #[diagnostic(code(session::edit))]
     Edit(Diagnostic),
@@ -32,38 +32,38 @@ pub enum SessionError {
         /// The type of the value.
         found: Type,
     },
-    /// The part of the document that is asked for is wrong.
+    /// The requested part of the document is wrong.
     #[error("{what} has no meaning: {problems}")]
-    #[diagnostic(code(session::broken), help("mend the document, or undo"))]
+    #[diagnostic(code(session::broken), help("correct the document, or undo"))]
     Broken {
-        /// What is asked for.
+        /// The requested part.
         what: String,
-        /// What is wrong with the document.
+        /// The errors of the document.
         problems: Diagnostics,
     },
-    /// There is nothing of that name to look at.
+    /// Nothing to look at has this name.
     #[error("there is nothing called `{path}` to look at")]
     #[diagnostic(code(session::no_socket), help("{hint}"))]
     NoSocket {
-        /// What was asked for.
+        /// The requested path.
         path: String,
         /// The next step.
         hint: String,
     },
-    /// A tick evaluates the session's frame with the session's settings, and keeps the next state.
+    /// A tick evaluates the session's frame with the session's settings, and stores the next state.
     #[error("there is no tick: {what}")]
     #[diagnostic(code(session::no_tick), help("{hint}"))]
     NoTick {
-        /// What does not go together with that.
+        /// What contradicts that.
         what: String,
         /// The next step.
         hint: &'static str,
     },
-    /// Nodes failed whose state a tick would commit.
+    /// Nodes failed whose state the tick would commit.
     #[error("the tick was not committed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    #[diagnostic(code(session::tick), help("what nodes keep is as it was before the tick"))]
+    #[diagnostic(code(session::tick), help("the state is as it was before the tick"))]
     Tick(Vec<NodeFailure>),
-    /// The evaluation did not take place or was ended.
+    /// The evaluation did not take place or was cancelled.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Eval(#[from] EvalError),

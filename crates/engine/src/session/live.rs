@@ -1,4 +1,5 @@
-//! The evaluator of a session: the seam for those that keep values between evaluations.
+//! The evaluators of a session: a common interface for those that store values between evaluations
+//! and others.
 
 use std::sync::Arc;
 
@@ -7,27 +8,27 @@ use millstream_run::Incremental;
 
 use super::moves::Moves;
 
-/// Evaluates plans that come one after the other.
+/// Evaluates a sequence of plans.
 pub(super) trait Live: Send {
-    /// Another plan is evaluated from now on: that of an edited document, or the optimised one of
-    /// the same.
+    /// Switches to another plan: that of an edited document, or the optimised one of the same
+    /// document.
     fn replaced(&mut self, plan: &Arc<Plan>);
 
-    /// Whether values are kept by the paths of nodes.
+    /// Whether values are stored by the paths of nodes.
     fn keeps(&self) -> bool;
 
-    /// Nodes have other paths in the plans that come.
+    /// Renames the nodes whose paths are different in later plans.
     fn moved(&mut self, moves: &Moves);
 
-    /// The plan of the last [`replaced`](Self::replaced) is evaluated again, after another one of
-    /// the same document.
+    /// Returns to the plan of the last [`replaced`](Self::replaced), after another plan of the same
+    /// document.
     fn returned(&mut self, plan: &Arc<Plan>);
 
-    /// Failed nodes run again when they are demanded, though their inputs did not change.
+    /// Lets failed nodes run again when they are demanded, although their inputs have not changed.
     fn try_failed_again(&mut self);
 
-    /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another one
-    /// for which nothing is to be kept.
+    /// Answers a request to the plan of the last [`replaced`](Self::replaced), or to another plan
+    /// for which nothing is to be stored.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`].
@@ -55,7 +56,7 @@ impl<E: Evaluator + Send> Live for Uncached<E> {
     }
 }
 
-/// Goes on with the values of the plan before, each with its node.
+/// Reuses the values of the plan before, each for the same node.
 pub(super) struct Cached(pub(super) Incremental);
 
 impl Live for Cached {

@@ -1,15 +1,15 @@
-//! The document as a live graph, which answers where all is one value at one moment.
+//! The document as a live graph, which answers if everything is one value at one moment.
 //!
-//! Each node that computes something has a node in a [`LiveGraph`], in each use of the group around
-//! it; so has each literal, and each conversion where types differ. An edit touches the nodes that
-//! it changes and their readers, not the document (see `follow`): a session of a million nodes
-//! answers after an edit as fast as after a setting, and values that are still right stay.
+//! In each use of the group around it, every node that computes something has a node in a
+//! [`LiveGraph`]; so has every literal, and every conversion between different types. An edit
+//! touches only the nodes that it changes and their readers (see `follow`): a session of a million
+//! nodes answers after an edit as fast as after a setting, and values that are still right remain.
 //!
-//! A node that is wrong has no live node, nor has a node that reads it. A use of a group is there
-//! whatever is wrong in the group or at its inputs, and gives the outputs that do not depend on
-//! that. A node that fails has no value until it reads something else or something is edited. The
-//! state of nodes comes in from outside (see `stateful`). Nodes evaluated in other contexts are
-//! copied (see `scoped`). Documents in which contexts change otherwise are evaluated with plans.
+//! A node that is wrong has no live node, nor has a node that reads it. A use of a group exists
+//! whatever is wrong in the group or at its inputs; the outputs that do not depend on errors have
+//! values. A node that fails has no value until its inputs change or the document is edited. The
+//! state of nodes comes from sources (see `stateful`). Nodes evaluated in other contexts are copied
+//! (see `scoped`). Documents in which contexts change in other ways are evaluated with plans.
 
 mod answer;
 mod build;
@@ -61,7 +61,7 @@ pub(super) struct Mirror {
     bodies: FxHashMap<BodyKey, BodyState>,
     /// The uses of bodies; the first is that of the document itself.
     uses: Vec<Option<Use>>,
-    /// Seeded, like all that names of documents fill.
+    /// Seeded, like every map whose keys are names in documents.
     inputs: HashMap<Arc<str>, RootInput>,
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
@@ -70,40 +70,40 @@ pub(super) struct Mirror {
     stateful: FxHashMap<(u32, u32), StatefulNode>,
     /// Nodes whose types are networks, by the use of the body and the slot.
     networks: FxHashMap<(u32, u32), LiveNetwork>,
-    /// Places of nodes with state that are wrong because their delayed input is, which may depend
-    /// on them: uses of bodies and slots.
+    /// Places (use of a body and slot) of stateful nodes that are wrong because their delayed input
+    /// is, which may depend on them.
     unfed: FxHashSet<(u32, u32)>,
-    /// Their state, by the names that plans give it.
+    /// The state of these nodes, by the names that plans give it.
     variables: Variables,
-    /// Ticks in a second, and the source of the seconds from tick to tick, once a node reads it.
+    /// Ticks per second, and the source of the seconds between ticks, once a node reads it.
     fps: f64,
     seconds_per_tick: Option<NodeNumber>,
     /// The sources of state.
     kept_sources: FxHashSet<NodeNumber>,
     /// The compiled zones of each group.
     zones: FxHashMap<BodyKey, Vec<Way>>,
-    /// Whether the document has, or had, a node that runs its group round by round.
+    /// Whether the document has, or had, a node that runs its group many times.
     has_zones: bool,
-    /// Nodes that evaluate their input in another context, with the copies there.
+    /// Nodes that evaluate their input in another context, with the copies for that context.
     scopes: FxHashMap<NodeNumber, Scoped>,
-    /// Nodes that were linked again, and copies of which did not follow yet.
+    /// Nodes that were linked again, and whose copies have not been updated yet.
     relinked: Vec<NodeNumber>,
-    /// How many nodes are copies.
+    /// Number of nodes that are copies.
     n_copies: usize,
     /// The places of calls that may fail.
     places: FxHashMap<NodeNumber, PartPlace>,
     checker: NodeChecker,
-    /// Literals, defaults and conversions that one call reads and nobody else.
+    /// Literals, defaults and conversions that only one call reads.
     args: Bits,
     /// Those that belong to a port, which passes them on.
     ports: FxHashMap<NodeNumber, Port>,
     /// Nodes that are removed at the end of the edit.
     doomed: FxHashSet<NodeNumber>,
     observed: Observed,
-    /// Nodes that were made or linked since they were last demanded, and whether one in their place
-    /// had run.
+    /// Nodes that were made or linked since they were last demanded, and whether the nodes that
+    /// they replace had run.
     edited: FxHashMap<NodeNumber, bool>,
-    /// The values of features when they were last demanded.
+    /// The values of features at the last demand.
     shown: Shown,
     n_calls: usize,
     n_removed: usize,
@@ -112,14 +112,14 @@ pub(super) struct Mirror {
 /// The nodes that are observed.
 #[derive(Default)]
 struct Observed {
-    /// In the order in which they were asked for.
+    /// In the order in which they were requested.
     in_order: Vec<NodeNumber>,
     all: FxHashSet<NodeNumber>,
-    /// Whether some were removed since.
+    /// Whether some have been removed.
     is_torn: bool,
 }
 
-/// The document as it is cannot be live; it has to be compiled.
+/// The current document cannot be live; it must be compiled.
 #[derive(Debug)]
 pub(super) struct NotLive;
 
@@ -128,7 +128,7 @@ pub(super) struct NotLive;
 struct BodyState {
     /// The kind of the node in each slot.
     kinds: Vec<Kind>,
-    /// Its id, which stays when it moves to another body.
+    /// Its id, which it keeps when it moves to another body.
     ids: Vec<u64>,
     uses: Vec<u32>,
 }
@@ -139,7 +139,7 @@ enum Kind {
     /// There is no node.
     #[default]
     None,
-    /// Something is wrong with it, or with what it reads.
+    /// The node, or one of its sources, is wrong.
     Wrong,
     Call(Arc<Instance>),
     /// A call with state.
@@ -164,12 +164,12 @@ struct Use {
     body: BodyKey,
     /// The use around it, and the slot of the node there; not for the document itself.
     outer: Option<(u32, u32)>,
-    /// The inputs, converted to their stated types, `None` if wrong; those of the document are in
-    /// `Mirror::inputs`.
+    /// The inputs, converted to their stated types, `None` if wrong; the inputs of the document are
+    /// in `Mirror::inputs`.
     inputs: HashMap<Arc<str>, Option<NodeNumber>>,
     /// The live node of the call in each slot.
     outs: Vec<Option<NodeNumber>>,
-    /// The outputs of nodes that pass on those of others.
+    /// The outputs of nodes that pass on the outputs of other nodes.
     many: FxHashMap<u32, Many>,
 }
 
@@ -191,7 +191,7 @@ struct RootInput {
 /// An output of the document.
 struct RootOutput {
     ty: Type,
-    /// `None` if something it depends on is wrong.
+    /// `None` if it depends on something wrong.
     node: Option<NodeNumber>,
 }
 
@@ -211,7 +211,7 @@ enum Side {
     Outputs,
 }
 
-/// Owner of a node that is made for one place.
+/// Owner of a node that is made for a single place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Call,
@@ -221,7 +221,7 @@ enum Owner {
 /// The outputs of the document.
 const OUTPUTS: Owner = Owner::Port((0, Side::Outputs));
 
-/// A value that goes into a slot of a node.
+/// A value for an input of a node.
 #[derive(Clone, Debug)]
 enum Operand {
     Literal(Value),
@@ -254,17 +254,17 @@ impl Bits {
 }
 
 impl Mirror {
-    /// Takes over the results that the mirror before this one kept.
+    /// Takes over the results stored in the previous mirror.
     pub(super) fn go_on_with_results_of(&mut self, before: &mut Self) {
         self.graph.put_results(before.graph.take_results());
     }
 
-    /// Lets failed nodes run again when they are demanded, though their inputs did not change.
+    /// Lets failed nodes run again when they are demanded, although their inputs have not changed.
     pub(super) fn try_failed_again(&mut self) {
         self.graph.try_failed_again();
     }
 
-    /// Sets an input of the document, or lets it have its default.
+    /// Sets an input of the document, or resets it to its default.
     pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
         let Some(input) = self.inputs.get_mut(name) else { return };
         input.given = value.and_then(|value| convert_value(value, input.ty));
@@ -275,12 +275,12 @@ impl Mirror {
 }
 
 impl RootInput {
-    /// The value that it has now.
+    /// The current value.
     fn value(&self) -> Option<&Value> {
         self.given.as_ref().or(self.default.as_ref())
     }
 
-    /// Nothing was given, and there is no default.
+    /// Whether there is neither a value nor a default.
     fn is_missing(&self) -> bool {
         self.given.is_none() && self.default.is_none()
     }

@@ -1,23 +1,23 @@
 //! The paths of nodes before and after an edit: values and state stored by path follow their nodes.
 //!
-//! A node is told by the ids on the way to it, through the nodes that use groups. Grouping and
-//! ungrouping put a node on this way or take one off it; so of two ways those nodes are compared
-//! that are there before and after. The copy that ungrouping makes of a node of a group, where
-//! others use the group too, is that node, on the way through the node that used the group.
+//! A node is identified by the ids on the path to it, through the nodes that use groups. Grouping
+//! and ungrouping insert a node into this path or remove one, so two paths are compared by those
+//! nodes that exist both before and after. Ungrouping copies the nodes of a group that other nodes
+//! use too; such a copy counts as the original, on the path through the node that used the group.
 
 use std::collections::{HashMap, HashSet};
 
 use millstream_document::edit::{BodyKey, Copied, ROOT};
 use millstream_document::{Edit, EditKind, Editor, NodeKind};
 
-/// The ways to nodes, by path.
+/// The ids on the way to each node, by path.
 pub(super) struct Places(HashMap<String, Vec<u64>>);
 
-/// The new paths of nodes that are still there, by their old ones.
+/// The new paths of nodes that still exist, by their old ones.
 pub(super) type Moves = HashMap<String, String>;
 
 impl Places {
-    /// Those of all nodes in all uses of groups; `None` if there are more than `most`.
+    /// The places of all nodes in all uses of groups; `None` if there are more than `most`.
     pub(super) fn of(editor: &Editor, most: usize) -> Option<Self> {
         let mut places = HashMap::new();
         let mut stack: Vec<(BodyKey, String, Vec<u64>)> = vec![(ROOT, String::new(), Vec::new())];
@@ -41,7 +41,8 @@ impl Places {
         Some(Self(places))
     }
 
-    /// Where the nodes are `now`, after an edit that made these copies, or takes them back.
+    /// The moves from these places to those `now`, after an edit that made these copies, or an undo
+    /// that removes them.
     pub(super) fn moves_to(mut self, mut now: Self, copies: &[Copied]) -> Moves {
         if !copies.is_empty() {
             self.tell_originals(copies);
@@ -55,7 +56,7 @@ impl Places {
             let is_there = ids.last().is_some_and(stays);
             is_there.then(|| ids.iter().copied().filter(stays).collect())
         };
-        // Where ways became the same, nobody can be told from the other.
+        // Nodes whose ways became equal cannot be distinguished.
         let mut found: HashMap<Vec<u64>, Option<&str>> = HashMap::new();
         for (path, ids) in &now.0 {
             if let Some(way) = way(ids) {
@@ -70,7 +71,7 @@ impl Places {
         moves
     }
 
-    /// Puts the ways of originals in the place of copies.
+    /// Replaces the ways of copies by those of the originals.
     fn tell_originals(&mut self, copies: &[Copied]) {
         let originals: HashMap<u64, (u64, u64)> =
             copies.iter().map(|it| (it.copy, (it.user, it.original))).collect();
@@ -86,12 +87,12 @@ impl Places {
     }
 }
 
-/// Whether nodes may have other paths after an edit.
+/// Whether an edit may change the paths of nodes.
 pub(super) fn may_move(edit: &Edit) -> bool {
     match &edit.change {
         EditKind::RenameNode { .. } | EditKind::Group { .. } | EditKind::Ungroup { .. } => true,
         EditKind::Batch { edits } => edits.iter().any(|edit| match &edit.change {
-            // The inverses of the others add nodes with the ids that they had.
+            // The inverses of other edits add nodes with their old ids.
             EditKind::AddNodes { nodes } => nodes.iter().any(|node| node.id.is_some()),
             EditKind::AddGroup { ids, .. } => ids.is_some(),
             _ => may_move(edit),

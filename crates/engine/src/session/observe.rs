@@ -1,4 +1,4 @@
-//! Outputs that are observed: callbacks get their values when they change.
+//! Observed outputs: callbacks receive their values when they change.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +13,10 @@ use millstream_node::Data;
 
 use super::{Ask, Session, SessionError};
 
-/// Gets the value of an output when it changed.
+/// Receives the value of an output when it has changed.
 type Callback = Box<dyn FnMut(&OutputAnswer) + Send>;
 
-/// An observer, to take it away again.
+/// An observer, for its removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ObserverId(u64);
 
@@ -28,43 +28,43 @@ pub(super) struct Observers {
     standing: Standing,
 }
 
-/// What evaluations may use that nobody asks for: those that tell observers when something is set
-/// or edited.
+/// The budget of evaluations that no call requests: those that inform observers after a setting or
+/// an edit.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     /// The limits of each evaluation; see [`Ask::limits`].
     pub limits: Limits,
-    /// Each evaluation ends when it takes longer.
+    /// Maximal duration of each evaluation.
     pub time: Option<Duration>,
-    /// Ends an evaluation when set to true by anybody; none begins until it is false again.
+    /// Cancels an evaluation while true; none begins until it is false again.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Called with the progress of an evaluation, which it may end.
+    /// The receiver of progress, which may cancel the evaluation.
     pub progress: Option<Progress>,
 }
 
 struct Observer {
     id: ObserverId,
     output: String,
-    /// The value that it was given last.
+    /// The value that it last received.
     told: Option<OutputAnswer>,
     callback: Callback,
 }
 
-/// The result of the last call of the observers.
+/// The result of the last notification of observers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
-    /// Callbacks that were called.
+    /// Number of callbacks that were called.
     pub n_called: usize,
-    /// Callbacks that panicked, with what they said; they are called again next time.
+    /// Callbacks that panicked, with their messages; they are called again next time.
     pub panicked: Vec<(ObserverId, String)>,
-    /// Outputs that have no value now, and why. Where the evaluation was ended that is all that
-    /// were to be told; they are told next time.
+    /// Outputs that have no value now, with the reasons. If the evaluation was cancelled, these are
+    /// all outputs to report; they are reported next time.
     pub failed: Vec<(String, SessionError)>,
 }
 
 impl Session {
-    /// Calls back with the value of an output, now and whenever it changes. The output need not be
-    /// there yet.
+    /// Calls back with the value of an output, now and whenever it changes. The output need not
+    /// exist yet.
     pub fn observe(
         &mut self,
         output: impl Into<String>,
@@ -79,26 +79,26 @@ impl Session {
         id
     }
 
-    /// What evaluations for observers may use from now on. What they did not come to is pushed by
+    /// Sets the budget of later evaluations for observers. What they do not finish is reported by
     /// the next one, or by [`push`](Self::push).
     pub fn push_within(&mut self, standing: Standing) {
         self.observers.standing = standing;
     }
 
-    /// Takes an observer away; false if it is not there.
+    /// Removes an observer; false if there is none.
     pub fn unobserve(&mut self, id: ObserverId) -> bool {
         let before = self.observers.all.len();
         self.observers.all.retain(|observer| observer.id != id);
         self.observers.all.len() < before
     }
 
-    /// The result of the last call of the observers.
+    /// The result of the last notification of observers.
     pub fn pushed(&self) -> &Pushed {
         &self.observers.last
     }
 
-    /// Evaluates what is observed, all outputs together, and tells those whose output changed. What
-    /// sets or edits something does so by itself; this is for what was ended then.
+    /// Evaluates all observed outputs together, and calls the observers whose output changed.
+    /// Settings and edits do so by themselves; this is for evaluations that were cancelled.
     pub fn push(&mut self) {
         self.tell(0);
     }
@@ -114,7 +114,7 @@ impl Session {
         for observer in &mut self.observers.all[first..] {
             let at = answers.binary_search_by(|answer| (*answer.name).cmp(&observer.output));
             let Ok(at) = at else {
-                // What was ended may have the value that was told.
+                // An output whose evaluation was cancelled may have the value that was reported.
                 if !is_ended {
                     observer.told = None;
                 }
@@ -138,7 +138,7 @@ impl Session {
         self.observers.last = pushed;
     }
 
-    /// The values of what is observed, in the order of names.
+    /// The values of the observed outputs, ordered by name.
     fn observed(
         &mut self,
         first: usize,
@@ -159,7 +159,7 @@ impl Session {
             progress: standing.progress.clone(),
             ..Ask::default()
         };
-        // One that has no value must not keep the others from theirs.
+        // Outputs without a value must not prevent others from having theirs.
         let (right, mut alone): (Vec<String>, Vec<String>) =
             names.into_iter().partition(|name| self.may_be_right(name));
         let mut answers = Vec::new();
@@ -184,14 +184,14 @@ impl Session {
         answers
     }
 
-    /// Whether an output is there, and has a value as far as that is known without an evaluation.
+    /// Whether an output exists, and has a value as far as that is known without an evaluation.
     fn may_be_right(&self, output: &str) -> bool {
         self.document().outputs.contains_key(output)
             && self.mirror.as_ref().is_none_or(|mirror| mirror.is_right(output))
     }
 }
 
-/// Whether an evaluation was ended, so that another one may give a value.
+/// Whether an evaluation was cancelled, so that another one may give a value.
 fn is_end(error: &SessionError) -> bool {
     matches!(error, SessionError::Eval(EvalError::Cancelled | EvalError::Deadline))
 }

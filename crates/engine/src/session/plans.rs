@@ -1,4 +1,4 @@
-//! The plans of a session: a plain one when an answer needs one, an optimised one when it is ready.
+//! The plans of a session: a plain one, made for an answer, and an optimised one when it is ready.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,10 +24,10 @@ pub(super) enum Old {
 /// The plan that the thread made; `None` if the document has none.
 type Made = Option<Arc<Plan>>;
 
-/// The longest time without edits that is waited for before compiling.
+/// Maximal time without edits to wait for before compiling.
 const LONGEST_CALM: Duration = Duration::from_millis(250);
 
-/// Time between two looks at whether a plan is still waited for.
+/// Time between two checks whether a plan is still wanted.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The plans of a session.
@@ -36,12 +36,12 @@ pub(super) struct Plans {
     limits: Limits,
     /// Results of functions for constants, shared with the thread.
     folded: Arc<Folded>,
-    /// Set to end the compilation in the thread.
+    /// Set to cancel the compilation in the thread.
     stop: Arc<AtomicBool>,
     current: Current<Made>,
-    /// Whether a plan of the document as it is now was made, or tried.
+    /// Whether a plan of the current document was made, or tried.
     is_made: bool,
-    /// Whether the thread got the document as it is now to compile.
+    /// Whether the thread received the current document.
     is_sent: bool,
     background: Background<Old, Option<Arc<Checked>>, Made>,
 }
@@ -71,12 +71,12 @@ impl Plans {
         self.current.is_optimised()
     }
 
-    /// Whether a plan of the document as it is now was made, or tried.
+    /// Whether a plan of the current document was made, or tried.
     pub(super) fn is_made(&self) -> bool {
         self.is_made
     }
 
-    /// The document was edited: the running plan is that of an earlier one.
+    /// Records an edit: the running plan now belongs to an earlier document.
     pub(super) fn edited(&mut self) {
         let old = self.current.edited(None);
         (self.is_made, self.is_sent) = (false, false);
@@ -85,8 +85,8 @@ impl Plans {
         }
     }
 
-    /// Has the optimised plan made of the document, or of its part that has a plain one, unless
-    /// that was begun.
+    /// Starts making the optimised plan of the document, or of the part that has a plain plan,
+    /// unless that has begun.
     pub(super) fn optimise(&mut self, checked: Option<&Arc<Checked>>) {
         if !std::mem::replace(&mut self.is_sent, true) {
             self.background.send(Job::Make(self.current.edit(), checked.cloned()));
@@ -98,12 +98,12 @@ impl Plans {
         self.is_sent
     }
 
-    /// Has something dropped by the thread.
+    /// Lets the thread drop a value.
     pub(super) fn dropped(&self, old: Old) {
         self.background.send(Job::Drop(old));
     }
 
-    /// Runs the plain plan of the document as it is now, if it has one.
+    /// Runs the plain plan of the current document, if it has one.
     pub(super) fn run(&mut self, plan: Option<Plan>) {
         self.is_made = true;
         if let Some(plan) = plan {
@@ -111,7 +111,7 @@ impl Plans {
         }
     }
 
-    /// Takes the optimised plan over if it is ready; says whether it did.
+    /// Takes over the optimised plan if it is ready; returns whether it did.
     pub(super) fn poll(&mut self) -> bool {
         let mut swapped = false;
         while let Some((edit, made)) = self.background.take() {
@@ -120,12 +120,13 @@ impl Plans {
         swapped
     }
 
-    /// Waits for the optimised plan, which is being made, and takes it over; says whether it did.
+    /// Waits for the optimised plan, which is being made, and takes it over; returns whether it
+    /// did.
     pub(super) fn wait(&mut self) -> bool {
         self.wait_while(|| Ok(())).unwrap_or_default()
     }
 
-    /// As [`wait`](Self::wait), until `look` fails; compiling goes on after that.
+    /// As [`wait`](Self::wait), until `look` fails; compiling continues afterwards.
     ///
     /// # Errors
     /// The error of `look`.
@@ -159,7 +160,7 @@ impl Plans {
         swapped
     }
 
-    /// The optimised plan of a document, made at once.
+    /// The optimised plan of a document, made on this thread.
     ///
     /// # Errors
     /// Why there is no plan.
@@ -167,8 +168,8 @@ impl Plans {
         self.plan(checked, None)
     }
 
-    /// The plain plan of a document; if there is none, the optimised one, in which nodes that
-    /// nobody reads are left out.
+    /// The plain plan of a document; if there is none, the optimised one, which lacks nodes that
+    /// nothing reads.
     ///
     /// # Errors
     /// Why there is no plan.

@@ -1,7 +1,7 @@
-//! Looking at any socket.
+//! Probes: the value of any socket.
 //!
-//! The document gets an output that leads there, through the groups around it, for as long as it
-//! takes to make a plan of it.
+//! For the time of the evaluation the document has an additional output that leads there, through
+//! the groups around the socket.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::ask::lacks_feature;
 use super::{Ask, Session, SessionError};
 use crate::sound::planned;
 
-/// Where a socket gets its value, and of which type it is.
+/// The source of a socket and its type.
 struct Found {
     /// The node, in the innermost body, or the body's input.
     from: OutputFrom,
@@ -27,9 +27,9 @@ struct Found {
 }
 
 impl Session {
-    /// The value at a socket, called `node.socket` with the nodes that use groups before it:
-    /// `wheel/spoke.value`. Inputs of nodes have the value that goes in, before it is converted.
-    /// State does not change.
+    /// The value at a socket, called `node.socket` after the nodes that use groups around it:
+    /// `wheel/spoke.value`. The value of an input is the one before conversion. State does not
+    /// change.
     ///
     /// # Errors
     /// If there is no such socket, if it is in a wrong part of the document, and as
@@ -38,12 +38,11 @@ impl Session {
         self.probe_within(path, &Ask::all())
     }
 
-    /// The value at a socket as [`probe`](Self::probe) gives it, with the what-ifs, the moment and
-    /// the limits of an `ask`, which can be ended as an evaluation can. Of its outputs none is
-    /// answered.
+    /// As [`probe`](Self::probe), with the what-ifs, the moment, the limits and the budget of
+    /// `ask`. Its outputs are ignored.
     ///
     /// # Errors
-    /// As [`probe`](Self::probe), and if it was ended.
+    /// As [`probe`](Self::probe), and if the evaluation was cancelled.
     pub fn probe_within(&mut self, path: &str, ask: &Ask) -> Result<OutputAnswer, SessionError> {
         let no_socket =
             |hint: &str| SessionError::NoSocket { path: path.into(), hint: hint.into() };
@@ -72,7 +71,7 @@ impl Session {
                 if self.editor.ids_of(node_path).is_none() {
                     return Err(no_socket("there is no such node"));
                 }
-                // What goes in may be right where the node, or another input of it, is not.
+                // The value of an input may be right even if the node, or another input, is wrong.
                 let of_node = names.peek().is_none().then(|| self.node(&users, name)).flatten();
                 let found = of_node.and_then(|node| found_in(&checked, body, node, socket_name));
                 match found {
@@ -126,7 +125,7 @@ impl Session {
         let mirror = self.mirror.as_ref()?;
         let value = match value {
             Ok(value) => value,
-            // A plan needs no more values at a time than those that are still read.
+            // A plan stores only the values that are still to be read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 return None;
             }
@@ -136,7 +135,7 @@ impl Session {
         Some(Ok(OutputAnswer { name: socket.into(), ty, value }))
     }
 
-    /// Evaluates a document that has an output more.
+    /// Evaluates the document with one more output.
     fn probe_through(
         &mut self,
         users: &[&str],
@@ -170,13 +169,13 @@ impl Session {
         self.editor.revert(&done.inverse).expect("the last edit can be taken back");
         let Some((checked, plan)) = made else { return Err(self.broken("the socket")) };
         let answer = match self.probe_with(Ok(plan), &name, ask) {
-            // What only arms need that are never taken is not needed after all passes.
+            // Features that only arms need which are never taken are not needed after all passes.
             Err(SessionError::Eval(error)) if lacks_feature(&error) => {
                 self.probe_with(self.plans.optimised(&checked), &name, ask)
             }
             done => done,
         };
-        // The values of the session's plan are still right.
+        // The values of the session's plan are still valid.
         if let Some(plan) = self.plans.running() {
             self.live.returned(plan);
         }
@@ -185,7 +184,8 @@ impl Session {
 }
 
 impl Session {
-    /// The groups that nodes use, each in the group before it; first the document, which is none.
+    /// The group of each of these nodes, each inside the group before it, after the document, which
+    /// is `None`.
     fn groups_of(&self, users: &[&str]) -> Vec<Option<Arc<str>>> {
         let document = self.document();
         let mut groups = vec![None];
@@ -199,7 +199,8 @@ impl Session {
         groups
     }
 
-    /// A node of the document inside the groups that nodes use, each in the group before it.
+    /// A node of the document inside the groups that these nodes use, each inside the group before
+    /// it.
     fn node(&self, users: &[&str], name: &str) -> Option<&Node> {
         let document = self.document();
         let mut nodes = &document.nodes;
@@ -260,7 +261,7 @@ fn found(
     Some(Ok(found))
 }
 
-/// What a socket of a node is linked to, where the node is wrong or passes values on.
+/// The source of a socket whose node is wrong or passes values on.
 fn found_in(checked: &Checked, body: &Body, node: &Node, socket: &str) -> Option<Found> {
     let mut input = node.inputs.get(socket)?;
     if let InputValue::Several(inputs) = &input.value {

@@ -1,4 +1,4 @@
-//! Settings from outside, and how they follow the inputs of the document.
+//! Settings from outside, which follow the inputs of the document.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The values of inputs follow their names, and are removed with them. `back` holds the values
-    /// of inputs that an undo brings back. Gives the removed values.
+    /// Lets the values of inputs follow their names, and removes them with the inputs. `back` holds
+    /// the values of inputs that an undo restores. Returns the removed values.
     pub(super) fn follow(
         &mut self,
         edit: &Edit,
@@ -42,7 +42,7 @@ impl Settings {
                 EditKind::RemoveInput { name } => {
                     removed.extend(self.inputs.remove_entry(&**name));
                 }
-                // What went last comes back first.
+                // The last removed value is restored first.
                 EditKind::AddInput { name, .. } => {
                     if let Some(at) = back.iter().rposition(|(known, _)| **known == **name) {
                         self.inputs.extend([back.remove(at)]);
@@ -109,7 +109,7 @@ pub(super) fn type_of(given: &Given) -> Type {
     }
 }
 
-/// Whether a value may go into an input of a type.
+/// Whether a value fits an input of this type.
 pub(super) fn fits(given: &Given, wanted: Type) -> bool {
     match given {
         Given::One(value) => convertible(value.ty(), wanted),

@@ -1,13 +1,13 @@
-//! How optimised plans come in after edits: a thread compiles, the session takes over.
+//! How optimised plans replace plain ones after edits: a thread compiles, the session takes over.
 //!
 //! The session sends checked documents with the number of the last edit. The thread compiles only
-//! the one that came last. The session takes a plan when it is about to evaluate, and only if there
-//! was no edit since. A replaced plan goes to the thread to be dropped there. So no evaluation waits
-//! for a compile, none runs a plan of another document, and large plans are not dropped between two
+//! the latest one. The session takes a plan when it is about to evaluate, and only if there was no
+//! edit since. A replaced plan is sent to the thread, which drops it. So no evaluation waits for a
+//! compilation, none runs a plan of another document, and large plans are not dropped between two
 //! frames. The end of a session does not wait either: the thread ends by itself.
 //!
-//! The two sides are state machines without a clock, so that a test can go through all orders in
-//! which they can act; the thread only calls one of them.
+//! Both sides are state machines without a clock, so that a test can try all orders in which they
+//! act; the thread only drives one of them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ pub(super) enum Job<D, I> {
     Hurry,
 }
 
-/// The side of the thread: the document that waits for compilation.
+/// The thread's side: the document that waits for compilation.
 pub(super) struct Worker<I> {
-    /// The last document that came, and for which edit.
+    /// The last document received, with the number of its edit.
     to_make: Option<(u64, I)>,
     /// Whether the session waits for its plan.
     is_hurried: bool,
@@ -35,7 +35,7 @@ impl<I> Worker<I> {
         Self { to_make: None, is_hurried: false }
     }
 
-    /// Takes a job; a new document replaces one that waits. Says whether the job was a document.
+    /// Takes a job; a new document replaces a waiting one. Returns whether the job was a document.
     pub(super) fn accept<D>(&mut self, job: Job<D, I>) -> bool {
         let is_new = matches!(job, Job::Make(..));
         match job {
@@ -46,7 +46,7 @@ impl<I> Worker<I> {
         is_new
     }
 
-    /// Compiles the document that waits, if there is one.
+    /// Compiles the waiting document, if there is one.
     pub(super) fn step<O>(&mut self, make: impl FnOnce(I) -> O) -> Option<(u64, O)> {
         let (number, what) = self.to_make.take()?;
         self.is_hurried = false;
@@ -54,7 +54,7 @@ impl<I> Worker<I> {
     }
 }
 
-/// The side of the session: the plan that it runs, and the number of the last edit.
+/// The session's side: the plan that it runs, and the number of the last edit.
 pub(super) struct Current<O> {
     edit: u64,
     running: O,
@@ -79,7 +79,7 @@ impl<O> Current<O> {
         self.edit
     }
 
-    /// Runs another plan from an edit on; gives the plan before.
+    /// Runs another plan from an edit on; returns the previous one.
     pub(super) fn edited(&mut self, running: O) -> O {
         self.edit += 1;
         self.is_optimised = false;
@@ -91,8 +91,8 @@ impl<O> Current<O> {
         self.running = running;
     }
 
-    /// Takes over a compiled plan, unless there was an edit since; gives the plan that is not
-    /// needed any more.
+    /// Takes over a compiled plan, unless there was an edit since; returns the plan that is no
+    /// longer needed.
     pub(super) fn offer(&mut self, edit: u64, made: O) -> O {
         if edit != self.edit || self.is_optimised {
             return made;
@@ -110,15 +110,15 @@ pub(super) enum Waited<O> {
     Gone,
 }
 
-/// The thread, as the session holds it.
+/// The thread, as seen by the session.
 pub(super) struct Background<D, I, O> {
     jobs: Sender<Job<D, I>>,
     made: Receiver<(u64, O)>,
 }
 
 impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O> {
-    /// Starts the thread. It compiles a document when no other followed for as long as the last
-    /// compilation took, or for `longest_calm` if that is shorter.
+    /// Starts the thread. It compiles a document if no other follows for as long as the last
+    /// compilation took, at most for `longest_calm`.
     pub(super) fn new(
         longest_calm: Duration,
         mut make: impl FnMut(I) -> O + Send + 'static,
@@ -148,19 +148,19 @@ impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O
         Self { jobs, made }
     }
 
-    /// Hands a job over. If the thread is gone, nothing happens and the session keeps its plan.
+    /// Sends a job. If the thread is gone, nothing happens and the session keeps its plan.
     pub(super) fn send(&self, job: Job<D, I>) {
         // The job is dropped here if the thread is gone.
         let _ = self.jobs.send(job);
     }
 
-    /// The plan that was compiled meanwhile, if there is one.
+    /// The plan that was compiled in the meantime, if there is one.
     pub(super) fn take(&self) -> Option<(u64, O)> {
         // If the thread is gone, the session keeps its plan.
         self.made.try_recv().ok()
     }
 
-    /// Waits so long.
+    /// Waits for at most this time.
     pub(super) fn wait_for(&self, time: Duration) -> Waited<O> {
         match self.made.recv_timeout(time) {
             Ok((edit, made)) => Waited::Made(edit, made),
@@ -170,9 +170,9 @@ impl<D: Send + 'static, I: Send + 'static, O: Send + 'static> Background<D, I, O
     }
 }
 
-/// Waits until no document came for this time, or the session waits for its plan: during steady
-/// edits a plan would come too late to be of use, and take time from the frames. False if the
-/// session is gone.
+/// Waits until no document comes for this time, or the session waits for its plan: during steady
+/// edits a plan would come too late to be of use, and take time from the frames. Returns false if
+/// the session is gone.
 fn wait_for_calm<D, I>(
     worker: &mut Worker<I>,
     inbox: &Receiver<Job<D, I>>,
@@ -201,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// A plan that says when it is dropped, and by whom.
+    /// A plan that records when it is dropped, and by which side.
     struct Plan {
         edit: u64,
         log: Rc<RefCell<Log>>,
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// What one of the two sides can do next.
+    /// The next act of one of the two sides.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Act {
         Edit,
@@ -281,7 +281,7 @@ mod tests {
         for next in order {
             act(*next);
         }
-        // From here on both go on until nothing is left.
+        // From here on both sides act until nothing is left.
         while act(Act::Edit) {}
         while [Act::Receive, Act::Work, Act::Poll].into_iter().any(&mut act) {}
         assert!(current.is_optimised());
@@ -297,7 +297,7 @@ mod tests {
         let mut seen: HashSet<Vec<Act>> = HashSet::new();
         for n in 0..4_usize.pow(8) {
             let order: Vec<Act> = (0..8).map(|i| ACTS[n >> (2 * i) & 3]).collect();
-            // Three edits are enough to be overtaken twice.
+            // Three edits suffice to be overtaken twice.
             if order.iter().filter(|act| **act == Act::Edit).count() <= 3
                 && seen.insert(order.clone())
             {

@@ -13,28 +13,28 @@ use super::moves::Moves;
 use super::{Ask, Evaluated, Session, SessionError};
 
 impl Session {
-    /// The frame that is evaluated.
+    /// The current frame.
     pub fn frame(&self) -> i64 {
         self.settings.frame.unwrap_or(self.document().start_frame)
     }
 
     /// Evaluates the frame, commits the next state of all nodes or of none, and moves to the next
-    /// frame. Gives the outputs at the frame that was evaluated.
+    /// frame. Returns the outputs at the frame that was evaluated.
     ///
     /// # Errors
-    /// If a node failed whose state would be committed, if what-ifs, a time or another frame are
-    /// asked for, at the last frame there is, and as [`eval`](Self::eval); the session is as it was
-    /// then.
+    /// If a node failed whose state would be committed; if `ask` has what-ifs, a time or another
+    /// frame; at the last possible frame; and as [`eval`](Self::eval). Then the session is
+    /// unchanged.
     pub fn tick(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         let frame = self.frame();
         let refused = |what: String, hint| Err(SessionError::NoTick { what, hint });
         if let Some((name, _)) = ask.what_if.first() {
-            let what = format!("input `{name}` is to have another value in one evaluation only");
-            return refused(what, "set the input, or ask `eval`, which keeps nothing");
+            let what = format!("input `{name}` has another value in this evaluation only");
+            return refused(what, "set the input, or use `eval`, which changes no state");
         }
         if ask.time.is_some() || ask.frame.is_some_and(|asked| asked != frame) {
-            let what = format!("another moment than frame {frame} is asked for");
-            return refused(what, "go there with `seek`, or ask `eval`, which keeps nothing");
+            let what = format!("the request is for another moment than frame {frame}");
+            return refused(what, "go there with `seek`, or use `eval`, which changes no state");
         }
         let Some(next) = frame.checked_add(1) else {
             return refused(format!("frame {frame} is the last one"), "go to another with `seek`");
@@ -74,27 +74,27 @@ impl Session {
     /// that way (see [`keep_checkpoints`](Self::keep_checkpoints)).
     ///
     /// # Errors
-    /// As [`tick`](Self::tick); the session is as it was then. Frames before the start are refused
-    /// where nodes have state, and those that more ticks lead to than the engine's limits allow.
+    /// As [`tick`](Self::tick). If nodes have state, frames before the start are refused, and those
+    /// that take more ticks than the engine's limits allow. Then the session is unchanged.
     pub fn seek(&mut self, frame: i64) -> Result<(), SessionError> {
         let limits = self.engine.limits().clone();
         self.seek_within(frame, &Ask { limits, ..Ask::all() })
     }
 
-    /// Goes to a frame as [`seek`](Self::seek); the limits, the flag, the deadline and the progress
-    /// of `ask` hold for all ticks together. Nothing is answered, whatever it asks for.
+    /// Goes to a frame as [`seek`](Self::seek). The limits, the budget and the progress of `ask`
+    /// apply to all ticks together; its outputs are ignored.
     ///
     /// # Errors
-    /// As [`seek`](Self::seek), if it was ended, or if what-ifs or another moment are asked for; the
-    /// session is as it was then.
+    /// As [`seek`](Self::seek), if it was cancelled, or if `ask` has what-ifs or another moment.
+    /// Then the session is unchanged.
     pub fn seek_within(&mut self, frame: i64, ask: &Ask) -> Result<(), SessionError> {
         if let Some((name, _)) = ask.what_if.first() {
-            let what = format!("input `{name}` is to have another value in one evaluation only");
+            let what = format!("input `{name}` has another value in this evaluation only");
             return Err(SessionError::NoTick { what, hint: "set the input" });
         }
         if ask.time.is_some() || ask.frame.is_some_and(|asked| asked != frame) {
-            let what = format!("another moment than frame {frame} is asked for");
-            return Err(SessionError::NoTick { what, hint: "ask for nothing else" });
+            let what = format!("the request is for another moment than frame {frame}");
+            return Err(SessionError::NoTick { what, hint: "request no other moment" });
         }
         ask.budget.check().map_err(EvalError::from)?;
         let keeps = match &self.mirror {
@@ -134,7 +134,7 @@ impl Session {
         Ok(())
     }
 
-    /// Plays ticks one after the other, for the state alone.
+    /// Plays ticks one after the other, computing only state.
     fn play(&mut self, frames: Range<i64>, ask: &Ask) -> Result<(), SessionError> {
         let (first, n_ticks) = (frames.start, frames.end.abs_diff(frames.start));
         let progress = ask.progress.as_ref();
@@ -152,7 +152,7 @@ impl Session {
             }
             let plan = self.newest_plan("the document")?;
             let request = self.request(&plan, &ask)?;
-            // The state of nodes inside scopes goes on only where something demands them.
+            // The state of nodes inside scopes advances only if they are demanded.
             let request = if plan.state_writers.is_empty() {
                 request.only_states(&plan)
             } else {
@@ -192,7 +192,8 @@ impl Session {
         !self.states.is_empty() || !self.aside.is_empty()
     }
 
-    /// Drops the state of nodes that are gone or do not work: it is of another time.
+    /// Drops the state set aside for nodes that are gone or do not work, since it belongs to
+    /// another time.
     fn forget_aside(&mut self) {
         self.aside = States::new();
         for step in self.undo.iter_mut().chain(&mut self.redo) {
@@ -200,9 +201,9 @@ impl Session {
         }
     }
 
-    /// Lets what nodes keep follow them to their new paths. What those kept that come `back` comes
-    /// with them. Of nodes that are there and do not work it is put aside, as long as they would
-    /// keep the same when they work again. Gives that of nodes that went.
+    /// Lets state follow nodes to their new paths, and restores the state in `back`. The state of
+    /// nodes that exist but do not work is set aside for as long as it would fit them. Returns the
+    /// state of removed nodes.
     pub(super) fn move_states(&mut self, moves: Option<&Moves>, back: States) -> States {
         let gone = self.mirror.as_mut().and_then(|mirror| mirror.take_gone_states());
         if !self.has_states() && back.is_empty() {
@@ -223,8 +224,7 @@ impl Session {
         removed
     }
 
-    /// As [`Self::move_states`], where no node has another path and none but those at these paths
-    /// went.
+    /// As [`Self::move_states`], if no path changed and only the nodes at these paths were removed.
     fn move_states_of(&mut self, gone: &[Arc<str>], back: States) -> States {
         let aside = std::mem::take(&mut self.aside);
         if gone.is_empty() && aside.is_empty() && back.is_empty() {
@@ -246,8 +246,8 @@ impl Session {
         removed
     }
 
-    /// What nodes keep from now on, with their paths, of what they may keep, the first of these
-    /// first. What is left is put aside.
+    /// The state of nodes from now on, with their paths: of several candidates the first that fits.
+    /// The rest is set aside.
     fn settled(&mut self, [first, others @ ..]: [States; 3]) -> (States, HashSet<String>) {
         let mut paths = HashSet::new();
         let (mut kept, mut aside) = (first.renamed(|_| None), States::new());
@@ -263,7 +263,7 @@ impl Session {
 
     /// The paths of nodes whose state has these names.
     fn working(&self, states: &States) -> HashSet<String> {
-        // Where a mirror answers no plan need be there, and where neither is nothing keeps state.
+        // If a mirror answers there need be no plan, and without either no node has state.
         let now = self.plans.running().filter(|_| self.mirror.is_none());
         let now = now.map(|plan| nodes_of(plan)).unwrap_or_default();
         let works = states.nodes().into_iter().filter(|(path, variables)| match &self.mirror {

@@ -1,5 +1,5 @@
-//! Node types with callbacks, as embedding programs register them: every evaluator and a session give
-//! the same, lazy inputs run only where they are asked for, and misuse has a message.
+//! Node types with callbacks, as embedding programs register them: every evaluator and a session
+//! agree, lazy inputs run only for elements that ask for them, and misuse has a message.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) fn engine() -> Engine {
     Engine::new().with_library(custom::register)
 }
 
-/// The engine with one more node type, whose callback is given.
+/// The engine with one more node type, with this callback.
 pub(super) fn engine_with(
     def: NodeDef,
     run: impl Fn(&mut CallbackContext<'_>) -> Result<(), Stop> + Send + Sync + 'static,
@@ -33,8 +33,8 @@ fn node(name: &'static str) -> NodeDef {
     NodeDef::new(name, "").output("value", Type::F32, "")
 }
 
-/// A document of these nodes with the inputs `x: f32` and `on: bool`; the outputs have the types and
-/// sources that are given.
+/// A document of these nodes with the inputs `x: f32` and `on: bool`, and outputs with these types
+/// and sources.
 pub(super) fn document(nodes: &Json, outputs: &[(&str, &str, &str)]) -> String {
     let outputs: serde_json::Map<String, Json> = outputs
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn document(nodes: &Json, outputs: &[(&str, &str, &str)]) -> String {
     .to_string()
 }
 
-/// The values of an output by every evaluator, which are the same bits.
+/// The values of an output, which have the same bits in every evaluator.
 pub(super) fn values(engine: &Engine, text: &str, request: &Request, output: &str) -> Vec<Value> {
     let program = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let mut all: Option<Vec<Value>> = None;
@@ -69,7 +69,7 @@ pub(super) fn numbers(engine: &Engine, text: &str, request: &Request, output: &s
     values.iter().map(|value| f32::from_value(value).expect("a number")).collect()
 }
 
-/// The failures of a document by every evaluator, and by a session, which are the same.
+/// The failures of a document, which are the same in every evaluator and in a session.
 pub(super) fn failures(engine: &Engine, text: &str) -> String {
     let program = engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let shown = |failures: &[millstream::NodeFailure]| {
@@ -340,7 +340,7 @@ fn misuse_of_a_lazy_input_has_a_message() {
     let unknown = engine_with(select, |cx| cx.set("value", cx.get::<f32>("b")?));
     assert_eq!(
         failures(&unknown, &text),
-        "n: the selector of `my.asks` names `c`, which is no lazy input (lazy inputs: `a`, `b`)"
+        "n: the selector of `my.asks` names `c`, which is not a lazy input (lazy inputs: `a`, `b`)"
     );
     let select = lazy().selector(|cx| cx.get::<f32>("a").map(|_| &["a"][..]));
     let lazily = engine_with(select, |cx| cx.set("value", cx.get::<f32>("a")?));
@@ -378,8 +378,8 @@ fn other_misuse_of_the_context_has_a_message() {
         ),
         (
             |_| Ok(()),
-            "`my.node` gives no value for its output `value` (set every output that somebody `wants`, \
-             whatever the inputs)",
+            "`my.node` gives no value for its output `value` (set every output for which `wants` is \
+             true, whatever the inputs)",
         ),
         (
             |cx| cx.state::<f32>("s").map(drop),
@@ -411,8 +411,8 @@ fn needs_hold_whatever_reads_them() {
     assert_eq!(lists[2].to_string(), "[2.0, 2.0]");
 }
 
-/// Two nodes of one type that wait for each other; says whether they met in the first evaluation on
-/// two threads.
+/// Two nodes of one type that wait for each other; returns whether they met in the first evaluation
+/// on two threads.
 fn meet(cost: Option<Duration>, patience: Duration) -> bool {
     let here = Arc::new((Mutex::new(0), Condvar::new()));
     let arrived = Arc::clone(&here);

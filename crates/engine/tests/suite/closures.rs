@@ -1,5 +1,5 @@
-//! Closures: a document that calls them gives, in every evaluator, the bits of the one in which the
-//! groups are written out by hand.
+//! Closures: in every evaluator, a document that calls them gives the same bits as the document
+//! with the groups written out by hand.
 
 mod errors;
 mod generated;
@@ -40,7 +40,7 @@ fn agree(closures: &str, by_hand: &str) {
     let [closures, by_hand] = [closures, by_hand].map(|text| format!("{inputs}{used}{text}"));
     let by_hand = program(&by_hand);
     let session = Session::open(&Engine::new(), closures.as_bytes()).expect("it opens");
-    // The text form and JSON hold the same.
+    // The text form and JSON have the same content.
     let again = program(&millstream_document::save(session.document()));
     let closed = program(&closures);
     let as_text = program(&to_text(session.document(), Engine::new().registry()));
@@ -56,7 +56,7 @@ fn agree(closures: &str, by_hand: &str) {
                 let mut evaluator = (row.new)(threads);
                 let answer = match program.run_with(&mut *evaluator, &request) {
                     Ok(answer) => answer,
-                    // Some evaluate only single values.
+                    // Some evaluators handle only single values.
                     Err(_) if row.settings.is_empty() => continue,
                     Err(error) => panic!("{}: {error}", row.name),
                 };
@@ -240,9 +240,9 @@ fn zones_call_closures_in_each_run() {
     agree(&closures, &by_hand);
 }
 
-/// A capture is evaluated in the context of the call, as what is linked to a group is, so that
-/// grouping nodes changes nothing; in a zone it is evaluated outside, as what is linked to a zone
-/// is. What the group itself reads is that of the call, and of the round.
+/// A capture is evaluated in the context of the call, like the source of a group's input, so that
+/// grouping nodes changes nothing; in a zone it is evaluated outside, like the source of a zone's
+/// input. The group itself reads the context of the call and of the round.
 #[test]
 fn captures_and_groups_read_the_context_by_the_rules_of_groups_and_zones() {
     let closures = "

@@ -1,4 +1,4 @@
-//! Cycles of nodes that switches break, whatever their selectors give.
+//! Cycles of nodes that switches break for all values of their selectors.
 
 mod generated;
 
@@ -36,7 +36,7 @@ fn document(nodes: &Json, outputs: &[&str]) -> Json {
         "nodes": nodes, "outputs": outputs })
 }
 
-/// `p = x + 1`, `q = 10 p`; or with `s` the other way round, `q = 10 y`, `p = q + 1`.
+/// `p = x + 1`, `q = 10 p`; or if `s` is true the other way round, `q = 10 y`, `p = q + 1`.
 fn either_way() -> Json {
     let s = input("s");
     json!({
@@ -90,7 +90,7 @@ fn selectors_may_differ_from_element_to_element_and_each_element_is_computed_onc
         let of_node = runs.filter(|run| copies.iter().any(|copy| run.path.as_str() == copy));
         of_node.map(|run| run.entry.elements).sum()
     };
-    // With `s`, `p` does not vary, and is one element.
+    // If `s` is true, `p` does not vary, and is one element.
     assert_eq!((elements("p"), elements("q")), (3, 3));
 }
 
@@ -124,8 +124,8 @@ fn nodes_that_keep_state_cannot_be_copied() {
 
 #[test]
 fn choices_of_several_arms_and_several_selectors_have_a_case_for_each() {
-    // By `k` the first of `a`, `b` and `c` has the value of `x`, and each next one adds 1; with `s`
-    // the last one doubles.
+    // `k` selects which of `a`, `b` and `c` has the value of `x`; each next one adds 1, and if `s`
+    // is true the last one doubles.
     let choose = |items: [Json; 3]| json!({ "type": "control.choose", "in": { "index": input("k"), "items": items } });
     let nodes = json!({
         "ia": choose([input("x"), from("c"), from("c")]),
@@ -155,7 +155,7 @@ fn choices_of_several_arms_and_several_selectors_have_a_case_for_each() {
     assert_eq!(run(&document, &request, "d"), [6.0, 28.0, 26.0]);
 }
 
-/// Nodes of which each adds the one before or the one after, as a selector of its own says.
+/// Nodes that each add to the node before or the node after, as a selector of their own says.
 fn chain(n: usize) -> Json {
     let mut nodes = serde_json::Map::new();
     let mut inputs = serde_json::Map::new();
@@ -200,10 +200,10 @@ fn types_are_those_of_all_arms_round_the_cycle() {
         let answer = program.run(&Request::new()).expect("it runs");
         answer.value::<f64>("n2").expect("a value")
     };
-    // A literal adapts to what is linked to the other arm, also where that is the cycle.
+    // A literal adapts to the source of the other arm, even if that is in the cycle.
     assert_eq!(result(&json!(2), &input("x")), 1.5);
     assert_eq!(result(&input("k"), &input("k")), 0.0);
-    // An integer that meets a number in the other case is no integer.
+    // An integer that meets a float in the other case becomes a float.
     assert_eq!(result(&input("k"), &input("x")), 0.5);
     assert_eq!(result(&json!(2), &json!(4)), 1.5);
 }
@@ -214,7 +214,7 @@ fn cycles_in_groups_and_through_them_are_broken() {
     let face = json!({ "s": { "type": "bool" }, "x": { "type": "f32" }, "y": { "type": "f32" } });
     let out = |name: &str| json!({ "type": "f32", "from": format!("{name}.value") });
     let all = json!({ "s": input("s"), "x": input("x"), "y": input("y") });
-    // The whole cycle in a group, in a group, and in a node that runs it round by round.
+    // The whole cycle in a group, in nested groups, and in a node that runs it round by round.
     let mut inside = document(&json!({ "g": { "type": "group", "group": "g", "in": all } }), &[]);
     inside["outputs"] =
         json!({ "p": { "type": "f32", "from": "g.p" }, "q": { "type": "f32", "from": "g.q" } });

@@ -1,4 +1,4 @@
-//! Expressions: the nodes that stand for them, in plans and in sessions.
+//! Expressions: the nodes that they become, in plans and in sessions.
 
 use millstream::register::FromProgram;
 use millstream::session::{Ask, Session};
@@ -118,7 +118,7 @@ fn node_types_of_the_program_around_the_engine_are_called_too() {
     assert_eq!(run("my.twice(x + y) + 1"), 11.0);
     // A callback that reads the time.
     assert_eq!(run("custom.wave(speed: x) * 2 + y"), 9.0);
-    // One that is replaced.
+    // A callback that is replaced.
     let mut again = engine.clone();
     again.register(
         NodeDef::new("my.twice", "Triples")

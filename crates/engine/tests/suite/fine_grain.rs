@@ -88,7 +88,7 @@ fn an_edit_that_closes_a_cycle_through_groups_is_refused() {
     assert_eq!(live(it, "z"), 36.0);
     edit(it, through("p", json!(2))).expect("no cycle");
     assert_eq!(live(it, "z"), 45.0);
-    // Once the way back is gone, `y` may depend on `w`.
+    // Once the link back is gone, `y` may depend on `w`.
     edit(it, json!({ "edit": "set_input", "node": "b", "input": "a", "to": 1 })).expect("no cycle");
     edit(it, through("p", json!({ "input": "w" }))).expect("no cycle");
     assert_eq!((live(it, "y"), live(it, "z")), (13.0, -3.0));

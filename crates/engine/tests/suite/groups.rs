@@ -1,5 +1,5 @@
-//! Grouping and ungrouping keep what a document means: on generated documents, whose groups get other
-//! types at their borders and literals as arguments, every value stays the same bits.
+//! Grouping and ungrouping preserve the meaning of a document: in generated documents, whose groups
+//! get other types at their borders and literals as arguments, every value keeps its bits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value as Json, json};
 
-/// What an edit is made from: names are picked among those that are there.
+/// The random choices of an edit; names are picked among those that exist.
 #[derive(Clone, Debug)]
 struct Act {
     kind: u8,
@@ -35,7 +35,7 @@ fn names<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> Vec<String> {
     names.map(ToString::to_string).collect()
 }
 
-/// Something of each type that is written as a literal.
+/// A value of each type that can be written as a literal.
 fn literal(ty: &str, pick: usize) -> Option<Json> {
     let number = [json!(0.1), json!(-0.0), json!(16_777_217), json!(3), json!("nan")];
     let whole = [json!(16_777_217), json!(-3), json!(0)];
@@ -54,7 +54,7 @@ fn literal(ty: &str, pick: usize) -> Option<Json> {
 }
 
 impl Act {
-    /// The edit, and whether it keeps what the document means.
+    /// The edit, and whether it preserves the meaning of the document.
     fn edit(&self, document: &Document) -> Option<(Edit, bool)> {
         let [p, q, r, s] = self.picks;
         let groups = names(document.groups.keys());
@@ -136,7 +136,7 @@ fn other_type(ty: &str, pick: Index) -> Option<String> {
     (!to.is_empty()).then(|| pick.get(&to).name().to_owned())
 }
 
-/// The outputs in all cells; nothing for those that failed. `None` if the document is wrong.
+/// The outputs in all cells, without those that failed. `None` if the document is wrong.
 fn answers(
     engine: &Engine,
     document: &Document,
@@ -158,8 +158,8 @@ proptest! {
     fn generated_documents_mean_the_same_grouped_and_ungrouped(
         case in cases(14), script in vec(act(), 1..24),
     ) {
-        // The edits turn counts into large numbers. A value of so many items is one value for the
-        // engine, but the comparison has it once per cell.
+        // The edits turn counts into large numbers. A long list is one value for the engine, but
+        // the comparison repeats it for every cell.
         let engine = Engine::new().with_limits(Limits { list_length: 1 << 14, ..Limits::default() });
         let text = document_of(&case.graph, None).to_string();
         let (document, _) = millstream_document::load(text.as_bytes(), &Limits::default());
@@ -208,7 +208,8 @@ proptest! {
     }
 }
 
-/// A node between two others of a group with a border, beside one of a group used twice.
+/// A group with a border, whose middle node is between two others, beside a group that is used
+/// twice.
 fn text(strings: bool) -> String {
     let text = r#"{ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": 4 } },
@@ -242,7 +243,7 @@ fn text(strings: bool) -> String {
     text.replace(r#""outputs": { "y""#, output)
 }
 
-/// The nodes that ran for all outputs, but for conversions.
+/// The nodes that ran for all outputs, without conversions.
 fn ran(session: &mut Session) -> Vec<String> {
     let ask = Ask::all().with_log(LogDetail::Counts);
     let runs = session.eval(&ask).expect("it runs").runs();
@@ -250,7 +251,7 @@ fn ran(session: &mut Session) -> Vec<String> {
     ran.map(|run| run.path.to_string()).collect()
 }
 
-/// With numbers alone a live graph answers, with a text plans do.
+/// A live graph answers if there are only numbers, and plans if there is a text.
 #[test]
 fn what_moves_or_gets_another_name_does_not_run_again() {
     for strings in [false, true] {
@@ -292,7 +293,7 @@ fn what_moves_or_gets_another_name_does_not_run_again() {
             assert!(session.redo());
             assert_eq!(ran(&mut session), Vec::<String>::new(), "redo of {k}, strings: {strings}");
         }
-        // What was set went with its input, and still counts.
+        // The value set for the input went with it, and still applies.
         session.set("xx", 6.0_f32).expect("fits");
         assert!(!ran(&mut session).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Images: every evaluator computes the same pixels, regions have the bits of the whole, and nodes
-//! request the view that they need.
+//! Images: every evaluator computes the same pixels, regions have the bits of the whole image, and
+//! nodes request the view that they need.
 
 use millstream::evaluate::{Data, EVALUATORS};
 use millstream::values::{Column, Footprint, Image, Value};
@@ -24,7 +24,7 @@ fn answers(text: &str, request: &Request) -> Vec<Answer> {
         .collect()
 }
 
-/// The image of the output `out`, the same by every evaluator.
+/// The image of the output `out`, which is the same in every evaluator.
 fn image(text: &str, request: &Request) -> Image {
     let answers = answers(text, request);
     let mut images = answers.iter().map(|it| it.value::<Image>("out").expect("an image"));
@@ -112,7 +112,7 @@ fn pixels_do_what_colors_do() {
     let top = gray(1, 2, |i| i as f32);
     let request = Request::new().set("photo", photo).set("top", top);
     let blended = image(text, &request);
-    // The upper image lies over the left half; where it is not it has no alpha.
+    // The upper image covers the left half; elsewhere it has no alpha.
     assert_eq!(blended.channels()[..3], [0.0; 3]);
     assert_eq!((blended.width(), blended.n_channels()), (2, 4));
     assert_eq!(blended.channels()[8..11], [0.75; 3]);
@@ -148,8 +148,8 @@ fn a_photo_is_placed_on_the_view_that_a_transform_needs() {
     assert_eq!(image(nothing, &request).channels(), [0.0; 6]);
 }
 
-/// Sampling at the position of the pixel is compiled to a node of its own; a position that is equal
-/// but for `z`, which does not matter, is not.
+/// Sampling at the position of the pixel is compiled to a separate node; a position that differs
+/// only in `z`, which does not matter, is not.
 #[test]
 fn an_image_sampled_at_the_pixel_is_the_image_at_that_position() {
     let grid = Footprint::of_size(5, 4);
@@ -364,7 +364,7 @@ fn nodes_that_look_at_the_whole_view_are_known() {
         "out = image.from_field(image.sample(photo, p + vec3(3, 0, 0)))",
         "far = context.with_footprint(field, footprint.make(40, 40))
         out = image.from_field(image.sample(far, p * 2))",
-        // Each pixel is read where it lies.
+        // Each pixel is read at its own position.
         "out = image.from_field(image.sample(image.blur(field), p, filter = \"nearest\"))",
         "graded = image.blend(image.transform(field), image.blur(photo))
         out = image.from_field(image.sample(graded, p, filter = \"nearest\"))",
@@ -419,14 +419,14 @@ fn texts_are_distances() {
     assert!(from_text("text: \"O\"", 0.39, 0.36) > 0.1);
     let moved = from_text("text: \"O\", size: 10, origin: [5, -2]", 8.9, 1.6);
     assert!((moved - 10.0 * from_text("text: \"O\"", 0.39, 0.36)).abs() < 1e-3);
-    // Nothing is far away.
+    // An empty text is infinitely far away.
     assert_eq!(from_text("text: \" \"", 0.0, 0.0), f32::INFINITY);
     assert_eq!(from_text("text: \"a\", size: 0", 0.0, 0.0), f32::INFINITY);
 }
 
 #[test]
 fn texts_have_lines_that_stand_where_they_should_and_kerned_letters() {
-    // The widths of letters at the middle of their height, found by walking through them.
+    // The widths of letters at half their height, found by walking through them.
     let extent = |call: &str, y: f32| {
         let text = format!(
             "x = convert.to_f32(context.index()) / 100 - 3
@@ -445,7 +445,7 @@ fn texts_have_lines_that_stand_where_they_should_and_kerned_letters() {
     // The second line is lower.
     assert_eq!(extent("text: \"\\nHH\"", 0.36), [0.0, 0.0]);
     assert!(extent("text: \"\\nHH\"", 0.36 - 1.164)[1] > 1.3);
-    // A and V stand nearer than they would between other letters.
+    // A and V are closer to each other than to other letters.
     let right = |text: &str| extent(&format!("text: \"{text}\""), 0.36)[1];
     let apart = right("AH") - right("HH") + right("HV");
     assert!(right("AV") < apart - 0.03, "{} {apart}", right("AV"));

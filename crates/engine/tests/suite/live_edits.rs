@@ -1,5 +1,5 @@
-//! Scripts of random edits: a session has the problems and the values of a fresh compile of the
-//! document that results, at once and when the optimised plan has come in, also where nodes fail.
+//! Scripts of random edits: a session has the problems and the values of a fresh compilation of the
+//! resulting document, both at once and with the optimised plan, even if nodes fail.
 
 mod library;
 mod moments;
@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 use worlds::World;
 
 thread_local! {
-    /// Whether nodes fail now that would not. Evaluations run on the thread of the test.
+    /// Whether faults are injected, so that nodes fail. Evaluations run on the thread of the test.
     static FAULTY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -174,7 +174,7 @@ impl Sketch {
             24 => {
                 json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": "text" })
             }
-            // Another output, which may be wrong or depend on what is.
+            // Another output, which may be wrong or depend on an error.
             25 => json!({ "edit": "add_output", "within": "twice", "name": "w",
                 "def": { "type": "f32", "from": format!("{fresh}.value") } }),
             _ => json!({ "edit": "change_output", "within": "twice", "name": "v",
@@ -183,7 +183,7 @@ impl Sketch {
         serde_json::from_value(json).expect("an edit")
     }
 
-    /// An edit that brings a group of a used document in.
+    /// An edit that adds a group of a used document.
     fn of_used(&self, world: &World, node: &str, fresh: &str, link: &Json) -> Option<Json> {
         let group = world.used.get(self.picks[2].index(world.used.len().max(1)))?;
         match self.kind {
@@ -216,7 +216,7 @@ impl Sketch {
     }
 }
 
-/// The value of an output in text, bits and all; or that there is none.
+/// The value of an output as text that shows all bits, or that it has none.
 fn told(answer: Option<&millstream_ir::answer::OutputAnswer>) -> String {
     match answer.map(|answer| &answer.value) {
         Some(Some(series)) => match &series.data {
@@ -284,12 +284,12 @@ fn compare(session: &mut Session, engine: &Engine) -> Answered {
     answered
 }
 
-/// The frames at which a document is looked at: more than one if it tells them apart.
+/// The frames at which a document is evaluated: several if it depends on them.
 fn moments(text: &str) -> impl Iterator<Item = i64> + use<> {
     [0, 7].into_iter().take(if text.contains("time.") { 2 } else { 1 })
 }
 
-/// Why nodes failed. Of nodes that do the same an optimised plan has one, by whichever path.
+/// The reasons for failures. An optimised plan has one path for nodes that do the same.
 fn failed(failures: &[NodeFailure]) -> Vec<String> {
     let told = |failure: &NodeFailure| format!("{} {:?}", failure.message, failure.cell);
     let mut all: Vec<String> = failures.iter().map(told).collect();
@@ -298,7 +298,7 @@ fn failed(failures: &[NodeFailure]) -> Vec<String> {
     all
 }
 
-/// Plays random scripts, and says who answered.
+/// Plays random scripts, and returns who answered.
 fn play_many<S: Strategy>(script: &S, mut play: impl FnMut(S::Value) -> Answered) -> Answered {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let answered = Cell::new(Answered::default());
@@ -372,7 +372,7 @@ fn so_have_generated_ones_of_values_and_live_graphs_answer() {
     assert!(answered.n_live * 20 >= answered.n * 19, "{answered:?}");
 }
 
-/// With faults every output is what it would be, or fails because something that it reads does.
+/// With faults every output has its right value, or fails because one of its sources does.
 fn compare_faulty(session: &mut Session, engine: &Engine) {
     let text = millstream_document::save(session.document());
     let fresh = |faulty: bool| {
@@ -385,11 +385,11 @@ fn compare_faulty(session: &mut Session, engine: &Engine) {
     let right = fresh(false);
     let wrong = fresh(true);
     for ((name, right), (_, wrong)) in right.into_iter().zip(wrong) {
-        // What is at hand does not run, and so does not fail.
+        // Stored values do not run, and so do not fail.
         let ask = Ask::output(&name);
         let evaluated = session.eval(&ask).ok();
         let mine = told(evaluated.as_ref().and_then(|it| it.answer.output(&name)));
-        // The fresh one may have been optimised meanwhile, on a thread without faults.
+        // The fresh program may have been optimised in the meantime, on a thread without faults.
         let is_known = mine == right || mine == wrong || mine == "failed";
         assert!(is_known, "{mine}, not {right} or {wrong}: {name} of {text}");
         if let Some(evaluated) = evaluated.filter(|_| mine == "failed" && right != "failed") {
@@ -400,7 +400,7 @@ fn compare_faulty(session: &mut Session, engine: &Engine) {
     FAULTY.set(false);
 }
 
-/// A session of a document, which keeps results or not.
+/// A session of a document, which stores results or not.
 fn opened(engine: &Engine, text: &str, keeps: bool) -> Session {
     let (document, _) = millstream_document::load(text.as_bytes(), engine.limits());
     let document = document.expect("it loads");
@@ -411,7 +411,7 @@ fn opened(engine: &Engine, text: &str, keeps: bool) -> Session {
     }
 }
 
-/// Plays a script of edits with faults between them: behind the next edit all is as it should be.
+/// Plays a script of edits with faults between them: after the next edit everything is right.
 fn play_faulty(world: &World, script: &[Sketch], faults: u16, keeps: bool) -> Answered {
     let engine = engine();
     let mut session = opened(&engine, &world.start, keeps);
@@ -422,7 +422,7 @@ fn play_faulty(world: &World, script: &[Sketch], faults: u16, keeps: bool) -> An
         n_edits += usize::from(session.edit(&sketch.edit(&session, world)).is_ok());
         if faults >> i & 1 != 0 {
             compare_faulty(&mut session, &engine);
-            // What failed is tried again behind an edit, whichever.
+            // Nodes that failed are tried again after any edit.
             let head =
                 json!({ "edit": "set_head", "name": format!("{i}"), "fps": 24, "start_frame": 0 });
             session.edit(&serde_json::from_value(head).expect("an edit")).expect("it fits");
@@ -435,8 +435,8 @@ fn play_faulty(world: &World, script: &[Sketch], faults: u16, keeps: bool) -> An
     answered
 }
 
-/// A batch of edits, each of which fits behind the ones before it, is refused because of its last
-/// one. What follows shows whether it left anything.
+/// A batch of edits, each valid after the ones before it, is refused because of its last one. Later
+/// comparisons show whether it left traces.
 fn refuse_late(session: &mut Session, engine: &Engine, world: &World, script: &[Sketch]) {
     let mut twin = opened(engine, &millstream_document::save(session.document()), false);
     let mut edits: Vec<Edit> = Vec::new();
@@ -450,7 +450,7 @@ fn refuse_late(session: &mut Session, engine: &Engine, world: &World, script: &[
     session.edit(&Edit::batch(edits)).expect_err("its last edit does not fit");
 }
 
-/// Plays a script of edits, and takes them back.
+/// Plays a script of edits, and undoes them.
 fn play(world: &World, script: &[Sketch], settle: u16, keeps: bool) -> Answered {
     let engine = engine();
     let mut session = opened(&engine, &world.start, keeps);
@@ -463,7 +463,7 @@ fn play(world: &World, script: &[Sketch], settle: u16, keeps: bool) -> Answered 
             refuse_late(&mut session, &engine, world, next);
         }
         let edit = sketch.edit(&session, world);
-        // Refused edits leave everything as it was, which is compared too.
+        // Refused edits change nothing, which is compared too.
         n_edits += usize::from(session.edit(&edit).is_ok());
         if settle >> i & 1 != 0 {
             session.settle();
@@ -507,7 +507,7 @@ fn a_node_that_failed_is_mended_by_the_same_edit() {
     assert!(value.same(&2.0), "{value}");
 }
 
-/// With a device that is off for its first calls, and how often it was called.
+/// An engine with a device that is off for its first calls, and the number of calls.
 fn with_device(n_off: u32) -> (Engine, Arc<AtomicU32>) {
     let calls = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&calls);

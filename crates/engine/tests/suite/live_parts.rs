@@ -1,5 +1,5 @@
-//! Parts of documents that live graphs answer for: features that the program gives, wrong groups of
-//! repeats, and cycles inside groups that something wrong goes into.
+//! Parts of documents that live graphs evaluate: features of the program's own, wrong groups of
+//! repeats, and cycles inside groups with a wrong input.
 
 use millstream::session::{Ask, Session};
 use millstream::{Edit, Engine};
@@ -16,7 +16,7 @@ fn edit(session: &mut Session, edit: &Json) {
     session.edit(&edit).expect("it fits");
 }
 
-/// The value of an output; whether a live graph gave it.
+/// The value of an output, and whether a live graph computed it.
 fn live(session: &mut Session, output: &str) -> (Option<f32>, bool) {
     let Ok(evaluated) = session.eval(&Ask::output(output)) else { return (None, true) };
     let is_live = evaluated.plan().is_none();

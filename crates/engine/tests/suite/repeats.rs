@@ -6,7 +6,7 @@ use millstream::{Document, Edit, Engine, Request};
 use millstream_ir::LogDetail;
 use serde_json::{Value as Json, json};
 
-/// y is x, tripled and increased by the time, n times; the tripling stands in a repeat of its own.
+/// y is x, tripled and increased by the time, n times; the tripling is in a repeat of its own.
 const GROWTH: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f64", "default": 1 }, "n": { "type": "i32", "default": 2 } },
     "outputs": { "y": { "type": "f64", "from": "grow.x" } },
@@ -149,7 +149,8 @@ fn deployed_documents_repeat_as_they_did() {
     assert!(engine.load_binary(&damaged).is_err());
 }
 
-/// A repeat that needs the time, at other times: by a shift, and in a group that runs round by round itself.
+/// A repeat that needs the time, at other times: by a shift, and in a group that itself runs round
+/// by round.
 #[test]
 fn deployed_documents_repeat_at_other_times_as_they_did() {
     let mut whole: Json = serde_json::from_str(GROWTH).expect("it is JSON");

@@ -1,5 +1,4 @@
-//! Sessions: edits and values, what is wrong and what is right all the same, observers, probes,
-//! what-ifs, ticks.
+//! Sessions: edits and values, wrong and right parts, observers, probes, what-ifs, ticks.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -75,7 +74,7 @@ fn the_optimised_plan_is_that_of_the_document_however_often_edits_are_taken_back
     let mut session = session(SUMS);
     session.edit(&edit(refused)).expect_err("there is no such group");
     session.edit(&edit(group)).expect("fits");
-    // No live graph can answer, and then one can again.
+    // First no live graph can answer, then one can again.
     session.edit(&edit(counter)).expect("fits");
     assert!(session.undo() && session.undo());
     session.settle();
@@ -108,7 +107,7 @@ fn what_is_right_has_values_where_something_is_wrong() {
     );
     session.set("k", 16.0_f32).expect("fits");
     assert_eq!(session.value::<f32>("z"), Ok(Some(4.0)));
-    // In a group the problem is that of all its uses.
+    // A problem in a group is a problem of all its uses.
     session.edit(&Edit::literal("a", "b", 0)).expect("fits");
     let wrong =
         json!({ "edit": "set_input", "within": "twice", "node": "s", "input": "b", "to": [[1]] });
@@ -137,7 +136,7 @@ fn values_that_do_not_fit_are_refused_all_together() {
     assert_eq!(refused.to_string(), "input `x` is of type f32, but was given string");
     session.set_all([("x", given(1.0)), ("k", given(1.0))]).expect("fits");
     assert_eq!(y(&mut session), Some(4.0));
-    // A value outlives the input it was set for.
+    // A value outlives the input for which it was set.
     session.edit(&edit(json!({ "edit": "remove_input", "name": "k" }))).expect("fits");
     assert!(session.undo());
     assert_eq!(y(&mut session), Some(4.0));
@@ -169,7 +168,7 @@ fn observers_see_whole_changes_and_may_panic() {
     assert_eq!(session.pushed().failed.len(), 1);
     assert!(session.undo());
     assert!(session.unobserve(bad) && !session.unobserve(bad));
-    // After an output had no value its value is told again.
+    // After an output had no value, its value is reported again.
     assert_eq!(*seen.lock().expect("unpoisoned"), [60.0, 120.0, 168.0, 168.0]);
     session.set("x", 0.0_f32).expect("fits");
     assert_eq!(session.pushed().n_called, 1);
@@ -307,7 +306,7 @@ fn what_nodes_keep_follows_them_through_edits() {
     }
     session.tick(&Ask::all()).expect("it runs");
     assert_eq!(y(&mut session), Some(4.0));
-    // A node of another kind starts anew.
+    // A node of another kind starts from its initial state.
     let other =
         json!({ "edit": "replace_type", "node": "sum", "kind": { "type": "state.counter" } });
     session.edit(&edit(other)).expect("fits");

@@ -1,5 +1,5 @@
-//! What evaluations of a session may use, and how they are ended: budgets, deadlines, compilations that
-//! are waited for, observers.
+//! Limits and cancellation of evaluations in a session: budgets, deadlines, waiting for
+//! compilations, observers.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use millstream::{
 };
 use serde_json::{Value as Json, json};
 
-/// An engine with a node that counts its runs, one that gives much, and one that takes long.
+/// An engine with a node that counts its runs, one with a large result, and one that takes long.
 fn engine(n_runs: &Arc<AtomicUsize>) -> Engine {
     let mut engine = Engine::new();
     let n_runs = Arc::clone(n_runs);
@@ -95,7 +95,8 @@ fn a_budget_holds_as_for_a_program() {
     session.eval(&within_bytes(100_000, Ask::all())).expect("no more than that");
 }
 
-/// What only an optimised plan knows not to need is not provided, and that plan takes long to make.
+/// A feature that only an optimised plan knows not to need is missing, and that plan takes long to
+/// make.
 fn slow_to_compile() -> String {
     let nodes = json!({
         "p": { "type": "test.slow", "in": { "a": 1 } },
@@ -125,7 +126,7 @@ fn nobody_waits_for_a_compilation_longer_than_said() {
     assert_eq!(error, SessionError::Eval(EvalError::Cancelled));
     thread.join().expect("it sleeps only");
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
-    // What was compiled meanwhile goes on.
+    // The compilation continued in the meantime.
     assert_eq!(session.value::<f32>("o").expect("it runs"), Some(1.0));
 }
 
@@ -179,7 +180,7 @@ fn an_observer_more_is_told_alone() {
     let n_runs = Arc::default();
     let outputs: serde_json::Map<String, Json> =
         (0..50).map(|i| (format!("o{i}"), f32_from(&format!("n{i}.value")))).collect();
-    // Each on something else: what does the same is merged in a plan.
+    // Each node has other inputs, since a plan merges nodes that do the same.
     let add = |i: u32| json!({ "type": "math.add", "in": { "a": { "input": "x" }, "b": i } });
     let counted = |i: u32| json!({ "type": "test.counted", "in": { "a": { "from": format!("a{i}.value") } } });
     let nodes: serde_json::Map<String, Json> =
@@ -234,14 +235,14 @@ fn an_evaluator_that_keeps_values_follows_edits() {
     assert_eq!(session.value::<f32>("o").expect("it runs"), Some(12.0));
 }
 
-/// What ran in an evaluation, and why.
+/// The nodes that ran in an evaluation, with the reasons.
 fn reasons(session: &mut Session, ask: Ask) -> Vec<String> {
     let evaluated = session.eval(&ask.with_log(LogDetail::Counts)).expect("it runs");
     let ran = evaluated.runs().into_iter().filter(|run| run.entry.runs > 0);
     ran.map(|run| format!("{} {}", run.path, run.entry.fate.why())).collect()
 }
 
-/// Ends when so many nodes ran.
+/// Cancels after this many nodes ran.
 fn ended_after(n_runs: u64) -> Ask {
     let look = move |done: &millstream::Done| {
         if done.runs >= n_runs { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -268,7 +269,7 @@ fn what_was_ended_goes_on_and_says_why() {
     session.set("x", 5_f32).expect("it fits");
     session.eval(&ended_after(1)).expect_err("it is ended");
     session.set("x", 3_f32).expect("it fits");
-    // What the second one read last is not known any more.
+    // The last inputs of the second node are not known any more.
     let ran = ["a an input changed", "b an input changed"];
     assert_eq!(reasons(&mut session, Ask::all()), ran);
     assert_eq!(session.value::<f32>("o").expect("it runs"), Some(24.0));
@@ -299,8 +300,8 @@ fn volatile_nodes_say_so() {
     assert_eq!(reasons(&mut session, Ask::all()), ["v is volatile", "k an input changed"]);
 }
 
-/// A node that takes a while, and while it is `armed` is cancelled in the middle by somebody who
-/// lowers the flag at once.
+/// A node that takes a while; while it is `armed` the evaluation is cancelled in the middle, and
+/// the flag is cleared at once.
 fn cancelled_for_a_moment(armed: &Arc<AtomicBool>, cancel: &Arc<AtomicBool>) -> NodeDef {
     let (armed, cancel) = (Arc::clone(armed), Arc::clone(cancel));
     NodeDef::new("test.long", "").input("a", Type::F32, "").output("value", Type::F32, "").function(

@@ -1,5 +1,5 @@
-//! Sessions whose documents get other inputs, other groups and other needs: what was set stays with
-//! its input, what is wrong stays alone, and answers do not depend on which plan is ready.
+//! Sessions whose documents change their inputs, groups and needs: values stay with their inputs,
+//! errors stay local, and answers do not depend on which plan is ready.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +44,7 @@ fn what_was_set_stays_with_its_input_and_goes_with_it() {
         assert!(!session.unset("x"));
         session.set("x", 7.0).expect("it fits");
         assert_eq!(values(&mut session), (Some(-5.0), Some(7.0)));
-        // One that went takes what was set along, and brings it back.
+        // A removed input takes its value along, and brings it back.
         edit(
             &mut session,
             json!({ "edit": "batch", "edits": [
@@ -192,7 +192,7 @@ fn an_edit_that_is_refused_leaves_groups_as_they_are() {
     assert_eq!(session.value::<f32>("y"), Ok(Some(106.0)));
 }
 
-/// Groups, each of which uses the one before twice.
+/// Groups that each use the previous one twice.
 fn doubled(n: usize, innermost: Json) -> Json {
     let face = |from: &str| {
         json!({ "inputs": { "x": { "type": "f64" } },
@@ -230,7 +230,7 @@ fn groups_that_expand_too_far_are_counted_before_they_are_made() {
     assert!(session.value::<f64>("y").is_err());
     assert!(session.undo());
     assert_eq!(number(&mut session, "y"), Some(2.0));
-    // Groups without any node are used as often.
+    // Groups without nodes are used just as often.
     let mut empty = doubled(40, json!({}));
     empty["groups"]["g0"]["outputs"]["y"] = json!({ "type": "f64", "input": "x" });
     empty["nodes"]["u"]["group"] = json!("g39");
@@ -288,7 +288,7 @@ fn a_group_is_not_wrong_because_of_a_node_of_its_name() {
             "outputs": { "v": { "type": "f32", "from": "n.value" } },
             "nodes": { "n": { "type": "math.negate", "in": { "x": { "input": "x" } } } } } } }));
     let wrong_socket = json!({ "edit": "set_input", "node": "same", "input": "x", "to": "text" });
-    // Two types that have no common one: a problem of the node as a whole.
+    // Two types without a common one: a problem of the node as a whole.
     let wrong_node = json!({ "edit": "batch", "edits": [
         { "edit": "replace_type", "node": "same", "kind": { "type": "list.sum" } },
         { "edit": "rename_node", "node": "same", "to": "other" },
@@ -336,7 +336,7 @@ fn what_is_needed_does_not_depend_on_which_plan_is_ready() {
     assert_eq!(looked.data.get(0).get::<i32>(), Some(3));
     session.settle();
     assert_eq!(session.value::<i32>("y"), Ok(Some(3)));
-    // An arm that may be taken is needed, whichever plan is asked.
+    // An arm that may be taken is needed in every plan.
     let mut session = open(&switch(json!({ "input": "c" })));
     for _ in 0..2 {
         let error = session.value::<i32>("y").expect_err("it needs the index");
@@ -400,7 +400,7 @@ fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
         CALLS.fetch_add(1, Ordering::Relaxed);
         x * 2.0 + 1.0
     }));
-    // Of two that do the same the first is read by nobody; it must not stand for the other.
+    // Of two nodes that do the same nothing reads the first; it must not replace the second.
     let counted = |input: Json| json!({ "type": "test.counted", "in": { "x": input } });
     let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
@@ -415,7 +415,7 @@ fn what_nobody_reads_and_what_is_constant_runs_nothing_again() {
     assert_eq!(run(&mut session), 1);
     session.settle();
     assert_eq!(run(&mut session), 0);
-    // What is constant is found once, however often the rest is edited.
+    // A constant result is computed once, however often other parts are edited.
     let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f64", "default": 1 } },
         "outputs": { "y": { "type": "f64", "from": "sum.value" } },
@@ -459,17 +459,17 @@ fn what_takes_long_is_at_hand_when_values_come_back() {
         session.set("x", x).expect("it fits");
         assert_eq!(y(&mut session, &Ask::all()), (Some(x * 2.0 + 1.0), n_calls), "{x}");
     }
-    // A what-if, and what is so.
+    // A what-if, and the current value.
     assert_eq!(y(&mut session, &Ask::all().what_if("x", 9.0_f64)), (Some(19.0), 1));
     assert_eq!(y(&mut session, &Ask::all()), (Some(3.0), 0));
-    // An edit, undone and done again.
+    // An edit, undone and repeated.
     edit(&mut session, json!({ "edit": "set_input", "node": "long", "input": "x", "to": 7 }));
     assert_eq!(y(&mut session, &Ask::all()), (Some(15.0), 1));
     assert!(session.undo());
     assert_eq!(y(&mut session, &Ask::all()), (Some(3.0), 0));
     assert!(session.redo());
     assert_eq!(y(&mut session, &Ask::all()), (Some(15.0), 0));
-    // The node removed, and put back.
+    // The node is removed and restored.
     assert!(session.undo());
     edit(&mut session, json!({ "edit": "set_input", "node": "sum", "input": "a", "to": 0 }));
     edit(&mut session, json!({ "edit": "remove_nodes", "nodes": ["long"] }));

@@ -1,4 +1,4 @@
-//! Sessions whose nodes keep state: moments, ticks, and edits that are taken back.
+//! Sessions whose nodes have state: moments, ticks, and edits that are undone.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -49,11 +49,11 @@ fn a_time_that_is_no_frame_is_refused_and_leaves_the_frame() {
         let error = y(&mut session).expect_err("it is no frame");
         assert_eq!(
             error.to_string(),
-            "the document keeps state from tick to tick, and a time is asked for that is no frame"
+            "the document keeps state from tick to tick, and the requested time is not a frame"
         );
         assert!(session.probe("sum.value").is_err());
         assert_eq!(session.frame(), 5);
-        // The frame itself is played, and what follows goes on from there.
+        // The frame itself is played, and later frames continue from there.
         let answer = session.tick(&Ask::all()).expect("it runs").answer;
         assert_eq!(answer.value::<f64>("y"), Some(0.5));
         assert_eq!((session.frame(), y(&mut session)), (6, Ok(Some(0.6))));
@@ -175,7 +175,7 @@ fn what_nodes_kept_comes_back_with_them() {
         session.tick(&Ask::all()).expect("it runs");
         assert_eq!(y(&mut session), Ok(Some(0.6)), "{text}, a tick later");
     }
-    // What is wrong and mended by hand goes on as well, wherever it went meanwhile.
+    // A wrong part that is corrected by hand continues as well, wherever it was moved.
     let mut session = ticked();
     edit(
         &mut session,
@@ -187,7 +187,8 @@ fn what_nodes_kept_comes_back_with_them() {
         json!({ "edit": "set_input", "node": "all", "input": "rate", "to": { "input": "x" } }),
     );
     assert_eq!(y(&mut session), Ok(Some(0.5)));
-    // Another node of the same name starts anew, and so does everything at the start.
+    // Another node of the same name starts from its initial state, and so does everything at the
+    // start frame.
     let mut session = ticked();
     let gone = json!({ "edit": "batch", "edits": [
         { "edit": "remove_output", "name": "y" }, { "edit": "remove_nodes", "nodes": ["sum"] } ] });
@@ -206,7 +207,7 @@ fn what_nodes_kept_comes_back_with_them() {
     assert_eq!(y(&mut session), Ok(Some(0.0)));
 }
 
-/// A group that counts, used as often as is said, and has ticked five times.
+/// A group that counts, used this often, after five ticks.
 fn counting(n_uses: usize) -> Session {
     let nodes: serde_json::Map<String, Json> =
         (0..n_uses).map(|i| (format!("k{i}"), json!({ "type": "group", "group": "g" }))).collect();
@@ -280,7 +281,7 @@ fn what_nodes_keep_is_no_output() {
     assert_eq!(y(&mut session), Ok(Some(0.5)));
 }
 
-/// What ran in an evaluation of all outputs, and whether a live graph gave it.
+/// The nodes that ran in an evaluation of all outputs, and whether a live graph computed it.
 fn ran(evaluated: &millstream::session::Evaluated) -> (Vec<String>, bool) {
     let runs = evaluated.runs().into_iter().filter(|run| run.entry.runs > 0);
     (runs.map(|run| run.path.to_string()).collect(), evaluated.plan().is_none())
@@ -307,19 +308,19 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
     assert_eq!(tick(&mut session), (Some(2.0), all(&["a", "last", "sum", "other"])));
     assert_eq!(tick(&mut session), (Some(4.0), all(&["last", "sum"])));
     assert_eq!(tick(&mut session), (Some(6.0), all(&["last", "sum"])));
-    // The frame after it: what was kept is read once, however often somebody asks.
+    // The next frame: state is read once, however often it is requested.
     let evaluated = session.eval(&ask).expect("it runs");
     assert_eq!(ran(&evaluated), all(&["last", "sum"]));
     let evaluated = session.eval(&ask).expect("it runs");
     assert_eq!(ran(&evaluated), all(&[]));
-    // A node that keeps something goes on with what it has where it moves, and so does what reads it.
+    // A stateful node that is moved continues with its state, and so do its readers.
     edit(&mut session, json!({ "edit": "group", "nodes": ["last", "sum"], "name": "loop" }));
     let evaluated = session.eval(&ask).expect("it runs");
     assert_eq!((evaluated.answer.value::<f32>("y"), ran(&evaluated)), (Some(8.0), all(&[])));
     assert_eq!(tick(&mut session).0, Some(8.0));
     assert!(session.undo());
     assert_eq!(tick(&mut session), (Some(10.0), all(&["last", "sum"])));
-    // Columns are left to plans, which go on with what is kept, and give it back.
+    // Plans evaluate columns; they continue with the state, and return it.
     session
         .set_all([("x", Given::Along(RequestAxis::Index, vec![1.0_f32, 2.0].into()))])
         .expect("it fits");
@@ -329,8 +330,8 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
     assert!(ran(&session.eval(&ask).expect("it runs")).1);
 }
 
-/// What a node kept as another type is put aside, and comes back with that type; it never mixes with what
-/// the node keeps now.
+/// State of another type is set aside, and restored with that type; it never mixes with the current
+/// state.
 #[test]
 fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
     let document = json!({ "millstream": 2, "fps": 10,
@@ -359,7 +360,7 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
         (0..2).for_each(|_| tick(&mut session));
         edit(&mut session, json!({ "edit": "rename_node", "node": "other", "to": "others" }));
         assert_eq!(n(&mut session), Some(0.0));
-        // Each goes on where it was.
+        // Each continues from its state.
         edit(&mut session, to("state.counter"));
         assert_eq!(n(&mut session), Some(4.0));
         tick(&mut session);
@@ -371,7 +372,7 @@ fn what_a_node_kept_as_another_type_does_not_mix_with_what_it_keeps() {
     }
 }
 
-/// What is wrong in a cycle through a later tick is wrong with all of the cycle, and with nothing else.
+/// An error in a cycle through a later tick makes the whole cycle wrong, and nothing else.
 #[test]
 fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     let document = json!({ "millstream": 2, "fps": 10,
@@ -399,11 +400,12 @@ fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     (0..3).for_each(|_| tick(&mut session));
     let before = told(&mut session);
     assert!(before.1.is_some_and(|z| z > 1.5), "{before:?}");
-    // What it needs is taken away: it is wrong, and so is what it counts for in later ticks.
+    // An input that it needs is removed: the node is wrong, and so are the nodes for which it
+    // counts in later ticks.
     edit(&mut session, json!({ "edit": "set_input", "node": "soft", "input": "value" }));
     assert_eq!(told(&mut session), (before.0, None));
     assert!(session.problems().has_errors());
-    // Another node that reads the cycle, one that does not, and a tick.
+    // One more node that reads the cycle, one that does not, and a tick.
     let nodes = json!([
         { "name": "deep", "node": { "type": "math.sqrt", "in": { "x": { "from": "via.value" } } } },
         { "name": "free", "node": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 2.0 } } } ]);
@@ -416,7 +418,7 @@ fn a_circle_that_is_wrong_leaves_the_rest_to_the_live_graph() {
     tick(&mut session);
     assert_eq!(told(&mut session).1, None);
     assert!(told(&mut session).0 > before.0);
-    // Each way of making it right again, with what was kept before.
+    // Each way to correct it, with the earlier state.
     edit(&mut session, link("soft", "via"));
     let again = told(&mut session);
     assert_eq!(again.1, before.1);

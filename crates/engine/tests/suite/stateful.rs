@@ -1,4 +1,4 @@
-//! Nodes that keep state: what they give tick by tick, and where they may stand.
+//! Nodes with state: their results tick by tick, and where they may be used.
 
 use millstream::{Chunked, Engine, Error, Evaluator, Incremental, Lazy, List, Program, Request};
 use serde_json::{Value as Json, json};
@@ -21,7 +21,7 @@ fn played(program: &Program, frames: std::ops::Range<i64>) -> Vec<f32> {
     let answer = program.run(&request).expect("it runs");
     assert!(answer.failures.is_empty(), "{:?}", answer.failures);
     let all = answer.column::<f32>("y").expect("a column");
-    // Each frame alone is played from the start, and replays exactly.
+    // Each frame alone is played from the start, with the same result.
     for (frame, value) in frames.zip(&all) {
         let answer = program.run(&Request::new().frame(frame)).expect("it runs");
         assert_eq!(answer.value::<f32>("y").map(f32::to_bits), Some(value.to_bits()));
@@ -174,7 +174,7 @@ fn times_that_are_no_ticks_are_refused() {
     let refused = |request: &Request| program.run(request).expect_err("it is refused").to_string();
     assert_eq!(
         refused(&Request::new().time(0.55)),
-        "the document keeps state from tick to tick, and a time is asked for that is no frame"
+        "the document keeps state from tick to tick, and the requested time is not a frame"
     );
     assert_eq!(
         refused(&Request::new().frame(4)),
@@ -183,7 +183,7 @@ fn times_that_are_no_ticks_are_refused() {
     assert!(refused(&Request::new().frame(i64::MAX)).contains("ticks lie before frame"));
     let value = |request: &Request| program.run(request).expect("it runs").value::<f32>("y");
     assert_eq!(value(&Request::new().frame(7)), Some(0.2));
-    // A time that is a frame is one, but for rounding.
+    // A time that is a frame up to rounding.
     assert_eq!(value(&Request::new().time(0.7)), Some(0.2));
     assert_eq!(value(&Request::new().time(0.1 * 7.0)), Some(0.2));
     let both = program.run(&Request::new().times(vec![0.5, 0.7])).expect("it runs");

@@ -1,11 +1,11 @@
-//! Nodes that keep state inside loops and other scopes: a state for each element, by its coordinates.
+//! Stateful nodes inside loops and other scopes: a state for each element, by its coordinates.
 
 use millstream::session::{Ask, Session};
 use millstream::{Auto, Chunked, Engine, Incremental, List, Program, Request};
 use millstream_ir::Evaluator;
 use serde_json::{Value as Json, json};
 
-/// A program of these nodes, ten frames a second; `y` is the output.
+/// A program of these nodes with ten frames per second; `y` is the output.
 fn program(nodes: &Json, ty: &str) -> Program {
     let document = json!({ "millstream": 2, "fps": 10, "nodes": nodes,
         "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 0 },
@@ -14,7 +14,7 @@ fn program(nodes: &Json, ty: &str) -> Program {
     Engine::new().load(document.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the output is at each frame, as text. All evaluators agree.
+/// The output at each frame, as text. All evaluators agree.
 fn played(program: &Program, request: &Request) -> Vec<String> {
     let (mut incremental, mut parallel) = (Incremental::new(), List::parallel());
     let (mut chunked, mut auto, mut list) = (Chunked::default(), Auto::new(), List::new());
@@ -59,7 +59,7 @@ fn each_item_of_a_loop_has_a_state_of_its_own() {
         played(&program, &frames(3)),
         ["[0.0, 0.0, 0.0]", "[0.0, 0.1, 0.2]", "[0.0, 0.2, 0.4]"]
     );
-    // Alone, a frame is played from the start.
+    // A single frame is played from the start.
     let alone = program.run(&Request::new().frame(2)).expect("it runs");
     let list = alone.outputs[0].value.as_ref().expect("a value").data.get(0).to_string();
     assert_eq!(list, "[0.0, 0.2, 0.4]");
@@ -132,7 +132,7 @@ fn feedback_and_delays_inside_loops_keep_what_each_item_was() {
         "y": loop_over("late.value"),
     });
     let late = program(&nodes, "list<f32>");
-    // What is delayed is called by what is kept alone.
+    // Only the state calls the delayed node.
     assert_eq!(
         played(&late, &frames(4)),
         ["[0.0, 1.0, 2.0]", "[0.0, 1.0, 2.0]", "[10.0, 11.0, 12.0]", "[10.0, 12.0, 14.0]"]
@@ -166,7 +166,7 @@ fn loops_inside_loops_and_elements_of_the_request_tell_states_apart() {
 
 #[test]
 fn a_state_is_found_again_by_the_index_that_is_injected() {
-    // Which element is shown changes; the state follows it.
+    // The shown element changes; the state follows it.
     let nodes = json!({
         "i": index(),
         "f": { "type": "convert.to_f32", "in": { "x": { "from": "i.value" } } },
@@ -190,7 +190,7 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
             "false": { "from": "earlier.value" }, "true": { "from": "both.value" } } },
     });
     let program = program(&nodes, "f32");
-    // In one context it is a state like any other.
+    // In one context it is ordinary state.
     let request = frames(3).per_time("on", vec![false, false, false]);
     assert_eq!(played(&program, &request), ["0.0", "-0.1", "-0.19"]);
     let request = frames(3).per_time("on", vec![false, true, false]);
@@ -202,7 +202,7 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
             "sum: one state is reached with two contexts in one tick: time is -0.9 and 0.1 (at time 1)"
         ]
     );
-    // The tick that failed kept nothing.
+    // The tick that failed committed no state.
     let shown = answer.column::<f32>("y");
     assert_eq!(shown, Some(vec![0.0, -0.2, -0.1]));
 }
@@ -226,7 +226,7 @@ fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
         {
             let answer = program.run_with(evaluator, &request).expect("it comes to an end");
             let failures: Vec<String> = answer.failures.iter().map(ToString::to_string).collect();
-            assert!(failures[0].contains("in ever more contexts"), "{failures:?}");
+            assert!(failures[0].contains("in an unlimited number of contexts"), "{failures:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ fn program(nodes: &str, output: &str) -> Program {
     Engine::new().load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A dear node between cheap ones, and a choice.
+/// An expensive node between cheap ones, and a choice.
 fn mixed() -> Program {
     program(
         r#""sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
@@ -29,7 +29,7 @@ fn mixed() -> Program {
     )
 }
 
-/// The part of the time of an evaluation that its steps have.
+/// The share of the time of an evaluation that is attributed to steps.
 fn told(program: &Program, evaluator: &mut dyn Evaluator, request: &Request) -> Option<f64> {
     let request = request.clone().with_log(LogDetail::Times);
     let log = match program.run_with(evaluator, &request) {
@@ -56,7 +56,7 @@ fn the_times_of_steps_add_up_to_that_of_the_evaluation() {
                 (0..6).map(|_| told(&program, &mut *evaluator, &request)).collect();
             let Some(parts) = parts else { continue };
             let most = parts.iter().copied().fold(0.0, f64::max);
-            // What keeps results does not run again.
+            // Evaluators that store results do not run again.
             let first = if evaluator.caches_results() { parts[0] } else { most };
             assert!(first > 0.9, "{} on {threads}: {parts:?}", row.name);
         }

@@ -1,5 +1,5 @@
-//! What is not touched stays: static islands run once, whatever is edited, set or ticked elsewhere;
-//! what nodes keep is that of the ticks, whatever is probed, tried or baked between them.
+//! Untouched parts stay: static islands run once, whatever is edited, set or ticked elsewhere;
+//! state is that of the ticks, whatever is probed, tried or baked between them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ fn edit(json: Json) -> Edit {
     serde_json::from_value(json).expect("an edit")
 }
 
-/// Two islands, of literals and of an input that nobody sets; what stands around them is edited.
+/// Two islands, of literals and of an input that is never set; their surroundings are edited.
 fn islands(node: &str) -> String {
     let text = r#"{ "millstream": 2, "fps": 10,
         "inputs": { "x": { "type": "f32", "default": 1 }, "base": { "type": "f32", "default": 7 } },
@@ -35,7 +35,7 @@ fn islands(node: &str) -> String {
 
 const ISLANDS: [&str; 3] = ["still", "shore", "given"];
 
-/// Asks for all; adds the runs of the nodes of islands.
+/// Requests all outputs; adds the runs of the nodes of islands.
 fn count(session: &mut Session, runs: &mut u32, what: &str) {
     let evaluated = session.eval(&Ask::all().with_log(LogDetail::Counts)).expect("it runs");
     assert!(evaluated.answer.failures.is_empty(), "{what}: {:?}", evaluated.answer.failures);
@@ -63,7 +63,7 @@ fn static_islands_run_once_whatever_is_edited_elsewhere() {
     let mut engine = Engine::new();
     let def = NodeDef::new("test.slow", "Takes long").input("x", Type::F32, "");
     engine.register(def.output("value", Type::F32, "").function(slow));
-    // The root alone is followed by a live graph, the function is evaluated with plans.
+    // A live graph follows the root alone; the function is evaluated with plans.
     for node in ["math.sqrt", "test.slow"] {
         let mut session = Session::open(&engine, islands(node).as_bytes()).expect("it opens");
         assert!(!session.problems().has_errors(), "{}", session.problems());
@@ -104,7 +104,7 @@ fn static_islands_run_once_whatever_is_edited_elsewhere() {
     assert!(calls.load(Ordering::Relaxed) >= 2, "they did run");
 }
 
-/// A sum for each item of a loop and one outside; both go on with each tick.
+/// A sum for each item of a loop and one outside; both advance with each tick.
 const SUMS: &str = r#"{ "millstream": 2, "fps": 10,
     "inputs": { "n": { "type": "i32", "default": 3 }, "x": { "type": "f32", "default": 1 } },
     "outputs": { "y": { "type": "list<f32>", "from": "y.value" }, "z": { "type": "f32", "from": "whole.value" } },
@@ -133,7 +133,7 @@ fn what_nodes_keep_is_untouched_by_all_that_is_no_tick() {
     let (mut plain, mut busy) = (open(), open());
     for frame in 0..6 {
         let wanted = plain.tick(&Ask::all()).expect("it ticks").answer;
-        // Probes of what ticks, what-ifs of other values and counts, another frame.
+        // Probes of ticking nodes, what-ifs of other values and counts, another frame.
         for path in ["whole.value", "y.value"] {
             busy.probe(path).unwrap_or_else(|error| panic!("{path}: {error}"));
         }
@@ -144,7 +144,7 @@ fn what_nodes_keep_is_untouched_by_all_that_is_no_tick() {
         }
         let ask = Ask { frame: Some(frame + 40), ..Ask::all() };
         busy.eval(&ask).expect("it runs");
-        // A bake of many frames from the document and what is set.
+        // A bake of many frames from the document and its settings.
         let program = engine.compile(busy.document().clone()).expect("it compiles");
         program.run(&Request::new().frames((0..4).collect())).expect("it runs");
         let again = busy.eval(&Ask::all()).expect("it runs").answer;
@@ -153,7 +153,7 @@ fn what_nodes_keep_is_untouched_by_all_that_is_no_tick() {
         assert_eq!(told(&ticked.outputs), told(&wanted.outputs), "frame {frame}");
         assert_eq!(busy.frame(), plain.frame());
     }
-    // A seek ahead and back again is a play of the same ticks.
+    // A seek ahead and back plays the same ticks.
     busy.seek(9).expect("it seeks");
     busy.seek(6).expect("it seeks");
     let [a, b] = [&mut plain, &mut busy]

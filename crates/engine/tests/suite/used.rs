@@ -38,7 +38,7 @@ fn load(engine: &Engine, text: &str) -> Program {
     engine.load(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The answers of all evaluators, which are the same.
+/// The answers of all evaluators, which are equal.
 fn answer(program: &Program, request: &Request) -> Answer {
     let evaluators: [Box<dyn Evaluator>; 4] = [
         Box::new(Lazy),
@@ -83,15 +83,15 @@ fn a_document_made_in_code_can_use_others() {
     assert_eq!(program.run(&Request::new()).expect("it runs").value::<f32>("y"), Some(-2.0));
     let mut session = Session::new(&engine(), document.clone());
     assert_eq!(session.value::<f32>("y").expect("it runs"), Some(-2.0));
-    // Without a library the use is an error, and the session stands.
+    // Without a library the use is an error, but the session continues.
     assert!(matches!(Engine::new().compile(document.clone()), Err(Error::Document(_))));
     let mut session = Session::new(&Engine::new(), document);
     assert!(session.value::<f32>("y").is_err());
     assert!(session.problems().to_string().contains("have no place"), "{}", session.problems());
 }
 
-/// An engine in which the documents stand for node types: `my.moving` keeps state and reads the
-/// time, `my.power` is a column's.
+/// An engine whose node types are programs: `my.moving` has state and reads the time, `my.power`
+/// works on a column.
 fn with_programs() -> Engine {
     let mut engine = engine();
     let moving = load(
@@ -141,7 +141,7 @@ fn a_program_is_a_node_type_with_its_needs_and_its_state() {
     let text = save(program.document());
     assert!(text.contains("\"type\": \"my.power\"") && !text.contains("groups"), "{text}");
     assert_eq!(save(load(&engine, &text).document()), text);
-    // Only what is read is computed, through both programs.
+    // Only the outputs that are read are computed, through both programs.
     let explanation = explain::explain(&engine, program.document(), None).expect("it is right");
     assert!(explanation.nodes.iter().any(|node| node.path.as_str() == "p/p"));
 }

@@ -1,4 +1,4 @@
-//! Several views at once: results are those of one view at a time, and a node runs once for each
+//! Several views at once: results equal those of one view at a time, and a node runs once for each
 //! view only if it varies with the view.
 
 use millstream::evaluate::RequestAxis::{Index, Time, View};
@@ -73,7 +73,7 @@ fn a_product_of_moments_views_and_elements_has_the_bits_of_single_requests() {
         assert_eq!(axes("seen"), [View], "{name}");
         assert_eq!(axes("still"), [Index], "{name}");
         assert_eq!(axes("moving"), [Time, Index], "{name}");
-        // What varies along some axes is repeated along the others.
+        // Values that vary along some axes are repeated along the others.
         let moving = answer.column::<f32>("moving").expect("a column");
         let of_first_view = &moving[..4];
         assert_eq!(of_first_view, &moving[4..8], "{name}");
@@ -81,7 +81,7 @@ fn a_product_of_moments_views_and_elements_has_the_bits_of_single_requests() {
     });
 }
 
-/// How many elements the nodes of this name computed.
+/// Number of elements that the nodes of this name computed.
 fn elements(program: &Program, answer: &Answer, node: &str) -> u64 {
     let of_node = program.runs(answer).filter(|run| run.path.as_str().starts_with(node));
     of_node.map(|run| run.entry.elements).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Groups that are one entry of the memo.
+//! Groups that the memo stores as one entry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Generic sockets hold what is linked to them, and documents of format 1 keep their bits.
+//! The types of generic sockets hold all linked values, and documents of format 1 keep their bits.
 
 use millstream::document::{load, save};
 use millstream::{Edit, Engine, Limits, Program, Request, Session, Severity};
@@ -31,7 +31,7 @@ fn ops(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Op>> {
     vec(op, 1..16)
 }
 
-/// The document of the nodes, with an output for each of them, in which `inputs` have these defaults.
+/// The document of the nodes, with an output for each of them and these defaults of `inputs`.
 fn document(format: u32, inputs: &[Json], ops: &[Op]) -> String {
     let source = |pick: Option<usize>, n: usize| match pick.map(|pick| pick % n) {
         None => json!(3),
@@ -62,7 +62,7 @@ fn outputs(program: &Program, n: usize) -> Vec<Option<f64>> {
     (0..n).map(|i| answer.value::<f64>(&format!("n{i}_out"))).collect()
 }
 
-/// A number with its type, which is computed with as format 1 did.
+/// A number with its type, which computes as format 1 did.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Bool(bool),
@@ -100,7 +100,7 @@ impl Number {
         }
     }
 
-    /// An operation, in the first of the types to which both sides convert.
+    /// An operation, in the first type to which both sides convert.
     fn combined(name: &str, a: Self, b: Self) -> Self {
         let fits = |to: &&str| converts(a.ty(), to) && converts(b.ty(), to);
         macro_rules! float {
@@ -131,7 +131,7 @@ impl Number {
     }
 }
 
-/// The type of the literal 3 beside `other`, which it adapts to.
+/// The type of the literal 3 beside `other`, to which it adapts.
 fn three(other: Number) -> Number {
     match other {
         Number::Bool(_) | Number::I32(_) => Number::I32(3),
@@ -144,8 +144,9 @@ fn three(other: Number) -> Number {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `math.minimum` and `math.maximum` give one of their values, so exact numbers tell whether any value
-    /// was narrowed. Numbers lie where the least type that holds the socket's links is exact.
+    /// `math.minimum` and `math.maximum` return one of their values, so exact numbers show whether
+    /// any value was narrowed. The numbers are in the range in which the least type that holds the
+    /// socket's links is exact.
     #[test]
     fn no_generic_socket_narrows(
         ops in ops(&["math.minimum", "math.maximum"]),
@@ -274,7 +275,7 @@ fn expressions_of_format_1_compute_in_one_type() {
         );
         value.expect("it has a value")
     };
-    // f64 with f32 made f32, as did i32; f64 alone stayed.
+    // f64 with f32 made f32, as did i32; f64 alone remained.
     assert_eq!((value(1, "d + s"), value(2, "d + s")), (16_777_218.0, 16_777_219.0));
     assert_eq!((value(1, "i + i"), value(2, "i + i")), (33_554_432.0, 33_554_434.0));
     assert_eq!((value(1, "d * t"), value(2, "d * t")), (16_777_217.0 * 0.1, 16_777_217.0 * 0.1));

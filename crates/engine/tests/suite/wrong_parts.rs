@@ -1,11 +1,11 @@
-//! Documents of which parts are wrong: what does not depend on these has its values, live and with
-//! plans.
+//! Documents with wrong parts: everything that does not depend on these has values, in live graphs
+//! and plans.
 
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{Edit, Engine};
 use serde_json::{Value as Json, json};
 
-/// A session of a document; with a node that keeps state plans answer, else a live graph.
+/// A session of a document; if it has state plans answer, else a live graph.
 fn session(mut document: Json, keeps_state: bool) -> Session {
     document["millstream"] = json!(2);
     if keeps_state {
@@ -21,8 +21,7 @@ fn edit(session: &mut Session, json: &Json) {
     session.edit(&edit).unwrap_or_else(|error| panic!("{error}: {json}"));
 }
 
-/// The value of an output, in the session and in one of the same document; `None` if it has no
-/// meaning.
+/// The value of an output, which the session and a new one agree on; `None` if it has none.
 fn value(session: &mut Session, output: &str) -> Option<f32> {
     let told = |session: &mut Session| match session.value::<f32>(output) {
         Ok(value) => Some(value.expect("nothing fails")),
@@ -44,7 +43,7 @@ fn add(a: &Json, b: f32) -> Json {
     json!({ "type": "math.add", "in": { "a": a, "b": b } })
 }
 
-/// A document with one use of the group `g`, whose inputs all come from `x`.
+/// A document with one use of the group `g`, all of whose inputs come from `x`.
 fn using(groups: &Json) -> Json {
     let inputs: serde_json::Map<String, Json> = (groups["g"]["inputs"].as_object())
         .expect("it has inputs")
@@ -101,7 +100,7 @@ fn outputs_of_a_group_that_do_not_depend_on_what_is_wrong_in_it_have_values() {
             if has_bad {
                 assert_eq!(value(&mut it, "bad"), None, "{wrong}");
             }
-            // A second use, around which another group is made.
+            // A second use, which is then enclosed in another group.
             let second = json!({ "edit": "add_nodes", "nodes": [{ "name": "k2", "node":
                 { "type": "group", "group": "g", "in": { "p": { "from": "k.good" } } } }] });
             edit(&mut it, &second);
@@ -183,7 +182,7 @@ fn two_outputs(nodes: &[(&str, Json)], groups: &Json) -> Json {
     document
 }
 
-/// `good` has its value whatever is wrong with `bad`, which has none.
+/// Checks that `good` has its value and `bad` has none.
 fn only_good(it: &mut Session) {
     assert!(value(it, "good").is_some_and(|value| value == 4.0), "{}", it.problems());
     assert_eq!(value(it, "bad"), None);
@@ -243,7 +242,7 @@ fn what_cannot_be_planned_takes_only_what_depends_on_it() {
         assert!(it.undo() && it.undo());
         assert_eq!(value(&mut it, "bad"), Some(9.0));
     }
-    // Features of one name and two types.
+    // Features with one name and two types.
     let feature = |name: &str, ty: &str| json!({ "type": "context.feature", "set": { "name": name, "type": ty } });
     let one = ("f", feature("m", "f32"));
     let mut it = session(two_outputs(&[one, ("g", feature("k", "f32"))], &json!({})), true);
@@ -267,7 +266,7 @@ fn more_features_than_there_may_be_take_what_reads_them() {
         nodes.push(json!({ "name": format!("s{i}"), "node": sum }));
     }
     edit(&mut it, &json!({ "edit": "add_nodes", "nodes": nodes }));
-    // Nobody asks for them: they count for nothing.
+    // Nothing demands them, so they do not matter.
     assert_eq!((value(&mut it, "good"), value(&mut it, "bad")), (Some(4.0), Some(5.0)));
     assert!(!it.problems().has_errors());
     let to =

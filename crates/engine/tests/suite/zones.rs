@@ -1,5 +1,5 @@
 //! Groups that run many times, in the text form: simulations tick by tick, loops over items in
-//! sessions, and what deployed documents keep of them.
+//! sessions, and both in deployed documents.
 
 use millstream::deploy::{Freeze, deploy};
 use millstream::session::{Ask, Session};
@@ -21,7 +21,7 @@ group step(y: f32, v: f32, g: f32) -> (y: f32, v: f32) {
 }
 ";
 
-/// The position after so many ticks and so many steps in each.
+/// The position after `n` steps.
 fn fallen(n: i32) -> f32 {
     (0..n).fold((100.0, 0.0), |(y, v), _| (y + (v - 1.0), v - 1.0)).0
 }
@@ -121,7 +121,7 @@ group step(all: list<i32>, text: string) -> (all: list<i32>, text: string) {
     assert_eq!((shown("all"), shown("text")), ("[0, 1, 2, 3]".into(), "\"abbb\"".into()));
 }
 
-/// The initial value fails after the first tick, in which it is not asked for.
+/// The initial value fails after the first tick, when it is no longer demanded.
 #[test]
 fn what_is_given_at_the_start_is_not_computed_later() {
     let text = "\

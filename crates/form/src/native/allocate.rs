@@ -1,4 +1,5 @@
-//! Registers for the values of a stretch, in one pass from its first instruction to its last.
+//! Allocates registers for the values of a stretch, in one pass from its first instruction to its
+//! last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +20,9 @@ pub(super) type Value = usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
     Nowhere,
-    /// A line of the table that stays as it is.
+    /// A line of the table that does not change.
     Given(usize),
-    /// A line of the table that was written for want of registers.
+    /// A line of the table to which the value was spilled.
     Spilled(usize),
     /// An array of numbers.
     Array(usize),
@@ -35,11 +36,11 @@ enum Home {
 struct State {
     home: Home,
     register: Option<u8>,
-    /// The instructions that read the value, by their place in the stretch, in order.
+    /// The instructions that read the value, by position in the stretch, in order.
     uses: SmallVec<[usize; 4]>,
-    /// How many of them were written.
+    /// The number of these that were written.
     n_done: usize,
-    /// The array that the value is to be stored in.
+    /// The array in which the value is stored.
     stored: Option<usize>,
 }
 
@@ -54,17 +55,17 @@ impl State {
 pub(super) struct Writer<'f> {
     pub(super) form: &'f Form,
     pub(super) assembler: Assembler,
-    /// What is computed or read, by the registers of the form.
+    /// The values that are computed or read, by the registers of the form.
     numbers: HashMap<Reg, Value>,
     values: Vec<State>,
     /// Comparisons that are made where selects read them.
     fused: HashSet<Reg>,
     contents: Vec<Content>,
-    /// Lines for values that no register is left for, now unused.
+    /// Unused lines of spilled values.
     spare_lines: Vec<usize>,
-    /// What each register holds.
+    /// The content of each register.
     held: [Held; 32],
-    /// Registers that the instruction being written needs, as bits.
+    /// Registers that the current instruction needs, as bits.
     pinned: u32,
 }
 
@@ -75,7 +76,7 @@ enum Held {
     Value(Value),
 }
 
-/// The code of a stretch, and what its table holds.
+/// The code of a stretch, and the content of its table.
 pub(super) fn write(
     form: &Form,
     stretch: &Stretch,
@@ -241,7 +242,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The value that a register of the form is here.
+    /// The value of a register of the form.
     pub(super) fn value(&self, reg: Reg) -> Value {
         self.numbers[&reg]
     }
@@ -374,14 +375,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A register for the result. Before [`Writer::read`] it is none that holds an operand.
+    /// A register for the result. Before [`Writer::read`] it differs from those of operands.
     pub(super) fn result(&mut self, value: Value) -> Result<u8, IcedError> {
         let register = self.unused()?;
         self.hold(register, value);
         Ok(register)
     }
 
-    /// The register for a result that begins as the operand `from`, with that in it.
+    /// A register for a result that starts as a copy of the operand `from`.
     pub(super) fn result_from(&mut self, value: Value, from: Value) -> Result<u8, IcedError> {
         let register = self.register(from)?;
         let state = &self.values[from];
@@ -395,7 +396,7 @@ impl Writer<'_> {
         Ok(out)
     }
 
-    /// A register that [`Writer::release`] gives back.
+    /// A register that [`Writer::release`] frees.
     pub(super) fn temporary(&mut self) -> Result<u8, IcedError> {
         let register = self.unused()?;
         self.held[usize::from(register)] = Held::Temporary;
@@ -408,7 +409,7 @@ impl Writer<'_> {
         self.held[usize::from(register)] = Held::Nothing;
     }
 
-    /// Notes that the operands were read: what nothing else reads makes room.
+    /// Records that the operands were read; values without further readers make room.
     pub(super) fn read(&mut self, operands: &[Value]) {
         for (i, &value) in operands.iter().enumerate() {
             if operands[..i].contains(&value) {
@@ -439,7 +440,7 @@ impl Writer<'_> {
         self.pinned |= 1 << register;
     }
 
-    /// A register that nothing needs now; what is read last of all goes to memory for it.
+    /// A free register; if there is none, the value that is needed last is spilled.
     fn unused(&mut self) -> Result<u8, IcedError> {
         let n = self.assembler.target.n_registers();
         if let Some(register) =

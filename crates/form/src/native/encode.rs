@@ -4,7 +4,7 @@ use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
 use super::Target;
 
-/// Where an operand lies.
+/// The place of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In a vector register.
@@ -15,11 +15,11 @@ pub(super) enum Place {
     Array(usize),
 }
 
-/// Lists vector instructions, each with the codes for lanes of 32 and 64 bits in 32 bytes, and for
-/// the same in 64 bytes.
+/// Lists vector instructions, each with the codes for lanes of 32 and 64 bits in vectors of 32
+/// bytes, and for the same in 64 bytes.
 macro_rules! vector_instructions {
     ($($name:ident: $narrow32:ident $narrow64:ident $wide32:ident $wide64:ident;)*) => {
-        /// A vector instruction, whatever the size of vector and lane.
+        /// A vector instruction for any size of vector and lane.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Vector {
             $($name,)*
@@ -82,11 +82,11 @@ vector_instructions! {
 const INDEX: Register = Register::RCX;
 /// The register with the number of elements.
 const COUNT: Register = Register::RDX;
-/// The register with the array of the arrays' places.
+/// The register with the addresses of the arrays.
 const ARRAYS: Register = Register::RDI;
-/// The register with the place of the table.
+/// The register with the address of the table.
 const TABLE: Register = Register::RSI;
-/// The register with the place of an array.
+/// The register with the address of an array.
 const ARRAY: Register = Register::RAX;
 /// The register that counts the lanes of elements of several.
 const LANE_INDEX: Register = Register::R8;
@@ -101,12 +101,12 @@ pub(super) struct Assembler {
     pub(super) target: Target,
     encoder: Encoder,
     n_bytes: u64,
-    /// Where the loop begins.
+    /// The start of the loop.
     top: u64,
 }
 
 impl Assembler {
-    /// Begins a function of the places of arrays, the table and a number of elements, and in it
+    /// Begins a function of the addresses of arrays, the table and a number of elements, and in it
     /// the loop over elements.
     pub(super) fn new(target: Target) -> Result<Self, IcedError> {
         let mut assembler = Self { target, encoder: Encoder::new(64), n_bytes: 0, top: 0 };
@@ -115,7 +115,7 @@ impl Assembler {
         Ok(assembler)
     }
 
-    /// Ends loop and function, and gives their bytes.
+    /// Ends the loop and the function, and returns their bytes.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, IcedError> {
         let lanes = self.target.lanes() as i32;
         self.put(Instruction::with2(Code::Add_rm64_imm8, INDEX, lanes)?)?;
@@ -144,7 +144,7 @@ impl Assembler {
         MemoryOperand::with_base_displ(TABLE, (number * super::memory::LINE) as i64)
     }
 
-    /// The elements of an array, of so many bytes each; finds the array first.
+    /// The elements of an array, of `size` bytes each; loads the address of the array first.
     fn elements(&mut self, array: usize, size: usize) -> Result<MemoryOperand, IcedError> {
         let place = MemoryOperand::with_base_displ(ARRAYS, (array * size_of::<usize>()) as i64);
         self.put(Instruction::with2(Code::Mov_r64_rm64, ARRAY, place)?)?;
@@ -217,7 +217,7 @@ impl Assembler {
         }
     }
 
-    /// The register of an operand that does not lie in memory.
+    /// The register of an operand that is not in memory.
     fn register_of(&self, place: Place) -> Register {
         match place {
             Place::Register(number) => self.register(number),
@@ -285,7 +285,7 @@ impl Assembler {
         self.put(instruction)
     }
 
-    /// Whether lanes compare so: all bits or none.
+    /// The result of a comparison for each lane: all bits or none.
     pub(super) fn truth(
         &mut self,
         comparison: (Vector, u32),
@@ -397,7 +397,7 @@ impl Assembler {
         self.put(instruction)
     }
 
-    /// Shifts by so many bits.
+    /// Shifts by this many bits.
     pub(super) fn shift(
         &mut self,
         vector: Vector,
@@ -443,7 +443,7 @@ impl Assembler {
         let memory = self.elements(array, 1)?;
         let code = self.code(Vector::LoadTruth);
         self.put(Instruction::with2(code, self.register(out), memory)?)?;
-        // 0 - 1 or 1 - 1, all bits being -1, and the other way round.
+        // 0 - 1 or 1 - 1, where all bits set is -1, and vice versa.
         self.binary(Vector::AddWhole, out, out, ones)?;
         self.binary(Vector::Xor, out, out, ones)
     }

@@ -1,4 +1,4 @@
-//! Memory with code in it, and calls of that code.
+//! Memory that contains code, and calls of that code.
 
 #![allow(unsafe_code, reason = "to call what was written as bytes is for the writer to justify")]
 
@@ -10,7 +10,7 @@ use super::{Content, Target};
 use crate::inst::Reg;
 use crate::storage::{LaneSlice, LaneSliceMut};
 
-/// Bytes of a line of the table.
+/// Bytes per line of the table.
 pub(super) const LINE: usize = size_of::<Line>();
 
 /// Lanes of an element at most.
@@ -32,7 +32,7 @@ pub(crate) struct Code {
     n_inputs: usize,
 }
 
-/// The code: the places of the arrays, the table, and the number of elements.
+/// The code: a function of the addresses of the arrays, the table, and the number of elements.
 #[cfg(target_arch = "x86_64")]
 type Function = unsafe extern "sysv64" fn(*const *mut u8, *mut Line, usize);
 /// There is no code for other machines.
@@ -76,11 +76,11 @@ impl Code {
         }
     }
 
-    /// Computes the outputs of all elements. Arrays have one element for each.
+    /// Computes the outputs of all elements. Arrays have one entry for each element.
     ///
     /// # Panics
-    /// If the arrays are not as many, as long or of such lanes as the stretch has, or the table was
-    /// not filled.
+    /// If the number, lengths or lanes of the arrays differ from those of the stretch, or the table
+    /// was not filled.
     pub(crate) fn run(
         &self,
         inputs: &[LaneSlice<'_>],
@@ -114,7 +114,7 @@ impl Code {
         }
     }
 
-    /// Computes the last elements, fewer than a vector has, in arrays of the length of one.
+    /// Computes the last elements, fewer than a vector holds, in arrays of the length of a vector.
     ///
     /// # Safety
     /// Each of `arrays` has `first + n` elements and can be read, those of outputs written.

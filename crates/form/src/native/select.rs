@@ -11,8 +11,8 @@ use super::encode::{Place, Vector};
 use crate::inst::{Inst, Reg};
 use crate::op::Op;
 
-/// A comparison of floats, by the number that the instruction has for it: false with a NaN, except
-/// [`UNEQUAL`] and [`UNORDERED`].
+/// A comparison of floats, by its number in the instruction: false with a NaN, except [`UNEQUAL`]
+/// and [`UNORDERED`].
 const EQUAL: (Vector, u32) = (Vector::Compare, 0x00);
 const UNORDERED: (Vector, u32) = (Vector::Compare, 0x03);
 const UNEQUAL: (Vector, u32) = (Vector::Compare, 0x04);
@@ -37,15 +37,15 @@ enum Way {
     Binary(Vector),
     /// One instruction of the operand and a constant of these bits.
     With(Vector, u64),
-    /// Two of these, one after the other.
+    /// Two of these in sequence.
     WithBoth([(Vector, u64); 2]),
     /// A comparison of two floats.
     Truth((Vector, u32)),
-    /// A comparison of two whole numbers, by its number in wide vectors.
+    /// A comparison of two integers, by its number in wide vectors.
     TruthWhole(u32),
     /// Whether two truth values are equal.
     SameTruth,
-    /// Of a number whether it is not zero.
+    /// Whether a number is not zero.
     NotZero,
     /// A shift by the second operand modulo the width.
     Shifted(Vector),
@@ -77,7 +77,7 @@ fn too_large(size: usize) -> u64 {
     if size == 8 { (2_f64.powi(63)).to_bits() } else { u64::from(2_f32.powi(31).to_bits()) }
 }
 
-/// The way of an operation on lanes of `size` bytes, if there is one.
+/// The way to compute an operation on lanes of `size` bytes, if there is one.
 fn way(inst: &Inst, size: usize) -> Option<Way> {
     match inst.of {
         Lane::F32 | Lane::F64 => float_way(inst, size),
@@ -250,7 +250,7 @@ impl Writer<'_> {
         args: &[Value],
         out: Value,
     ) -> Result<(), IcedError> {
-        // What lies in memory goes second.
+        // The operand in memory goes second.
         let swaps = inst.op.commutes() && !self.is_held(args[0]) && self.is_held(args[1]);
         let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
         let (a, b) = (self.register(a)?, self.place(b)?);
@@ -283,7 +283,7 @@ impl Writer<'_> {
             let out = self.result(out)?;
             return self.assembler.truth((Vector::CompareWhole, how), out, a, b);
         }
-        // Narrow vectors only know equal and greater.
+        // Narrow vectors support only equal and greater.
         let (vector, swaps, negates) = match how {
             0 => (Vector::Equal, false, false),
             1 => (Vector::Greater, true, false),
@@ -353,7 +353,7 @@ impl Writer<'_> {
     ) -> Result<(), IcedError> {
         let size = self.assembler.target.size;
         let is_min = vector == Vector::Min;
-        // The instruction gives its second operand if one is NaN or both are zero.
+        // The instruction returns its second operand if one is NaN or both are zero.
         let is_right = |bits: Option<u64>| {
             bits.is_some_and(|bits| {
                 let is_nan = bits & !sign_bit(size) > infinity(size);
@@ -468,8 +468,8 @@ impl Writer<'_> {
         let [a_place, b_place] = [a, b].map(Place::Register);
         let (sign, abs) = (self.bits(sign_bit(size)), self.bits(!sign_bit(size)));
         match op {
-            // Of what does not fit the instruction makes the least integer, whose complement is the
-            // greatest.
+            // The instruction makes the least integer of values that do not fit; its complement is
+            // the greatest.
             Op::Convert => {
                 let limit = self.bits(too_large(size));
                 self.assembler.truncate(ORDERED, (a, a_place), out, temporary)?;
@@ -488,7 +488,7 @@ impl Writer<'_> {
                 self.assembler.choose(UNEQUAL_ORDERED, (a, zero), (out, yes, a), temporary)?;
             }
             _ => {
-                // The sign of what is no NaN.
+                // The sign, unless the value is NaN.
                 self.assembler.keep_if(ORDERED, (b, b_place), (out, b), out)?;
                 self.assembler.binary(Vector::And, out, out, sign)?;
                 self.assembler.binary(Vector::And, temporary, a, abs)?;

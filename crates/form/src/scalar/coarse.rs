@@ -1,10 +1,10 @@
-//! Chooses the lines of a form: several operations as one line where that saves calls, in an order
-//! in which most lines read what the line before has computed.
+//! Chooses the lines of a form: several operations become one line if that saves calls, in an order
+//! in which most lines read the result of the line before.
 //!
-//! Of a short operation most of the time goes into its call, and into writing what the next one
-//! reads. One line computes the distance of two vectors of three, their dot product, or the root of
-//! either; and two of sum, difference and product of which the second alone reads the first. Each
-//! operation rounds as it does alone.
+//! A short operation spends most of its time on its call, and on writing its result for the next
+//! one. One line computes the distance of two 3-vectors, their dot product, or the square root of
+//! either; another line computes two of sum, difference and product if only the second reads the
+//! first. Every operation rounds as it does alone.
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
@@ -17,7 +17,7 @@ use crate::columns::loops::distance;
 use crate::inst::{Form, Inst, Reg};
 use crate::op::Op;
 
-/// Appends the lines that compute the results of a form. `at` says which register of the file holds
+/// Appends the lines that compute the results of a form. `at` holds the register of the file for
 /// each register of the form; those of constants and parameters are filled.
 pub(super) fn write_lines(form: &Form, at: &[u32], code: &mut StraightWriter) {
     let units = Finder::new(form, at).units();
@@ -28,10 +28,10 @@ pub(super) fn write_lines(form: &Form, at: &[u32], code: &mut StraightWriter) {
 
 /// Instructions that become one line.
 struct Unit {
-    /// The last of them, which gives the result.
+    /// The last of these instructions, which computes the result.
     reg: Reg,
     kind: Kind,
-    /// What they read.
+    /// Their operands.
     operands: SmallVec<[Reg; 6]>,
 }
 
@@ -39,7 +39,8 @@ struct Unit {
 enum Kind {
     /// The instruction alone.
     One,
-    /// The instruction, and this one, of which it reads the result, as second operand if said so.
+    /// The instruction and `inner`, whose result it reads: as its second operand if `second` is
+    /// set.
     Pair { inner: Reg, second: bool },
     /// A function of two vectors, which begin in these registers of the file.
     Vectors { run: Run, first: [u32; 2] },
@@ -60,8 +61,8 @@ impl Unit {
     }
 }
 
-/// The units that the results need, each after what it reads. Of the operands of a unit the one
-/// that takes most steps comes last, so that long chains stay together.
+/// The units that the results need, each after its operands. The operand of a unit that takes most
+/// steps comes last, so that long chains stay together.
 fn ordered<'u>(form: &Form, units: &'u [Unit]) -> Vec<&'u Unit> {
     const NO_UNIT: u32 = u32::MAX;
     let mut unit_of = vec![NO_UNIT; form.insts.len()];
@@ -71,7 +72,7 @@ fn ordered<'u>(form: &Form, units: &'u [Unit]) -> Vec<&'u Unit> {
         height[unit.reg.index()] = below.unwrap_or(0) + 1;
         unit_of[unit.reg.index()] = i as u32;
     }
-    // The next operand that is not met, the lowest first.
+    // The next operand that was not visited, the one with the fewest steps first.
     let next = |unit: &Unit, unit_of: &[u32]| {
         let open = unit.operands.iter().filter(|operand| unit_of[operand.index()] != NO_UNIT);
         open.min_by_key(|operand| height[operand.index()]).copied()
@@ -97,13 +98,13 @@ fn ordered<'u>(form: &Form, units: &'u [Unit]) -> Vec<&'u Unit> {
     order
 }
 
-/// Instructions that are part of a unit, without the last.
+/// The instructions of a unit but the last.
 type Parts = SmallVec<[Reg; 8]>;
 
 struct Finder<'f> {
     form: &'f Form,
     at: &'f [u32],
-    /// For each register how many operands it is; too many where it is a result.
+    /// Number of uses of each register as an operand; very large for results.
     n_uses: Vec<u32>,
 }
 
@@ -121,7 +122,7 @@ impl<'f> Finder<'f> {
         Self { form, at, n_uses }
     }
 
-    /// The units of a form, each after what it reads.
+    /// The units of a form, each after its operands.
     fn units(&self) -> Vec<Unit> {
         let mut units = Vec::with_capacity(self.form.insts.len());
         let mut is_absorbed = vec![false; self.form.insts.len()];
@@ -145,15 +146,15 @@ impl<'f> Finder<'f> {
     }
 
     /// The operands of an instruction that computes `op` on floats of this lane, if its result is
-    /// read as so many operands and nothing else.
+    /// used exactly `n_uses` times.
     fn between(&self, reg: Reg, op: Op, of: Lane, n_uses: u32) -> Option<[Reg; 2]> {
         let inst = self.inst(reg);
         let fits = (inst.op, inst.of) == (op, of) && self.n_uses[reg.index()] == n_uses;
         fits.then(|| [inst.args()[0], inst.args()[1]])
     }
 
-    /// `a x + b y + c z`, added in this order, of vectors in registers that follow each other; of
-    /// differences of such vectors with themselves; or the root of that.
+    /// `a x + b y + c z`, added in this order, of vectors in consecutive registers, or of
+    /// differences of such vectors with themselves, or the square root of that.
     fn product(&self, reg: Reg) -> Option<(Unit, Parts)> {
         let inst = self.inst(reg);
         let (of, root) = (inst.of, inst.op == Op::Sqrt);
@@ -188,7 +189,7 @@ impl<'f> Finder<'f> {
         Some((Unit { reg, kind, operands: sides.as_flattened().into() }, parts))
     }
 
-    /// The operands of the differences that these products are squares of.
+    /// The operands of the differences of which these products are the squares.
     fn differences(&self, of: Lane, sides: [[Reg; 2]; 3]) -> Option<[[Reg; 2]; 3]> {
         let mut ends = sides;
         for (end, [a, b]) in ends.iter_mut().zip(sides) {
@@ -200,7 +201,7 @@ impl<'f> Finder<'f> {
         self.vectors(ends).map(|_| ends)
     }
 
-    /// The first registers of two vectors whose lanes stand side by side in the file.
+    /// The first registers of two vectors whose lanes are in consecutive registers of the file.
     fn vectors(&self, sides: [[Reg; 2]; 3]) -> Option<[u32; 2]> {
         let at = sides.map(|side| side.map(|reg| self.at[reg.index()]));
         let [first, ..] = at;
@@ -208,7 +209,7 @@ impl<'f> Finder<'f> {
         follow.then_some(first)
     }
 
-    /// A sum, difference or product with one that it alone reads.
+    /// A sum, difference or product together with another one that it alone reads.
     fn pair(&self, reg: Reg) -> Option<(Unit, Parts)> {
         let inst = self.inst(reg);
         if !is_arithmetic(inst) {
@@ -216,7 +217,7 @@ impl<'f> Finder<'f> {
         }
         let [a, b] = [inst.args()[0], inst.args()[1]];
         let (inner, other, second) = match (self.is_absorbed(a), self.is_absorbed(b)) {
-            // What absorbs nothing itself, so that its neighbor may absorb something.
+            // The operand that absorbs nothing itself, so that its neighbor may absorb something.
             (true, true) if !self.absorbs(b) => (b, a, true),
             (true, _) => (a, b, false),
             (false, true) => (b, a, true),
@@ -228,7 +229,7 @@ impl<'f> Finder<'f> {
         Some((Unit { reg, kind, operands }, Parts::from_elem(inner, 1)))
     }
 
-    /// Whether an instruction of arithmetic may be part of the only one that reads it.
+    /// Whether an arithmetic instruction may become part of its only reader.
     fn is_absorbed(&self, reg: Reg) -> bool {
         let fits = self.n_uses[reg.index()] == 1 && is_arithmetic(self.inst(reg));
         fits && self.product(reg).is_none()
@@ -243,7 +244,7 @@ fn is_arithmetic(inst: &Inst) -> bool {
     matches!(inst.op, Op::Add | Op::Sub | Op::Mul) && inst.of.is_float()
 }
 
-/// The function of a line that computes this of two vectors.
+/// The function of a line that computes this for two vectors.
 fn product_of<A: FloatLane>(is_distance: bool, root: bool) -> Run {
     match (is_distance, root) {
         (true, true) => of_vectors(|a: [A; 3], b| distance(a, b, true)),

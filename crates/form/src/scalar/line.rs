@@ -1,12 +1,11 @@
-//! Lines: operations on registers as functions, each of which calls that of the next line.
+//! Lines: operations on registers as functions, each of which calls the function of the next line.
 //!
-//! A call of the next line is the last thing that a line does, so the compiler makes it a jump. The
-//! processor predicts such jumps one by one, and the last results stay in its own registers: a
-//! chain of operations would otherwise wait for each result to be written and read again. Results
-//! are written all the same, so that any later line can read them.
+//! A line calls the next one as its last action, so the compiler makes the call a jump. The
+//! processor predicts such jumps individually, and the last results stay in machine registers;
+//! otherwise a chain of operations would wait for each result to be written and read again. Results
+//! are still written to the file, so that any later line can read them.
 //!
-//! Lines come in rows of at most [`ROW`], which bounds the depth of calls where the compiler makes
-//! no jumps.
+//! Rows have at most [`ROW`] lines, which bounds the depth of calls if the compiler makes no jumps.
 
 use std::marker::PhantomData;
 
@@ -17,7 +16,7 @@ use crate::lane_value::LaneValue;
 use crate::meaning::Visit;
 use crate::storage::Stored;
 
-/// An operation on registers, or several as one.
+/// One or more operations on registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) run: Run,
@@ -26,10 +25,10 @@ pub(super) struct Line {
 }
 
 /// Runs a line and all lines after it. The numbers are the last two `f32`, the last two `f64`, and
-/// the bits of the last other value that lines before it computed, see [`Passed`].
+/// the bits of the last other value computed by earlier lines, see [`Passed`].
 pub(super) type Run = fn(&Line, &[Line], &mut [u64], f32, f32, f64, f64, u64);
 
-/// The number of lines in a row.
+/// Maximal number of lines in a row.
 pub(super) const ROW: usize = 128;
 
 /// Runs the lines of a row.
@@ -44,11 +43,11 @@ pub(super) fn run_row(row: &[Line], regs: &mut [u64]) {
     }
 }
 
-/// Where the function of a line finds an operand: in the register of the file.
+/// An operand in the file of registers.
 pub(super) const STORED: u8 = 0;
-/// The operand is the last result of its lane; `bool`, `i32` and `i64` count as one lane.
+/// An operand that is the last result of its lane; `bool`, `i32` and `i64` count as one lane.
 pub(super) const LAST: u8 = 1;
-/// The operand is the result of its lane before the last; floats only.
+/// An operand that is the result before the last of its lane; floats only.
 pub(super) const BEFORE: u8 = 2;
 
 /// The last results of lines, by lane, the newest first.
@@ -70,7 +69,7 @@ impl Passed {
         })
     }
 
-    /// The last results after one more, of lane `lane`.
+    /// The last results after one more of lane `lane`.
     #[inline(always)]
     fn after(mut self, lane: Lane, bits: u64) -> Self {
         match lane {
@@ -90,7 +89,7 @@ struct Operands<'r> {
 }
 
 impl Operands<'_> {
-    /// Operand number `i`; `None` if there is no such register.
+    /// Operand `i`; `None` if there is no such register.
     #[inline(always)]
     fn get<A: Stored, const FROM: u8>(&self, i: usize) -> Option<A> {
         match FROM {
@@ -99,7 +98,7 @@ impl Operands<'_> {
         }
     }
 
-    /// The values of three registers, of which operand number `i` is the first.
+    /// The values of three registers, the first of which is operand `i`.
     #[inline(always)]
     fn vector<A: Stored>(&self, i: usize) -> Option<[A; 3]> {
         let lanes = self.regs.get(self.line.args[i] as usize..)?.first_chunk::<3>()?;
@@ -107,7 +106,7 @@ impl Operands<'_> {
     }
 }
 
-/// Writes the result of a line and runs those after it.
+/// Writes the result of a line and runs the lines after it.
 #[inline(always)]
 fn run<R: Stored>(
     line: &Line,
@@ -121,7 +120,7 @@ fn run<R: Stored>(
         return no_register();
     };
     let bits = result.to_bits();
-    // A branch, because a selection would lengthen every chain.
+    // A branch, because a select would lengthen every chain.
     if is_nan(result) {
         let Passed { f32s: [a, b], f64s: [c, d], other } = passed;
         return nan::<R>(line, rest, regs, a, b, c, d, other);
@@ -144,7 +143,7 @@ fn run_next(rest: &[Line], regs: &mut [u64], passed: Passed) {
     }
 }
 
-/// Goes on after a line whose result is NaN, as the canonical one.
+/// Continues after a line whose result is NaN, with the canonical NaN.
 #[cold]
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "these are the arguments of lines")]
@@ -183,12 +182,12 @@ macro_rules! line {
     };
 }
 
-/// Makes the function of a line with one operation, or two; the operands come from these places
-/// where there is such a function, and from their registers elsewhere.
+/// Makes the function of a line with one or two operations. The operands come from these places if
+/// there is such a function, and else from their registers.
 pub(super) struct Operation(pub(super) [u8; 3]);
 
-/// Makes the function of a line with an operation that takes so long that it makes no difference
-/// where operands come from.
+/// Makes the function of a line with an operation that takes so long that the places of its
+/// operands do not matter.
 pub(super) struct LongOperation;
 
 fn unary<A: Stored, R: Stored, F: Fn(A) -> R + Copy, const X: u8>(_held: F) -> Run {
@@ -210,9 +209,9 @@ where
     })
 }
 
-/// As [`unary`] with `f`, which is `usual` unless the operand is `rare`. For rare operands another
-/// function is called, so that this one has no calls on the way, which take time even if they are
-/// not made.
+/// As [`unary`] with `f`, which equals `usual` unless the operand is `rare`. A separate function
+/// handles rare operands, so that this one contains no calls, which cost time even if they are not
+/// made.
 fn unary_or_rare<A, R, F, G, H, const X: u8>(_f: F, _usual: G, _rare: H) -> Run
 where
     A: Stored,
@@ -235,7 +234,8 @@ where
     }
 }
 
-/// As [`binary`] with `f`, which is `usual` unless the operands are `rare`, see [`unary_or_rare`].
+/// As [`binary`] with `f`, which equals `usual` unless the operands are `rare`, see
+/// [`unary_or_rare`].
 fn binary_or_rare<A, R, F, G, H, const X: u8, const Y: u8>(_f: F, _usual: G, _rare: H) -> Run
 where
     A: Stored,
@@ -271,7 +271,7 @@ where
     })
 }
 
-/// Whether there are functions for operands of this type that are the result before the last.
+/// Whether operands of this type may be the result before the last.
 fn is_float<A: Stored>() -> bool {
     A::LANE.is_float()
 }
@@ -378,7 +378,7 @@ impl Visit for LongOperation {
     }
 }
 
-/// The function of a line that computes `f` of two vectors of three, whose first registers are its
+/// The function of a line that computes `f` for two 3-vectors, whose first registers are its
 /// operands.
 pub(super) fn of_vectors<A, F>(_held: F) -> Run
 where
@@ -392,8 +392,8 @@ where
 }
 
 /// The function of a line that picks one of several registers of a lane. Its operands are the
-/// selector, the first of the registers with the numbers of those to pick from, and how many these
-/// are.
+/// selector, the first of the registers that hold the numbers of the candidates, and the number of
+/// candidates.
 pub(super) fn pick(lane: Lane, selector: u8) -> Run {
     match lane {
         Lane::Bool => pick_of::<bool>(selector),

@@ -1,4 +1,4 @@
-//! Straight code: lines that run one after the other, and how they are written.
+//! Straight-line code: lines that run one after the other, and their writer.
 
 use millstream_base::Lane;
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ use crate::op::Op;
 pub struct Straight(Box<[Line]>);
 
 impl Straight {
-    /// Runs the operations. A NaN that they compute is canonical.
+    /// Runs the operations. NaN results are canonical.
     ///
     /// # Panics
     /// If an operation names a register that the file lacks.
@@ -35,7 +35,7 @@ impl Straight {
         }
     }
 
-    /// Bytes of the code.
+    /// Size of the code in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.0)
     }
@@ -45,7 +45,7 @@ impl Straight {
 #[derive(Debug, Default)]
 pub struct StraightWriter {
     pub(super) lines: Vec<Line>,
-    /// Lines before the row that is written now.
+    /// Number of lines before the current row.
     n_before: usize,
     passed: Passed,
 }
@@ -63,7 +63,7 @@ impl Passed {
         }
     }
 
-    /// Where to find a register that holds a value of this lane.
+    /// The place of a register that holds a value of this lane.
     fn find(&self, lane: Lane, register: u32) -> u8 {
         match self.0[Self::kind(lane)] {
             [Some(last), _] if last == register => LAST,
@@ -72,7 +72,7 @@ impl Passed {
         }
     }
 
-    /// A line writes a result of this lane.
+    /// Records that a line writes a result of this lane.
     fn write(&mut self, lane: Lane, register: u32) {
         for known in self.0.as_flattened_mut() {
             *known = known.filter(|known| *known != register);
@@ -113,14 +113,14 @@ impl StraightWriter {
         self.operation((Op::Convert, lane, lane), &[from], out);
     }
 
-    /// Appends a choice among `n` registers of a lane, whose numbers are in registers from `first`
-    /// on.
+    /// Appends a choice among `n` registers of a lane, whose numbers are in the registers from
+    /// `first` on.
     pub(super) fn pick(&mut self, selector: u32, (first, n): (u32, u32), out: u32, lane: Lane) {
         let [from, ..] = self.sources(&[Lane::I32], &[selector]);
         self.push(pick(lane, from), &[selector, first, n], (out, lane));
     }
 
-    /// Appends a line that this function runs.
+    /// Appends a line with this function.
     pub(super) fn push(&mut self, run: Run, args: &[u32], (out, lane): (u32, Lane)) {
         let mut line = Line { run, out, args: [0; 3] };
         line.args[..args.len()].copy_from_slice(args);
@@ -131,7 +131,7 @@ impl StraightWriter {
         }
     }
 
-    /// Ends the row of lines that pass results on to each other.
+    /// Ends the row of lines that pass results to each other.
     pub(super) fn end_row(&mut self) {
         (self.n_before, self.passed) = (self.lines.len(), Passed::default());
     }

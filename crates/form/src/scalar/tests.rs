@@ -1,4 +1,4 @@
-//! Programs compute what forms do, and run the blocks that are needed.
+//! Programs compute the same as forms, and run only the blocks that are needed.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use crate::lane_value::LaneValue;
 use crate::op::Op;
 use crate::random::{Dice, random_form};
 
-/// Runs a form as a program; gives its results and how many lines there were to run.
+/// Runs a form as a program; returns its results and the number of lines.
 fn run(form: &Form, params: &[u64]) -> (Vec<u64>, usize) {
     let mut writer = ProgramWriter::default();
     let first = writer.filled(params.iter().copied());
@@ -34,7 +34,7 @@ fn canonical(form: &Form, results: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Runs a form as straight code, one line an instruction.
+/// Runs a form as straight-line code with one line per instruction.
 fn run_straight(form: &Form, params: &[u64]) -> Vec<u64> {
     let mut registers = vec![0; form.insts.len()];
     let mut writer = StraightWriter::default();
@@ -52,7 +52,7 @@ fn run_straight(form: &Form, params: &[u64]) -> Vec<u64> {
     form.results.iter().map(|reg| registers[reg.index()]).collect()
 }
 
-/// Checks that lines give the results of the form, and says how many there were to run.
+/// Checks that lines give the results of the form; returns their number.
 fn check(form: &Form, params: &[u64]) -> usize {
     let mut expected = vec![0; form.results.len()];
     form.run_scalar(params, &mut expected, &mut Vec::new());
@@ -84,7 +84,7 @@ fn random_forms_as_lines_are_the_forms() {
     }
 }
 
-/// Forms of sums, differences and products, of which most parts can be one with others.
+/// Forms of sums, differences and products, most of which can share lines.
 #[test]
 fn random_arithmetic_as_lines_is_the_form() {
     let mut dice = Dice::new(42);
@@ -94,7 +94,8 @@ fn random_arithmetic_as_lines_is_the_form() {
         let b = FormBuilder::new();
         let mut values: Vec<_> = (0..6).map(|_| b.param(lane)).collect();
         for _ in 0..12 {
-            // What is new is read sooner than what is old, so that much is read once.
+            // Recent values are read more often than old ones, so that many values are read only
+            // once.
             let reach = values.len().min(8);
             let mut pick = || values[values.len() - 1 - dice.below(reach)];
             let (x, y) = (pick(), pick());
@@ -130,9 +131,9 @@ fn distances_and_dot_products_are_one_line() {
         }
         // The last sum of a product stays with it.
         assert_eq!(check(&b.finish(&[dot + p[0]]), &params), 2);
-        // Registers in another order are no vector.
+        // Registers in another order are not a vector.
         assert_eq!(check(&b.finish(&[sum([0, 2, 1].map(|i| p[i] * q[i]))]), &params), 3);
-        // What somebody else reads is written.
+        // A value with other readers is written.
         assert_eq!(check(&b.finish(&[dot, p[0] * q[0]]), &params), 3);
     }
 }
@@ -173,7 +174,7 @@ fn chains_of_every_short_operation_pass_results_on() {
     }
 }
 
-/// A program that adds 1 to a register in each block, and a choice between two of them.
+/// A program that adds 1 to a register in each block, with a choice between two of them.
 #[test]
 fn blocks_run_once_and_only_if_needed() {
     let b = FormBuilder::new();
@@ -190,7 +191,7 @@ fn blocks_run_once_and_only_if_needed() {
     writer.end();
     for (k, from) in [(0, x), (1, values[0]), (2, values[0])] {
         writer.begin();
-        // Those of the arms call the first, which runs already.
+        // The blocks of the arms call the first block, which is running already.
         if k > 0 {
             writer.call(1);
         }

@@ -1,4 +1,4 @@
-//! Writes programs: registers, and block by block what fills them.
+//! Writes programs: registers, and block by block the code that fills them.
 
 use std::sync::Arc;
 
@@ -37,29 +37,29 @@ pub struct ProgramWriter {
     program: Program,
     /// The registers of constants, by their bits.
     constants: FxHashMap<u64, u32>,
-    /// Registers of values that are read within one form only.
+    /// Registers of values that are read only within one form.
     temporaries: Vec<u32>,
     code: StraightWriter,
-    /// Lines that are part of a piece.
+    /// Number of lines that belong to a piece.
     n_in_pieces: usize,
 }
 
 impl ProgramWriter {
-    /// The first of so many new registers.
+    /// The first of `n` new registers.
     pub fn registers(&mut self, n: usize) -> u32 {
         let first = self.program.image.len() as u32;
         self.program.image.resize(self.program.image.len() + n, 0);
         first
     }
 
-    /// The first of new registers that hold these bits until they are set.
+    /// The first of new registers that hold these bits until they are overwritten.
     pub fn filled(&mut self, bits: impl IntoIterator<Item = u64>) -> u32 {
         let first = self.program.image.len() as u32;
         self.program.image.extend(bits);
         first
     }
 
-    /// A register that holds these bits and is never set.
+    /// A register that holds these bits and is never overwritten.
     pub fn constant(&mut self, bits: u64) -> u32 {
         if let Some(register) = self.constants.get(&bits) {
             return *register;
@@ -69,7 +69,7 @@ impl ProgramWriter {
         register
     }
 
-    /// Begins the next block, and gives its number.
+    /// Begins the next block and returns its number.
     pub fn begin(&mut self) -> Block {
         self.program.blocks.push(self.program.pieces.len() as u32);
         self.program.blocks.len() as u32 - 1
@@ -80,13 +80,13 @@ impl ProgramWriter {
         self.push(Piece::End);
     }
 
-    /// What follows in the block needs another block.
+    /// Makes the rest of the block run after another block.
     pub fn call(&mut self, block: Block) {
         self.push(Piece::Call { block });
     }
 
-    /// Copies `width` registers of a lane to `out` from the arm that a selector picks: a `bool` the
-    /// first or the second, an `i32` the arm of that number, or else the nearest.
+    /// Copies `width` registers of a lane to `out` from the arm that a selector picks: a `bool`
+    /// picks the first or the second, an `i32` the arm of that number, or else the nearest.
     pub fn choose(&mut self, selector: u32, arms: &[Arm], lane: Lane, (out, width): (u32, u8)) {
         let n_arms = arms.len() as u16;
         if arms.iter().all(|arm| arm.block == NO_BLOCK) {
@@ -106,8 +106,8 @@ impl ProgramWriter {
         self.code.copy(lane, from, to);
     }
 
-    /// Calls a form as it is, which takes longer in each run and no time now. `params` are the
-    /// registers of its parameters, results go to those from `out` on.
+    /// Calls a form without writing it out, which saves time now but costs time in each run.
+    /// `params` are the registers of its parameters; the results go to the registers from `out` on.
     pub fn call_form(&mut self, form: &Arc<Form>, params: &[u32], out: u32) {
         let first_param = self.program.params.len() as u32;
         self.program.params.extend_from_slice(params);
@@ -116,8 +116,8 @@ impl ProgramWriter {
         self.push(Piece::Form { form, first_param, out });
     }
 
-    /// Writes a form out as lines. `params` are the registers of its parameters, `results` those
-    /// for its results, which hold nothing else.
+    /// Writes a form out as lines. `params` are the registers of its parameters, `results` are
+    /// registers for its results only.
     ///
     /// # Panics
     /// If there are fewer registers than parameters or results.
@@ -141,7 +141,7 @@ impl ProgramWriter {
             }
         }
         write_lines(form, &at, &mut self.code);
-        // Results that are parameters or constants, or stand twice.
+        // Results that are parameters or constants, or that occur twice.
         for (result, to) in form.results.iter().zip(results) {
             let from = at[result.index()];
             if from != *to {
@@ -160,7 +160,7 @@ impl ProgramWriter {
         self.program
     }
 
-    /// Appends a piece after the lines that were written.
+    /// Appends a piece after the lines written so far.
     fn push(&mut self, piece: Piece) {
         let n_lines = self.code.lines.len();
         for first in (self.n_in_pieces..n_lines).step_by(ROW) {

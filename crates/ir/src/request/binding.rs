@@ -215,7 +215,7 @@ impl Binding<'_> {
                     data.map(|(_, data)| data.clone()).or_else(|| self.index_axis(&need.feature));
                 match data {
                     Some(data) if need.level == 0 => features[bit as usize] = Some(data),
-                    // What is wrong with it was said before.
+                    // The error in its data was reported before.
                     None if need.level == 0 && self.misgiven.contains(&need.feature) => {}
                     Some(_) | None => self.errors.push(missing(plan, output, bit)),
                 }
@@ -224,8 +224,8 @@ impl Binding<'_> {
         features
     }
 
-    /// Refuses views by which the state of a node would differ: state is told apart by elements
-    /// and by nothing else.
+    /// Refuses views that would make the state of a node differ: state is stored per element, not
+    /// per view.
     fn state_by_view(&mut self, inputs: &[BoundData], features: &[(Feature, BoundData)]) {
         let plan = self.plan;
         let by_view = |data: &BoundData| data.axis == Some(RequestAxis::View);
@@ -270,7 +270,7 @@ impl Binding<'_> {
             }
             (Some(_), _) if plan.has_states() => self.errors.push(RequestError::Ticks {
                 what: "the request asks for some of the elements".into(),
-                hint: "ask for all elements, each of which goes on from its own state",
+                hint: "ask for all elements, since each continues from its own state",
             }),
             (Some(count), _) if mask.len() == count => return None,
             (Some(_), _) => {}

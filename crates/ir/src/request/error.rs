@@ -92,11 +92,11 @@ pub enum RequestError {
         /// The next step for the author.
         hint: &'static str,
     },
-    /// Some elements are asked for, and there are none.
+    /// Some elements are requested, but nothing varies from element to element.
     #[error("some elements are asked for, but nothing varies from element to element")]
     #[diagnostic(code(request::no_elements), help("give a count or a column, or ask for all"))]
     NoElements,
-    /// An element is asked for that there is not.
+    /// A requested element does not exist.
     #[error("element {element} is asked for, but there are {count}, numbered from 0")]
     #[diagnostic(code(request::no_such_element), help("ask for elements below {count}"))]
     NoSuchElement {

@@ -80,7 +80,7 @@ impl<'a> Groups<'a> {
             Mode::Ticks { .. } => return Err(refused("ticks are taken apart".into())),
         };
         if let Some(at) = course.go.into_iter().chain(keep).find(|at| !is_bool(*at)) {
-            return Err(refused(format!("its output `{}` is no bool", outputs[at])));
+            return Err(refused(format!("its output `{}` is not a bool", outputs[at])));
         }
         if let Some(i) = (0..outputs.len())
             .find(|i| course.carries[*i].is_none() && course.go != Some(*i) && !course.collects(*i))

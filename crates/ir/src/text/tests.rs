@@ -206,7 +206,7 @@ output go n1
         line 3: the group `b` cannot be repeated: its output `x` is not carried
         line 5: the group `b` cannot be repeated: output `x` cannot be carried to input 1
         line 5: expected the number of an input, `-`, or `]`, found `x`
-        line 3: the group `b` cannot be repeated: its output `x` is no bool
+        line 3: the group `b` cannot be repeated: its output `x` is not a bool
         line 8: n7 is not defined
     "#]]
     .assert_eq(&told);
@@ -236,7 +236,7 @@ output y n0
     let wrong = [("by", "where"), ("[\"x\"]", "[\"z\"]"), ("carries [-]", "carries [0 0]")];
     let told: String = wrong.iter().map(|(a, b)| problems(&text.replace(a, b))).collect();
     expect![[r#"
-        line 2: the group `b` cannot be repeated: its output `y` is no bool
+        line 2: the group `b` cannot be repeated: its output `y` is not a bool
         line 2: the group `b` cannot be repeated: setting `items`: the group has no input called `z`; inputs: `x`
         line 4: the group `b` cannot be repeated: its line lists 2 outputs, but it has 1
     "#]]

@@ -1,14 +1,13 @@
-//! Callbacks: Rust closures that compute one element at a time, through the context that they are
-//! handed.
+//! Callbacks: Rust closures that compute one element at a time through a context object.
 //!
 //! A node type with a callback becomes a network of ordinary nodes, so evaluators, passes and live
 //! graphs know no callbacks. Its parts are nodes that read the declared features, nodes that
-//! evaluate inputs in a changed context, choices that leave lazy inputs out where nobody asked for
-//! them, and one function that runs the callback (see `assemble`). A callback that needs none of
-//! these is that function alone.
+//! evaluate inputs in a changed context, choices that skip lazy inputs where the callback does not
+//! ask for them, and one function that runs the callback (see `assemble`). A callback that needs
+//! none of these is that function alone.
 //!
-//! Lazy inputs are asked for in rounds. In each round the callback runs from its start with the
-//! inputs that it asked for so far. Where it asks for another one, that element of the input is
+//! Lazy inputs are computed in rounds. In each round the callback runs from its start with the
+//! inputs that it asked for so far. When it asks for another one, that element of the input is
 //! computed, and the next round begins.
 
 mod assemble;
@@ -37,24 +36,24 @@ use crate::settings::Settings;
 /// Units of work per element, whatever the callback does.
 const PER_ELEMENT: usize = 1 << 6;
 
-/// The bit of [`Spec::asked`] that tells that the callback needs no further input.
+/// The bit of [`Spec::asked`] that is set if the callback needs no further input.
 const IS_DONE: i32 = 1 << 30;
 
-/// The bit that tells that the selector failed.
+/// The bit that is set if the selector failed.
 const HAS_FAILED: i32 = 1 << 29;
 
-/// The most lazy inputs of a node, and of one whose callback asks for them one by one.
+/// Maximal number of lazy inputs of a node with a selector, and of one without.
 const MOST_LAZY: usize = 29;
 const MOST_ROUNDS: usize = 8;
 
-/// Why a callback ends before it has computed its outputs: an input is still to be computed, or it
-/// failed. Pass it on with `?`.
+/// Why a callback ends before it has computed its outputs: an input is not computed yet, or the
+/// callback failed. Return it with `?`.
 #[derive(Clone, Debug)]
 pub struct Stop(pub(crate) Reason);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Reason {
-    /// A lazy input was asked for that is not computed yet.
+    /// The callback asked for a lazy input that is not computed yet.
     Pending,
     Failed(Failure),
 }
@@ -77,12 +76,12 @@ pub(crate) struct Callback {
 #[derive(Debug)]
 struct SpecInput {
     name: Arc<str>,
-    /// The first of its slots in the call, and their number.
+    /// Its first slot in the call, and the number of its slots.
     first: usize,
     n: usize,
     /// Its bit among the lazy inputs.
     lazy: Option<u32>,
-    /// Whether the call has its value; otherwise none of the outputs at hand needs it.
+    /// Whether the call has its value; otherwise no output of the call needs it.
     is_needed: bool,
     takes_several: bool,
 }
@@ -96,7 +95,7 @@ struct SpecOutput {
     edits: Option<usize>,
 }
 
-/// A variable that is kept from tick to tick.
+/// A variable that keeps its value from tick to tick.
 #[derive(Debug)]
 struct SpecState {
     name: Arc<str>,
@@ -116,10 +115,10 @@ struct Spec {
     /// The slot with the lazy inputs that were asked for, as bits.
     asked: Option<usize>,
     state: Vec<SpecState>,
-    /// The slots of whether there is state, and of the seconds from tick to tick.
+    /// The slot that tells whether there is state, and that of the seconds between ticks.
     started: Option<(usize, usize)>,
     outputs: Vec<SpecOutput>,
-    /// The outputs of the node that another call gives, which this one does not.
+    /// The outputs of the node that other calls compute.
     elsewhere: Vec<Arc<str>>,
 }
 
@@ -129,17 +128,17 @@ impl Spec {
     }
 }
 
-/// The use that runs have made of the declared features.
+/// Which declared features the runs have read.
 #[derive(Debug, Default)]
 struct Usage {
-    /// A bit for each declared feature that was read, and one that tells of any run.
+    /// A bit for each declared feature that was read, and one that any run sets.
     read: AtomicU64,
     undeclared: Mutex<Vec<Need>>,
 }
 
 const HAS_RUN: u64 = 1 << 63;
 
-/// The most declared parts of the context; no graph has more than 64.
+/// Maximal number of declared parts of the context; no graph has more than 64.
 const MOST_READS: usize = 63;
 
 impl Usage {
@@ -162,8 +161,8 @@ impl Usage {
 enum Task {
     /// Computes the outputs.
     Compute,
-    /// Finds the lazy inputs that the callback asks for next: its outputs are all that were asked
-    /// for, as bits, and for each lazy input whether it was.
+    /// Finds the lazy inputs that the callback asks for next. Its outputs are the set of all inputs
+    /// asked for, as bits, and for each lazy input whether it is in that set.
     Ask,
 }
 
@@ -206,7 +205,7 @@ impl CallbackFunction {
         (read & HAS_RUN != 0).then(|| with_use.collect())
     }
 
-    /// Computes the outputs of the elements at hand.
+    /// Computes the outputs of the current element.
     fn compute(&self, cx: &mut CallbackContext<'_>) -> Result<(), Failure> {
         if cx.known & HAS_FAILED != 0 {
             self.selected(cx)?;
@@ -237,7 +236,7 @@ impl CallbackFunction {
                 Ok(())
             }
             Task::Ask => {
-                // What fails now fails again when the outputs are computed.
+                // A failure here occurs again when the outputs are computed.
                 let asked = if self.spec.callback.select.is_some() {
                     self.selected(cx).unwrap_or(HAS_FAILED) | IS_DONE
                 } else {

@@ -14,10 +14,10 @@ use crate::settings::{SettingKind, SettingValue};
 use crate::signature::{Signature, SocketType};
 
 impl NodeDef {
-    /// Sets the kernel to a callback, which computes one element at a time through the context that it
-    /// is handed. It must be pure: equal readings give equal results.
+    /// Sets the kernel to a callback, which computes one element at a time through the context that
+    /// it receives. It must be pure: equal values read give equal results.
     ///
-    /// The node type is complete when it is registered.
+    /// Registering the node type completes it.
     ///
     /// ```
     /// use millstream_base::{Feature, Type};
@@ -51,16 +51,16 @@ impl NodeDef {
         self
     }
 
-    /// Makes the last added input lazy: it is computed only for the elements whose callback asks for
-    /// it, or whose [selector](Self::selector) names it.
+    /// Makes the last added input lazy: it is computed only for the elements for which the callback
+    /// asks for it or the [selector](Self::selector) names it.
     pub fn lazy(mut self) -> Self {
         self.last_input().lazy = true;
         self
     }
 
-    /// Declares how the lazy inputs follow from the other ones: the closure gives the names of those
-    /// that the callback will read. They are then computed at once, and the callback runs only once
-    /// more. Without a selector the callback asks for them one by one.
+    /// Declares how the lazy inputs follow from the other inputs: the closure returns the names of
+    /// those that the callback will read. They are computed at once, and the callback runs only
+    /// once more. Without a selector the callback asks for them one by one.
     pub fn selector(
         mut self,
         select: impl Fn(&mut CallbackContext<'_>) -> Result<&'static [&'static str], Stop>
@@ -72,23 +72,23 @@ impl NodeDef {
         self
     }
 
-    /// Declares a variable that the callback keeps from one tick to the next.
+    /// Declares a state variable of the callback.
     pub fn keeps(mut self, name: &'static str, ty: impl Into<SocketType>) -> Self {
         self.kept.push((name, ty.into()));
         self
     }
 
-    /// Declares that the last added output depends on these inputs only. A cycle of links that leads
-    /// to another input and back from this output is none then. Outputs with different needs are
-    /// computed by runs of their own, so they do not share work.
+    /// Declares that the last added output depends on these inputs only, so that links from the
+    /// output back to another input form no cycle. Outputs with different needs are computed by
+    /// separate runs, which share no work.
     pub fn needs(mut self, inputs: &'static [&'static str]) -> Self {
         let output = self.fixed().outputs.last_mut().expect("an output was added before");
         output.needs = Some(inputs);
         self
     }
 
-    /// States the time that one element probably takes, for evaluators that choose or share out work.
-    /// Without it a cheap function is assumed until a run was timed.
+    /// States the estimated time for one element, for evaluators that choose a strategy or divide
+    /// the work. Without an estimate a function counts as cheap until a run was timed.
     pub fn cost(mut self, per_element: Duration) -> Self {
         self.cost = Some(per_element);
         self
@@ -110,8 +110,9 @@ impl NodeDef {
         self.scope(ScopeRule::Inject { feature, value })
     }
 
-    /// Evaluates the last added input for each of so many cells as another input says, which was
-    /// added before. In cell `i` the feature, of type `i32`, is `i`. The node receives a list.
+    /// Evaluates the last added input once per cell. Another input, which was added before, gives
+    /// the number of cells. In cell `i` the feature, of type `i32`, is `i`. The node receives a
+    /// list.
     ///
     /// # Panics
     /// If there is no such input.
@@ -120,9 +121,9 @@ impl NodeDef {
         self.scope(ScopeRule::Each { feature, count })
     }
 
-    /// Evaluates the last added input with level 0 of a feature changed. The closure takes the lanes
-    /// of the feature, followed by those of the other inputs that are named, and gives the new lanes
-    /// of the feature.
+    /// Evaluates the last added input with level 0 of a feature changed. The closure takes the
+    /// lanes of the feature, followed by those of the other inputs that are named, and returns the
+    /// new lanes of the feature.
     ///
     /// # Panics
     /// If one of the inputs was not added before, or the feature or an input does not consist of
@@ -151,7 +152,7 @@ impl NodeDef {
         self.scope(ScopeRule::Modify { feature, form, args })
     }
 
-    /// The sockets, of a definition that was made only for them; see
+    /// The sockets of a definition that was made only to describe them; see
     /// [`sockets_by_settings`](Self::sockets_by_settings).
     ///
     /// # Panics

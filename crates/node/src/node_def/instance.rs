@@ -17,8 +17,7 @@ use millstream_form::Form;
 /// The work of a node, once its inputs are computed.
 #[derive(Clone)]
 pub enum Kernel {
-    /// An element-wise form: takes the concatenated lanes of the inputs, gives those of the
-    /// outputs.
+    /// An element-wise form from the concatenated lanes of the inputs to those of the outputs.
     Form(Arc<Form>),
     /// A function over columns with a mask.
     Function(SharedFunction),
@@ -31,14 +30,14 @@ pub enum Kernel {
         /// The aspect: the value, of the feature's type, or the extent of its axis, an `i32`.
         aspect: Aspect,
     },
-    /// Passes input 0 on; the effect of the node is the scope of that socket.
+    /// Returns input 0; the effect of the node is the scope of that socket.
     Pass,
-    /// Selects one of the inputs from 1 on, element by element; the others are not evaluated there.
-    /// Input 0 is a `bool` (false selects input 1, true input 2) or an `i32` (clamped to the
-    /// inputs).
+    /// Selects one of the inputs from 1 on, element by element; inputs are not evaluated for
+    /// elements that select another. Input 0 is a `bool` (false selects input 1, true input 2) or
+    /// an `i32` (clamped to the inputs).
     Choose,
-    /// Reads the state that a node keeps for the current element: a `bool` that tells whether there
-    /// is any, then the values, or defaults if there is none. The needs are those of the node.
+    /// Reads the state of a node for the current element: a `bool` that tells whether there is any,
+    /// then the values, or defaults if there is none. The needs are those of the node.
     ReadState(Arc<[Need]>),
 }
 
@@ -95,7 +94,7 @@ pub struct Instance {
     pub output_names: Vec<Arc<str>>,
     /// The kernel.
     pub kernel: Kernel,
-    /// The nodes that lowering puts in the place of each node of the instance, if it is a network.
+    /// The nodes that replace each node of the instance during lowering, if it is a network.
     pub network: Option<Arc<Network>>,
     /// The class of the node type itself.
     pub class: Class,
@@ -108,7 +107,7 @@ impl Instance {
     }
 
     /// The inputs that a call evaluates in its own context: those that its scopes use and, unless
-    /// the instance only passes input 0 on, all those without a scope. Bit `r` of `active_rules(i)`
+    /// the instance only returns input 0, all inputs without a scope. Bit `r` of `active_rules(i)`
     /// tells whether the source of input `i` needs the feature that rule `r` changes.
     pub fn evaluated_outside(&self, active_rules: impl Fn(usize) -> u64) -> SmallVec<[bool; 8]> {
         let passes = matches!(self.kernel, Kernel::Pass) && self.has_scopes();
@@ -151,8 +150,8 @@ impl Instance {
         }
     }
 
-    /// Whether the instance selects one of its inputs and these have lanes, so that a select
-    /// instruction can do it.
+    /// Whether the instance selects among inputs that have lanes, so that a select instruction can
+    /// do it.
     pub fn is_lane_choice(&self) -> bool {
         matches!(self.kernel, Kernel::Choose)
             && !self.has_scopes()

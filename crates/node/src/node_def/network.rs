@@ -1,8 +1,7 @@
 //! Networks: node types whose work is done by nodes of other types.
 //!
-//! Lowering puts the parts of a network in the place of each of its nodes, so passes and evaluators
-//! see only ordinary nodes. A network is flat: the parts of a part that is a network itself stand in
-//! its place.
+//! Lowering replaces each node by the parts of its network, so passes and evaluators see only
+//! ordinary nodes. A network is flat: a part that is itself a network is replaced by its parts.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::node_def::instance::{InputSlot, Instance};
 
-/// The nodes that stand for a node of an instance.
+/// The nodes that replace a node of an instance.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// The nodes, each after those that it reads.
@@ -20,15 +19,15 @@ pub struct Network {
     pub constants: Vec<Value>,
     /// The sources of the outputs, in order of the sockets.
     pub outputs: Vec<PartSource>,
-    /// Whether outputs have values as soon as the inputs that lead to them have.
+    /// Whether an output is available as soon as the inputs that lead to it are.
     pub is_divided: bool,
 }
 
 /// One node of a network.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The name within the node: the last part of its path. The part without a name, if there is one,
-    /// has the path of the node.
+    /// The name within the node: the last part of its path. A part without a name has the path of
+    /// the node.
     pub name: Arc<str>,
     /// The node type with its settings and types.
     pub instance: Arc<Instance>,
@@ -52,7 +51,7 @@ pub enum PartSource {
     },
 }
 
-/// Where the parts of a network are made.
+/// A target in which the parts of a network are made.
 pub trait NetworkParts {
     /// A value that parts read.
     type Value: Clone;
@@ -62,7 +61,7 @@ pub trait NetworkParts {
     /// A constant.
     fn constant(&mut self, value: &Value) -> Self::Value;
 
-    /// The node of a part, which is its output if it has only one.
+    /// Makes the node of a part. The result is the node's output if it has only one.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -73,7 +72,7 @@ pub trait NetworkParts {
 }
 
 impl Network {
-    /// Makes the parts; gives the outputs.
+    /// Makes the parts and returns the outputs.
     ///
     /// # Errors
     /// If a part cannot be made.
@@ -115,19 +114,19 @@ impl Network {
         }
     }
 
-    /// How many links the parts have.
+    /// Number of links of the parts.
     pub fn n_links(&self) -> usize {
         self.parts.iter().map(|part| part.sources.len()).sum()
     }
 
-    /// The network with the parts of parts that are networks in their place.
+    /// The network in which parts that are networks are replaced by their parts.
     pub(crate) fn flat(self) -> Self {
         if self.parts.iter().all(|part| part.instance.network.is_none()) {
             return self;
         }
         let mut flat =
             Self { constants: self.constants, is_divided: self.is_divided, ..Self::default() };
-        // What the outputs of each part became.
+        // The sources that replace the outputs of each part.
         let mut became: Vec<SmallVec<[PartSource; 1]>> = Vec::with_capacity(self.parts.len());
         let moved = |became: &[SmallVec<[PartSource; 1]>], source| match source {
             PartSource::Output { part, output } => became[part as usize][output as usize],

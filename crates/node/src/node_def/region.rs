@@ -1,30 +1,30 @@
 //! What a node does with the requested region of a view.
 //!
-//! A picture that is larger than memory is evaluated region by region. Most nodes give for each region
-//! what they give there for the whole; those that do not say so. Whether an image is known to cover
-//! the requested region follows from what the nodes around it say.
+//! A picture larger than memory is evaluated region by region. For most nodes the result in a
+//! region is that part of the whole result; the others declare how they differ. From these
+//! declarations follows whether an image is known to cover the requested region.
 
-/// How what a node gives in one region of a view depends on the rest of the view.
+/// How the result of a node in one region of a view depends on the rest of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegionUse {
     /// It does not.
     #[default]
     Part,
-    /// It looks at the whole of its images.
+    /// It reads all of its images.
     Whole,
-    /// It looks at the whole of the image at its first input, unless the second one is the position
-    /// of the pixel that is computed.
+    /// It reads all of the image at its first input, unless the second input is the position of the
+    /// computed pixel.
     AtPosition,
-    /// It looks at the pixel that is computed, in the image at its first input.
+    /// It reads the computed pixel of the image at its first input.
     AtPixel,
-    /// It gives an image of the view at its last input.
+    /// It returns an image of the view at its last input.
     Covers,
-    /// It gives the image at its first input, placed on the view at the last.
+    /// It returns the image at its first input, placed on the view at the last.
     Places,
-    /// It gives the view of the image at its first input.
+    /// It returns the view of the image at its first input.
     ViewOf,
-    /// It gives a view that is asked for in the place of the requested one, region by region.
+    /// It returns a view that is evaluated instead of the requested one, region by region.
     Asks,
-    /// It gives the positions of pixels.
+    /// It returns the positions of pixels.
     Positions,
 }

@@ -28,14 +28,14 @@ pub enum StateSpec {
     /// seconds since the last tick), and the old state; its outputs are those of the node, then the
     /// new state.
     Values(Vec<(&'static str, SocketType)>, Arc<NodeDef>),
-    /// The values of input 0 during as many ticks as the setting `ticks` says. The node gives the
-    /// oldest or, until there is one, the value of input 1 at the first tick.
+    /// The values of input 0 in the most recent ticks, as many as the setting `ticks` says. The
+    /// node returns the oldest or, until there is one, the value of input 1 at the first tick.
     Past,
-    /// As `Values`, for one instance: the names and types of its variables, and what computes a
-    /// tick.
+    /// As `Values`, for one instance: the names and types of its variables, and the instance that
+    /// computes a tick.
     Made(Vec<(Arc<str>, Type)>, Arc<Instance>),
-    /// The last output of the node. The node gives input 0 if input 1 holds or there is no state,
-    /// else its last output.
+    /// The last output of the node. The node returns input 0 if input 1 is true or there is no
+    /// state, else its last output.
     Held,
 }
 

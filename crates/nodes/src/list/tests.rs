@@ -189,10 +189,7 @@ fn lists_that_would_be_too_long_are_not_made() {
         let given = args.into_iter().map(one).collect();
         let failure = call(&node, given, &Mask::full(1), 1, &limits).expect_err("too long");
         assert_eq!(failure.element, Some(0), "{name}");
-        assert_eq!(
-            failure.help.as_deref(),
-            Some("raise `list_length` in the limits if this is meant")
-        );
+        assert_eq!(failure.help.as_deref(), Some("raise `list_length` in the limits"));
         failure.message
     };
     let range = [0, 1, i32::MAX].map(Value::I32).to_vec();

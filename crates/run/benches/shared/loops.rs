@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-/// The program with the loops, waiting for orders: a name, the number of elements, and how often.
+/// The program with the loops, which waits for orders: a name, the number of elements, and the
+/// number of runs.
 pub(crate) struct Loops {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
@@ -48,7 +49,7 @@ impl Loops {
 impl Drop for Loops {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends with its input; there is nothing to do if it does not.
+        // It ends with its input; nothing can be done if it does not.
         let _ = self.child.wait();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Seconds that the processor has worked for this thread: on a shared machine others do not count.
+/// Processor time of this thread in seconds: on a shared machine other load does not count.
 #[cfg(unix)]
 fn worked() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -16,14 +16,14 @@ fn worked() -> f64 {
     START.elapsed().as_secs_f64()
 }
 
-/// Seconds that the processor works for one thread.
+/// Processor time of one thread in seconds.
 pub(crate) fn seconds(mut run: impl FnMut()) -> f64 {
     let start = worked();
     run();
     worked() - start
 }
 
-/// Seconds that pass.
+/// Wall-clock time in seconds.
 #[allow(dead_code, reason = "not every benchmark times threads")]
 pub(crate) fn passed(mut run: impl FnMut()) -> f64 {
     let start = Instant::now();

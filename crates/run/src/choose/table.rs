@@ -20,12 +20,12 @@ pub struct EvaluatorRow {
     pub name: &'static str,
     /// Its use in one line.
     pub about: &'static str,
-    /// Makes one that uses at most so many threads.
+    /// Makes one that uses at most this number of threads.
     pub new: fn(NonZeroUsize) -> AnyEvaluator,
-    /// Makes one for each combination of settings that must not show in answers; none if it
-    /// refuses most plans.
+    /// Makes one for each combination of settings that must not affect answers; empty if it refuses
+    /// most plans.
     pub settings: &'static [fn() -> AnyEvaluator],
-    /// The time that it takes, if `auto` may choose it.
+    /// An estimate of its time, if `auto` may choose it.
     pub(crate) forecast: Option<Forecast>,
 }
 
@@ -103,7 +103,7 @@ pub const EVALUATORS: &[EvaluatorRow] = &[
     },
     EvaluatorRow {
         name: "parallel",
-        about: "The list on several threads: independent steps that take long at the same time",
+        about: "The list on several threads: independent expensive steps at the same time",
         new: |n| Box::new(List::new().threads(n)),
         settings: &[
             || Box::new(List::new().threads(size(3)).jobs_from(Duration::ZERO)),
@@ -121,7 +121,8 @@ pub const EVALUATORS: &[EvaluatorRow] = &[
     },
 ];
 
-/// The row of a live graph in one of its forms, which refuses plans of more than single values.
+/// The row of a live graph with one kind of propagation, which refuses plans of more than single
+/// values.
 const fn propagating(
     name: &'static str,
     about: &'static str,

@@ -1,10 +1,10 @@
-//! Cones: the members of a region that may run with one of them, now.
+//! Cones: the members of a region that can run together with one of them at present.
 //!
 //! The cone of a step holds the members of its region above it that are not computed yet. If the
-//! selector of a choice is one value, only the taken arm counts. If the selector differs between
+//! selector of a choice is one value, only the taken arm counts. If the selector varies between
 //! elements, the choice selects, if its region allows that, and members that only arms need are in
-//! the cone as well. They are computed for all elements, so from outside they may read only sources
-//! that are needed in any case or cannot fail.
+//! the cone as well. They are computed for all elements, so the sources that they read from outside
+//! must be needed in any case or unable to fail.
 
 use millstream_base::id::Id;
 use millstream_ir::plan::{LinkKind, StepId, StepOp, StepSource};
@@ -16,16 +16,16 @@ use crate::fuse::{Member, position};
 use crate::store::State;
 use crate::walk::{Place, Walk, arm};
 
-/// A step with the steps above it that may run with it.
+/// A step with the steps above it that can run together with it.
 #[derive(Default)]
 pub(super) struct Cone {
     /// In order of the plan; the step itself is the last.
     pub(super) members: Vec<Member>,
-    /// Calls that members read and that are no members.
+    /// Calls that members read but that are not members.
     pub(super) outside: Vec<StepSource>,
-    /// Selectors that are one value and not known yet; until they are, the cone is not complete.
+    /// Selectors that are one value but not known yet; until they are, the cone is incomplete.
     pub(super) unknown: Vec<StepSource>,
-    /// Sources that only arms of choices need and that were not looked at yet.
+    /// Sources that only arms of choices need and that were not visited yet.
     arms: Vec<(StepSource, LinkKind)>,
     has_choices: bool,
 }
@@ -77,7 +77,7 @@ impl Walk<'_, Fusing<'_>> {
                 }
             }
             let Some(link) = cone.arms.pop() else { break };
-            // From now on only sources are met that arms alone need.
+            // All sources from here on are needed only by arms.
             strict.get_or_insert((cone.outside.len(), cone.unknown.len()));
             self.meet(&mut cone, link, frame, choices);
         }
@@ -99,7 +99,7 @@ impl Walk<'_, Fusing<'_>> {
         Some(cone)
     }
 
-    /// Whether the last of these members needs a source whichever arms are taken.
+    /// Whether the last of these members needs a source for all combinations of arms.
     fn is_needed(&self, members: &[Member], source: StepSource) -> bool {
         let plan = self.plan;
         let mut needs: Vec<bool> = Vec::with_capacity(members.len());
@@ -117,13 +117,13 @@ impl Walk<'_, Fusing<'_>> {
         needs.last() == Some(&true)
     }
 
-    /// Whether a member reads a selector first and then all arms.
+    /// Whether a member is a choice that reads its selector and then all arms.
     pub(super) fn selects(&self, member: Member) -> bool {
         let StepOp::Call(id) = self.plan.steps[member.step].op else { return false };
         member.arm.is_none() && matches!(self.plan.instances[id].kernel, Kernel::Choose)
     }
 
-    /// Looks at a source of a member.
+    /// Visits a source of a member.
     fn meet(
         &mut self,
         cone: &mut Cone,
@@ -144,7 +144,7 @@ impl Walk<'_, Fusing<'_>> {
         }
     }
 
-    /// Adds a step if it joins; false if it does not.
+    /// Adds a step if it joins; returns whether it did.
     fn add_to(&mut self, cone: &mut Cone, step: StepId, frame: FrameId, choices: bool) -> bool {
         let root = cone.members.first().map_or(step, |root| root.step);
         let arm = match self.joins(step, root, frame, choices) {

@@ -1,4 +1,4 @@
-//! Evaluating into memory of the caller.
+//! Evaluation into the caller's memory.
 
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ impl<'a, L: Into<LaneSliceMut<'a>>> From<L> for OutputBuffer<'a> {
     }
 }
 
-/// The fate of outputs that were written into memory of the caller.
+/// The result of writing outputs into the caller's memory.
 #[derive(Debug)]
 pub struct Written {
-    /// For each output asked for whether it was written; it is not if a node failed.
+    /// For each requested output whether it was written; it is not if a node failed.
     pub written: Vec<bool>,
-    /// The failures of nodes, without those of nodes that read them.
+    /// The failures of nodes, without failures that follow from them.
     pub failures: Vec<NodeFailure>,
     /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
@@ -62,14 +62,14 @@ fn lanes_of(buffer: &LaneSliceMut<'_>) -> (Lane, usize) {
 }
 
 impl Chunked {
-    /// Evaluates the outputs of the request into memory of the caller, one buffer for each output.
+    /// Evaluates the outputs of the request into the caller's memory, one buffer for each output.
     /// An output that varies along fewer axes than the request is repeated.
     ///
     /// # Errors
-    /// If the request does not fit the plan, or the evaluation was ended.
+    /// If the request does not fit the plan, or the evaluation was cancelled.
     ///
     /// # Panics
-    /// If there is not a buffer for each output, or one is not of its output's lane and size.
+    /// If the number of buffers is wrong, or one does not have the lane and size of its output.
     pub fn evaluate_into(
         &mut self,
         plan: &Plan,
@@ -78,7 +78,7 @@ impl Chunked {
     ) -> Result<Written, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if bound.elements.is_some() {
-            let why = "it writes all elements, and some are asked for".into();
+            let why = "it writes all elements, but the request is for some".into();
             return Err(EvalError::Unfit { evaluator: self.name(), why });
         }
         let extents = extents(&bound);

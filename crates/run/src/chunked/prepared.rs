@@ -1,8 +1,7 @@
-//! Prepared programs: a plan with the data of a request, to be run again and again.
+//! Prepared programs: a plan with the data of a request, for many runs.
 //!
-//! Everything that depends on names, types and axes is done once. What is left of a call is to
-//! replace the data of some inputs and to run: over registers where there is one cell, over columns
-//! as stages otherwise.
+//! Names, types and axes are resolved once. A call only replaces the data of some inputs and runs:
+//! over registers if there is one cell, else over columns as stages.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ use crate::stages::{Axes, Extents, Origin, Stages, Tools, full_axes, n_cells};
 #[derive(Debug)]
 pub struct Prepared {
     plan: Arc<Plan>,
-    /// The outputs asked for, by position in the plan.
+    /// The requested outputs, by position in the plan.
     outputs: Vec<usize>,
     way: Way,
 }
@@ -45,7 +44,7 @@ struct Columns {
     workspace: Workspace,
     extents: Extents,
     all: Axes,
-    /// For each input of the plan its place among what is given.
+    /// For each input of the plan its place among the given data.
     inputs: Vec<Option<u32>>,
 }
 
@@ -83,7 +82,7 @@ impl Chunked {
     /// Prepares a plan for runs with data like that of the request.
     ///
     /// # Errors
-    /// If the request does not fit the plan, or the outputs depend on something else than numbers.
+    /// If the request does not fit the plan, or the outputs depend on anything but numbers.
     pub fn prepare(&self, plan: &Arc<Plan>, request: &Request) -> Result<Prepared, PrepareError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
         if bound.has_no_cells() {
@@ -168,8 +167,8 @@ impl Prepared {
         }
     }
 
-    /// Replaces the data of input number `input`: a column of as many values, or a single value
-    /// where there was one. An input that no output reads is left as it is.
+    /// Replaces the data of input `input`: by a column of equal length, or by a single value if
+    /// there was one. An input that no output reads is ignored.
     ///
     /// # Panics
     /// If the data is of another type or length, or there is no such input.
@@ -203,11 +202,11 @@ impl Prepared {
         self.set_column(input, Column::filled(value, 1));
     }
 
-    /// Runs, and writes each output asked for into a buffer: the lanes of all cells, time
+    /// Runs, and writes each requested output into a buffer: the lanes of all cells, time
     /// outermost. A value that varies along fewer axes is repeated.
     ///
     /// # Panics
-    /// If there is not a buffer for each output, or one is of another lane or too small.
+    /// If the number of buffers is wrong, or one is of another lane or too small.
     pub fn run(&mut self, outputs: &mut [LaneSliceMut<'_>]) {
         assert_eq!(outputs.len(), self.outputs.len(), "there is a buffer for each output");
         match &mut self.way {
@@ -229,21 +228,21 @@ impl Prepared {
         }
     }
 
-    /// Runs, and writes each output asked for into a column that has an entry for each cell.
+    /// Runs, and writes each requested output into a column that has an entry for each cell.
     ///
     /// # Panics
-    /// If there is not a column for each output, or one is of another type or too short.
+    /// If the number of columns is wrong, or one is of another type or too short.
     pub fn run_to_columns(&mut self, outputs: &mut [Column]) {
         let mut outputs: Vec<LaneSliceMut<'_>> = outputs.iter_mut().map(lane_slice_mut).collect();
         self.run(&mut outputs);
     }
 
-    /// Runs where all data is single values. `inputs` are the bits of the lanes of all inputs of
-    /// the plan one after the other, `outputs` those of the outputs asked for.
+    /// Runs if all data is single values. `inputs` are the bits of the lanes of all inputs of the
+    /// plan in sequence, `outputs` those of the requested outputs.
     ///
     /// # Panics
-    /// If there is more than one cell, there are too few lanes of inputs, or the outputs have more
-    /// or fewer.
+    /// If there is more than one cell, too few lanes of inputs, or a wrong number of lanes of
+    /// outputs.
     #[inline]
     pub fn run_lanes(&mut self, inputs: &[u64], outputs: &mut [u64]) {
         let Way::Single(single) = &mut self.way else { panic!("all data is single values") };
@@ -251,7 +250,7 @@ impl Prepared {
         single.write_lanes(outputs);
     }
 
-    /// Runs where all data is single values, with the data there is.
+    /// Runs with the current data if all of it is single values.
     ///
     /// # Panics
     /// If there is more than one cell.
@@ -261,8 +260,7 @@ impl Prepared {
         single.run();
     }
 
-    /// What the last [`run_single`](Self::run_single) gave for output number `k` of those asked
-    /// for.
+    /// The value of requested output `k` after the last [`run_single`](Self::run_single).
     ///
     /// # Panics
     /// If there is more than one cell, or no such output.

@@ -1,11 +1,11 @@
 //! Regions: members of a region of the plan that run as one form.
 //!
-//! In this mode of the walk a member of a region that may vary asks, instead of for its inputs, for
-//! the sources that its cone (`cone`) reads from outside. When these are there, the shapes of the
-//! members are known; members with the shape of the step run together, chunk by chunk, and members
-//! with fewer axes are asked for and so computed on fewer cells. A member that is read from outside
-//! gets a column, the others get none. Without choices all links within a region are strict, so
-//! exactly the cells are computed that the plain walk computes.
+//! In this mode of the walk a member of a region that may vary does not ask for its inputs, but for
+//! the sources that its cone (`cone`) reads from outside. Once these exist, the shapes of the
+//! members are known. Members with the shape of the step run together, chunk by chunk; members with
+//! fewer axes are asked for, and so computed on fewer cells. Only members that are read from
+//! outside get a column. Without choices all links within a region are strict, so exactly the cells
+//! are computed that the plain walk computes.
 //!
 //! Loops whose lists are folded are handled in `unrolled`.
 
@@ -30,7 +30,7 @@ use crate::spread::Crew;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Mode, Progress, Stop, Task, Walk};
 
-/// A step looks for its cone at most so often, and then so often without choices; then it runs
+/// Maximal number of times a step looks for its cone with choices, and then without; then it runs
 /// alone.
 const MAX_TRIES: u8 = 8;
 
@@ -43,13 +43,13 @@ pub(super) const ALONE: u8 = 100;
 /// The mode of the walk that runs members of regions together.
 pub(super) struct Fusing<'a> {
     pub(super) regions: &'a Regions,
-    /// Whether loops are written out where their lists are folded.
+    /// Whether loops are unrolled if their lists are folded.
     pub(super) unrolls: bool,
     pub(super) crew: &'a mut Crew,
     /// Whether a step may depend on an input of the request that is a column.
     input_varies: Vec<bool>,
     frame_varies: FxHashMap<FrameId, bool>,
-    /// For each step the number of the search for a cone that met it last.
+    /// For each step the number of the last search for a cone that visited it.
     pub(super) met: Vec<u32>,
     pub(super) n_searches: u32,
 }
@@ -126,7 +126,7 @@ impl Walk<'_, Fusing<'_>> {
         })
     }
 
-    /// Works on a member of a region as the last of its cone.
+    /// Advances a member of a region as the last of its cone.
     pub(super) fn advance_region(&mut self, top: usize) -> Result<Progress, Stop> {
         let Task { step, frame, slot, turn, .. } = self.stack[top];
         if turn > 0 && self.store.is_done(slot) {
@@ -192,7 +192,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(Progress::Done)
     }
 
-    /// Goes on without choices or, if it did so already, alone.
+    /// Continues without choices or, if there are none already, alone.
     fn without(&mut self, top: usize, choices: bool) -> Progress {
         self.stack[top].turn = if choices { WITHOUT_CHOICES } else { ALONE };
         Progress::Waiting
@@ -214,7 +214,7 @@ impl Walk<'_, Fusing<'_>> {
         self.home(member.step, frame)
     }
 
-    /// Asks for those sources of which demanded cells are not computed; false if there are none.
+    /// Asks for those sources whose demanded cells are not computed; false if there are none.
     pub(super) fn ask_uncovered(
         &mut self,
         top: usize,
@@ -258,8 +258,8 @@ impl Walk<'_, Fusing<'_>> {
         }
     }
 
-    /// The shapes of the members of a cone whose sources are there, as each would find it alone;
-    /// `None` if there are too many cells.
+    /// The shapes of the members of a cone whose sources exist, as each would find its own; `None`
+    /// if there are too many cells.
     fn member_shapes(
         &mut self,
         top: usize,
@@ -296,7 +296,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(Some(shapes))
     }
 
-    /// Runs each member of a cone by itself.
+    /// Runs each member of a cone separately.
     fn run_apart(&mut self, top: usize, members: &[Member]) -> Result<Progress, Stop> {
         let plan = self.plan;
         let (frame, demand) = (self.stack[top].frame, self.stack[top].demand.clone());
@@ -365,7 +365,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(())
     }
 
-    /// Shares the time since the last lap, in which a fused form of so many members ran, among the
+    /// Divides the time since the last lap, in which a fused form of these members ran, among the
     /// steps that `alone` weighs on a sample.
     pub(super) fn share_lap(
         &mut self,
@@ -402,7 +402,7 @@ impl Walk<'_, Fusing<'_>> {
         for source in &fused.inputs {
             let place = self.place(*source, frame);
             let (data, of) = self.read(place);
-            // A single value is handed over as a column of one entry.
+            // A single value is passed as a column of one entry.
             let (column, of) = match data {
                 Data::One(value) => (Column::filled(value, 1), Shapes::scalar()),
                 Data::Many(column) => (column.clone(), of),
@@ -412,7 +412,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(operands)
     }
 
-    /// The masked cells of the outputs of a fused form of so many members.
+    /// The masked cells of the outputs of a fused form.
     pub(super) fn compute(
         &mut self,
         (fused, n_members): (&Fused, usize),
@@ -440,7 +440,7 @@ impl Walk<'_, Fusing<'_>> {
         self.clock.check().map_err(Stop::All)
     }
 
-    /// Stores the columns of a region and notes the fate of each member.
+    /// Stores the columns of a region and records the fate of each member.
     fn store_region(
         &mut self,
         top: usize,
@@ -478,7 +478,7 @@ impl Walk<'_, Fusing<'_>> {
     }
 }
 
-/// For each member whether a step that is no member reads it. An arm that nobody takes is not read.
+/// For each member whether a step outside reads it. An arm that is not taken is not read.
 fn read_outside(plan: &Plan, members: &[Member]) -> Vec<bool> {
     let mut users: Vec<u32> =
         members.iter().map(|member| plan.steps[member.step].n_users).collect();

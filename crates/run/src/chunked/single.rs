@@ -1,4 +1,4 @@
-//! Prepared programs where there is but one cell: a program over registers.
+//! Prepared programs for a single cell: a program over registers.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -17,18 +17,18 @@ use crate::program::PlanProgram;
 pub(super) struct Single {
     program: PlanProgram,
     registers: Registers,
-    /// For each input of the plan where its lanes stand in a row of all inputs.
+    /// For each input of the plan the position of its lanes in a row of all inputs.
     inputs: Vec<Range<usize>>,
-    /// Lanes that go from a row of all inputs into registers.
+    /// Lanes that are copied from a row of all inputs into registers.
     copies: Vec<Run>,
-    /// The row of what was set, and whether the registers hold another.
+    /// The row of values that were set, and whether the registers hold another.
     row: Vec<u64>,
     is_stale: bool,
-    /// For each output its registers, and where they go in a row of all outputs.
+    /// For each output its registers, and their position in a row of all outputs.
     outputs: Vec<Run>,
 }
 
-/// Lanes that stand side by side in a row and in the registers.
+/// Lanes that are contiguous both in a row and in the registers.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     at: usize,
@@ -37,7 +37,7 @@ struct Run {
 }
 
 impl Single {
-    /// The program for the outputs of a request, with what it gives; `None` if a step does more
+    /// The program for the outputs of a request, with the provided data; `None` if a step does more
     /// than compute with numbers.
     pub(super) fn new(plan: &Plan, bound: &Bound) -> Option<Self> {
         let program = PlanProgram::of_values(plan, &bound.outputs)?;
@@ -77,7 +77,7 @@ impl Single {
         self.is_stale = true;
     }
 
-    /// Runs with what was set.
+    /// Runs with the values that were set.
     #[inline]
     pub(super) fn run(&mut self) {
         if std::mem::take(&mut self.is_stale) {
@@ -105,7 +105,7 @@ impl Single {
     /// Writes the lanes of all outputs, one after the other.
     ///
     /// # Panics
-    /// If there is not room for exactly these.
+    /// If the size is not exactly theirs.
     #[inline]
     pub(super) fn write_lanes(&self, to: &mut [u64]) {
         let n: usize = self.outputs.last().map_or(0, |last| last.at + last.n);
@@ -115,14 +115,14 @@ impl Single {
         }
     }
 
-    /// The lanes of output number `k`.
+    /// The lanes of output `k`.
     #[inline]
     pub(super) fn lanes(&self, k: usize) -> &[u64] {
         let Run { register, n, .. } = self.outputs[k];
         &self.registers.from(register)[..n]
     }
 
-    /// Writes output number `k`.
+    /// Writes output `k`.
     ///
     /// # Panics
     /// If the slice is shorter, or of another lane.
@@ -151,7 +151,7 @@ fn copy(copies: &[Run], row: &[u64], registers: &mut Registers) {
     }
 }
 
-/// The lanes of a row that go into registers; those that follow each other in both go together.
+/// The lanes of a row that go into registers, with adjacent ones joined.
 fn runs(row: impl Iterator<Item = (usize, Option<u32>)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut at = 0;

@@ -1,8 +1,8 @@
-//! Loops that are written out as one form over the cells around them, see `ir::loops`.
+//! Loops that are unrolled to one form over the cells around them, see `ir::loops`.
 //!
 //! The step that folds the list asks for the number of rounds, then for the sources that the items
-//! read from outside the loop. When these are there, it runs over its own cells, and the list and
-//! the items are never asked for. Where a condition is not met, the loop runs as in the plain walk.
+//! read from outside the loop. Once these exist, it runs over its own cells, and neither the list
+//! nor the items are asked for. If a condition is not met, the loop runs as in the plain walk.
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Mask, Value};
@@ -16,12 +16,12 @@ use crate::shape::{ShapeId, Shapes};
 use crate::shares::Sample;
 use crate::walk::{Demand, Place, Progress, Stop, Task, Walk};
 
-/// The turns of a step whose loop is looked at: the count was asked for, then the sources of items.
+/// The turns of a step whose loop is examined: the count was asked for, then the sources of items.
 const COUNT: u8 = 1;
 const OUTSIDE: u8 = 2;
 
 impl Walk<'_, Fusing<'_>> {
-    /// Whether a step folds the list of a loop that may be written out.
+    /// Whether a step folds the list of a loop that may be unrolled.
     #[inline]
     pub(super) fn folds_loop(&self, step: StepId) -> bool {
         self.mode.unrolls
@@ -29,7 +29,7 @@ impl Walk<'_, Fusing<'_>> {
             && !self.scoped[self.instance_id(step)]
     }
 
-    /// Works on a step that folds a loop; `None` if it is to run as in the plain walk.
+    /// Advances a step that folds a loop; `None` if it must run as in the plain walk.
     pub(super) fn advance_loop(&mut self, top: usize) -> Result<Option<Progress>, Stop> {
         let Task { step, frame, slot, turn, .. } = self.stack[top];
         let folded = self.plan.loop_of(step).expect("the step folds a loop");
@@ -71,7 +71,7 @@ impl Walk<'_, Fusing<'_>> {
         None
     }
 
-    /// Asks for those sources that are calls and of which demanded cells are not computed.
+    /// Asks for those sources that are calls and whose demanded cells are not computed.
     fn ask_calls(&mut self, top: usize, sources: &[StepSource]) -> Result<bool, Stop> {
         let plan = self.plan;
         let is_call = |source: &&StepSource| matches!(plan.steps[source.step].op, StepOp::Call(_));
@@ -91,7 +91,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(folded.takes(n).then_some(n as usize))
     }
 
-    /// Runs a loop whose sources are there; false if it cannot.
+    /// Runs a loop whose sources exist; false if it cannot.
     fn run_loop(&mut self, top: usize, folded: &Loop, n_rounds: usize) -> Result<bool, Stop> {
         let plan = self.plan;
         let Task { step, frame, .. } = self.stack[top];
@@ -101,7 +101,7 @@ impl Walk<'_, Fusing<'_>> {
             Demand::Part(cells) => (cells.shape, Some(cells.mask.clone())),
         };
         let n_cells = self.shapes.n_cells(shape)?;
-        // More cells than allowed are refused by the plain walk.
+        // The plain walk refuses more cells than allowed.
         let fits = n_cells.checked_mul(n_rounds).is_some_and(|n| n <= self.shapes.max_cells());
         if shape == Shapes::scalar() || !fits {
             return Ok(false);
@@ -128,7 +128,7 @@ impl Walk<'_, Fusing<'_>> {
         Ok(true)
     }
 
-    /// The shape of each member apart from the rounds, and last that of the item.
+    /// The shape of each member without the rounds, followed by that of the item.
     fn shapes_in_loop(&mut self, top: usize, folded: &Loop) -> Vec<ShapeId> {
         let plan = self.plan;
         let frame = self.stack[top].frame;
@@ -154,7 +154,7 @@ impl Walk<'_, Fusing<'_>> {
 
 /// The times of the members in all rounds, and of the step that folds their list; no list is made.
 fn times_in_loop(sample: &mut Sample<'_>, folded: &Loop, n_rounds: usize) -> Vec<(StepId, f64)> {
-    // The rounds are much alike, so the first stands for all.
+    // The rounds are similar, so the first represents all.
     for step in &folded.rounds {
         let first = Column::filled(&Value::I32(0), 1);
         sample.give(StepSource { step: *step, output: 0 }, &first, Map::Single);

@@ -1,16 +1,16 @@
-//! Chunks: many cheap steps between two boundaries, whose result is one entry of the memo.
+//! Chunks: many cheap steps between two boundaries, whose result the memo stores as one entry.
 //!
-//! To look a cheap step up takes longer than to run it. So steps that are forms, and on which no
-//! other step depends than their common *root*, are a chunk. Its boundary are the inputs, features
-//! and results of other steps that it reads. They are asked for before any member. If the memo has
-//! a result of the root for their stamps, no member is looked at; if not, the members are looked up
-//! and run one by one as without chunks, so no more of them run than have to.
+//! Looking up a cheap step takes longer than running it. So steps that are forms, and on which only
+//! their common *root* depends, form a chunk. Its boundary is the inputs, features and results of
+//! other steps that it reads, which are computed before any member. If the memo has a result of the
+//! root for their stamps, no member is visited; if not, the members are looked up and run one by
+//! one as without chunks, so that only the necessary ones run.
 //!
 //! All links within a chunk are strict and all members have the same needs, so they are demanded if
-//! the root is, in its context. A chunk is looked up only for demands in full.
+//! the root is, in its context. A chunk is looked up only for full demands.
 //!
-//! The nodes of a group that the document wants to be one are chunks of their own, one for each
-//! output of the group; steps that take long may be among them.
+//! A group that the document makes one entry has chunks of its own, one for each output of the
+//! group, which may contain expensive steps.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,8 @@ use crate::shape::Shapes;
 use crate::store::{SlotId, State};
 use crate::walk::{Demand, Progress, Stop, Task, Walk};
 
-/// Fewer steps are no chunk, unless another number is set, or they are of a group that is to be one.
+/// Minimal number of steps in a chunk, unless another number is set, or they are of a group that is
+/// one entry.
 pub(super) const LEAST: usize = 8;
 const LEAST_OF_GROUP: usize = 2;
 
@@ -41,17 +42,17 @@ pub(super) struct Chunks {
     of: SideTable<StepId, Option<u32>>,
 }
 
-/// Steps that are one entry of the memo.
+/// Steps that the memo stores as one entry.
 #[derive(Clone, Debug)]
 struct Chunk {
     /// In the order of the plan; the last is the root.
     members: Box<[StepId]>,
-    /// What members read from outside, without constants.
+    /// The sources that members read from outside, without constants.
     boundary: Box<[StepSource]>,
 }
 
 impl Chunks {
-    /// The chunks of at least so many steps.
+    /// The chunks of at least `least` steps.
     pub(super) fn of(plan: &Plan, least: usize) -> Self {
         let mut chunks = Self { all: Vec::new(), of: SideTable::for_arena(&plan.steps, None) };
         let roots = roots(plan);
@@ -105,8 +106,7 @@ impl Chunks {
     }
 }
 
-/// For each step that may be in a chunk the last of these steps that all that depends on it goes
-/// through.
+/// For each step that may be in a chunk, the last such step that all its dependents go through.
 fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     /// What the readers of a step have in common.
     #[derive(Clone, Copy)]
@@ -127,7 +127,7 @@ fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     for (id, step) in plan.steps.iter().rev() {
         if is_member(plan, id) {
             roots[id] = Some(match readers[id] {
-                // What needs less is shared by contexts.
+                // A step with fewer needs is shared by contexts.
                 Readers::Within(root) if are_together(plan, root, id) => root,
                 Readers::Within(_) | Readers::None | Readers::Others => id,
             });
@@ -145,7 +145,7 @@ fn roots(plan: &Plan) -> SideTable<StepId, Option<StepId>> {
     roots
 }
 
-/// Whether the results of a step go with those of the root of a chunk.
+/// Whether the results of a step are valid together with those of the root of a chunk.
 fn are_together(plan: &Plan, root: StepId, step: StepId) -> bool {
     let (root, step) = (&plan.steps[root], &plan.steps[step]);
     let group = |path| plan.paths.whole_around(path);
@@ -153,7 +153,7 @@ fn are_together(plan: &Plan, root: StepId, step: StepId) -> bool {
 }
 
 /// Whether a step may be in a chunk: it reads all its inputs in its own context, and it is a form,
-/// which costs little more than a look at the memo, or it is in a group that is to be one.
+/// which costs little more than a look-up in the memo, or in a group that is one entry.
 fn is_member(plan: &Plan, step: StepId) -> bool {
     let StepOp::Call(id) = plan.steps[step].op else { return false };
     let instance = &plan.instances[id];
@@ -178,8 +178,7 @@ pub(super) struct ChunkResults {
 #[derive(Clone, Debug, Default)]
 struct ByRead {
     all: FxHashMap<Stamps, Kept>,
-    /// For evaluations in which members were looked at, the last one in which the result that they
-    /// made was used.
+    /// For evaluations in which members were visited, the last evaluation that used their result.
     used_again: FxHashMap<u64, u64>,
 }
 
@@ -189,9 +188,9 @@ struct Kept {
     layout: LayoutId,
     outputs: Box<[Option<Data>]>,
     stamps: SmallVec<[Stamp; 1]>,
-    /// The evaluation that used it last.
+    /// The last evaluation that used it.
     used: u64,
-    /// The evaluation in which the members were looked at, and the slot.
+    /// The evaluation in which the members were visited, and the slot.
     made: (u64, usize),
     cost: Duration,
     bytes: usize,
@@ -203,18 +202,20 @@ impl ChunkResults {
         self.bytes
     }
 
-    /// The last evaluation in which what a member used in evaluation `epoch` was of use.
+    /// The last evaluation that benefited from the entries that a member used in evaluation
+    /// `epoch`.
     pub(super) fn last_use(&self, chunk: Option<u32>, epoch: u64) -> u64 {
         let by_read = chunk.and_then(|chunk| self.by_chunk.get(&chunk));
         by_read.and_then(|of| of.used_again.get(&epoch)).copied().unwrap_or(epoch)
     }
 
-    /// The result for these stamps, if a slot may use it, and notes that it does.
+    /// The result for these stamps, if a slot may use it; records the use.
     fn find(&mut self, chunk: u32, read: &[Stamp], slot: usize, epoch: u64) -> Option<&Kept> {
         let of = self.by_chunk.get_mut(&chunk)?;
         let kept = of.all.get_mut(read)?;
         let (made, by) = kept.made;
-        // As with entries of steps, what another slot of this evaluation made belongs to that slot.
+        // As for entries of steps, a result that another slot of this evaluation made belongs to
+        // that slot.
         if made == epoch && by != slot {
             return None;
         }
@@ -223,8 +224,8 @@ impl ChunkResults {
         Some(kept)
     }
 
-    /// Keeps a result. A chunk has those that it used in this evaluation and the one before, and one
-    /// more for each microsecond that it takes.
+    /// Stores a result. A chunk keeps those that it used in this evaluation and the one before, and
+    /// one more for each microsecond that it takes.
     fn keep(&mut self, chunk: u32, read: Stamps, kept: Kept) {
         let epoch = kept.used;
         let most = most_unused(kept.cost).max(1);
@@ -249,7 +250,7 @@ impl ChunkResults {
         }
     }
 
-    /// The results that this evaluation does not use, each with what it is worth for its bytes.
+    /// The results that this evaluation does not use, each with its value per byte.
     pub(super) fn unused(&self, epoch: u64) -> Vec<(f64, u32, Stamps, usize)> {
         let mut unused = Vec::new();
         for (chunk, of) in &self.by_chunk {
@@ -268,7 +269,7 @@ impl ChunkResults {
     }
 }
 
-/// A chunk whose members are looked at, because the memo does not have its result.
+/// A chunk whose members are visited, because the memo lacks its result.
 pub(super) struct Missed {
     chunk: u32,
     read: Stamps,
@@ -276,7 +277,7 @@ pub(super) struct Missed {
 }
 
 impl Walk<'_, Memoized<'_>> {
-    /// Works on a step as the root of a chunk; `None` leaves it to the walk.
+    /// Advances a step as the root of a chunk; `None` leaves it to the walk.
     #[inline]
     pub(super) fn advance_chunk(&mut self, top: usize) -> Result<Option<Progress>, Stop> {
         let Task { step, turn, .. } = self.stack[top];
@@ -296,7 +297,7 @@ impl Walk<'_, Memoized<'_>> {
                 return Ok(Some(Progress::Done));
             }
             self.stack[top].turn = 1;
-            // With a tolerance results depend on what was asked before.
+            // With a tolerance results depend on earlier evaluations.
             if self.stack[top].demand.is_part() || self.mode.memo.has_tolerance() {
                 self.stack[top].turn = LEFT;
                 return Ok(None);
@@ -340,14 +341,14 @@ impl Walk<'_, Memoized<'_>> {
         Ok(Some(Progress::Done))
     }
 
-    /// The boundary of a chunk, in memory that is used again.
+    /// The boundary of a chunk, in reused memory.
     fn boundary_of(&self, number: u32, mut into: Vec<StepSource>) -> Vec<StepSource> {
         into.clear();
         into.extend_from_slice(&self.mode.memo.chunks.all[number as usize].boundary);
         into
     }
 
-    /// Notes in the log that no member had to run.
+    /// Records in the log that no member had to run.
     fn log_chunk(&mut self, number: u32) {
         if self.is_logged() {
             for i in 0..self.mode.memo.chunks.all[number as usize].members.len() {
@@ -357,7 +358,7 @@ impl Walk<'_, Memoized<'_>> {
         }
     }
 
-    /// Keeps the result of a chunk whose root is done.
+    /// Stores the result of a chunk whose root is done.
     pub(super) fn keep_chunk(&mut self, slot: SlotId) {
         let Some(Missed { chunk, read, started }) = self.mode.missed.remove(&slot) else { return };
         if self.store.state(slot) != State::Full {

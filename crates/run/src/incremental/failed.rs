@@ -1,4 +1,4 @@
-//! Failures in the memo: a step that failed fails again without a run, where all is the same.
+//! Failures in the memo: a step that failed fails again without a run if nothing has changed.
 
 use millstream_base::id::Id;
 use millstream_ir::answer::Fate;
@@ -10,8 +10,8 @@ use crate::shape::ShapeId;
 use crate::walk::{Demand, Stop, Walk};
 
 impl Walk<'_, Memoized<'_>> {
-    /// Keeps the failure of the function of a step, for evaluations that demand the same of it;
-    /// `shape` is that of the element.
+    /// Stores the failure of a step's function, for evaluations with the same demand; `shape` is
+    /// that of the element.
     pub(super) fn keep_failure(&mut self, top: usize, failure: Failure, shape: ShapeId) {
         let Some(Reading { read, reason, .. }) = self.mode.reading.take() else { return };
         let demand = match self.stack[top].demand.clone() {
@@ -29,7 +29,8 @@ impl Walk<'_, Memoized<'_>> {
         }
     }
 
-    /// Lets the step of a task fail if it is known to fail with these operands; false if it is not.
+    /// Makes the step of a task fail if it is known to fail with these operands; returns whether it
+    /// is.
     pub(super) fn fails_again(&mut self, top: usize, read: &[Stamp]) -> Result<bool, Stop> {
         let step = self.stack[top].step;
         if self.mode.memo.shelves[step.index()].failed.is_empty() {

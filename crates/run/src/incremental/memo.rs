@@ -1,13 +1,13 @@
-//! The memo: results between evaluations, by the stamps of the operands they were made of.
+//! The memo: results between evaluations, by the stamps of their operands.
 //!
-//! Every value has a *stamp*; equal stamps mean equal values, with the same axes. An entry maps the
-//! stamps that a step read, in order, to its outputs, the cells of them that are computed, and
-//! their stamps. Stamps of numbers follow from their bits, so a number that comes back brings its
-//! old stamp; a column keeps its stamp if it is computed again to the same bits.
+//! Every value has a *stamp*; equal stamps mean equal values with the same axes. An entry maps the
+//! stamps that a step read, in order, to its outputs, their computed cells, and their stamps.
+//! Stamps of numbers follow from their bits, so a number that recurs has its old stamp; a column
+//! keeps its stamp if it is computed again with the same bits.
 //!
-//! A step keeps the entries that it used in this evaluation and the one before, whatever they cost:
-//! without them nothing could be cut off. Further entries are kept by the time they took over the
-//! bytes they hold, within a budget. A failure of a step is a result too.
+//! A step keeps the entries that it used in this evaluation and the one before, whatever their
+//! size: without them nothing could be cut off. Further entries are kept by the ratio of their
+//! computing time to their size, within a budget. A failure of a step is a result too.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub(super) type Stamps = SmallVec<[Stamp; 4]>;
 pub(super) enum AxisKey {
     /// An axis of the request, with its extent.
     Request(RequestAxis, usize),
-    /// An axis of loops of this count, and the number of open axes of the same count around it.
+    /// An axis of loops with this count, and the number of open axes of the same count around it.
     Even(usize, u32),
-    /// An axis of loops whose count differs along these axes.
+    /// An axis of loops whose count varies along these axes.
     Ragged(LayoutId, Arc<[u32]>, u32),
 }
 
@@ -55,15 +55,15 @@ pub(super) struct Entry {
     pub(super) layout: LayoutId,
     pub(super) outputs: Box<[Option<Data>]>,
     pub(super) stamps: SmallVec<[Stamp; 1]>,
-    /// The cells that are computed, if not all are.
+    /// The computed cells, if not all are.
     pub(super) done: Option<Mask>,
     /// The outputs, one bit each, whose stamp a later entry has too, with equal values in these
-    /// cells. Cells that either lacks may differ, so only the later one may get further cells under
-    /// it.
+    /// cells. Cells that either entry lacks may differ, so only the later entry may get further
+    /// cells under this stamp.
     pub(super) lent: u64,
-    /// The evaluation that used it last.
+    /// The last evaluation that used it.
     pub(super) used: u64,
-    /// The evaluation that made it, or the last part of it, and the slot.
+    /// The evaluation that made it, or its last part, and the slot.
     pub(super) made: (u64, usize),
     /// The time that it took to compute.
     pub(super) cost: Duration,
@@ -74,9 +74,9 @@ impl Entry {
         self.outputs.iter().flatten().map(Data::bytes).sum()
     }
 
-    /// Lends the stamp of an output to another entry, or passes it on if this one `is_replaced`. Of
-    /// the entries with one stamp only one may get further cells: the result is the bit of the
-    /// output if the other one may not.
+    /// Lends the stamp of an output to another entry, or passes it on if this one `is_replaced`.
+    /// Only one entry with a given stamp may get further cells: the result is the bit of the output
+    /// if the other entry may not.
     pub(super) fn lend(&mut self, output: usize, is_replaced: bool) -> u64 {
         let bit = 1 << output.min(63);
         let was_lent = self.lent & bit;
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// A failure of a step, which will happen again where all of this is the same.
+/// A failure of a step, which will happen again under the same conditions.
 #[derive(Clone, Debug)]
 pub(super) struct Failed {
     pub(super) read: Stamps,
@@ -105,14 +105,14 @@ pub(super) struct Failed {
     pub(super) layout: LayoutId,
 }
 
-/// The entries of a step, the last used first.
+/// The entries of a step, the most recently used first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shelf {
     pub(super) entries: Vec<Entry>,
     pub(super) failed: Vec<Failed>,
-    /// The stamps read for results that were dropped to save memory, as far as remembered.
+    /// The stamps read for results that were dropped to save memory, as far as they are remembered.
     evicted: Vec<Stamps>,
-    /// The node was edited since it ran.
+    /// Whether the node was edited since it ran.
     pub(super) was_edited: bool,
 }
 
@@ -121,23 +121,23 @@ impl Shelf {
         self.entries.iter().map(Entry::bytes).sum()
     }
 
-    /// Whether a result that was made of these stamps was dropped.
+    /// Whether a result for these stamps was dropped.
     pub(super) fn has_evicted(&self, read: &[Stamp]) -> bool {
         self.evicted.iter().any(|evicted| **evicted == *read)
     }
 }
 
-/// The condition under which a value that was computed again counts as changed.
+/// The condition under which a recomputed value counts as changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Equality {
     /// If its bits differ; all NaNs are one value.
     #[default]
     Exact,
-    /// If it is not the same allocation; of small values if the bits differ. For types whose
-    /// comparison would cost more than the steps that depend on them.
+    /// If its address differs, or for small values its bits. For types whose comparison would cost
+    /// more than the steps that depend on them.
     ByHandle,
-    /// If a lane differs by more than this from the value that was last passed on. Until then the
-    /// steps that depend on it see that value.
+    /// If a lane differs by more than this from the value that was last passed on. Until then
+    /// dependents see that value.
     Within(f64),
 }
 
@@ -202,11 +202,11 @@ pub(super) struct Memo {
     numbers: FxHashMap<(Type, [u64; 2]), Stamp>,
     /// The last values of each input, with their stamps, the newest first.
     inputs: FxHashMap<Arc<str>, Remembered>,
-    /// The last values of features that are no numbers.
+    /// The last values of features that are not numbers.
     features: Remembered,
     /// Cells of results that were made in parts.
     cells: Remembered,
-    /// The stamps of constants, and of those that are no numbers by a hash of their bits.
+    /// The stamps of constants; those that are not numbers have a hash of their bits.
     constants: Vec<Stamp>,
     of_constants: FxHashMap<u64, Vec<(Data, Stamp)>>,
     /// The shelves by the names of steps, to find them again in the plan of an edited document.
@@ -224,17 +224,17 @@ pub(super) struct Memo {
     least_chunk: usize,
 }
 
-/// A step that ran for less is not worth an entry that nobody uses.
+/// A step that ran for less time is not worth an entry that is not in use.
 const CHEAP: Duration = Duration::from_micros(2);
 
-/// At most so many entries of a step that were used in one evaluation are kept.
+/// Maximal number of entries of a step that were used in one evaluation.
 const MOST: usize = 64;
 
-/// At most so many entries of a step are kept, whatever time they took.
+/// Maximal number of entries of a step, however long they took.
 const MOST_OF_SLOW: u128 = 1024;
 
-/// The most unused entries of a step that took so long: one for each microsecond, so that looking
-/// through them costs little beside a run.
+/// Maximal number of unused entries of a step that took this long: one for each microsecond, so
+/// that searching them costs little compared with a run.
 pub(super) fn most_unused(cost: Duration) -> usize {
     if cost < CHEAP { 0 } else { cost.as_micros().clamp(REMEMBERED as u128, MOST_OF_SLOW) as usize }
 }
@@ -273,9 +273,9 @@ impl Memo {
     }
 
     /// The memo for the plan of the same document after an edit, or for its optimised plan. Results
-    /// depend on nothing but a node type and the stamps that were read, so a step takes over the
-    /// entries of the step of the same name. Failures are tried again. Entries without a step there
-    /// wait for a plan that has it.
+    /// depend only on the node type and the stamps that were read, so a step takes over the entries
+    /// of the step of the same name. Failures are tried again. Entries without such a step wait for
+    /// a plan that has one.
     pub(super) fn moved_to(mut self, plan: &Plan) -> Self {
         let names = step_names(plan);
         let mut shelves = vec![Shelf::default(); plan.steps.len()];
@@ -318,8 +318,7 @@ impl Memo {
         !self.names.is_empty()
     }
 
-    /// Nodes have other paths from now on; a node that is gone keeps its path, under which nothing
-    /// is found.
+    /// Gives nodes other paths; a node that is gone keeps its path, under which nothing is found.
     pub(super) fn rename(&mut self, renamed: impl Fn(&str) -> Option<String>) {
         self.names = with_paths(std::mem::take(&mut self.names), &renamed);
         self.parked = with_paths(std::mem::take(&mut self.parked), &renamed);
@@ -391,7 +390,7 @@ impl Memo {
         self.next_stamp
     }
 
-    /// The stamp of a value that is known by its bits; `None` for anything but small numbers.
+    /// The stamp of a value that follows from its bits; `None` for anything but small numbers.
     pub(super) fn stamp_of_number(&mut self, value: &Value) -> Option<Stamp> {
         let ty = value.ty();
         let (_, width) = ty.lanes()?;
@@ -428,7 +427,7 @@ impl Memo {
         known.stamp((data, None), layout, self.next_stamp, self.epoch)
     }
 
-    /// The stamp of the value of a feature, of which these cells are known, if not all.
+    /// The stamp of the value of a feature, of which only these cells are known, if not all.
     pub(super) fn stamp_of_feature(
         &mut self,
         data: &Data,
@@ -444,15 +443,15 @@ impl Memo {
         self.features.stamp((data, known), layout, self.next_stamp, self.epoch)
     }
 
-    /// The stamp of some cells of a shape, which tells parts of results apart.
+    /// The stamp of some cells of a shape, which distinguishes parts of results.
     pub(super) fn stamp_of_cells(&mut self, cells: &Mask, layout: LayoutId) -> Stamp {
         let data = Data::Many(cells.iter().map(|cell| cell as i32).collect());
         self.next_stamp += 1;
         self.cells.stamp((&data, None), layout, self.next_stamp, self.epoch)
     }
 
-    /// The entries of a step that were made of `read` and may be used in a slot: an entry that
-    /// another slot of this evaluation has made belongs to that slot.
+    /// The entries of a step for `read` that a slot may use: an entry that another slot of this
+    /// evaluation made belongs to that slot.
     pub(super) fn find(
         &self,
         step: StepId,
@@ -467,7 +466,7 @@ impl Memo {
         found.map(|(i, _)| i)
     }
 
-    /// Keeps an entry as the first of its step, in place of `old`.
+    /// Stores an entry as the first of its step, instead of `old`.
     pub(super) fn keep(&mut self, step: StepId, entry: Entry, old: Option<usize>) {
         let epoch = self.epoch;
         let (chunk, results) = (self.chunks.of_step(step), &self.results);
@@ -491,29 +490,29 @@ impl Memo {
         self.evict_if_needed();
     }
 
-    /// Drops results if all hold more bytes than they may.
+    /// Drops results if all of them exceed the budget.
     pub(super) fn evict_if_needed(&mut self) {
         if self.bytes() > self.budget {
             self.evict();
         }
     }
 
-    /// Keeps a failure of a step as its first.
+    /// Stores a failure of a step as its first.
     pub(super) fn keep_failed(&mut self, step: StepId, failed: Failed) {
         let known = &mut self.shelves[step.index()].failed;
         known.insert(0, failed);
         known.truncate(MOST);
     }
 
-    /// Steps that failed run again.
+    /// Lets steps that failed run again.
     pub(super) fn forget_failed(&mut self) {
         for shelf in self.shelves.iter_mut().chain(self.parked.values_mut()) {
             shelf.failed.clear();
         }
     }
 
-    /// Drops the entries that are worth least for the memory they hold, until three quarters of the
-    /// budget are left. Entries that this evaluation uses stay.
+    /// Drops the entries of least value for their size, until three quarters of the budget are
+    /// left. Entries that this evaluation uses remain.
     fn evict(&mut self) {
         let parked = std::mem::take(&mut self.parked);
         self.bytes = self.bytes.saturating_sub(parked.values().map(Shelf::bytes).sum());
@@ -556,7 +555,7 @@ impl Memo {
         }
     }
 
-    /// Bytes of all results that are kept.
+    /// Size of all stored results in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.results.bytes()
     }
@@ -569,7 +568,7 @@ enum Unused {
     OfChunk(u32, Stamps),
 }
 
-/// The bits of a lane with one pattern for all NaNs.
+/// The bits of a lane, with one pattern for all NaNs.
 fn canonical(ty: Type, bits: u64) -> u64 {
     ty.lanes().map_or(bits, |(lane, _)| millstream_form::canonical_bits(lane, bits))
 }

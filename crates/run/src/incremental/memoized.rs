@@ -1,13 +1,13 @@
 //! The walk with a memo: before a step runs, its result is looked up by the stamps of its operands.
 //!
-//! The walk goes as in the plain mode, so operands are there, and have stamps, when a step is about
-//! to run. If the memo has a result of the step that was made of the same stamps, that is taken; if
-//! it covers a part of the demand, the rest is computed and the result keeps its stamp (`results`).
-//! A failure is looked up in the same way (`failed`).
+//! The walk proceeds as in the plain mode, so operands exist and have stamps when a step is about
+//! to run. If the memo has a result of the step for the same stamps, that is used; if the result
+//! covers a part of the demand, the rest is computed and the result keeps its stamp (`results`). A
+//! failure is looked up in the same way (`failed`).
 //!
-//! The parts of a slot that is demanded in parts may have been made of other operands each, such as
-//! the same body in several contexts. The parts are told apart by the stamps of the first part, its
-//! cells, and so on.
+//! The parts of a slot that is demanded in parts may have different operands, such as the same body
+//! in several contexts. The parts are distinguished by the stamps of the first part, its cells, and
+//! so on.
 
 use std::time::Instant;
 
@@ -37,13 +37,13 @@ pub(super) struct Memoized<'m> {
     slots: Vec<SmallVec<[Stamp; 1]>>,
     axes: FxHashMap<AxisId, AxisKey>,
     layouts: FxHashMap<ShapeId, LayoutId>,
-    /// The lookup for the step that runs.
+    /// The look-up for the step that runs.
     pub(super) reading: Option<Reading>,
-    /// For each slot that is computed in part the stamps of the operands of all parts.
+    /// For each slot that is partly computed, the stamps of the operands of all parts.
     parts: FxHashMap<SlotId, Stamps>,
-    /// The chunks whose members are looked at, by the slots of their roots.
+    /// The chunks whose members are visited, by the slots of their roots.
     pub(super) missed: FxHashMap<SlotId, Missed>,
-    /// Memory for the boundary of a chunk.
+    /// Reused memory for the boundary of a chunk.
     pub(super) boundary: Vec<StepSource>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Reading {
 
 /// The result that is looked up.
 struct Wanted {
-    /// Its shape if it is asked for in full.
+    /// Its shape if it is demanded in full.
     shape: ShapeId,
     /// The axes of the operands.
     operands: ShapeId,
@@ -66,7 +66,7 @@ struct Wanted {
     may_extend: bool,
 }
 
-/// Marks among stamps, which no stamp of a result is mistaken for.
+/// Marks among stamps, which differ from all stamps of results.
 const OF_ARM: Stamp = 1 << 62;
 const OF_NO_LIST: Stamp = 1 << 61;
 const OF_PART: Stamp = 1 << 60;
@@ -100,7 +100,7 @@ impl<'m> Memoized<'m> {
 impl Mode for Memoized<'_> {
     const KEEPS_RESULTS: bool = true;
 
-    /// Gives the inputs their stamps.
+    /// Assigns stamps to the inputs.
     fn begin(walk: &mut Walk<'_, Self>, _bound: &Bound) -> Result<(), EvalError> {
         let plan = walk.plan;
         let mut stamps = Vec::with_capacity(plan.inputs.len());
@@ -134,7 +134,7 @@ impl Mode for Memoized<'_> {
         Ok(if walk.recall(top, instance, places)? { Run::Elsewhere } else { Run::Here })
     }
 
-    /// A choice has read its selector and the arms that some cell takes.
+    /// Called when a choice has read its selector and the arms that cells take.
     fn before_choice(
         walk: &mut Walk<'_, Self>,
         top: usize,
@@ -154,8 +154,8 @@ impl Mode for Memoized<'_> {
         walk.recall_read(top, read, &Wanted { shape, operands, may_extend: false })
     }
 
-    /// Unless a tolerance is wanted, the stamp of the result is that of the feature, whose other
-    /// cells may become known later.
+    /// Without a tolerance the stamp of the result is that of the feature, whose other cells may
+    /// become known later.
     fn before_feature(
         walk: &mut Walk<'_, Self>,
         top: usize,
@@ -201,7 +201,7 @@ pub(super) fn evaluate(
 }
 
 impl Walk<'_, Memoized<'_>> {
-    /// The axes of a shape as they are told apart across evaluations.
+    /// The axes of a shape, as identified across evaluations.
     pub(super) fn layout_of(&mut self, shape: ShapeId) -> LayoutId {
         if shape == Shapes::scalar() {
             return Memo::no_axes();
@@ -239,7 +239,7 @@ impl Walk<'_, Memoized<'_>> {
         key
     }
 
-    /// The shape of a layout, if all of its axes are there, in the same order.
+    /// The shape of a layout, if all of its axes exist in the same order.
     pub(super) fn shape_of_layout(&mut self, layout: LayoutId) -> Option<ShapeId> {
         let keys = self.mode.memo.axes_of(layout).to_vec();
         let mut shape = Shapes::scalar();
@@ -304,7 +304,7 @@ impl Walk<'_, Memoized<'_>> {
         }
     }
 
-    /// Gives the state of elements, which lies in a slot, stamps by its bits.
+    /// Gives the state of elements, which is in a slot, stamps by its bits.
     pub(super) fn stamp_state(&mut self, slot: SlotId) {
         let outputs = self.all_outputs(slot);
         let layout = self.layout_of(self.store.rest(slot).shape);
@@ -316,8 +316,8 @@ impl Walk<'_, Memoized<'_>> {
         *self.mode.slot(slot) = stamps.collect();
     }
 
-    /// Looks up the result of the step of a task for these operands; true if it is in the store
-    /// now. If a part of it is, the demand becomes the rest.
+    /// Looks up the result of a task's step for these operands; returns whether it is in the store
+    /// now. If only a part of it is, the demand becomes the rest.
     fn recall(&mut self, top: usize, instance: &Instance, places: &[Place]) -> Result<bool, Stop> {
         let mut read = Stamps::new();
         for place in places {
@@ -358,7 +358,8 @@ impl Walk<'_, Memoized<'_>> {
             RunReason::InputChanged
         };
         let mut extends = None;
-        // In the plan of an edited document, outputs may be read that nobody read when it was made.
+        // The plan of an edited document may read outputs that were not read when the result was
+        // made.
         let used = self.used_outputs[step.index()];
         let is_whole = |entry: &Entry| {
             let mut outputs = entry.outputs.iter().enumerate();
@@ -379,7 +380,7 @@ impl Walk<'_, Memoized<'_>> {
                 return self.note_reading(top, read, None, reason);
             }
             self.mode.memo.shelves[step.index()].entries[i].used = epoch;
-            // No more than was asked for: elsewhere the inputs are not known.
+            // At most the demanded cells: elsewhere the inputs are not known.
             let known = wanted.difference(&rest);
             let is_whole = known.len() == self.shapes.n_cells(shape)?;
             self.take_up(slot, shape, outputs, (!is_whole).then_some(known));
@@ -395,12 +396,12 @@ impl Walk<'_, Memoized<'_>> {
         self.note_reading(top, read, extends, reason)
     }
 
-    /// The cells of the step of a task that are asked for or computed already, over the shape of an
-    /// entry; `None` if the entry was made along other axes than this demand has.
+    /// The cells of a task's step that are demanded or computed already, over the shape of an
+    /// entry; `None` if the entry has other axes than this demand.
     ///
-    /// A choice that was asked for in full has the axes of the arm alone if all cells took one arm.
-    /// Where some cells are asked for, the selector is not known in the others, in which it may be
-    /// another one than under the same stamp then, so such a result is of no use.
+    /// A choice that is demanded in full has only the axes of the arm if all cells take one arm. If
+    /// only some cells are demanded, the selector is unknown in the others, where it may have
+    /// differed under the same stamp, so such a result cannot be used.
     fn wanted_of(&mut self, top: usize, shape: ShapeId, of: &Wanted) -> Result<Option<Mask>, Stop> {
         let asked = match self.stack[top].demand.clone() {
             Demand::Full if shape != of.shape => return Ok(None),
@@ -422,7 +423,7 @@ impl Walk<'_, Memoized<'_>> {
         })
     }
 
-    /// The stamps read for this part of a slot, after those of the parts before if they differ.
+    /// The stamps read for this part of a slot, after those of earlier parts if they differ.
     fn with_parts(&mut self, top: usize, read: Stamps) -> Stamps {
         let (slot, is_part) = (self.stack[top].slot, self.stack[top].demand.is_part());
         let is_rest = self.store.state(slot) == State::Partial;
@@ -446,8 +447,8 @@ impl Walk<'_, Memoized<'_>> {
         all
     }
 
-    /// Notes the stamps that the step of a task reads when it runs now. If the step is known to
-    /// fail with them it fails instead, and the answer is true.
+    /// Records the stamps that a task's step reads when it is about to run. If the step is known to
+    /// fail with them, it fails instead, and the result is true.
     fn note_reading(
         &mut self,
         top: usize,

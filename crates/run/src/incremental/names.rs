@@ -6,13 +6,13 @@ use millstream_ir::plan::StepOp;
 use rustc_hash::FxHashMap;
 
 /// The name of a step, unique in its plan, by which it is found again in another plan of the same
-/// document: its path, its node type with settings, and its position among those that share both.
+/// document: its path, its node type with settings, and its position among steps that share both.
 pub(super) type StepName = (PathName, InstanceName, u32);
 
 type PathName = String;
 type InstanceName = String;
 
-/// Entries by name, with other paths where they are `renamed`.
+/// Entries by name, with other paths if they are `renamed`.
 pub(super) fn with_paths<T>(
     names: FxHashMap<StepName, T>,
     renamed: &impl Fn(&str) -> Option<String>,
@@ -57,6 +57,6 @@ pub(super) fn step_names(plan: &Plan) -> FxHashMap<StepName, usize> {
     names
 }
 
-/// Plans with more steps lose their memo when their document is edited: finding the steps again
-/// would take longer than a frame.
+/// Plans with more steps lose their memo when their document is edited, since finding the steps
+/// again would take longer than a frame.
 pub(super) const MOST_NAMED: usize = 100_000;

@@ -1,10 +1,10 @@
 //! The last values of an input, or of features, with their stamps.
 //!
-//! A column of a context may be known in part, because only the demanded cells of an argument of a
-//! scope are computed. Such a column gets the stamp of another one if both agree wherever both are
-//! known and the cells of one include those of the other; the stamp then stands for the cells of
-//! both. A step that read the stamp before has read only the cells known then, so its results stay
-//! right.
+//! A column of a context may be known only in part, because only the demanded cells of a scope's
+//! argument are computed. Such a column gets the stamp of another one if both agree where both are
+//! known and the known cells of one include those of the other; the stamp then represents the cells
+//! of both. A step that read the stamp before has read only the cells known then, so its results
+//! remain right.
 
 use millstream_base::Mask;
 use millstream_base::same::Same;
@@ -21,26 +21,26 @@ struct One {
     data: Data,
     /// The cells that are known, if not all.
     known: Option<Mask>,
-    /// Whether no other of this stamp knows more.
+    /// Whether no other value of this stamp has more known cells.
     is_largest: bool,
     layout: LayoutId,
     stamp: Stamp,
-    /// The evaluation that read it last.
+    /// The last evaluation that read it.
     used: u64,
 }
 
-/// At least so many values keep their stamps, besides those that this evaluation or the one before
-/// has read.
+/// Minimal number of values that keep their stamps, in addition to those that this evaluation or
+/// the one before has read.
 pub(super) const REMEMBERED: usize = 8;
 
-/// At most so many values are kept.
+/// Maximal number of stored values.
 const MOST: usize = 64;
 
-/// More than [`REMEMBERED`] values that are not in use are kept while all hold no more bytes.
+/// Limits the size of the values beyond [`REMEMBERED`] that are stored without being in use.
 const BYTES: usize = 64 << 20;
 
 impl Remembered {
-    /// The stamp of a value, known in all cells or in these; `new` if it is not among the last
+    /// The stamp of a value, known in all cells or in these; `new` if it is not among the stored
     /// ones.
     pub(super) fn stamp(
         &mut self,
@@ -54,7 +54,8 @@ impl Remembered {
         let holds = |one: &One| {
             is_like(one) && covers(one.known.as_ref(), known) && agree(&one.data, data, known)
         };
-        // A column with the same known cells comes first: a repeated request finds its old stamp.
+        // A column with the same known cells comes first, so that a repeated request finds its old
+        // stamp.
         let same = all.iter().position(|one| covers(known, one.known.as_ref()) && holds(one));
         let one = if let Some(at) = same {
             One { used: epoch, ..all.remove(at) }

@@ -1,7 +1,7 @@
-//! Keeping results in the memo, with their stamps.
+//! Storing results in the memo, with their stamps.
 //!
-//! A result with the bits of the last one keeps its stamp. A result that was made of the same
-//! operands as another, for other cells, becomes one with it.
+//! A result with the bits of the last one keeps its stamp. A result for the same operands but other
+//! cells is joined with the existing one.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::remembered::covers;
 use crate::walk::Walk;
 
 impl Walk<'_, Memoized<'_>> {
-    /// Keeps the result of the step of a task, which lies in its slot.
+    /// Stores the result of a task's step, which is in its slot.
     pub(super) fn keep(&mut self, top: usize) {
         let (step, slot) = (self.stack[top].step, self.stack[top].slot);
         let outputs = self.all_outputs(slot);
@@ -82,18 +82,18 @@ impl Walk<'_, Memoized<'_>> {
 
 /// The sources of the stamps of a result.
 struct Origin {
-    /// The entry that it replaces, made of the same operands.
+    /// The entry that it replaces, which has the same operands.
     extends: Option<usize>,
     /// Whether it has cells that the replaced entry lacks.
     grows: bool,
-    /// Entries that were made of other operands.
+    /// Entries with other operands.
     others: SmallVec<[usize; COMPARED]>,
-    /// Whether it is a feature, whose stamp it has.
+    /// Whether it is a feature, whose stamp it takes.
     is_feature: bool,
 }
 
-/// Gives the outputs of a result their stamps: those of numbers, of the extended entry, of equal
-/// entries that were made of other operands, or new ones.
+/// Assigns stamps to the outputs of a result: those of numbers, of the extended entry, of equal
+/// entries with other operands, or new ones.
 fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin) {
     for k in 0..entry.outputs.len() {
         let output = &entry.outputs[k];
@@ -110,7 +110,7 @@ fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin
         }
         let entries = &mut memo.shelves[step.index()].entries;
         let kept = match origin.extends {
-            // Another entry may have gone on under the stamp, to other values.
+            // Another entry may have continued under the stamp with other values.
             Some(old) => Some(old).filter(|old| !origin.grows || !entries[*old].has_lent(k)),
             None => origin.others.iter().copied().find(|old| {
                 let old = &entries[*old];
@@ -124,7 +124,7 @@ fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin
         };
         entry.lent |= old.lend(k, origin.extends.is_some());
         entry.stamps.push(old.stamps[k]);
-        // Readers go on seeing the value that they saw, or tolerances would add up.
+        // Readers keep seeing the value that they saw, so that tolerances do not add up.
         if let (Equality::Within(_), None, Some(passed_on)) =
             (equality, origin.extends, &old.outputs[k])
         {
@@ -134,7 +134,7 @@ fn give_stamps(memo: &mut Memo, step: StepId, entry: &mut Entry, origin: &Origin
 }
 
 /// The entries whose stamp a result may keep: the last ones of this slot, and those of other slots
-/// that no other context of this evaluation uses, which may need further cells, unless they have
+/// that no other context of this evaluation uses; these may need further cells, unless they have
 /// `all`.
 fn earlier(entries: &[Entry], epoch: u64, slot: usize, all: bool) -> SmallVec<[usize; COMPARED]> {
     let is_own = |i: &usize| entries[*i].made.1 == slot;
@@ -147,17 +147,16 @@ fn earlier(entries: &[Entry], epoch: u64, slot: usize, all: bool) -> SmallVec<[u
     own.chain(others).filter(is_free).take(COMPARED).collect()
 }
 
-/// A result is compared with so many earlier ones.
+/// Maximal number of earlier results that a result is compared with.
 const COMPARED: usize = 4;
 
 /// Outputs with their cells; `None` stands for all cells.
 type Outputs = (Box<[Option<Data>]>, Option<Mask>);
 
-/// A new result joined with an entry that was made of the same operands, if both have the same
-/// outputs.
+/// A new result joined with an entry for the same operands, if both have the same outputs.
 fn joined(old: &Entry, new: &[Option<Data>], done: Option<&Mask>) -> Option<Outputs> {
     let (Some(old_done), Some(done)) = (&old.done, done) else {
-        // One of them has all cells.
+        // One of the two has all cells.
         let outputs = if done.is_none() { new } else { &old.outputs };
         return new
             .iter()
@@ -184,7 +183,7 @@ fn joined(old: &Entry, new: &[Option<Data>], done: Option<&Mask>) -> Option<Outp
     Some((outputs.into(), (done.len() < n_cells).then_some(done)))
 }
 
-/// Whether a new result covers an old one, with equal values there; where other entries may go on
+/// Whether a new result covers an old one, with equal values there; if other entries may continue
 /// under the stamp, with the same cells.
 fn agrees(
     equality: Equality,

@@ -1,4 +1,4 @@
-//! Evaluating plans of single values in live graphs.
+//! Evaluation of plans of single values in live graphs.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::live::{LiveProgram, NodeNumber, NotNumbers, Propagation, Shown, Withi
 pub(super) struct Singles {
     live: LiveProgram,
     propagation: Propagation,
-    /// The outputs that are observed; in the mixed form the first of them is pushed.
+    /// The outputs that are observed; in mixed propagation the first of them is pushed.
     observed: Vec<usize>,
-    /// The nodes that never ran before, if runs are recorded for the log of the next answer.
+    /// The nodes that had never run, if runs are recorded for the log of the next answer.
     logging: Option<FxHashSet<NodeNumber>>,
     /// The steps that read features.
     reads: Vec<StepId>,
@@ -30,7 +30,7 @@ pub(super) struct Singles {
 }
 
 impl Singles {
-    /// Whether a request has one cell only.
+    /// Whether a request has only one cell.
     pub(super) fn fits(bound: &Bound) -> bool {
         bound.is_single()
     }
@@ -58,10 +58,10 @@ impl Singles {
         Ok(Self { live, propagation, observed, logging: None, reads, shown })
     }
 
-    /// Takes over the inputs of a request; changes travel if the form says so.
+    /// Passes on the inputs of a request; changes travel if the propagation says so.
     ///
     /// # Errors
-    /// If the request's time is over.
+    /// If the budget of the request is exhausted.
     pub(super) fn commit(
         &mut self,
         plan: &Plan,
@@ -88,7 +88,7 @@ impl Singles {
         within.watched(Watch::of(plan, request, bound), self.live.graph().n_runs())
     }
 
-    /// Brings the outputs asked for up to date.
+    /// Updates the requested outputs and returns the answer.
     pub(super) fn answer(
         &mut self,
         plan: &Plan,
@@ -124,7 +124,7 @@ impl Singles {
         Ok(Answer::of_one_cell(outputs, failures, log))
     }
 
-    /// The failures, in the order of paths.
+    /// The failures, ordered by path.
     fn failures(&mut self, plan: &Plan) -> Vec<NodeFailure> {
         let failed: FxHashMap<NodeNumber, _> = self.live.graph().failures().into_iter().collect();
         if failed.is_empty() {
@@ -140,7 +140,7 @@ impl Singles {
         failures
     }
 
-    /// Nodes that failed run again when they are demanded, though their inputs are unchanged.
+    /// Lets failed nodes run again when they are demanded, although their inputs are unchanged.
     pub(super) fn try_failed_again(&mut self) {
         self.live.graph().try_failed_again();
     }

@@ -1,8 +1,8 @@
-//! Long runs as jobs that other threads may do.
+//! Long runs as jobs for other threads.
 //!
-//! A run that is worth it takes its operands along and is noted as pending. Its step counts as not
-//! computed until somebody asks for it or reads it, who then waits. So that hardly anybody has to
-//! wait, blocks put off the members that need a pending result (`row`).
+//! A run that is worth a job takes its operands along and is recorded as pending. Its step counts
+//! as not computed until another step demands or reads it, and then waits. To avoid waiting, blocks
+//! postpone members that need a pending result (`row`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,28 +23,28 @@ use crate::shape::ShapeId;
 use crate::store::SlotId;
 use crate::walk::{Place, Run, Stop, Task, Walk};
 
-/// The threads that may do jobs, and the runs that are worth one.
+/// The threads that may do jobs, and the runs that are worth a job.
 pub(super) struct Workers<'a> {
     pub(super) pool: &'a Pool,
-    /// The number of threads besides that of the caller.
+    /// The number of threads without that of the caller.
     pub(super) n_others: usize,
     /// The time from which a run is worth a job.
     pub(super) worth: Duration,
     pub(super) costs: &'a Costs,
-    /// The most elements of a run; not known where there are loops.
+    /// Maximal number of elements of a run; unknown if there are loops.
     pub(super) most_elements: Option<usize>,
 }
 
 /// The jobs of an evaluation.
 pub(super) struct Deferral<'a> {
     workers: Workers<'a>,
-    /// Made with the first job.
+    /// Created with the first job.
     jobs: Option<Jobs>,
     limits: Arc<Limits>,
     pending: FxHashMap<SlotId, Pending>,
 }
 
-/// A run that goes on elsewhere.
+/// A run on another thread.
 struct Pending {
     task: Task,
     /// The operands, whose buffers belong to the run until it is done.
@@ -69,8 +69,8 @@ impl<'a> Deferral<'a> {
 }
 
 impl Walk<'_, Listed<'_>> {
-    /// Makes a job of a run that is worth it. A run that stays here is timed where the cost is
-    /// worth noting.
+    /// Makes a job of a run that is worth it. A run that stays here is timed if its cost should be
+    /// recorded.
     pub(super) fn defer(
         &mut self,
         top: usize,
@@ -90,7 +90,7 @@ impl Walk<'_, Listed<'_>> {
             Kernel::Form(_) | Kernel::Function(_) if most_elements.is_some_and(is_short) => {
                 return Ok(Run::Here);
             }
-            // On single values a form is short.
+            // On single values a form is fast.
             Kernel::Form(_) if places.iter().all(single) => return Ok(Run::Here),
             Kernel::Form(_) | Kernel::Function(_) => {}
             Kernel::Read { .. } | Kernel::Pass | Kernel::Choose | Kernel::ReadState(_) => {
@@ -99,7 +99,7 @@ impl Walk<'_, Listed<'_>> {
         }
         let (shape, n_cells, mask) = self.extent(top, places)?;
         let expected = costs.expect(id, instance, mask.len());
-        // Where the others have enough to do, this thread works like them.
+        // If the others have enough to do, this thread works like them.
         if expected < worth || n_pending >= 2 * n_others || !self.is_member(top) {
             let looks = costs.is_worth_a_look(id, instance, expected);
             return Ok(if looks { Run::Timed(mask.len()) } else { Run::Here });
@@ -168,7 +168,7 @@ impl Walk<'_, Listed<'_>> {
         Ok(())
     }
 
-    /// Waits until some job is done, doing one meanwhile; or for a while.
+    /// Waits until some job is done, doing one in the meantime, or until a timeout.
     pub(super) fn wait_for_any(&mut self) -> Result<(), Stop> {
         self.lap_of_last();
         let jobs = self.mode.deferral.as_ref().and_then(|deferral| deferral.jobs.as_ref());
@@ -183,14 +183,14 @@ impl Walk<'_, Listed<'_>> {
         self.clock.check().map_err(Stop::All)
     }
 
-    /// Gives the time since the last lap to the task on top.
+    /// Assigns the time since the last lap to the task on top.
     fn lap_of_last(&mut self) {
         if let Some(last) = self.stack.len().checked_sub(1) {
             self.lap_of_task(last);
         }
     }
 
-    /// Stores the results of the jobs that are finished by now.
+    /// Stores the results of the jobs that have finished.
     pub(super) fn take_in_finished(&mut self) -> Result<(), Stop> {
         loop {
             let jobs = self.mode.deferral.as_ref().and_then(|deferral| deferral.jobs.as_ref());
@@ -228,7 +228,7 @@ impl Walk<'_, Listed<'_>> {
         stored
     }
 
-    /// Notes the cost of a run.
+    /// Records the cost of a run.
     pub(super) fn note_cost(&self, step: StepId, elements: usize, took: Duration) {
         let id = self.instance_id(step);
         if let Some(deferral) = &self.mode.deferral {

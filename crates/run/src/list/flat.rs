@@ -1,9 +1,9 @@
-//! A list as a program over registers, for plans that compute with numbers and requests without
-//! axes.
+//! A list as a program over registers, for plans that compute only with numbers and requests
+//! without axes.
 //!
-//! A list without guards, written again whenever a selector flips, was measured and left out: 1000
-//! switches with 11,000 nodes that run took 40 instead of 50 microseconds with selectors held and
-//! 57 instead of 51 flipping, for twice the memory and a second way to run.
+//! A list without guards, rewritten whenever a selector flips, was measured and rejected: 1000
+//! switches with 11,000 running nodes took 40 instead of 50 microseconds with constant selectors
+//! and 57 instead of 51 with flipping ones, for twice the memory and a second way to run.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Flat {
         Some(Self { program })
     }
 
-    /// New registers, which hold the constants of the program.
+    /// New registers, with the constants of the program.
     pub(super) fn registers(&self) -> Registers {
         self.program.program.registers()
     }

@@ -1,6 +1,6 @@
 //! Jobs: runs of kernels that own their operands, and the queue from which threads take them.
 //!
-//! The lock guards the queue and the scratches only; nobody computes under it.
+//! The lock guards only the queue and the scratches; no thread computes under it.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,17 +16,17 @@ use crate::kernel::{Crew, Operand, Scratch, call};
 use crate::shape::CellMap;
 use crate::store::SlotId;
 
-/// The caller waits so long for other threads between two looks at the clock.
+/// The time that the caller waits for other threads before it reads the clock again.
 const WAIT: Duration = Duration::from_millis(2);
 
-/// Threads besides that of the caller; `None` if the system gives none.
+/// The other threads; `None` if the system provides none.
 pub(super) type Pool = OnceLock<Option<rayon_core::ThreadPool>>;
 
 /// One input of a job.
 pub(super) struct Input {
     pub(super) data: Data,
     pub(super) map: CellMap,
-    /// Whether nobody else needs it, so that the kernel may write into it.
+    /// Whether nothing else needs it, so that the kernel may overwrite it.
     pub(super) is_owned: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Job {
 pub(super) enum Computed {
     Form(Vec<Option<Column>>),
     Function(Result<(), Failure>, Vec<Output>),
-    /// Nothing, because the result was not wanted any more.
+    /// Nothing, because the result was no longer wanted.
     Ended(EvalError),
 }
 
@@ -132,7 +132,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes a job and runs it. Functions that panic are caught where they are called.
+/// Takes a job and runs it. Panics of functions are caught where they are called.
 fn work(shared: &Mutex<Shared>) -> Option<Finished> {
     let (job, mut scratch) = {
         let mut shared = lock(shared);
@@ -149,7 +149,7 @@ impl Jobs {
         Self { shared: Arc::default(), sender, finished }
     }
 
-    /// Queues a job. The first one that waits is for the caller; others wake a thread.
+    /// Queues a job. The first waiting job is for the caller; others wake a thread.
     pub(super) fn push(&self, job: Job, pool: &Pool, n_others: usize) {
         let n_waiting = {
             let mut shared = lock(&self.shared);
@@ -163,25 +163,25 @@ impl Jobs {
             let name = |i| format!("millstream-{i}");
             rayon_core::ThreadPoolBuilder::new().num_threads(n_others).thread_name(name).build()
         };
-        // Without threads the caller does all.
+        // Without threads the caller does all jobs.
         if let Some(pool) = pool.get_or_init(|| start().ok()) {
             let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
             pool.spawn(move || {
                 if let Some(finished) = work(&shared) {
-                    // Nobody listens any more if the evaluation is over.
+                    // The receiver is gone if the evaluation is over.
                     let _ = sender.send(finished);
                 }
             });
         }
     }
 
-    /// A job that is done, if there is one.
+    /// A finished job, if there is one.
     pub(super) fn try_next(&self) -> Option<Finished> {
         self.finished.try_recv().ok()
     }
 
-    /// A job that is done: one of another thread, or one that is done now by this one. `None` if
-    /// there is nothing yet, for the caller to look at the clock.
+    /// A finished job: of another thread, or one that this thread does now. `None` if there is none
+    /// yet, so that the caller can check the clock.
     pub(super) fn next(&self) -> Option<Finished> {
         let own = || work(&self.shared).map(|done| Finished { by_caller: true, ..done });
         if let Some(finished) = self.try_next().or_else(own) {
@@ -192,7 +192,7 @@ impl Jobs {
 }
 
 impl Drop for Jobs {
-    /// Jobs that were not begun are not wanted any more.
+    /// Jobs that have not begun are no longer wanted.
     fn drop(&mut self) {
         lock(&self.shared).queue.clear();
     }

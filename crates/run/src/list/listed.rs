@@ -1,12 +1,12 @@
 //! The walk block by block of a list.
 //!
-//! Where the plain walk asks for the inputs of a root one after the other, the members of its block
-//! run in the order of the list, and then the root finds its inputs in the store. Sources in other
-//! blocks, read through arms or in scopes, are asked for as in the plain walk; so a block may be
-//! called again, with another mask or in another context.
+//! The plain walk asks for the inputs of a root one after the other. Here the members of its block
+//! run first, in the order of the list, and then the root finds its inputs in the store. Sources in
+//! other blocks, read through arms or in scopes, are asked for as in the plain walk; so a block may
+//! be called again, with another mask or in another context.
 //!
-//! Under a demand in part the block is first walked backwards: each member is given the union of
-//! the demands of those that read it, as far as it is not computed yet.
+//! Under a partial demand the block is first walked backward: each member receives the union of the
+//! demands of its readers, without computed cells.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -27,19 +27,19 @@ use crate::walk::{Demand, Mode, Place, Progress, Run, Stop, Task, Walk};
 /// The mode of the walk that goes block by block.
 pub(super) struct Listed<'a> {
     pub(super) blocks: &'a Blocks,
-    /// The blocks that are being run, innermost last.
+    /// The blocks that are running, the innermost last.
     open: Vec<Open>,
     /// The jobs, if long runs become jobs.
     pub(super) deferral: Option<Deferral<'a>>,
 }
 
-/// A block that is being run.
+/// A running block.
 struct Open {
     /// Position of the root's task on the stack.
     top: usize,
     slot: SlotId,
     members: Row,
-    /// The position of the first member in the list and the demand on each member, unless all
+    /// The position of the first member in the list and the demand on each member; `None` if all
     /// members are demanded in full.
     demands: Option<(usize, Vec<Option<Demand>>)>,
 }
@@ -114,8 +114,8 @@ impl Walk<'_, Listed<'_>> {
         self.mode.open.last().map_or(top == 0, |open| open.top + 1 == top)
     }
 
-    /// Puts the next member of a block on the stack, if the task at position `top` is a root of
-    /// which members have to run.
+    /// Puts the next member of a block on the stack, if the task at position `top` is a root with
+    /// members that must run.
     fn goes_on_in_block(&mut self, top: usize) -> Result<bool, Stop> {
         let Task { step, frame, slot, phase, .. } = self.stack[top];
         let blocks = self.mode.blocks;
@@ -152,7 +152,7 @@ impl Walk<'_, Listed<'_>> {
         }
     }
 
-    /// The demand on each member of the block of the task at `top`, which is demanded in part.
+    /// The demand on each member of the block of the task at `top`, which is partly demanded.
     fn ask_members(
         &mut self,
         top: usize,
@@ -178,7 +178,7 @@ impl Walk<'_, Listed<'_>> {
                     demands[i] = Some(demand);
                 }
                 Ok(false) => demands[i] = None,
-                // It fails by itself when its turn comes.
+                // It fails by itself in its turn.
                 Err(Stop::Cells | Stop::Endless) => {}
                 Err(stop) => return Err(stop),
             }

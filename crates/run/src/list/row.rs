@@ -1,8 +1,8 @@
-//! The members of a block that have still to run, and the order in which they do.
+//! The members of a block that must still run, and their order.
 //!
 //! Without jobs that is the order of the list. With jobs (`deferred`) a member that needs the
-//! result of a job is put off until the result is there, and others run before it. Members that
-//! call other blocks keep their order: so blocks are called with the same masks in the same order
+//! result of a job is postponed until the result exists, and others run before it. Members that
+//! call other blocks keep their order, so blocks are called with the same masks in the same order
 //! whatever the threads do.
 
 use std::collections::VecDeque;
@@ -20,17 +20,17 @@ use crate::walk::{Stop, Walk};
 /// Members of a block, as positions in the list.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// Members that were not looked at.
+    /// Members that were not visited.
     rest: Range<usize>,
-    /// Members that were put off and can run now.
+    /// Members that were postponed and can run now.
     ready: VecDeque<usize>,
-    /// For each member that is a job or was put off, the members that wait for it.
+    /// For each member that is a job or was postponed, the members that wait for it.
     late: FxHashMap<StepId, Vec<usize>>,
-    /// For each member that was put off, the number of members that it waits for.
+    /// For each postponed member the number of members that it waits for.
     waits: FxHashMap<usize, usize>,
     /// Members that are jobs.
     jobs: Vec<StepId>,
-    /// The member that was handed out last.
+    /// The member that was returned last.
     last: Option<usize>,
     /// The last member that calls other blocks.
     last_caller: Option<StepId>,
@@ -41,7 +41,7 @@ impl Row {
         Self { rest: members, ..Self::default() }
     }
 
-    /// A member is computed.
+    /// Records that a member is computed.
     fn done(&mut self, step: StepId) {
         for waiting in self.late.remove(&step).unwrap_or_default() {
             let left = self.waits.get_mut(&waiting).expect("members that wait are counted");
@@ -108,7 +108,7 @@ impl Walk<'_, Listed<'_>> {
         slot.is_some_and(|slot| deferral.is_some_and(|deferral| deferral.is_pending(slot)))
     }
 
-    /// Whether all that a member reads in its block is there; else the member is put off.
+    /// Whether everything a member reads in its block exists; else the member is postponed.
     fn can_run(&self, row: &mut Row, member: usize) -> bool {
         let blocks = self.mode.blocks;
         let step = blocks.steps[member];

@@ -1,4 +1,4 @@
-//! Copies of nodes that read other inputs, and questions that copying needs.
+//! Copies of nodes that read other inputs, and queries that copying needs.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The demand that follows from links: which nodes are live, and under which conditions other nodes
 //! are demanded.
 //!
-//! Links that change and nodes that become observed are collected, and the demand that follows from
-//! them is found before the next wave, users before the nodes that they read: so each node is
-//! decided once, however much changed.
+//! Changed links and newly observed nodes are collected, and the resulting demand is computed
+//! before the next wave, users before the nodes that they read: so each node is decided once,
+//! however much has changed.
 
 use std::collections::BinaryHeap;
 
@@ -19,16 +19,16 @@ use super::special::Special;
 /// How a node is demanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// By nobody.
+    /// By no node.
     Never,
-    /// Whatever choices take.
+    /// For all choices of arms.
     Always,
     /// If the block is open.
     If(BlockId),
 }
 
-/// Fewer than one node in so many are few: following their links is faster than a sweep over all
-/// positions.
+/// If fewer than one in this many nodes changed, following their links is faster than a sweep over
+/// all positions.
 const FEW_OF: usize = 64;
 
 impl LiveGraph {
@@ -96,12 +96,12 @@ impl LiveGraph {
         }
     }
 
-    /// Notes that the users of a node changed, or whether it is observed.
+    /// Records that the users of a node changed, or whether it is observed.
     pub(super) fn refresh_demand(&mut self, at: u32) {
         self.changed_demand.push(at);
     }
 
-    /// Finds the demand that follows from the changes that were noted.
+    /// Computes the demand that follows from the recorded changes.
     #[inline(always)]
     pub(super) fn update_demand(&mut self) {
         if !self.changed_demand.is_empty() {
@@ -134,7 +134,7 @@ impl LiveGraph {
                 });
                 continue;
             }
-            // All that a live node always reads is live.
+            // Everything that a live node always reads is live.
             stack.push(at);
             let mut n_found = 0;
             while let Some(at) = stack.pop() {
@@ -166,9 +166,9 @@ impl LiveGraph {
         }
     }
 
-    /// Makes all nodes live that nodes which became live always read. This is a sweep over all
-    /// positions, from the last to the first, with a bit for each node that is read. Where links
-    /// lead to a good part of the graph, that is much faster than following them through memory.
+    /// Makes all nodes live that newly live nodes always read. This is a sweep over all positions,
+    /// from the last to the first, with a bit for each node that is read. If links lead to a large
+    /// part of the graph, that is much faster than following them through memory.
     fn ask_for_many(&mut self, of: Vec<u32>, queue: &mut BinaryHeap<(usize, u32)>) {
         let mut found = vec![0_u64; self.order.len().div_ceil(64)];
         let mut follow = |graph: &mut Self, found: &mut [u64], at: u32, below: usize| {
@@ -210,7 +210,7 @@ impl LiveGraph {
         let flags = &mut self.nodes[at as usize].flags;
         flags.clear(Flags::LIVE | Flags::GUARDED);
         if matches!(old, Asked::If(_)) {
-            // Users in the same block are now demanded under another condition.
+            // Users in the same block now have another condition.
             flags.set(Flags::MIXED);
         }
         match new {

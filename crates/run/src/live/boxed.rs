@@ -1,9 +1,9 @@
 //! Nodes whose values are not numbers.
 //!
-//! Such a value lies beside the nodes. The node itself holds a stamp, a number that is replaced by
-//! a new one whenever the value changes, so that waves compare, hold and pass on numbers only. A
-//! value that is the same as the one before keeps the stamp. Values are held beside their stamps
-//! for nodes that did not run while a value changed several times, because it may come back.
+//! Such a value is stored beside the nodes. The node itself holds a stamp, a number that changes
+//! whenever the value changes, so that waves compare, hold and pass on only numbers. A value that
+//! equals the previous one keeps the stamp. For nodes that did not run while a value changed
+//! several times, values are held with their stamps, because an old value may return.
 
 use millstream_base::same::Same;
 use millstream_base::{Lane, Type, Value};
@@ -27,7 +27,7 @@ pub(super) struct Boxes {
     /// The old value of the node whose users are being marked.
     replaced: Option<Value>,
     bytes: usize,
-    /// The values that the last evaluation within bounds made.
+    /// The values that the last evaluation with limits made.
     made: Made,
     /// Scratch memory of forms.
     pub(super) registers: Vec<u64>,
@@ -36,7 +36,7 @@ pub(super) struct Boxes {
 /// The values that one evaluation made.
 #[derive(Default)]
 struct Made {
-    /// Whether the evaluation is going on.
+    /// Whether an evaluation is in progress.
     is_counted: bool,
     bytes: usize,
     /// The nodes whose values hold bytes.
@@ -99,7 +99,7 @@ impl Boxes {
         place(node).is_some_and(|place| place < self.values.len())
     }
 
-    /// Gives a node the value of a node with other boxes.
+    /// Takes over the value of a node from other boxes.
     pub(super) fn take_over(&mut self, node: &Node, others: &Self, of: &Node, counts: bool) {
         if let Some(place) = place(node) {
             self.replace(place, others.of(of).cloned(), counts);
@@ -143,7 +143,7 @@ fn place(node: &Node) -> Option<usize> {
 }
 
 impl LiveGraph {
-    /// A source with this value at first.
+    /// A source with this initial value.
     pub fn source_of_value(&mut self, value: &Value) -> NodeNumber {
         if let (Some(lane), Some(bits)) = (lane_of_number(value.ty()), number_bits(value)) {
             return self.source_of(lane, bits);
@@ -172,16 +172,16 @@ impl LiveGraph {
         }
     }
 
-    /// Bytes that the value of a node holds besides the node.
+    /// Size of a node's value outside the node, in bytes.
     pub fn bytes_of(&self, node: NodeNumber) -> usize {
         self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
     }
 
-    /// Checks that the values of these nodes, together with those that the last evaluation
-    /// [within bounds](Self::settle_within) made, hold at most so many bytes.
+    /// Checks that the values of these nodes, together with those that the last evaluation [within
+    /// limits](Self::settle_within) made, take at most this many bytes.
     ///
     /// # Errors
-    /// If they hold more.
+    /// If they take more.
     pub fn check_bytes(
         &self,
         nodes: impl IntoIterator<Item = NodeNumber>,
@@ -253,7 +253,7 @@ impl LiveGraph {
         }
     }
 
-    /// Whether a source or a call gives values of a type.
+    /// Whether a source or a call has values of a type.
     pub fn gives(&self, of: NodeNumber, ty: Type) -> bool {
         let node = &self.nodes[of.index()];
         if place(node).is_none() {
@@ -311,7 +311,8 @@ impl LiveGraph {
         Some(inputs.iter().map(last).collect())
     }
 
-    /// Whether a node reads the values that it read before, where its numbers are not all the same.
+    /// Whether a node reads the values that it read before, although not all of its numbers are the
+    /// same.
     pub(super) fn reads_again(&self, at: u32, bits: &[u64], values: &[Option<Value>]) -> bool {
         self.inputs_of(at).iter().zip(bits).zip(values).all(|((input, bits), held)| {
             let node = &self.nodes[*input as usize];

@@ -16,8 +16,7 @@ impl LiveGraph {
     /// A node of one operation on one operand, as [`Op`] says.
     ///
     /// # Panics
-    /// If the operation does not take this lane and give it again, or has another number of
-    /// operands.
+    /// If the operation does not take and return this lane, or has another number of operands.
     pub fn unary<T: LaneValue>(&mut self, op: Op, a: Handle<T>) -> Handle<T> {
         self.operation(op, T::LANE, &[a.node])
     }
@@ -33,8 +32,7 @@ impl LiveGraph {
     /// A node that compares two operands, as [`Op`] says.
     ///
     /// # Panics
-    /// If the operation does not take this lane and give a `bool`, or has another number of
-    /// operands.
+    /// If the operation does not compare values of this lane, or has another number of operands.
     pub fn compare<T: LaneValue>(&mut self, op: Op, a: Handle<T>, b: Handle<T>) -> Handle<bool> {
         self.operation(op, T::LANE, &[a.node, b.node])
     }
@@ -107,7 +105,7 @@ impl LiveGraph {
         self.fold(Op::Mul, operands)
     }
 
-    /// The smallest of operands, as [`Op::Min`] says.
+    /// The smallest operand, as [`Op::Min`] says.
     ///
     /// # Panics
     /// Without operands, or if they are `bool`.
@@ -115,7 +113,7 @@ impl LiveGraph {
         self.fold(Op::Min, operands)
     }
 
-    /// The largest of operands, as [`Op::Max`] says.
+    /// The largest operand, as [`Op::Max`] says.
     ///
     /// # Panics
     /// Without operands, or if they are `bool`.
@@ -140,7 +138,7 @@ impl LiveGraph {
     }
 
     /// A node that combines many operands with an operation of two, from the first to the last:
-    /// with [`Op::Add`], three operands give `(a + b) + c`.
+    /// with [`Op::Add`], three operands become `(a + b) + c`.
     ///
     /// ```
     /// use millstream_run::live::{LiveGraph, Op};

@@ -1,7 +1,7 @@
 //! Calls: nodes that run an instance of a node type on values of any type, and may fail.
 //!
 //! A call with several outputs has a node that runs and one more node for each output, so that
-//! users of an output run only if that output changes. An output that nobody reads is not computed;
+//! users of an output run only if that output changes. An output without readers is not computed;
 //! if it is read later, the call runs again.
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) struct OneOutput {
 }
 
 impl Call {
-    /// Goes on with the outputs of another call that does the same.
+    /// Takes over the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
             std::mem::swap(&mut outputs.values, &mut others.values);
@@ -94,7 +94,8 @@ impl LiveGraph {
         }
     }
 
-    /// Replaces the instance of a call by one that does the same and words its failures otherwise.
+    /// Replaces the instance of a call by one that does the same but words its failures
+    /// differently.
     ///
     /// # Panics
     /// If the instance does not do the same.
@@ -146,7 +147,7 @@ impl LiveGraph {
         outputs.map(|outputs| outputs.nodes.clone()).unwrap_or_default()
     }
 
-    /// Whether somebody reads or observes a node.
+    /// Whether a node is read or observed.
     pub(super) fn is_read(&self, node: u32) -> bool {
         let node = &self.nodes[node as usize];
         node.flags.has(Flags::OBSERVED) || !self.users.of(node).is_empty()
@@ -235,7 +236,7 @@ impl LiveGraph {
         };
         let mut differs = false;
         for (known, now) in outputs.values.iter_mut().zip(results) {
-            // An output that is not computed now may have been before, from other inputs.
+            // An output that is not computed now may have been computed before, from other inputs.
             differs |= match (&*known, &now) {
                 (Some(known), Some(now)) => !known.same(now),
                 (None, None) => false,
@@ -263,7 +264,7 @@ impl LiveGraph {
     }
 }
 
-/// The outputs of an instance, made of their lanes.
+/// The outputs of an instance, from their lanes.
 fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
     let mut rest = lanes;
     let value = |output: &OutputSlot| {

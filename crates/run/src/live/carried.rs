@@ -1,9 +1,9 @@
-//! Replacing a graph by a smaller one that does the same: after many edits most nodes may be
-//! removed ones, and a graph without those goes on with the values, so that nothing runs.
+//! Replaces a graph by a smaller one that does the same: after many edits most nodes may be removed
+//! ones, and a graph without these takes over the values, so that nothing runs.
 //!
-//! Each node gets the value of its original, the values that this read if they are held, and
-//! whether it has to run. Stamps stay the same, so that held values can be compared. The demand is
-//! found when nodes are observed.
+//! Each node receives the value of its original, the values that the original read if they are
+//! held, and whether it must run. Stamps do not change, so that held values can be compared. The
+//! demand is computed when nodes are observed.
 
 use millstream_base::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,15 +19,15 @@ enum Own {
 }
 
 impl LiveGraph {
-    /// Goes on with the values of a graph that is not used any more; `places` maps its nodes to
-    /// those of this graph. In this graph nothing is observed yet, and no link was changed. Its
-    /// sources keep their values.
+    /// Takes over the values of a graph that is no longer used; `places` maps its nodes to those of
+    /// this graph. In this graph nothing is observed yet, and no link was changed. Its sources keep
+    /// their values.
     pub fn carry_on(&mut self, before: &mut Self, places: &FxHashMap<NodeNumber, NodeNumber>) {
         before.take_back();
         before.update_demand();
         before.link_new();
         before.mark_pending();
-        // This graph is not before its first wave.
+        // The first wave of this graph counts as done.
         self.wave = self.wave.max(1);
         self.boxes.stamps_follow(&before.boxes);
         self.within.limits = before.within.limits.clone();
@@ -99,7 +99,7 @@ impl LiveGraph {
         }
     }
 
-    /// Goes on with the state of a node of another graph that does the same.
+    /// Takes over the state of a node of another graph that does the same.
     fn take_over(&mut self, at: u32, before: &mut Self, of: u32) {
         const KEPT: u16 = Flags::NEW | Flags::CAREFUL | Flags::MIXED | Flags::PARKED;
         let old = before.nodes[of as usize];

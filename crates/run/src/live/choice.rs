@@ -1,9 +1,9 @@
-//! Nodes that read some of their inputs only: switches and dynamic nodes.
+//! Nodes that read only some of their inputs: switches and dynamic nodes.
 //!
 //! The first input, the selector, says which of the others, the arms, are *taken*. When a wave
-//! comes to such a node, all that the node always reads is settled. Arms that are taken and asleep
-//! are then woken; if nodes before this one have to run for them, the wave goes back to those, and
-//! this node is looked at again once they are settled. See `demand`.
+//! reaches such a node, everything that the node always reads is settled. Arms that are taken and
+//! asleep are then woken. If nodes before this one must run for them, the wave goes back to those,
+//! and visits this node again once they are settled. See `demand`.
 
 use std::marker::PhantomData;
 
@@ -58,11 +58,11 @@ impl Selector for f64 {
     }
 }
 
-/// The arms that a dynamic node takes: an iterator over their values, in the order of the arms.
+/// The taken arms of a dynamic node: an iterator over their values, in the order of the arms.
 #[derive(Clone, Debug)]
 pub struct Taken<'v, T> {
     taken: u64,
-    /// The arms that the iterator has not come to yet.
+    /// The arms that the iterator has not reached yet.
     left: u64,
     values: &'v [u64],
     of: PhantomData<fn() -> T>,
@@ -94,7 +94,7 @@ impl<T: LaneValue> Iterator for Taken<'_, T> {
     }
 }
 
-/// The functions of a dynamic node, on bits. Where they panic, that is their failure.
+/// The functions of a dynamic node, on bits. A panic becomes a failure.
 trait Dynamic: Send {
     /// The arms that are taken, one bit each.
     fn wanted(&self, selector: u64) -> Result<u64, Box<Failure>>;
@@ -102,7 +102,7 @@ trait Dynamic: Send {
     fn value(&self, selector: u64, taken: u64, arms: &[u64]) -> Result<u64, Box<Failure>>;
 }
 
-/// The functions of a dynamic node, and the types that they are for.
+/// The functions of a dynamic node, with their types.
 struct Functions<S, T, R, W, V> {
     wanted: W,
     value: V,
@@ -131,14 +131,14 @@ where
 pub(super) struct Choice {
     /// The selector, then the arms; empty once the node is removed.
     pub(super) inputs: Box<[u32]>,
-    /// The bits of the selector that `taken` was found for.
+    /// The bits of the selector for which `taken` was computed.
     taken_for: Option<u64>,
-    /// The arms that are taken: the number of the one of a switch, or one bit each.
+    /// The taken arms: the number of the arm of a switch, or one bit each.
     pub(super) taken: u64,
     /// The arms that were taken at the last run.
     last_taken: u64,
     kind: Kind,
-    /// The demand for the arms, if nodes are demanded through them only.
+    /// The demand for the arms, if nodes are demanded only through them.
     pub(super) guards: Option<Box<Guards>>,
 }
 
@@ -146,16 +146,16 @@ pub(super) struct Choice {
 pub(super) struct Guards {
     /// The block of each arm; [`NONE`] for arms through which nothing is guarded.
     pub(super) blocks: Box<[u32]>,
-    /// The last wave that looked at the choice.
+    /// The last wave that visited the choice.
     pub(super) settled: u64,
-    /// Blocks of arms that wait for a look at the choice.
+    /// Blocks of arms that wait until the choice is visited.
     pub(super) waiting: Waiting,
 }
 
-/// What a choice makes of the arms that it takes.
+/// How a choice computes its value from the taken arms.
 enum Kind {
-    /// It passes one arm on; the function says which, by the bits of the selector and the number of
-    /// arms.
+    /// It passes one arm on, which the function computes from the bits of the selector and the
+    /// number of arms.
     Switch(fn(u64, usize) -> usize),
     Dynamic {
         functions: Box<dyn Dynamic>,
@@ -164,10 +164,10 @@ enum Kind {
     },
 }
 
-/// The value of [`Choice::taken`] that stands for no arm.
+/// The value of [`Choice::taken`] that means no arm.
 const NOTHING: u64 = u64::MAX;
 
-/// A dynamic node has at most so many arms, so that the bits of all of them do not read as
+/// Maximal number of arms of a dynamic node, so that the bits of all of them differ from
 /// [`NOTHING`].
 const MOST_ARMS: usize = 63;
 
@@ -193,7 +193,7 @@ impl Choice {
         }
     }
 
-    /// Whether an arm is taken if the selector has these bits; `None` if only a look at the node
+    /// Whether an arm is taken for these bits of the selector; `None` if only a visit to the node
     /// can tell.
     pub(super) fn would_take(&self, selector: u64, arm: usize) -> Option<bool> {
         match self.kind {
@@ -202,7 +202,7 @@ impl Choice {
         }
     }
 
-    /// The blocks of arms that may be taken now: for a switch, only that of the arm that is.
+    /// The blocks of arms that may be taken now: for a switch, only that of the taken arm.
     #[inline(always)]
     pub(super) fn blocks_taken(&self) -> &[u32] {
         match (&self.guards, &self.kind) {
@@ -228,7 +228,7 @@ impl Choice {
         }
     }
 
-    /// Goes on with what another switch took.
+    /// Takes over what another switch took.
     pub(super) fn take_over(&mut self, other: &Self) {
         (self.taken_for, self.taken) = (other.taken_for, other.taken);
         self.last_taken = other.last_taken;
@@ -250,10 +250,10 @@ impl Choice {
         size_of_val(&*self.inputs) + kind + guards
     }
 
-    /// Takes the arms that go with the bits of a selector.
+    /// Takes the arms for these bits of a selector.
     ///
     /// # Errors
-    /// If the function that says so panics, or did for these bits.
+    /// If the function that computes the arms panics, or did for these bits.
     #[inline(always)]
     pub(super) fn take_for(
         &mut self,
@@ -286,13 +286,12 @@ impl Choice {
         (self.taken_for, self.taken) = (None, NOTHING);
     }
 
-    /// Whether other arms are taken than at the last run, which this one becomes.
+    /// Whether the taken arms differ from those of the last run, which they replace.
     pub(super) fn has_toggled(&mut self) -> bool {
         std::mem::replace(&mut self.last_taken, self.taken) != self.taken
     }
 
-    /// Computes the value out of the numbers at the nodes; `None` if they are those of the last
-    /// run.
+    /// Computes the value from the numbers at the nodes; `None` if they are those of the last run.
     #[inline(always)]
     pub(super) fn compute(
         &mut self,
@@ -324,7 +323,7 @@ impl Choice {
 
 impl LiveGraph {
     /// A node that passes on the arm that a selector picks. Only that arm is computed; the others
-    /// keep the values that they have.
+    /// keep their values.
     ///
     /// ```
     /// use millstream_run::live::LiveGraph;
@@ -360,9 +359,9 @@ impl LiveGraph {
         self.choice(selector, arms, Kind::Switch(pick), lane)
     }
 
-    /// A dynamic node: which arms it reads depends on its selector. `wanted` says which, one bit
-    /// each, and only those are computed. `value` gets the selector and the values of those arms.
-    /// Both may capture what they need; the same arguments have to give the same results.
+    /// A dynamic node, whose selector determines which arms it reads. `wanted` returns these arms,
+    /// one bit each, and only they are computed. `value` receives the selector and the values of
+    /// those arms. Both closures may capture; they must be pure.
     ///
     /// ```
     /// use millstream_run::live::LiveGraph;
@@ -421,7 +420,7 @@ impl LiveGraph {
 }
 
 impl Guards {
-    /// The guards of a choice with so many arms, none of which guards anything.
+    /// The guards of a choice with `n_arms` arms, none of which guards anything.
     pub(super) fn new(n_arms: usize) -> Self {
         Self { blocks: vec![NONE; n_arms].into(), settled: 0, waiting: Waiting::new() }
     }

@@ -1,22 +1,21 @@
-//! Demand: which nodes have to be up to date now.
+//! Demand: which nodes must be up to date now.
 //!
 //! A node is *live* if a chain of links that are always read leads from it to an observed node. A
 //! node that is read only through arms of choices is *guarded*: it belongs to a block, and the
-//! condition of the block names those arms, or other blocks. All nodes that are demanded under the
-//! same condition share a block, so taking another arm touches no node.
+//! condition of the block names those arms, or other blocks. All nodes with the same condition
+//! share a block, so taking another arm touches no node.
 //!
 //! Within a wave, the block of an arm is *open* if the choice is demanded and takes the arm, and a
-//! block of several ways is open if one of them is. Dirty nodes of a block that is not open sleep
-//! in it, and the block itself then sleeps at the thing that it lacks: at its choice, or among the
-//! listeners of the blocks that could open it. A block that opens wakes its nodes and its
-//! listeners. So each block is decided once per wave, however deep choices are nested, and sleepers
-//! cost nothing until they are needed.
+//! block with several ways is open if one of them is. Dirty nodes of a block that is not open sleep
+//! in it. The block itself then sleeps at what it lacks: at its choice, or among the listeners of
+//! the blocks that could open it. A block that opens wakes its nodes and its listeners. So each
+//! block is decided once per wave, however deeply choices are nested, and sleepers cost nothing
+//! until they are needed.
 //!
-//! A block that is open stays open for the rest of the wave, because it opens only once the
-//! selector of its choice is *settled*: its value will not change in this wave. The selector is
-//! settled when the wave looks at the choice, since nodes are looked at in order. It is settled as
-//! well if it is clean and the wave has passed it, unless a node was woken meanwhile on which it
-//! may depend.
+//! An open block remains open for the rest of the wave, because it opens only once the selector of
+//! its choice is *settled*: its value will not change in this wave. The selector is settled when
+//! the wave visits the choice, since nodes are visited in order. It is also settled if it is clean
+//! and the wave has passed it, unless a node on which it may depend was woken in the meantime.
 
 use millstream_base::id::{Arena, Id};
 use rustc_hash::FxHashMap;
@@ -51,13 +50,13 @@ struct Block {
     condition: Condition,
     /// The last wave in which the block was open.
     open: u64,
-    /// The block was found not to be open, and will be woken when that may change.
+    /// Whether the block was found not to be open, and will be woken when that may change.
     is_asleep: bool,
-    /// Dirty nodes to look at when the block opens; some may have been looked at since.
+    /// Dirty nodes to visit when the block opens; some may have been visited since.
     sleepers: Sleepers,
     /// The length of `sleepers` at which it is cleaned up.
     sleepers_limit: usize,
-    /// The blocks to wake when this one opens, each with the number of its way that this one is.
+    /// The blocks to wake when this one opens, each with the number of the way that is this block.
     listeners: SmallVec<[(BlockId, u32); 2]>,
     /// For each way of this block, whether it is among the listeners there.
     listens: SmallVec<[bool; 8]>,
@@ -122,7 +121,7 @@ impl Demands {
         }
     }
 
-    /// Wakes a block; answers whether it was asleep.
+    /// Wakes a block; returns whether it was asleep.
     fn wake(&mut self, block: BlockId) -> bool {
         std::mem::take(&mut self.blocks[block].is_asleep)
     }
@@ -140,7 +139,7 @@ pub(super) type Blocks = SmallVec<[BlockId; 4]>;
 /// Parked nodes of a block, mostly few.
 type Sleepers = SmallVec<[u32; 4]>;
 
-/// Blocks that wait for a look at a choice.
+/// Blocks that wait until a choice is visited.
 pub(super) type Waiting = SmallVec<[BlockId; 2]>;
 
 /// Blocks to decide; those that others depend on are on top.
@@ -192,7 +191,7 @@ impl LiveGraph {
         }
     }
 
-    /// Notes that a wave has found the arms that a choice takes, and wakes those that sleep and the
+    /// Records that a wave has found the taken arms of a choice, and wakes those that sleep and the
     /// blocks that waited for it.
     pub(super) fn settle_choice(&mut self, index: usize) {
         let Special::Choice(choice) = &mut self.specials[index] else { return };
@@ -211,7 +210,7 @@ impl LiveGraph {
         }
     }
 
-    /// The nodes out of `nodes` that are demanded in a graph that is settled.
+    /// Those of `nodes` that are demanded in a settled graph.
     pub fn demanded(&mut self, nodes: impl IntoIterator<Item = NodeNumber>) -> Vec<NodeNumber> {
         self.update_demand();
         // All positions are passed, so everything is settled.
@@ -231,8 +230,8 @@ impl LiveGraph {
         demanded
     }
 
-    /// Whether a choice takes an arm, if the wave knows already; see the module on what is settled.
-    /// `is_passed_trusted` says that no node was woken.
+    /// Whether a choice takes an arm, if the wave knows it already; the module says what is
+    /// settled. `is_passed_trusted` says that no node was woken.
     fn takes_surely(&self, choice: u32, arm: u32, is_passed_trusted: bool) -> Option<bool> {
         let it = self.choice_at(choice)?;
         if it.guards.as_ref().is_some_and(|guards| guards.settled == self.wave + 1) {
@@ -243,7 +242,8 @@ impl LiveGraph {
         let has_failed = !self.failed.is_empty() && self.failed.contains_key(&selector);
         if !selected.is_source() {
             let position = self.order.position(selector);
-            // A node that never had a value because an input has none is settled, though it is new.
+            // A node that never had a value because an input has none is settled, although it is
+            // new.
             let unsettled = if has_failed { Flags::PARKED } else { Flags::PARKED | Flags::NEW };
             let is_settled = is_passed_trusted
                 && position < self.cursor
@@ -270,7 +270,7 @@ impl LiveGraph {
         self.demands.blocks[block].open == wave
     }
 
-    /// Opens blocks or puts them to sleep, and before them the blocks that they depend on.
+    /// Opens blocks or puts them to sleep, after the blocks that they depend on.
     fn decide(&mut self, mut stack: Stack, mut is_passed_trusted: bool) {
         let wave = self.wave + 1;
         while let Some(top) = stack.last().copied() {
@@ -329,8 +329,8 @@ impl LiveGraph {
         }
     }
 
-    /// Whether a choice that is demanded takes an arm. If that is not known yet, the block of the
-    /// arm waits for a look at the choice.
+    /// Whether a demanded choice takes an arm. If that is not known yet, the block of the arm waits
+    /// until the choice is visited.
     fn takes_or_waits(
         &mut self,
         block: BlockId,
@@ -351,7 +351,7 @@ impl LiveGraph {
     }
 
     /// Makes a block listen to the blocks that could open it. Choices wake the blocks of their arms
-    /// without that.
+    /// without listeners.
     fn listen_to_ways(&mut self, block: BlockId) {
         let wave = self.wave + 1;
         match &self.demands.blocks[block].condition {
@@ -399,7 +399,7 @@ impl LiveGraph {
         self.demands.blocks[block].open == self.wave + 1
     }
 
-    /// Whether a node whose value just changed and its user are certainly demanded together.
+    /// Whether a node whose value has just changed and its user are certainly demanded together.
     /// Sources change whether or not they are demanded.
     #[inline]
     pub(super) fn are_asked_together(&self, changed: u32, user: u32) -> bool {

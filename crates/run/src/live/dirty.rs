@@ -1,7 +1,8 @@
 //! The set of positions of dirty nodes, from which the lowest is taken first.
 //!
-//! It has three levels of bits; each bit of a level says whether a word of the level below has any.
-//! Marking a position and taking the lowest touch a few words, whatever the number of nodes.
+//! It has three levels of bits; each bit of a level says whether a word of the level below is
+//! nonzero. Marking a position and taking the lowest touch only a few words, whatever the number of
+//! nodes.
 
 /// A set of positions.
 #[derive(Debug, Default)]
@@ -39,7 +40,8 @@ impl Dirty {
         self.put_word(at >> 6, 1 << (at & 63));
     }
 
-    /// Adds positions. Neighbors are collected in a register, so that they do not wait for memory.
+    /// Adds positions. Neighbors are collected in a register, so that they need not wait for
+    /// memory.
     #[inline(always)]
     pub(super) fn mark_all(&mut self, positions: impl Iterator<Item = usize>) {
         let (mut word, mut bits) = (0, 0);
@@ -74,12 +76,12 @@ impl Dirty {
         all
     }
 
-    /// As [`contains`](Self::contains), for a position that there may be no room for.
+    /// As [`contains`](Self::contains), for a position that may be out of range.
     pub(super) fn has(&self, at: usize) -> bool {
         self.bits.get(at >> 6).is_some_and(|bits| bits & 1 << (at & 63) != 0)
     }
 
-    /// Removes all.
+    /// Removes all positions.
     pub(super) fn clear(&mut self) {
         for position in self.all() {
             self.unmark(position);
@@ -94,13 +96,13 @@ impl Dirty {
     }
 
     /// Whether the set is certainly empty; it also is if [`lowest_word`](Self::lowest_word) finds
-    /// none.
+    /// nothing.
     #[inline(always)]
     pub(super) fn is_known_empty(&self) -> bool {
         self.first >= self.tops.len()
     }
 
-    /// The lowest word of 64 positions that may have one in the set.
+    /// The lowest word of 64 positions that may contain a position of the set.
     #[inline]
     pub(super) fn lowest_word(&mut self) -> Option<usize> {
         while let Some(top) = self.tops.get_mut(self.first) {
@@ -119,21 +121,21 @@ impl Dirty {
         None
     }
 
-    /// Takes all positions of a word out.
+    /// Removes and returns all positions of a word.
     #[inline(always)]
     pub(super) fn take_word(&mut self, word: usize) -> u64 {
         self.words[word >> 6] &= !(1 << (word & 63));
         std::mem::take(&mut self.bits[word])
     }
 
-    /// Puts positions of a word back while somebody marks others, without the levels above; they
-    /// are to be taken out again with [`take_lent_word`](Self::take_lent_word).
+    /// Puts positions of a word back while others are marked, without the levels above;
+    /// [`take_lent_word`](Self::take_lent_word) removes them again.
     #[inline(always)]
     pub(super) fn lend_word(&mut self, word: usize, bits: u64) {
         self.bits[word] = bits;
     }
 
-    /// Takes all positions of a word out after [`lend_word`](Self::lend_word).
+    /// Removes and returns all positions of a word after [`lend_word`](Self::lend_word).
     #[inline(always)]
     pub(super) fn take_lent_word(&mut self, word: usize) -> u64 {
         std::mem::take(&mut self.bits[word])
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Takes the lowest position out.
+    /// Removes and returns the lowest position.
     fn take_lowest(dirty: &mut Dirty) -> Option<usize> {
         loop {
             let word = dirty.lowest_word()?;

@@ -8,7 +8,7 @@ use super::node::{Flags, GONE, NONE};
 use super::special::Special;
 use super::{Handle, LiveGraph, NodeNumber};
 
-/// Why a live graph cannot be changed in this way. The graph stays as it was.
+/// Why an edit of a live graph is refused. The graph is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum LiveError {
@@ -19,23 +19,23 @@ pub enum LiveError {
         help("read the value of the previous tick through a delay instead")
     )]
     Cycle {
-        /// The numbers of the nodes on the way from the reader to the node that it would read.
+        /// The numbers of the nodes on the path from the reader to the node that it would read.
         path: Vec<usize>,
     },
     /// There is no such node, or it was removed.
     #[error("there is no node g{node}")]
     #[diagnostic(code(live::no_node), help("it may have been removed"))]
     NoNode {
-        /// The number that was given.
+        /// The number of the call.
         node: usize,
     },
     /// There is no such input.
-    #[error("g{node} has {n_inputs} inputs, so none of number {input}")]
+    #[error("g{node} has {n_inputs} inputs, so there is no input {input}")]
     #[diagnostic(code(live::no_input), help("inputs count from 0"))]
     NoInput {
         /// The node.
         node: usize,
-        /// The number of the input that was given.
+        /// The input of the call.
         input: usize,
         /// The number of inputs of the node.
         n_inputs: usize,
@@ -50,18 +50,17 @@ pub enum LiveError {
         input: usize,
         /// The type that it takes.
         wanted: Lane,
-        /// The type that was given.
+        /// The type of the new source.
         found: Lane,
     },
 }
 
 impl LiveGraph {
     /// Links an input of a node to another source. Inputs count from 0; those of a switch are the
-    /// selector, then the arms. Returns how many nodes had to change their place in the order.
+    /// selector, then the arms. Returns the number of nodes that changed their place in the order.
     ///
     /// # Errors
-    /// If the link would close a cycle, or there is no such node or input, or it takes another
-    /// type.
+    /// If the link would close a cycle, the node or the input does not exist, or the types differ.
     pub fn relink<T, A>(
         &mut self,
         node: Handle<T>,
@@ -71,7 +70,7 @@ impl LiveGraph {
         self.relink_number(NodeNumber(node.node), input, NodeNumber(source.node))
     }
 
-    /// As [`relink`](Self::relink), for nodes whose types are known when the program runs.
+    /// As [`relink`](Self::relink), for nodes whose types are known only at run time.
     ///
     /// # Errors
     /// As [`relink`](Self::relink).
@@ -126,13 +125,13 @@ impl LiveGraph {
         self.inputs_of(node).get(input).map(|source| NodeNumber(*source))
     }
 
-    /// Whether there is a node with this number that was not removed.
+    /// Whether a node with this number exists and was not removed.
     fn is_there(&self, node: u32) -> bool {
         self.nodes.get(node as usize).is_some_and(|node| !node.is_gone())
     }
 
-    /// Removes a node that nobody reads or observes, and the nodes of its outputs. Returns false,
-    /// and changes nothing, if it is read or observed or there is no such node. Numbers of removed
+    /// Removes a node that is neither read nor observed, and the nodes of its outputs. Returns
+    /// false, and changes nothing, if it is read or observed or does not exist. Numbers of removed
     /// nodes are not used again.
     pub fn remove(&mut self, node: impl Into<NodeNumber>) -> bool {
         self.remove_number(node.into())
@@ -177,7 +176,7 @@ impl LiveGraph {
             self.forget_sweep(*input);
             self.users.remove(&mut self.nodes[*input as usize], node);
         }
-        // The demand for the node may be stored still.
+        // The demand for the node may still be stored.
         self.ask(node, self.asked(node), Asked::Never);
         let it = &mut self.nodes[node as usize];
         it.code = GONE;

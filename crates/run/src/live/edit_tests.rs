@@ -1,4 +1,4 @@
-//! Edits that make no sense, and the bytes that a graph holds.
+//! Invalid edits, and the size of a graph.
 
 use millstream_form::Op;
 
@@ -51,7 +51,7 @@ fn a_cycle_is_told_in_nodes_that_were_made() {
     assert_eq!(graph.relink(chosen, 0, whole), Err(LiveError::Cycle { path }));
 }
 
-/// The bytes that the graph counts are nearly those that the allocator gave.
+/// The size that the graph reports is close to what the allocator provided.
 #[test]
 fn switches_count_what_they_hold() {
     const N: usize = 10_000;

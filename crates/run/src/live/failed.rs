@@ -1,11 +1,11 @@
 //! Nodes that have no value, because they failed or an input has no value.
 //!
-//! A node that fails keeps its old value, which nobody sees. Its users become careful
+//! A node that fails keeps its old value, which no node sees. Its users become careful
 //! ([`Flags::CAREFUL`]), so that they are checked before they run: while an input that they read
-//! has no value, they have none either. When it has one again they go on, without a run if it is
-//! the value that they read before. So graphs in which nothing fails pay nothing.
+//! has no value, they have none either. When it has one again they continue, without a run if it is
+//! the value that they read before. So failures cost nothing in graphs without any.
 //!
-//! A failure is kept like a value: the node runs again when it reads other values.
+//! A failure is stored like a value: the node runs again when it reads other values.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct NoValue {
 pub(super) type AllFailed = FxHashMap<u32, Failed>;
 
 impl LiveGraph {
-    /// Whether a careful node has to run. If an input has no value, the node has none either.
+    /// Whether a careful node must run. If an input has no value, the node has none either.
     pub(super) fn has_to_run(&mut self, at: usize) -> bool {
         let node = at as u32;
         if !self.failed.is_empty() && self.reads_any_failed(node) {
@@ -56,7 +56,7 @@ impl LiveGraph {
         differs
     }
 
-    /// Whether some input of a node has no value, an arm that is not taken included.
+    /// Whether any input of a node has no value, including arms that are not taken.
     pub(super) fn reads_any_failed(&self, node: u32) -> bool {
         self.inputs_of(node).iter().any(|input| self.failed.contains_key(input))
     }
@@ -83,7 +83,7 @@ impl LiveGraph {
         }
     }
 
-    /// Notes that a node has no value because an input that it reads has none.
+    /// Records that a node has no value because an input that it reads has none.
     pub(super) fn fail_by_input(&mut self, at: usize) {
         let node = at as u32;
         let had_value = match self.failed.get_mut(&node) {
@@ -101,7 +101,7 @@ impl LiveGraph {
         }
     }
 
-    /// Notes that the run of a node failed.
+    /// Records that the run of a node failed.
     pub(super) fn fail(&mut self, at: usize, failure: Failure) {
         let node = at as u32;
         self.nodes[at].flags.clear(Flags::NEW);
@@ -124,7 +124,7 @@ impl LiveGraph {
         }
     }
 
-    /// Goes on with the result of the last run of a node, a value or a failure of its own.
+    /// Restores the result of the last run of a node, a value or a failure of its own.
     pub(super) fn go_on(&mut self, node: u32) {
         if let Some(failed) = self.failed.get_mut(&node) {
             failed.by_input = false;
@@ -177,18 +177,17 @@ impl LiveGraph {
         demanded.into_iter().filter_map(why).collect()
     }
 
-    /// Whether a node was not run because an input has no value.
+    /// Whether a node did not run because an input has no value.
     pub fn lacks_input(&self, node: NodeNumber) -> bool {
         self.has_lost_reading(node.0)
     }
 
-    /// Whether a node has no value, as of the last look at it.
+    /// Whether a node had no value at the last visit.
     pub fn has_failed(&self, node: NodeNumber) -> bool {
         self.failed.contains_key(&node.0)
     }
 
-    /// Runs a node, and marks its users if it had a value before and has none now, or the other way
-    /// round.
+    /// Runs a node, and marks its users if it had a value before and has none now, or vice versa.
     pub(super) fn run_telling(&mut self, at: usize, run: impl FnOnce(&mut Self)) {
         let had_failed = !self.failed.is_empty() && self.failed.remove(&(at as u32)).is_some();
         run(self);

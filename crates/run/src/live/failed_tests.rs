@@ -35,7 +35,7 @@ fn failing() -> Failing {
 }
 
 impl Failing {
-    /// The value of the output, and how many nodes ran for it.
+    /// The value of the output, and the number of nodes that ran for it.
     fn look(&mut self) -> (Option<String>, u64) {
         let before = self.graph.n_runs();
         self.graph.settle();
@@ -48,7 +48,7 @@ impl Failing {
 fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     let mut failing = failing();
     let (x, which) = (failing.x, failing.which);
-    // The number of items is 2, which the second text dislikes.
+    // The number of items is 2, which the second text does not accept.
     assert_eq!(failing.look(), (None, 5));
     let failed = failing.graph.failures();
     assert_eq!(failed.len(), 1);
@@ -57,7 +57,7 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     failing.graph.set_value(x, &3.0_f32.into());
     assert_eq!(failing.look(), (Some("\"3\"".into()), 6));
     failing.graph.set_value(x, &2.0_f32.into());
-    // What reads the text has no value; the list does not run.
+    // The reader of the text has no value; the list does not run.
     assert_eq!(failing.look(), (None, 1));
     assert_eq!(failing.graph.failures()[0].0, failing.text);
     failing.graph.set_value(which, &false.into());
@@ -78,7 +78,7 @@ fn a_failure_passes_numbers_and_is_kept_until_it_is_tried_again() {
     assert_eq!(failing.look(), (Some("\"2\"".into()), 0));
 }
 
-/// Bounds that end a wave after so many runs.
+/// Limits that end a wave after this many runs.
 fn within(n_runs: u64, n_before: u64) -> Within {
     let receiver = move |done: &Done| {
         if done.runs < n_runs { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -95,7 +95,7 @@ fn a_wave_that_was_ended_goes_on_later() {
         failing.graph.set_value(failing.x, &3.0_f32.into());
         let within = within(n_runs, 0);
         let ended = failing.graph.settle_within(within);
-        // Six nodes run; in the end somebody is asked once more.
+        // Six nodes run, and the watch is checked once more at the end.
         assert_eq!(ended.is_err(), n_runs <= 6, "{n_runs}");
         failing.graph.set_value(failing.x, &5.0_f32.into());
         assert_eq!(failing.look().0, Some("\"5\"".into()));
@@ -132,7 +132,7 @@ fn waves_of_numbers_can_be_ended_and_go_on_later() {
             assert!(n_ran < n_runs + 3000, "{n_ran} runs, {n_runs} were wanted");
         }
         assert_eq!(graph.get(end), value + N as f64);
-        // What ran before the end does not run again.
+        // Nodes that ran before the end do not run again.
         assert_eq!(graph.n_runs() - before, N);
     }
 }
@@ -167,7 +167,7 @@ fn a_callback_that_panics_leaves_no_value_and_nothing_wrong() {
         assert!(graph.try_get(end).is_err(), "a failure is kept until something changes");
         graph.try_failed_again();
         assert_eq!(graph.try_get(end).ok(), Some(4.0));
-        // It has a value, fails with the next, and goes on.
+        // The node has a value, fails with the next one, and continues.
         bad_now(bad);
         graph.set(a, 10.0);
         assert!(graph.try_get(end).is_err());

@@ -1,11 +1,11 @@
-//! The values that a node read at its last run, for nodes that may be dirty though they would read
-//! the same values again.
+//! The values that a node read at its last run, for nodes that may be dirty although they would
+//! read the same values again.
 //!
-//! A node that is always demanded runs in the wave in which an input changed, so the input cannot
-//! be back at its old value by then. A node that is parked, or whose links were changed, may find
-//! its inputs as they were at its last run. The values that such a node read are held from the
-//! first change on until it is demanded. If a wave is stopped, its dirty nodes may find other
-//! inputs in the next wave; the values that live ones among them read are lost, so these nodes run.
+//! A node that is always demanded runs in the wave in which an input changes, so the input cannot
+//! have returned to its old value by then. A node that is parked, or whose links were changed, may
+//! find its inputs as they were at its last run. The values that such a node read are held from the
+//! first change until it is demanded. If a wave is stopped, its dirty nodes may find other inputs
+//! in the next wave; the values that the live ones read are lost, so these nodes run.
 
 use smallvec::SmallVec;
 
@@ -17,8 +17,8 @@ use super::special::Special;
 pub(super) type Held = SmallVec<[u64; 3]>;
 
 impl LiveGraph {
-    /// Holds the values that a node read at its last run. `changed` is the node that just changed,
-    /// with its value before.
+    /// Holds the values that a node read at its last run. `changed` is the node that has just
+    /// changed, with its previous value.
     pub(super) fn hold(&mut self, at: u32, changed: Option<(u32, u64)>) {
         let node = &self.nodes[at as usize];
         if node.flags.has(Flags::NEW) || self.is_held(at) {
@@ -74,7 +74,7 @@ impl LiveGraph {
         }
     }
 
-    /// Forgets the values that a node read; answers whether it would read others now.
+    /// Forgets the values that a node read; returns whether it would read others now.
     pub(super) fn let_go(&mut self, at: u32) -> bool {
         self.nodes[at as usize].flags.clear(Flags::CAREFUL);
         if !self.overtaken.is_empty() && self.overtaken.remove(&at) {

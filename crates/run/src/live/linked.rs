@@ -1,8 +1,8 @@
-//! New nodes become users of their inputs when users are first asked for.
+//! New nodes become users of their inputs when users are first needed.
 //!
-//! The first evaluation of a new graph asks for none, so a graph that is evaluated once needs no
-//! lists of users. For many new nodes at once, the users of each are counted first and then written
-//! in order. This waits for memory and mispredicts branches far less often than adding users one by
+//! The first evaluation of a new graph needs none, so a graph that is evaluated once has no lists
+//! of users. For many new nodes at once, the users of each are counted first and then written in
+//! order. This waits for memory and mispredicts branches far less often than adding users one by
 //! one.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::LiveGraph;
 use super::node::{Flags, NONE};
 use super::users::{SMALLEST, room_for};
 
-/// From so many new nodes on, users are counted first. Tests have few nodes.
+/// Minimal number of new nodes whose users are counted first. Tests have few nodes.
 const MANY: usize = if cfg!(test) { 3 } else { 512 };
 
 impl LiveGraph {
@@ -23,7 +23,7 @@ impl LiveGraph {
         self.n_linked < self.nodes.len()
     }
 
-    /// Makes new nodes users of their inputs; to be called before users are asked for.
+    /// Makes new nodes users of their inputs; must be called before users are needed.
     #[inline(always)]
     pub(super) fn link_new(&mut self) {
         if self.has_new_links() {

@@ -1,8 +1,8 @@
-//! Looks of a wave at switches and dynamic nodes.
+//! Visits of a wave to switches and dynamic nodes.
 //!
-//! When a wave comes to such a node, all that the node always reads is settled. Arms that are taken
-//! and asleep are then woken; if nodes before this one have to run for them, the wave goes back to
-//! those, and this node is looked at again once they are settled.
+//! When a wave reaches such a node, everything that the node always reads is settled. Arms that are
+//! taken and asleep are then woken. If nodes before this one must run for them, the wave goes back
+//! to those, and visits this node again once they are settled.
 
 use millstream_base::same::Same;
 use millstream_node::Failure;
@@ -11,9 +11,9 @@ use super::LiveGraph;
 use super::node::{Flags, NONE};
 use super::special::Special;
 
-/// The result of a quick look at a node.
+/// The result of a quick visit to a node.
 pub(super) enum Quick {
-    /// The node has to be looked at properly.
+    /// The node needs a full visit.
     No,
     /// The node does not have to run.
     Same,
@@ -24,8 +24,8 @@ pub(super) enum Quick {
 }
 
 impl LiveGraph {
-    /// Looks at a dirty node if it is a live choice of numbers, nothing failed, and no arm has to
-    /// be woken. This is a shorter way to do the work of [`look_at_choice`](Self::look_at_choice).
+    /// Visits a dirty node if it is a live choice of numbers, nothing failed, and no arm must be
+    /// woken. This is a shortcut for [`look_at_choice`](Self::look_at_choice).
     #[inline(always)]
     pub(super) fn quick_choice(&mut self, at: usize) -> Quick {
         let node = &self.nodes[at];
@@ -61,7 +61,7 @@ impl LiveGraph {
         }
     }
 
-    /// Notes that a choice ran and failed.
+    /// Records that a choice ran and failed.
     #[cold]
     pub(super) fn choice_failed(&mut self, at: usize, failure: Box<Failure>) {
         self.run_telling(at, |graph| {
@@ -70,7 +70,7 @@ impl LiveGraph {
         });
     }
 
-    /// Looks at a dirty choice that is demanded: wakes the arms that it takes, and runs it if these
+    /// Visits a dirty choice that is demanded: wakes the arms that it takes, and runs it if these
     /// are settled and differ from those of its last run.
     pub(super) fn look_at_choice(&mut self, at: usize, index: usize) {
         let node = &self.nodes[at];
@@ -120,10 +120,10 @@ impl LiveGraph {
         }
     }
 
-    /// Whether an arm that a careful choice takes has no value. The choice stays careful while any
-    /// arm has none, because it may take that one later.
+    /// Whether an arm that a careful choice takes has no value. The choice remains careful while
+    /// any arm has none, because it may take that arm later.
     fn lacks_taken_arm(&mut self, at: u32) -> bool {
-        // A choice compares the arms with those of its last run, so it has to know nothing else.
+        // A choice compares the arms with those of its last run, so it needs nothing else.
         self.forget_held(at);
         let reads_failed = self.reads_any_failed(at);
         if !reads_failed {

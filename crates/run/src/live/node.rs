@@ -6,8 +6,7 @@ use millstream_form::{HeldOperand, canonical_bits};
 /// No user.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The function of a removed node. Removed nodes are special, and other special nodes have no
-/// function.
+/// The function of a removed node. Removed nodes are special; other special nodes have no function.
 pub(super) const GONE: u16 = u16::MAX;
 
 /// One node.
@@ -39,17 +38,17 @@ impl Flags {
     pub(super) const CONSTANT: u16 = 1 << 2;
     /// The node is a source, or more than a function of numbers.
     pub(super) const SPECIAL: u16 = 1 << 3;
-    /// Demanded whatever choices take.
+    /// Demanded for all choices of arms.
     pub(super) const LIVE: u16 = 1 << 4;
     /// Demanded if some choice takes an arm.
     pub(super) const GUARDED: u16 = 1 << 5;
-    /// Dirty, but not demanded when the wave came by.
+    /// Dirty, but not demanded when the wave passed.
     pub(super) const PARKED: u16 = 1 << 6;
     /// Never computed.
     pub(super) const NEW: u16 = 1 << 7;
     /// The users are a list.
     pub(super) const LISTED: u16 = 1 << 8;
-    /// Some user is not certainly demanded, so old values have to be held for it when this node
+    /// Some user is not certainly demanded, so old values must be held for it when this node
     /// changes.
     pub(super) const MIXED: u16 = 1 << 9;
     /// Observed from outside the graph.
@@ -110,8 +109,8 @@ impl Flags {
         self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL) == Self::LIVE
     }
 
-    /// Whether the node is special, has a value and is certainly demanded, and nothing has to be
-    /// checked before it runs.
+    /// Whether the node is special, has a value and is certainly demanded, and needs no check
+    /// before it runs.
     #[inline(always)]
     pub(super) fn is_special_and_plainly_live(self) -> bool {
         self.0 & (Self::LIVE | Self::SPECIAL | Self::CAREFUL | Self::NEW)

@@ -1,11 +1,11 @@
 //! The order of nodes: each node has a position after those of the nodes that it reads.
 //!
 //! Nodes are made after their inputs, so at first the position is the number of the node. When a
-//! link is made from a node to one that comes before it, nodes have to move; `order_search` in the
-//! base crate finds which. From then on there are gaps between positions, into which nodes are
-//! moved; if a gap is too small, the nodes next to it make room.
+//! node is linked to one that comes after it, nodes must move; `order_search` in the base crate
+//! finds which. From then on there are gaps between positions, into which nodes are moved; if a gap
+//! is too small, the nodes next to it make room.
 //!
-//! Sources never run, so their positions mean nothing, and any node may read them.
+//! Sources never run, so their positions are irrelevant, and any node may read them.
 
 use millstream_base::order_search::{Marks, Moving, Ordered, nodes_to_move};
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
@@ -24,7 +24,7 @@ pub(super) struct Order {
     marks: Marks,
 }
 
-/// Positions for each node once there are gaps.
+/// Positions per node once there are gaps.
 const SPREAD: usize = 2;
 
 impl Order {
@@ -69,7 +69,7 @@ impl Order {
     }
 
     /// Makes gaps, one of them of at least `front` before all nodes. Nodes that were lifted off
-    /// their positions stay without one.
+    /// their positions remain without one.
     fn spread(&mut self, front: usize) {
         let n_positions = front + SPREAD * self.n;
         let mut nodes = room_in_huge_pages(n_positions);
@@ -90,7 +90,7 @@ impl Order {
         self.nodes = nodes;
     }
 
-    /// Bytes of the order.
+    /// Size of the order in bytes.
     pub(super) fn bytes(&self) -> usize {
         (self.positions.capacity() + self.nodes.capacity()) * size_of::<u32>() + self.marks.bytes()
     }
@@ -101,7 +101,7 @@ impl Order {
     }
 
     /// Takes the nodes out of the smallest window that has room for `n` more, and returns them with
-    /// its length. The window begins at `start`, or ends there if `is_before`.
+    /// the length of the window. The window begins at `start`, or ends there if `is_before`.
     fn window(&mut self, start: usize, is_before: bool, n: usize) -> Option<(usize, Vec<u32>)> {
         let (mut length, mut n_free) = (0, 0);
         while n_free < n {
@@ -144,7 +144,7 @@ impl LiveGraph {
     /// Changes positions so that `source` comes before `reader`; returns how many nodes moved.
     ///
     /// # Errors
-    /// If `reader` leads to `source`: the nodes on the way, reader first.
+    /// If `reader` leads to `source`: the nodes on the path, reader first.
     pub(super) fn put_before(&mut self, source: u32, reader: u32) -> Result<usize, LiveError> {
         let is_source = self.nodes[source as usize].is_source();
         let (low, high) = (self.order.position(reader), self.order.position(source));
@@ -165,8 +165,8 @@ impl LiveGraph {
         Ok(self.move_next_to(&moving, if is_before { reader } else { source }, is_before))
     }
 
-    /// Moves nodes, given in order, to right before or after another; returns how many changed
-    /// their positions.
+    /// Moves nodes, given in order, to just before or after another; returns the number of nodes
+    /// that changed their positions.
     fn move_next_to(&mut self, moving: &[u32], to: u32, is_before: bool) -> usize {
         if self.order.is_plain() {
             self.spread(moving.len());
@@ -204,7 +204,7 @@ impl LiveGraph {
             self.sweeps.forget(word << 6);
         }
         for (i, &node) in in_order.iter().enumerate() {
-            // They are spread evenly over the window.
+            // The nodes are spread evenly over the window.
             self.order.place(node, first + i * length / in_order.len());
         }
         for node in is_dirty {

@@ -23,9 +23,9 @@ use super::{Handle, LiveGraph, NodeNumber};
 /// The plan is not needed afterwards.
 pub struct LiveProgram {
     graph: LiveGraph,
-    /// Whether all values have to be numbers.
+    /// Whether all values must be numbers.
     of_numbers: bool,
-    /// The node of each step; the node that runs, if the step has several outputs.
+    /// The node of each step; if the step has several outputs, the node that runs.
     nodes: SideTable<StepId, Option<NodeNumber>>,
     /// The source of each input that is read.
     inputs: SideTable<InputId, Option<NodeNumber>>,
@@ -62,7 +62,8 @@ fn place_of(plan: &Plan, step: &Step) -> String {
 }
 
 impl LiveProgram {
-    /// The plan as a live graph. Inputs have their defaults, those without one and features are 0.
+    /// The plan as a live graph. Inputs have their defaults; features and inputs without a default
+    /// are 0.
     ///
     /// # Errors
     /// If a step does not compute single numbers in the context of the request.
@@ -70,7 +71,7 @@ impl LiveProgram {
         Self::made(plan, true)
     }
 
-    /// The plan as a live graph, whatever the types of its values.
+    /// The plan as a live graph of values of any type.
     ///
     /// # Errors
     /// If a step does not compute single values in the context of the request.
@@ -227,7 +228,7 @@ impl LiveProgram {
         self.graph.value(self.output_node(source), ty)
     }
 
-    /// The graph, to read from.
+    /// The graph, for reading.
     pub(crate) fn graph_ref(&self) -> &LiveGraph {
         &self.graph
     }

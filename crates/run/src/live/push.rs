@@ -7,7 +7,7 @@
 //! With *retract and assert*, a commit first retracts all nodes that can be reached from the
 //! sources that were set, and then asserts each again in order, running it if an input changed.
 //! This touches every node that could change and not only those that do, so it is slower. In
-//! exchange, a value is known to be possibly invalid from the moment on that it is.
+//! return, it is known at once which values may be invalid.
 
 use millstream_base::catch_panic;
 use millstream_form::LaneValue;
@@ -30,7 +30,7 @@ pub enum Propagation {
     Mixed,
 }
 
-/// The nodes that are pushed at commits, and those that are observed besides.
+/// The nodes that are pushed at commits, and the other observed nodes.
 #[derive(Default)]
 pub(super) struct Pushed {
     subscriptions: Vec<Subscription>,
@@ -79,8 +79,8 @@ impl LiveGraph {
         self.pushed.subscriptions.push(Subscription { node: of.node, last: None, callback });
     }
 
-    /// Makes commits bring an observed node up to date under [`Propagation::Mixed`] though it has
-    /// no callback, or ends that.
+    /// Makes commits update an observed node under [`Propagation::Mixed`] although it has no
+    /// callback, or ends that.
     pub fn push_number(&mut self, node: NodeNumber, is_pushed: bool) {
         self.take_back();
         self.pushed.others = None;
@@ -95,7 +95,7 @@ impl LiveGraph {
     /// callbacks are called, each at most once, when the whole graph is settled.
     ///
     /// # Errors
-    /// The first callback that panicked, if any did. Those are called again by the next commit.
+    /// The first callback that panicked, if any did. The next commit calls such callbacks again.
     pub fn commit(&mut self) -> Result<(), CallbackPanic> {
         match self.propagation {
             Propagation::Pull => return Ok(()),
@@ -109,7 +109,7 @@ impl LiveGraph {
         self.call_back()
     }
 
-    /// Brings the nodes that are pushed up to date, and sets other observed nodes aside.
+    /// Updates the nodes that are pushed, and sets other observed nodes aside.
     fn settle_pushed(&mut self) {
         if self.pushed.subscriptions.is_empty() && self.pushed.nodes.is_empty() {
             return;
@@ -190,7 +190,7 @@ impl LiveGraph {
     }
 
     /// Retracts the nodes that may change because of sources that were set: until the next wave,
-    /// [`LiveGraph::is_retracted`] is true for them. Returns how many nodes these are.
+    /// [`LiveGraph::is_retracted`] is true for them. Returns their number.
     pub fn retract(&mut self) -> usize {
         self.update_demand();
         self.link_new();
@@ -220,7 +220,7 @@ impl LiveGraph {
         reached.len()
     }
 
-    /// Asserts all nodes that were retracted, after a wave in which they ran or did not have to.
+    /// Asserts all retracted nodes, after a wave in which they ran or did not have to.
     #[cold]
     pub(super) fn assert_all(&mut self) {
         self.retracted.clear();

@@ -1,10 +1,10 @@
-//! A memo of results of expensive calls, for values that come back, edits that are undone, and
+//! A memo of results of expensive calls, for values that recur, edits that are undone, and
 //! what-ifs.
 //!
-//! The value of a node is its last result. The memo has earlier ones, by instance and by the values
-//! that the call read, so a node that is removed and made again finds them too. It has results of
-//! calls that took long enough, and within its budget of bytes those that took longest for their
-//! bytes.
+//! The value of a node is its last result. The memo has earlier results, by instance and by the
+//! values that the call read, so a node that is removed and made again finds them too. It stores
+//! results of calls that took long enough, and within its budget of bytes those that took longest
+//! per byte.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use smallvec::SmallVec;
 use super::LiveGraph;
 use super::call::Results;
 
-/// The fewest and the most results of one instance that are kept.
+/// Minimal and maximal number of stored results of one instance.
 const PER_INSTANCE: [u128; 2] = [64, 4096];
 
-/// Beyond so many instances, those without a result in the memo are forgotten.
+/// Above this number, instances without a result in the memo are forgotten.
 const MOST_INSTANCES: usize = 4096;
 
 /// The values that a call read.
@@ -31,9 +31,9 @@ pub(super) type Read = SmallVec<[Data; 4]>;
 /// A memo of results of calls.
 #[derive(Default)]
 pub struct Recall {
-    /// The shortest time of a call whose result is kept; nothing is kept without one.
+    /// The shortest time of a call whose result is stored; nothing is stored without one.
     worth: Option<Duration>,
-    /// Bytes that results and the values that they were computed from may hold.
+    /// Limits the size in bytes of results and the values from which they were computed.
     budget: usize,
     bytes: usize,
     /// The results, by the address of the node type.
@@ -44,15 +44,15 @@ pub struct Recall {
 /// The results of one instance that was expensive at least once.
 struct Shelf {
     instance: Arc<Instance>,
-    /// The time of the shortest run; others may have been interrupted by the machine.
+    /// The time of the shortest run; the machine may have interrupted others.
     shortest: Duration,
-    /// The results, the last used last.
+    /// The results, the most recently used last.
     all: Vec<Made>,
 }
 
 impl Shelf {
-    /// How many results are kept: one for each microsecond that a run takes, so that searching them
-    /// takes a small part of a run.
+    /// Maximal number of stored results: one for each microsecond that a run takes, so that
+    /// searching them takes a small part of a run.
     fn most(&self) -> usize {
         let [least, most] = PER_INSTANCE;
         self.shortest.as_micros().clamp(least, most) as usize
@@ -90,7 +90,7 @@ fn are_alike(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
 }
 
 impl Recall {
-    /// The results of an instance for these values, if all that are wanted are known.
+    /// The results of an instance for these values, if all wanted ones are known.
     pub(super) fn find(
         &mut self,
         instance: &Arc<Instance>,
@@ -111,7 +111,7 @@ impl Recall {
         Some(results.map(|(of, is_wanted)| of.clone().filter(|_| *is_wanted)).collect())
     }
 
-    /// Notes how long a run of an instance took, and keeps the results if that was long enough.
+    /// Records the time of a run of an instance, and stores the results if it was long enough.
     pub(super) fn note(
         &mut self,
         instance: &Arc<Instance>,
@@ -169,7 +169,7 @@ impl Recall {
         }
     }
 
-    /// Drops the result that took the least time for its bytes.
+    /// Drops the result that took the least time per byte.
     fn drop_one(&mut self) {
         let shelves = self.by_type.values_mut().flatten();
         let all = shelves.filter_map(|shelf| {
@@ -182,7 +182,7 @@ impl Recall {
         }
     }
 
-    /// Whether nothing is kept.
+    /// Whether nothing is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.by_type.is_empty()
     }
@@ -197,17 +197,17 @@ fn same(a: &Data, b: &Data) -> bool {
 }
 
 impl LiveGraph {
-    /// Keeps earlier results of calls that take at least `worth`, within a budget of bytes.
+    /// Stores earlier results of calls that take at least `worth`, within a budget of bytes.
     pub fn keep_results(&mut self, worth: Duration, budget: usize) {
         (self.recall.worth, self.recall.budget) = (Some(worth), budget);
     }
 
-    /// Takes the memo of results out, for another graph.
+    /// Removes and returns the memo of results, for another graph.
     pub fn take_results(&mut self) -> Recall {
         std::mem::take(&mut self.recall)
     }
 
-    /// Goes on with the memo of another graph.
+    /// Takes over the memo of another graph.
     pub fn put_results(&mut self, kept: Recall) {
         self.recall = kept;
     }

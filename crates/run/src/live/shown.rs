@@ -27,7 +27,7 @@ impl Shown {
         Self(self.0.iter().filter_map(|(node, bits)| Some((to(*node)?, *bits))).collect())
     }
 
-    /// Notes that an evaluation demanded these features.
+    /// Records that an evaluation demanded these features.
     pub fn note(&mut self, graph: &LiveGraph, features: impl IntoIterator<Item = NodeNumber>) {
         self.0.extend(features.into_iter().map(|feature| (feature, graph.number(feature))));
     }

@@ -9,7 +9,7 @@ use super::choice::Choice;
 
 /// The behavior of such a node.
 pub(super) enum Special {
-    /// Reads some of its inputs only.
+    /// Reads only some of its inputs.
     Choice(Choice),
     /// Runs a form of several operations on numbers.
     Form(Whole),
@@ -37,7 +37,7 @@ impl Special {
         }
     }
 
-    /// Bytes besides the node itself.
+    /// Size in bytes besides the node itself.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Choice(choice) => choice.bytes(),

@@ -1,12 +1,12 @@
-//! Sweeps: runs of 64 neighboring nodes that mostly change together, as straight code over
+//! Sweeps: 64 neighboring nodes that usually change together run as straight-line code over
 //! registers.
 //!
-//! To find the next dirty node and to mark users takes longer than most operations. So once nearly
+//! Finding the next dirty node and marking users takes longer than most operations. So once nearly
 //! all nodes of a word of positions have run in several waves, a sweep computes all of them in
-//! order, dirty or not. A comparison with their old values then tells which nodes changed; so it
-//! tells which of them had to run, because an input changed, and which users elsewhere have to be
-//! marked. A node that did not have to run computes its old value again. So values, cutoff and the
-//! number of runs are those of a wave without sweeps.
+//! order, dirty or not. A comparison with their old values shows which nodes changed, and therefore
+//! which nodes had to run, because an input changed, and which users elsewhere must be marked. A
+//! node that did not have to run computes its old value again. So values, cutoff and the number of
+//! runs are those of a wave without sweeps.
 
 use millstream_form::{Op, Straight, StraightWriter};
 
@@ -39,14 +39,14 @@ enum Word {
     Compiled(Box<Sweep>),
 }
 
-/// The nodes of a word as straight code.
+/// The nodes of a word as straight-line code.
 #[derive(Debug)]
 struct Sweep {
     /// Whether most of the nodes had to run the last time.
     is_hot: bool,
-    /// The positions in the word that have nodes to run, one bit each.
+    /// The positions in the word whose nodes can run, one bit each.
     nodes: u64,
-    /// The block in which all the nodes are; `None` if they are live.
+    /// The block that contains all the nodes; `None` if they are live.
     guard: Option<BlockId>,
     code: Straight,
     /// The nodes elsewhere that are read, from register [`OUTER`] on.
@@ -59,22 +59,23 @@ struct Sweep {
 
 const N_REGISTERS: usize = 256;
 
-/// The register of the first node elsewhere. Those before are of the positions of the word.
+/// The register of the first node elsewhere. The registers before it are those of the positions in
+/// the word.
 const OUTER: usize = 64;
 
 /// The number of hot waves after which a word is compiled.
 const HOT: u8 = if cfg!(test) { 1 } else { 3 };
 
-/// A wave is hot for a word in which at least so many nodes run.
+/// Minimal number of nodes that run in a word in a hot wave.
 const MOST: u32 = if cfg!(test) { 3 } else { 40 };
 
 /// Nodes that cannot be swept.
 const UNFIT: u16 = Flags::SPECIAL | Flags::NEW | Flags::MIXED;
 
-/// A word with more users elsewhere is not compiled.
+/// Maximal number of users elsewhere of a word that is compiled.
 const MOST_USERS: usize = 256;
 
-/// A fold of more inputs is not compiled: its own function is faster.
+/// Maximal number of inputs of a fold that is compiled: for more, its own function is faster.
 const MOST_FOLDED: usize = 4;
 
 impl Sweep {
@@ -142,7 +143,7 @@ impl LiveGraph {
         }
     }
 
-    /// Notes how many nodes of a word ran one by one; compiles the word once that is worth it.
+    /// Counts the nodes of a word that ran one by one; compiles the word once that is worthwhile.
     #[inline(always)]
     pub(super) fn note_runs(&mut self, word: usize, n_runs: u64) {
         if n_runs >= u64::from(MOST) {
@@ -173,8 +174,8 @@ impl LiveGraph {
         }
     }
 
-    /// Runs a hot word of which these positions are dirty; false if it cannot be swept now, and the
-    /// dirty nodes have to run one by one.
+    /// Runs a hot word of which these positions are dirty; false if it cannot be swept now, so that
+    /// the dirty nodes must run one by one.
     pub(super) fn sweep(&mut self, word: usize, dirty: u64) -> bool {
         let Some(mut sweep) = self.sweeps.take(word) else { return false };
         let is_open = sweep.guard.is_none_or(|block| self.is_known_open(block));
@@ -210,7 +211,7 @@ impl LiveGraph {
     }
 
     /// The positions of a word whose values the registers change, and whether some node is careful;
-    /// `None` if some node may not be swept.
+    /// `None` if some node must not be swept.
     fn changed_by(&self, word: usize, sweep: &Sweep) -> Option<(u64, bool)> {
         const WANTED: u16 = Flags::LIVE | Flags::GUARDED;
         let demanded = if sweep.guard.is_some() { Flags::GUARDED } else { Flags::LIVE };
@@ -233,8 +234,8 @@ impl LiveGraph {
         (unfit == 0).then_some((changed, flags & Flags::CAREFUL != 0))
     }
 
-    /// The positions out of `ran` without those of careful nodes that read the same values as at
-    /// their last run.
+    /// The positions in `ran` except those of careful nodes that read the same values as at their
+    /// last run.
     fn without_same(&mut self, word: usize, ran: u64) -> u64 {
         let has_to_run = |graph: &mut Self, position: usize| {
             let at = graph.order.node_at(word << 6 | position);

@@ -1,4 +1,4 @@
-//! Sweeps give the values and the runs of waves that run nodes one by one.
+//! Sweeps give the same values and runs as waves that run nodes one by one.
 
 use millstream_form::Op;
 

@@ -1,5 +1,5 @@
 //! Random graphs with random changes, compared with a model that computes everything from scratch
-//! and finds by itself which nodes have to run: the demanded ones that read other values than at
+//! and determines by itself which nodes must run: the demanded ones that read other values than at
 //! their last run.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ struct ModelNode {
     last: Option<Vec<u64>>,
 }
 
-/// The number of random graphs that a test plays: `PROPTEST_CASES`, or so many.
+/// The number of random graphs per test: `PROPTEST_CASES`, or `default`.
 pub(super) fn cases(default: u64) -> u64 {
     std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
@@ -74,7 +74,7 @@ fn sum(first: f64, others: impl Iterator<Item = f64>) -> f64 {
     others.fold(first, |sum, x| sum + x)
 }
 
-/// The values of an evaluation, and the numbers of the nodes that have to run for them.
+/// The values of an evaluation, and the numbers of the nodes that must run for them.
 #[derive(Default)]
 struct Asked {
     values: HashMap<usize, f64>,
@@ -206,7 +206,7 @@ impl Model {
         value
     }
 
-    /// Brings the graph up to date, perhaps for one more node, and compares values and runs.
+    /// Updates the graph, perhaps for one more node, and compares values and runs.
     fn compare(&mut self, more: Option<usize>) {
         let mut asked = Asked::default();
         self.graph.start_journal(false);
@@ -261,7 +261,7 @@ impl Model {
                 if !self.observed.contains(&at) {
                     self.observed.push(at);
                     self.graph.observe(self.handle(at));
-                    // In the mixed form it is brought up to date by commits.
+                    // With mixed propagation commits update it.
                     let is_pushed = rng.below(2) == 0;
                     self.graph.push_number(NodeNumber(self.nodes[at].number), is_pushed);
                 }
@@ -301,7 +301,7 @@ impl Model {
 
 impl Model {
     fn remove(&mut self, rng: &mut Rng) {
-        // The last one stays, so that there is always something to read.
+        // The last node remains, so that there is always something to read.
         let at = rng.below(self.nodes.len() - 1);
         let kind = self.nodes[at].kind;
         if matches!(kind, Kind::Source(_) | Kind::Removed) {
@@ -355,7 +355,7 @@ fn exactly_the_nodes_run_that_have_to() {
     }
 }
 
-/// So many nodes, each of which reads the one before and adds one.
+/// A chain of `n` nodes, each of which adds one to the node before.
 pub(super) fn chain(graph: &mut LiveGraph, from: Handle<f64>, n: usize) -> Handle<f64> {
     (0..n).fold(from, |last, _| graph.binary_with(Op::Add, last, 1.0))
 }
@@ -408,8 +408,8 @@ fn an_untaken_branch_neither_runs_nor_forgets() {
     assert_eq!(runs(&mut graph, 1001.0), 1);
 }
 
-/// Each switch passes on the value of the one before, or one more. Read by switches only, all are
-/// guarded by all after them.
+/// Each switch passes on the value of the previous one, or one more. If read only by switches, each
+/// is guarded by all after it.
 #[test]
 fn switches_after_switches_are_decided_once() {
     const N: usize = 20_000;
@@ -426,7 +426,7 @@ fn switches_after_switches_are_decided_once() {
         assert_eq!(graph.get(out), value as f64);
         (graph.n_runs() - before) as usize
     };
-    // Every switch, and each second sum.
+    // Every switch, and every second sum.
     assert_eq!(runs(&mut graph, N / 2), N + N / 2);
     graph.set(selectors[N - 1], true);
     assert_eq!(runs(&mut graph, N / 2 + 1), 2);
@@ -440,7 +440,7 @@ fn switches_after_switches_are_decided_once() {
     assert_eq!(runs(&mut graph, 6), N);
 }
 
-/// Switches in arms of switches: only those on the way to the arm that is taken run.
+/// Switches in arms of switches: only those on the path to the taken arm run.
 #[test]
 fn switches_within_switches_wait_for_those_outside() {
     const N: usize = 20_000;

@@ -13,7 +13,7 @@ use super::special::{Special, Whole};
 use super::{Handle, LiveGraph, Selector};
 use crate::one_op::operation_of;
 
-/// The number of a node of a live graph, whatever its type.
+/// The number of a node of a live graph of any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeNumber(pub(super) u32);
 
@@ -41,7 +41,7 @@ pub fn number_bits(value: &Value) -> Option<u64> {
 }
 
 /// The inputs of an instance that its node in a live graph reads, in order: some may not be needed,
-/// and one may be needed twice.
+/// and some may be needed twice.
 pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
     match operation_of(instance) {
         Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
@@ -115,7 +115,7 @@ impl LiveGraph {
         self.set_observed(node.0, is_observed);
     }
 
-    /// A source with these bits at first.
+    /// A source with these initial bits.
     pub fn source_of(&mut self, lane: Lane, bits: u64) -> NodeNumber {
         let mut flags = Flags::new(0, lane);
         flags.clear(Flags::NEW);
@@ -191,8 +191,8 @@ impl LiveGraph {
             || self.dirty.has(self.order.position(node))
     }
 
-    /// Whether a node was observed in the last wave, or always read by one that was, whatever arms
-    /// switches took.
+    /// Whether a node was observed in the last wave, or always read by one that was, for all
+    /// choices of arms.
     pub fn is_live(&self, node: NodeNumber) -> bool {
         self.nodes[node.index()].flags.has(Flags::LIVE)
     }
@@ -220,15 +220,14 @@ fn is_plain(instance: &Instance) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The lane of the result of an instance, if it can be a node of numbers as far as its sockets
-/// tell.
+/// The lane of the result of an instance, if its sockets permit a node of numbers.
 pub(super) fn result_lane(instance: &Instance) -> Result<Lane, &'static str> {
     let [output] = &instance.outputs[..] else { return Err("it has several outputs") };
     is_plain(instance)?;
     lane_of_number(output.ty).ok_or(NOT_A_NUMBER)
 }
 
-/// Whether an instance only takes and gives single numbers.
+/// Whether an instance only takes and returns single numbers.
 fn is_of_numbers(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass => true,
@@ -239,8 +238,8 @@ fn is_of_numbers(instance: &Instance) -> bool {
         && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
 }
 
-/// Whether an instance can be a node of a live graph, provided that the features that it reads are
-/// there.
+/// Whether an instance can be a node of a live graph, provided that the features that it reads
+/// exist.
 pub fn can_be_live(instance: &Instance) -> bool {
     let kernel = match &instance.kernel {
         Kernel::Form(_) | Kernel::Choose | Kernel::Pass | Kernel::Function(_) => true,

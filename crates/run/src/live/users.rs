@@ -1,5 +1,5 @@
-//! The users of nodes: the nodes that read them. A node holds one or two users itself, and more in
-//! a list; the lists are blocks of one pool, whose sizes are powers of two.
+//! The users of nodes: the nodes that read them. A node holds one or two users itself; more are in
+//! a list. The lists are blocks of one pool, whose sizes are powers of two.
 
 use millstream_base::pages::reserve_in_huge_pages;
 
@@ -20,7 +20,7 @@ fn capacity(n: u32) -> u32 {
     n.next_power_of_two().max(SMALLEST as u32)
 }
 
-/// The room in the pool that so many users of a node need.
+/// The room in the pool for this number of users of a node.
 #[inline(always)]
 pub(super) fn room_for(n: u32) -> u32 {
     if n > 2 { capacity(n) } else { 0 }
@@ -49,9 +49,9 @@ impl UserLists {
         }
     }
 
-    /// Gives users to nodes that have none. `users` has those of all nodes in a row, and room for a
-    /// smallest block after them; `ends` says where those of each node end, and `n_listed` how much
-    /// room lists need in all.
+    /// Assigns users to nodes that have none. `users` has those of all nodes in sequence, and room
+    /// for a smallest block after them; `ends` says where those of each node end, and `n_listed`
+    /// how much room lists need in all.
     pub(super) fn put(&mut self, nodes: &mut [Node], users: &[u32], ends: &[u32], n_listed: u32) {
         let (mut start, mut block) = (0, self.pool.len());
         let n_pool = block + n_listed as usize;
@@ -60,7 +60,7 @@ impl UserLists {
         self.pool.resize(n_pool + SMALLEST, NONE);
         for (node, &end) in nodes.iter_mut().zip(ends) {
             let (n, users) = (end - start, &users[start as usize..]);
-            // A branch on whether the node has a list would be mispredicted often. So the smallest
+            // A branch on whether the node has a list would often be mispredicted. So the smallest
             // list is always written; the next node overwrites it if there is none.
             self.pool[block..][..SMALLEST].copy_from_slice(&users[..SMALLEST]);
             if n as usize > SMALLEST {
@@ -136,7 +136,7 @@ impl UserLists {
         u32::try_from(start).expect("limits keep links within 32 bits")
     }
 
-    /// Bytes of the pool.
+    /// Size of the pool in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.pool.capacity() * size_of::<u32>()
     }

@@ -1,5 +1,5 @@
 //! Random graphs of values of many types, whose nodes may fail, with random changes, compared with
-//! a model that computes everything from scratch and finds by itself which nodes have to run.
+//! a model that computes everything from scratch and determines by itself which nodes must run.
 
 #![expect(clippy::unnecessary_wraps, reason = "functions of nodes may fail")]
 
@@ -27,7 +27,7 @@ enum Kind {
     Text,
     /// A list of two texts.
     List,
-    /// How many items the list has that are the first.
+    /// The number of items of the list that equal the first.
     Count,
     /// Two outputs: the lowest lane, and the others as text.
     Split,
@@ -46,7 +46,7 @@ fn instance(def: NodeDef, generics: Vec<Type>, arities: &[u16]) -> Arc<Instance>
     Arc::new(def.instantiate(Settings::default(), generics, arities).expect("it has an instance"))
 }
 
-/// The number that is not made into text while nodes may fail.
+/// The number whose conversion to text fails while nodes may fail.
 const DISLIKED: f32 = 2.0;
 
 fn text(call: &mut Call<'_>) -> Result<(), Failure> {
@@ -187,7 +187,7 @@ struct Model {
     may_fail: bool,
 }
 
-/// The values of an evaluation, and the nodes that have to run for them, or failed.
+/// The values of an evaluation, and the nodes that must run for them, or failed.
 #[derive(Default)]
 struct Asked {
     values: HashMap<usize, Given>,
@@ -202,7 +202,7 @@ impl Model {
     }
 
     fn within(&self) -> Within {
-        // The limit tells the function what it may do.
+        // The limit tells the function whether it may fail.
         let image_pixels = if self.may_fail { 2 } else { 1 };
         Within { limits: Limits { image_pixels, ..Limits::default() }, ..Within::default() }
     }
@@ -263,7 +263,7 @@ impl Model {
         }
     }
 
-    /// Which outputs of a node that has two somebody reads.
+    /// The outputs that are read of a node that has two.
     fn wants(&self, at: usize, more: Option<usize>) -> [bool; 2] {
         [at + 1, at + 2].map(|at| {
             self.observed.contains(&at)
@@ -272,7 +272,7 @@ impl Model {
         })
     }
 
-    /// The value of a node; `more` is observed besides.
+    /// The value of a node; `more` is observed as well.
     fn value(&mut self, at: usize, more: Option<usize>, asked: &mut Asked) -> Given {
         if let Some(value) = asked.values.get(&at) {
             return value.clone();
@@ -357,8 +357,7 @@ impl Model {
         })
     }
 
-    /// Brings the graph up to date, perhaps for a node more, and compares values, failures and
-    /// runs.
+    /// Updates the graph, perhaps for one more node, and compares values, failures and runs.
     fn compare(&mut self, more: Option<usize>) {
         let more = more.filter(|at| !self.observed.contains(at));
         let mut asked = Asked::default();
@@ -393,7 +392,8 @@ impl Model {
         ran.sort_unstable();
         runs.sort_unstable();
         if self.may_fail {
-            // What was dirty when something failed that it reads has lost its reading.
+            // Nodes that were dirty when one of their sources failed have lost the values that they
+            // read.
             assert!(runs.iter().all(|node| ran.contains(node)), "{ran:?} lack some of {runs:?}");
             let mut once = ran.clone();
             once.dedup();

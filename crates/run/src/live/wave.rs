@@ -27,8 +27,8 @@ impl LiveGraph {
         }
     }
 
-    /// Marks the users of sources that were set since the last wave, except those of sources that
-    /// are back at their old values.
+    /// Marks the users of sources that were set since the last wave, except of sources that
+    /// returned to their old values.
     #[inline]
     pub(super) fn mark_pending(&mut self) {
         let mut next = 0;
@@ -46,7 +46,7 @@ impl LiveGraph {
         }
     }
 
-    /// Brings everything that is observed up to date.
+    /// Updates everything that is observed.
     #[inline]
     pub fn settle(&mut self) {
         if self.has_set_aside() {
@@ -91,11 +91,11 @@ impl LiveGraph {
         }
     }
 
-    /// Does the work of [`run_wave`](Self::run_wave) while users of some nodes are not known.
+    /// Does the work of [`run_wave`](Self::run_wave) while the users of some nodes are unknown.
     #[cold]
     fn run_first(&mut self) {
         // Before the first wave nothing has run. So all demanded nodes are dirty already, and no
-        // node that changes has to mark its users.
+        // node that changes must mark its users.
         let is_first = self.wave == 0
             && self.pending.is_empty()
             && self.specials.is_empty()
@@ -135,10 +135,10 @@ impl LiveGraph {
         }
     }
 
-    /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` says that the order of the nodes
-    /// is that in which they were made.
+    /// Runs the dirty nodes at 64 neighboring positions; `PLAIN` says that nodes are in the order
+    /// in which they were made.
     ///
-    /// The dirty bits of the word stay in a register, so that a chain does not wait for memory.
+    /// The dirty bits of the word stay in a register, so that a chain need not wait for memory.
     #[inline]
     fn run_word<const PLAIN: bool, const FIRST: bool>(&mut self, word: usize) {
         let is_watched = self.journal.is_some();
@@ -247,14 +247,14 @@ impl LiveGraph {
         self.dirty.mark_all(users.map(|user| self.order.position(*user)));
     }
 
-    /// Marks a node to be looked at, before or after the position that the wave has come to.
+    /// Marks a node to be visited, before or after the position that the wave has reached.
     pub(super) fn mark(&mut self, at: u32) {
         let position = self.order.position(at);
         self.is_rewound |= position < self.cursor;
         self.dirty.mark(position);
     }
 
-    /// Runs a dirty node that is special, careful, or not certainly demanded.
+    /// Visits a dirty node that is special, careful, or not certainly demanded.
     pub(super) fn look_at(&mut self, at: usize) {
         if self.nodes[at].is_source() {
             return;
@@ -276,7 +276,7 @@ impl LiveGraph {
         }
     }
 
-    /// Runs a dirty node that is demanded, if it has to run.
+    /// Runs a dirty node that is demanded, if it must run.
     #[inline]
     fn run_demanded(&mut self, at: usize) {
         let node = &self.nodes[at];

@@ -1,4 +1,4 @@
-//! The bounds of waves: bytes, a deadline, cancellation.
+//! The limits of waves: bytes, a deadline, cancellation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use millstream_ir::{Done, Watch};
 use super::LiveGraph;
 use super::node::Flags;
 
-/// The bounds of a wave.
+/// The limits of a wave.
 #[derive(Clone)]
 pub struct Within {
-    /// Limits of functions. Its `bytes` also bound all values together that one evaluation makes.
+    /// Limits of functions. `bytes` also limits the values that one evaluation makes, together.
     pub limits: Limits,
-    /// Bytes that all values of the graph may hold together. A value that switches pass on counts
-    /// once.
+    /// Maximal size of all values of the graph together, in bytes. A value that switches pass on
+    /// counts once.
     pub bytes: usize,
-    /// The watch, which is asked before each node that is more than numbers, between every few
-    /// thousand nodes of numbers, by functions that take long, and in the end.
+    /// The watch, which is checked before each node that does more than compute numbers, after
+    /// every few thousand nodes of numbers, by slow functions, and at the end.
     pub(super) watch: Option<Arc<Watch<'static>>>,
-    /// The number of runs, over all waves, before the evaluation that is watched.
+    /// The number of runs in all waves before the evaluation that is watched.
     pub(super) n_before: u64,
 }
 
@@ -33,16 +33,16 @@ impl Default for Within {
     }
 }
 
-/// Nodes of numbers that run between two calls of the watch.
+/// Number of nodes of numbers that run between two checks of the watch.
 const RUNS: u64 = 1 << 11;
 
 impl Within {
-    /// Bounds without a watch.
+    /// Limits without a watch.
     pub fn new(limits: Limits, bytes: usize) -> Self {
         Self { limits, bytes, watch: None, n_before: 0 }
     }
 
-    /// The same bounds with a watch, which counts runs from `n_before` on.
+    /// The same limits with a watch, which counts runs from `n_before` on.
     #[must_use]
     pub fn watched(self, watch: Watch<'static>, n_before: u64) -> Self {
         let watch = watch.has_ends().then(|| Arc::new(watch));
@@ -54,13 +54,13 @@ impl Within {
         self.watch.is_some()
     }
 
-    /// The number of runs at which the watch is called next, if there were `n_runs` so far.
+    /// The number of runs at which the watch is checked next, after `n_runs`.
     #[inline(always)]
     pub(super) fn next_look(&self, n_runs: u64) -> u64 {
         self.watch.as_ref().map_or(u64::MAX, |_| n_runs + RUNS)
     }
 
-    /// The reason why a wave has to stop, if it has to.
+    /// The reason why a wave must stop, if there is one.
     pub(super) fn over(&self, n_runs: u64) -> Option<EvalError> {
         self.watch.as_ref()?.ended(Done::of_runs(n_runs - self.n_before))
     }
@@ -73,11 +73,11 @@ impl fmt::Debug for Within {
 }
 
 impl LiveGraph {
-    /// Brings everything that is observed up to date, within bounds. Nodes that failed under other
-    /// limits are tried again.
+    /// Updates everything that is observed, within limits. Nodes that failed under other limits are
+    /// tried again.
     ///
     /// # Errors
-    /// If the wave was stopped, or values need too many bytes. The next wave goes on from there.
+    /// If the wave was stopped, or values need too many bytes. The next wave continues from there.
     pub fn settle_within(&mut self, within: Within) -> Result<(), EvalError> {
         if within.limits != self.within.limits {
             self.try_failed_again();
@@ -94,7 +94,7 @@ impl LiveGraph {
         self.end_within()
     }
 
-    /// [`commit`](Self::commit) within bounds.
+    /// [`commit`](Self::commit) within limits.
     ///
     /// # Errors
     /// As [`settle_within`](Self::settle_within).
@@ -113,13 +113,13 @@ impl LiveGraph {
         over.map_or(Ok(()), Err)
     }
 
-    /// Whether some node is more than operations on numbers, so that bounds matter.
+    /// Whether some node does more than operations on numbers, so that limits matter.
     pub fn has_calls(&self) -> bool {
         self.has_calls
     }
 
-    /// Whether the wave has to stop between nodes. `next` becomes the number of runs at which that
-    /// is asked again.
+    /// Whether the wave must stop between nodes. `next` becomes the number of runs at the next
+    /// check.
     #[cold]
     pub(super) fn is_stopped_between(&mut self, next: &mut u64) -> bool {
         self.stopped = self.stopped.take().or_else(|| self.within.over(self.n_runs));
@@ -127,7 +127,7 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
-    /// The reason why the wave has to stop, if it has to.
+    /// The reason why the wave must stop, if there is one.
     fn over(&self) -> Option<EvalError> {
         let (made, kept) = (self.within.limits.bytes, self.within.bytes);
         if self.boxes.bytes_made() > made {
@@ -139,7 +139,7 @@ impl LiveGraph {
         self.within.over(self.n_runs)
     }
 
-    /// Whether the wave has to stop before a node runs.
+    /// Whether the wave must stop before a node runs.
     pub(super) fn is_stopped_at(&mut self, at: usize) -> bool {
         self.stopped = self.over();
         if self.stopped.is_some() {
@@ -149,7 +149,7 @@ impl LiveGraph {
         self.stopped.is_some()
     }
 
-    /// Notes for which dirty nodes a stopped wave has lost the values of their last run: all for
+    /// Records for which dirty nodes a stopped wave has lost the values of their last run: all for
     /// which they are not held.
     #[cold]
     pub(super) fn note_overtaken(&mut self) {

@@ -1,8 +1,8 @@
-//! Rounds of a body of forms alone: a block of elements goes through all its rounds before the next
-//! block begins, so that what is carried stays in near memory.
+//! Rounds of a body of forms alone: a block of elements runs all its rounds before the next block
+//! begins, so that carried values stay in near memory.
 //!
-//! Within a block elements that end are put out at once; the others are moved together when so many
-//! have ended that computing for nobody costs more than moving.
+//! Within a block, the results of elements that end are written at once. The others are compacted
+//! when so many have ended that computing them needlessly costs more than moving.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,13 +23,13 @@ use crate::fuse::width;
 use crate::lanes::{lane_slice, lane_slice_mut};
 use crate::spread::{cut_outputs, worthwhile};
 
-/// Elements that go through all rounds together.
+/// Number of elements that run all rounds together.
 const BLOCK: usize = 1024;
 
-/// Elements that a thread takes at once.
+/// Number of elements that a thread takes at a time.
 const PIECE: usize = 4 * BLOCK;
 
-/// Rounds between two looks at the clock.
+/// Number of rounds between two readings of the clock.
 const ROUNDS: u32 = 64;
 
 /// The data that all blocks share.
@@ -37,35 +37,35 @@ struct Work<'a> {
     body: &'a ZoneBody,
     fused: &'a Fused,
     counts: Counts,
-    /// For each lane what is given for it; `None` for one value.
+    /// The given data of each lane; its bits if it is one value.
     stored: Vec<Result<Stored<'a>, u64>>,
-    /// Where each wanted output's lanes lie.
+    /// The places of each wanted output's lanes.
     places: Vec<Place>,
     limit: usize,
     is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
     stopped: AtomicBool,
-    /// The lowest element that asks for more rounds than the limit.
+    /// The lowest element with more rounds than the limit.
     beyond: AtomicUsize,
 }
 
 /// One lane of a wanted output.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Which of the wanted outputs.
+    /// The position among the wanted outputs.
     output: usize,
     offset: usize,
     stride: usize,
     what: What,
 }
 
-/// What an output receives.
+/// The content of an output.
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// A lane.
     Lane(usize),
-    /// What says whether to go on, where that is not carried.
+    /// Whether to continue, if that is not carried.
     Go,
-    /// Something about the rounds.
+    /// Information about the rounds.
     Told(Told),
 }
 
@@ -157,7 +157,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Where the lanes of the wanted outputs lie.
+/// The places of the lanes of the wanted outputs.
 fn places(body: &ZoneBody, fused: &Fused, wanted: &[usize]) -> Vec<Place> {
     let mut places = Vec::new();
     for (output, k) in wanted.iter().enumerate() {
@@ -175,7 +175,7 @@ fn places(body: &ZoneBody, fused: &Fused, wanted: &[usize]) -> Vec<Place> {
     places
 }
 
-/// What the call gives for each lane: stored lanes, or the bits of one value.
+/// The given data of each lane: stored lanes, or the bits of one value.
 fn stored<'a>(body: &ZoneBody, fused: &Fused, call: &'a Call<'_>) -> Vec<Result<Stored<'a>, u64>> {
     let of = |lane: &InputLane| {
         let given = body.given_by(lane.input).expect("the number of the round is no lane");
@@ -192,7 +192,7 @@ fn stored<'a>(body: &ZoneBody, fused: &Fused, call: &'a Call<'_>) -> Vec<Result<
     fused.lanes.iter().map(of).collect()
 }
 
-/// Cuts elements into pieces, each with its part of the outputs.
+/// Divides elements into pieces, each with its part of the outputs.
 fn cut<'a>(elements: &'a [u32], outputs: Vec<LaneOutput<'a>>) -> Vec<Piece<'a>> {
     let mut rest = outputs;
     let mut rest_at = 0;
@@ -206,14 +206,14 @@ fn cut<'a>(elements: &'a [u32], outputs: Vec<LaneOutput<'a>>) -> Vec<Piece<'a>> 
     pieces
 }
 
-/// The lanes of a block, kept from block to block.
+/// The lanes of a block, reused from block to block.
 struct Block {
     now: Vec<LaneBuffer>,
     next: Vec<LaneBuffer>,
-    /// Whether to go on, where that is not carried.
+    /// Whether to continue, if that is not carried.
     go: LaneBuffer,
     counts: Vec<u32>,
-    /// The element at each position, and whether its rounds are not over.
+    /// The element at each position, and whether it still has rounds.
     elements: Vec<u32>,
     alive: Vec<bool>,
     n_alive: usize,
@@ -300,7 +300,7 @@ impl Block {
             let first = piece.position + part.start;
             self.counts.extend_from_slice(&work.counts.each[first..first + n]);
         }
-        // Without any round everything would go on.
+        // Without any round everything would continue.
         self.go = LaneBuffer::Bool(vec![true; n]);
         for ((lane, stored), now) in work.fused.lanes.iter().zip(&work.stored).zip(&mut self.now) {
             match stored {
@@ -342,8 +342,8 @@ impl Block {
         run_columns(form, &inputs, &mut results, &Mask::full(n), &mut self.scratch);
     }
 
-    /// Finds the positions of elements that end; `go` says where lies whether they go on: in a
-    /// lane, or beside them.
+    /// Finds the positions of elements that end; `go` says where to read whether they continue: in
+    /// a lane, or beside the lanes.
     fn find_ended(&mut self, work: &Work<'_>, round: u32, go: Option<(bool, usize)>) {
         self.positions.clear();
         if self.counts.is_empty() && round >= work.counts.most {
@@ -387,7 +387,7 @@ impl Block {
         }
     }
 
-    /// Writes what the elements that end have to the outputs.
+    /// Writes the values of the elements that end to the outputs.
     fn put_out(&mut self, work: &Work<'_>, piece: &mut Piece<'_>, round: u32) {
         if self.positions.is_empty() {
             return;
@@ -408,7 +408,7 @@ impl Block {
                     self.positions.iter().for_each(|i| to[element(*i)] = settled(*i));
                     continue;
                 }
-                (What::Told(_), _) => panic!("what is told is an i32 or a bool"),
+                (What::Told(_), _) => panic!("told outputs are an i32 or a bool"),
             };
             buffer.scatter(&self.positions, element, to, (place.offset, place.stride));
         }
@@ -418,7 +418,7 @@ impl Block {
         self.n_alive -= self.positions.len();
     }
 
-    /// Moves the elements whose rounds are not over together.
+    /// Compacts the elements that still have rounds.
     fn move_together(&mut self, work: &Work<'_>) {
         self.positions.clear();
         let alive = (0_u32..).zip(&self.alive).filter(|(_, alive)| **alive);

@@ -1,4 +1,4 @@
-//! Elements whose rounds are over, with their values, until all are.
+//! Elements whose rounds are over, with their values, until all have ended.
 
 use millstream_base::{Column, Type};
 use millstream_node::{Call, Data};
@@ -8,7 +8,7 @@ use millstream_node::{Call, Data};
 struct Pieces {
     output: usize,
     ty: Type,
-    /// One after the other, a value for all elements of a piece, or one each.
+    /// In sequence, the values of pieces: one for all elements of the piece, or one each.
     pieces: Vec<(Data, usize)>,
 }
 
@@ -20,13 +20,13 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Nothing yet, for these outputs with their types.
+    /// No elements yet, for these outputs with their types.
     pub(super) fn new(outputs: impl Iterator<Item = (usize, Type)>) -> Self {
         let pieces = |(output, ty)| Pieces { output, ty, pieces: Vec::new() };
         Self { elements: Vec::new(), outputs: outputs.map(pieces).collect() }
     }
 
-    /// Puts elements aside; `value` gives what an output has for them, in their order.
+    /// Sets elements aside; `value` returns the values of an output for them, in their order.
     pub(super) fn add(&mut self, elements: &[u32], value: impl Fn(usize) -> Data) {
         if elements.is_empty() {
             return;
@@ -37,12 +37,12 @@ impl Ended {
         }
     }
 
-    /// Sets the outputs of the call, to one value for all elements or to columns: to columns as
-    /// soon as something that was read is one, since what reads them relies on that.
+    /// Sets the outputs of the call to one value for all elements or to columns; to columns if any
+    /// input is a column, since readers rely on that.
     pub(super) fn finish(self, call: &mut Call<'_>, is_one: bool) {
         let extent = call.extent();
         let is_in_order = self.elements.iter().copied().eq(0..extent as u32);
-        // Where each element was put; those outside the mask have any value.
+        // The place of each element; those outside the mask have any value.
         let mut places = Vec::new();
         if !is_one && !is_in_order {
             places = vec![0_u32; extent];

@@ -13,17 +13,17 @@ use crate::walk;
 
 /// The result of a round.
 pub(super) enum Round {
-    /// The values of the outputs that were asked for.
+    /// The values of the requested outputs.
     Values(Vec<Data>),
     /// The position of the lowest active element that failed, and how.
     Failed(usize, Failure),
 }
 
-/// The evaluations of a body in one call. Buffers of one round are used again in the next.
+/// The evaluations of a body in one call. Buffers are reused from round to round.
 pub(super) struct Evaluation<'b> {
     body: &'b ZoneBody,
     request: Request,
-    /// Whether the body can have a column where its inputs are single values.
+    /// Whether the body can have a column although its inputs are single values.
     makes_columns: bool,
     chunked: Chunked,
 }
@@ -62,7 +62,7 @@ impl<'b> Evaluation<'b> {
             let message = format!("`{}`: {}", failure.path, failure.message);
             (position, Failure { element: None, message, help: failure.help.clone() })
         });
-        // A failure in an arm that nobody takes does not count.
+        // A failure in an arm that is not taken does not count.
         let is_there = values.iter().all(|value| value.value.is_some());
         if let Some((position, failure)) = lowest.min_by_key(|(position, _)| *position)
             && !is_there
@@ -99,7 +99,7 @@ impl<'b> Evaluation<'b> {
         }
     }
 
-    /// Takes data that the next round does not read; its buffer may become a result.
+    /// Takes data that the next round does not read, to reuse its buffer for a result.
     pub(super) fn give_back(&mut self, data: Data) {
         self.chunked.give(data);
     }

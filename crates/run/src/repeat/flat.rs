@@ -1,4 +1,4 @@
-//! Items of which nothing is carried on: those of all elements are one column.
+//! Items without carried values: those of all elements are one column.
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Mask};
@@ -45,7 +45,7 @@ pub(super) fn run(
     Ok(Results { starts, values: outputs.iter().copied().zip(values).collect() })
 }
 
-/// What the inputs of the plan are for all items: one value, or an entry each.
+/// The inputs of the plan for all items: one value, or an entry each.
 fn inputs(body: &ZoneBody, call: &Call<'_>, items: &Items) -> Vec<Data> {
     // The element of each item.
     let owners: Vec<u32> = match items.elements.len() {
@@ -75,7 +75,7 @@ fn of_elements(argument: &Argument<'_>, items: &Items, owners: &[u32]) -> Data {
     }
 }
 
-/// The items of a list of each element, one after the other.
+/// The items of each element's list, in sequence.
 fn all_items(call: &Call<'_>, given: usize, items: &Items) -> Column {
     let lists = call.lists(given);
     if let [element] = items.elements[..] {
@@ -103,7 +103,7 @@ fn run_fused(
     inputs: &[Data],
     (n, outputs): (usize, &[usize]),
 ) -> Result<Vec<Data>, Failure> {
-    // A single value is handed over as a column of one entry.
+    // A single value is passed as a column of one entry.
     let columns: Vec<(Column, Map<'_>)> = inputs
         .iter()
         .map(|data| match data {

@@ -20,14 +20,14 @@ use crate::fuse::{fuse_outputs, width};
 #[derive(Debug)]
 pub(super) struct Fused {
     pub(super) form: Form,
-    /// What each parameter is; `None` is the number of the round.
+    /// The lane of each parameter; `None` for the number of the round.
     pub(super) params: Vec<Option<usize>>,
     pub(super) lanes: Vec<InputLane>,
-    /// The result that says whether to go on.
+    /// The result that says whether to continue.
     pub(super) go: Option<usize>,
     /// The outputs of the plan that are computed, each with its first result.
     pub(super) outputs: Vec<(usize, usize)>,
-    /// The form over registers, written when an element comes alone.
+    /// The form over registers, made when a single element runs.
     straight: OnceLock<Straight>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct InputLane {
 }
 
 impl Fused {
-    /// The body for these outputs; `None` if more than forms is needed.
+    /// The body for these outputs; `None` if it is more than forms.
     pub(super) fn of(body: &ZoneBody, outputs: &[usize]) -> Option<Self> {
         let plan = &body.plan;
         let behind = plan.steps_upstream(outputs);

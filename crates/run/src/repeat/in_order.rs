@@ -1,5 +1,5 @@
-//! Items of which something is carried on, or that end early: those at one position of all lists are
-//! a round. A body of forms alone runs over registers, one element after the other.
+//! Items with carried values, or that end early: the items at one position of all lists are a
+//! round. A body of forms alone runs over registers, one element after the other.
 
 use std::convert::Infallible;
 
@@ -19,10 +19,10 @@ use crate::buffers::Buffers;
 use crate::fuse::width;
 use crate::lanes::{lane_slice, lane_slice_mut};
 
-/// Items between two looks at the clock.
+/// Number of items between two readings of the clock.
 const ITEMS: usize = 1 << 12;
 
-/// Runs the items of all elements, sets the outputs that are carried, and gives the others.
+/// Runs the items of all elements, sets the carried outputs, and returns the others.
 pub(super) fn run(
     body: &ZoneBody,
     fused: Option<&Fused>,
@@ -50,7 +50,7 @@ fn as_rounds(
     let mut ended = Ended::new(carried.map(|k| (*k, body.outer_type(*k))));
     let collected: Vec<usize> = outputs.iter().copied().filter(|k| !is_carried(body, *k)).collect();
     let mut pieces: Vec<Vec<(Data, usize)>> = vec![Vec::new(); collected.len()];
-    // For each item that ran its element, in the order of rounds.
+    // The element of each item that ran, in the order of rounds.
     let mut owners: Vec<u32> = Vec::new();
     let mut active = start(body, call, items);
     let start_of = |k: usize, active: &Active| match body.carry(k) {
@@ -82,7 +82,7 @@ fn as_rounds(
         round += 1;
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);
-            &values[at.expect("what is wanted is computed")]
+            &values[at.expect("wanted outputs are computed")]
         };
         for (k, pieces) in collected.iter().zip(&mut pieces) {
             pieces.push((value_of(*k).clone(), n));
@@ -124,7 +124,7 @@ fn start(body: &ZoneBody, call: &Call<'_>, items: &Items) -> Active {
     Active { elements: items.elements.clone(), counts, most: 0, inputs }
 }
 
-/// Gives the inputs the items at a position.
+/// Sets the inputs to the items at a position.
 fn next_items(body: &ZoneBody, call: &Call<'_>, active: &mut Active, round: u32) {
     active.inputs[body.round()] = Data::One(Value::I32(round as i32));
     for input in 0..body.n_inputs {
@@ -141,8 +141,8 @@ fn next_items(body: &ZoneBody, call: &Call<'_>, active: &mut Active, round: u32)
     }
 }
 
-/// Where the items of each element begin if they stand one element after the other, and the place of
-/// each in the order of `owners`.
+/// The start of each element's items if they are grouped by element, and the place of each item in
+/// the order of `owners`.
 fn by_element(elements: &[u32], owners: &[u32]) -> (Vec<usize>, Vec<usize>) {
     let position = |element: u32| elements.partition_point(|known| *known < element);
     let mut starts = vec![0; elements.len() + 1];
@@ -170,7 +170,7 @@ fn joined(ty: Type, pieces: Vec<(Data, usize)>) -> Column {
     Column::concat(ty, &columns).expect("the values are of the output's type")
 }
 
-/// Where the lane of an input comes from.
+/// The source of a lane of an input.
 enum From<'a> {
     /// The same for all elements.
     One(u64),
@@ -211,7 +211,7 @@ fn over_registers(
             let first = fused.first_of(*k);
             bits.extend((first..first + width(body.plan.outputs[*k].ty)).map(|result| {
                 let lane = fused.lane_of_result(result);
-                now[lane.expect("what is carried has lanes")]
+                now[lane.expect("carried values have lanes")]
             }));
         }
     }
@@ -237,21 +237,21 @@ fn over_registers(
     Ok(Results { values: values.collect(), starts: ran.starts })
 }
 
-/// What came out of the items that ran.
+/// The results of the items that ran.
 struct Ran {
-    /// Where those of each element begin.
+    /// The start of each element's items.
     starts: Vec<usize>,
     collected: Vec<Collected>,
-    /// For each wanted output that is carried the bits of each element.
+    /// The bits of each element, for each wanted output that is carried.
     carried: Vec<Vec<u64>>,
     /// Number of items.
     n: usize,
 }
 
-/// A lane of the items of one element: its place among the lanes, and where it is.
+/// A lane of the items of one element: its place among the lanes, its data, and its first entry.
 type ItemLane<'a> = (usize, LaneSlice<'a>, usize);
 
-/// Gives the registers what an element starts with, and finds its items.
+/// Sets the registers to the initial values of an element, and finds its items.
 fn begin<'a>(
     fused: &Fused,
     call: &'a Call<'_>,
@@ -321,7 +321,7 @@ fn run_items(
 /// An output whose values are collected.
 struct Collected {
     output: usize,
-    /// The first of its results, and how many.
+    /// The first of its results, and their number.
     first: usize,
     n: usize,
     /// Their bits, item by item.

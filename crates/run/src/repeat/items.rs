@@ -1,8 +1,8 @@
-//! A group that runs item by item of lists: which items there are, and what becomes of the results.
+//! A group that runs item by item of lists: its items, and its results.
 //!
-//! The items of all elements stand one after the other, those of the first element first. Results
-//! that are collected have an entry for each; `where` leaves entries out, and `by` sorts those of
-//! each element.
+//! The items of all elements follow each other, those of the first element first. Results that are
+//! collected have an entry for each item; `where` omits entries, and `by` sorts those of each
+//! element.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use super::{flat, in_order};
 pub(super) struct Items {
     /// The elements of the mask.
     pub(super) elements: Vec<u32>,
-    /// Where the items of each begin, and where those of the last end.
+    /// The start of each element's items, and the end of the last.
     pub(super) starts: Vec<usize>,
 }
 
-/// What was computed for each item that ran.
+/// The results of each item that ran.
 pub(super) struct Results {
-    /// Where those of each element begin, and where those of the last end.
+    /// The start of each element's items, and the end of the last.
     pub(super) starts: Vec<usize>,
     /// The outputs of the group, each with its values.
     pub(super) values: Vec<(usize, Data)>,
@@ -119,9 +119,9 @@ impl Items {
 
 /// Which results are collected, in which order.
 struct Order {
-    /// The places of the results; `None` if all are there in their order.
+    /// The places of the results; `None` if all are collected in their order.
     places: Option<Vec<usize>>,
-    /// Where those of each element begin, and where those of the last end.
+    /// The start of each element's results, and the end of the last.
     starts: Vec<usize>,
 }
 
@@ -173,7 +173,7 @@ impl Order {
     }
 }
 
-/// Sorts places by what stands there, ascending; equal ones keep their order, and NaN comes last.
+/// Sorts places by the values at them, ascending; equal ones keep their order, and NaN comes last.
 fn sort(places: &mut [usize], by: &Column) {
     macro_rules! sorted {
         ($($ty:ty),*) => {$(

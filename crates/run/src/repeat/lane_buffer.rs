@@ -1,4 +1,4 @@
-//! Lanes of the elements of one block, beside each other.
+//! Lanes of the elements of one block, contiguous.
 
 use millstream_base::Lane;
 use millstream_base::map::Map;
@@ -28,7 +28,7 @@ macro_rules! each {
     };
 }
 
-/// One lane of what a column stores.
+/// One lane of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored<'a> {
     pub(super) lanes: LaneSlice<'a>,
@@ -48,12 +48,12 @@ impl LaneBuffer {
         }
     }
 
-    /// Makes it `n` long; what it holds is arbitrary.
+    /// Makes it `n` long, with arbitrary content.
     pub(super) fn resize(&mut self, n: usize) {
         each!(self, lanes => lanes.resize(n, Default::default()));
     }
 
-    /// Makes it `n` times the lane with these bits.
+    /// Fills it with `n` copies of the lane with these bits.
     pub(super) fn fill(&mut self, bits: u64, n: usize) {
         macro_rules! fill {
             ($lanes:ident) => {{
@@ -120,7 +120,7 @@ impl LaneBuffer {
     }
 
     /// Clears the marks of elements whose lane differs from that in the other buffer by more than a
-    /// tolerance. Without one all NaNs are one value, the two zeros are not.
+    /// tolerance. With tolerance 0 all NaNs are one value, but the two zeros differ.
     pub(super) fn unmark_changed(&self, other: &Self, marks: &mut [bool], tolerance: f64) {
         if tolerance > 0.0 {
             macro_rules! unmark_far {
@@ -137,7 +137,7 @@ impl LaneBuffer {
                 (Self::I64(a), Self::I64(b)) => unmark_far!(a, b, I64),
                 (Self::F32(a), Self::F32(b)) => unmark_far!(a, b, F32),
                 (Self::F64(a), Self::F64(b)) => unmark_far!(a, b, F64),
-                _ => panic!("what is carried keeps its lane"),
+                _ => panic!("a carried value keeps its lane"),
             }
             return;
         }
@@ -160,7 +160,7 @@ impl LaneBuffer {
                 unmark!(a, b, |a: f64, b: f64| a.to_bits() == b.to_bits()
                     || a.is_nan() & b.is_nan());
             }
-            _ => panic!("what is carried keeps its lane"),
+            _ => panic!("a carried value keeps its lane"),
         }
     }
 
@@ -168,7 +168,7 @@ impl LaneBuffer {
         match self {
             Self::Bool(lanes) => lanes,
             Self::I32(_) | Self::I64(_) | Self::F32(_) | Self::F64(_) => {
-                panic!("what says whether to go on is a bool")
+                panic!("the output that says whether to continue is a bool")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! When a carried value counts as unchanged: equal to the bit, or numbers that differ by at most a
+//! When a carried value counts as unchanged: if its bits are equal, or numbers differ by at most a
 //! tolerance.
 
 use millstream_base::same::Same;
@@ -6,7 +6,7 @@ use millstream_base::{Lane, Value};
 use millstream_form::canonical_bits;
 use millstream_node::Data;
 
-/// Whether what is carried for an element stays the same.
+/// Whether a carried value of an element stays the same.
 pub(super) fn near_at(old: &Data, new: &Data, position: usize, tolerance: f64) -> bool {
     let is_same = match (old, new) {
         (Data::One(old), Data::One(new)) => old.same(new),
@@ -16,8 +16,8 @@ pub(super) fn near_at(old: &Data, new: &Data, position: usize, tolerance: f64) -
     is_same || tolerance > 0.0 && is_near(&old.get(position), &new.get(position), tolerance)
 }
 
-/// Whether each lane of two values of one type differs by at most a tolerance; of lists, each lane of
-/// each item. Lists are nested to a bounded depth.
+/// Whether each lane of two values of one type differs by at most a tolerance; for lists, each lane
+/// of each item. Lists are nested to a bounded depth.
 fn is_near(a: &Value, b: &Value, tolerance: f64) -> bool {
     match (a, b) {
         (Value::List(a), Value::List(b)) => {

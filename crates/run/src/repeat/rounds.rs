@@ -1,4 +1,4 @@
-//! Rounds of a body that is run as a plan.
+//! Rounds of a body that runs as a plan.
 
 use millstream_base::{Column, Mask, Value};
 use millstream_ir::ZoneBody;
@@ -10,13 +10,13 @@ use super::evaluation::{Evaluation, Round};
 use super::near::near_at;
 use super::{Counts, beyond_limit, over};
 
-/// The elements whose rounds are not over.
+/// The elements that still have rounds.
 pub(super) struct Active {
     pub(super) elements: Vec<u32>,
-    /// Rounds that each may run; empty if all may run as many.
+    /// The number of rounds of each; empty if all have the same.
     pub(super) counts: Vec<u32>,
     pub(super) most: u32,
-    /// What the inputs of the plan are for them: one value, or an entry each.
+    /// The inputs of the plan for them: one value, or an entry each.
     pub(super) inputs: Vec<Data>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn run(
     active.drop_from(counts_end(failure.as_ref()));
     let mut evaluation = Evaluation::new(body, call);
     let mut round = 0_u32;
-    // Those without a round before them.
+    // Elements without a round come first.
     let goes = body.go().filter(|go| body.carry(*go).is_some());
     let goes = goes.map(|go| given(body, go, &active, (0, &[])));
     let ends = |i: usize, active: &Active| active.count(i) == 0 || !goes_on(goes.as_ref(), i);
@@ -57,7 +57,7 @@ pub(super) fn run(
                 let message = format!("{} (in round {round})", found.message);
                 let element = active.elements[position] as usize;
                 failure = Some(Failure { element: Some(element), message, ..found });
-                // Those below may fail as well, in a later round; those above do not count any
+                // Lower elements may still fail in a later round; higher ones do not count any
                 // more.
                 active.drop_from(Some(element));
                 continue;
@@ -66,7 +66,7 @@ pub(super) fn run(
         round += 1;
         let value_of = |k: usize| {
             let at = outputs.iter().position(|known| *known == k);
-            &values[at.expect("what is wanted is computed")]
+            &values[at.expect("wanted outputs are computed")]
         };
         let mut stable = Vec::new();
         if let Some(tolerance) = body.stable() {
@@ -108,8 +108,8 @@ pub(super) fn run(
     }
 }
 
-/// What elements give for an output that end now, after so many rounds; `stable` tells which of them
-/// the last round did not change.
+/// The values of an output for elements that end now, after this number of rounds; `stable` says
+/// which of them the last round did not change.
 fn given(body: &ZoneBody, k: usize, active: &Active, (round, stable): (u32, &[bool])) -> Data {
     match body.told.get(k.wrapping_sub(body.n_outputs())) {
         Some(Told::Rounds) => Data::One(Value::I32(round as i32)),
@@ -122,12 +122,12 @@ fn given(body: &ZoneBody, k: usize, active: &Active, (round, stable): (u32, &[bo
     }
 }
 
-/// The element from which on nothing counts, as it failed.
+/// The element from which on nothing counts, because it failed.
 pub(super) fn counts_end(failure: Option<&Failure>) -> Option<usize> {
     failure.and_then(|failure| failure.element)
 }
 
-/// Whether the element at a position goes on, as far as that is said.
+/// Whether the element at a position continues; true if no output says so.
 pub(super) fn goes_on(go: Option<&Data>, position: usize) -> bool {
     match go {
         None => true,
@@ -181,7 +181,7 @@ impl Active {
         }
     }
 
-    /// Drops this element and all above.
+    /// Drops this element and all higher ones.
     pub(super) fn drop_from(&mut self, element: Option<usize>) {
         let Some(element) = element else { return };
         let n = self.elements.partition_point(|known| (*known as usize) < element);
@@ -191,7 +191,7 @@ impl Active {
         }
     }
 
-    /// Puts those aside that end; `value` gives what an output has for all that were active.
+    /// Sets elements aside that end; `value` returns an output's values for all active elements.
     pub(super) fn end(
         &mut self,
         ended: &mut Ended,

@@ -21,7 +21,7 @@ use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::{State, Store};
 
 impl<'a, M: Mode> Walk<'a, M> {
-    /// The same as a part of a call, which `is_over` says to be cancelled.
+    /// The same as a part of a call; `is_over` says whether that is cancelled.
     pub(crate) fn within(mut self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
         self.clock = self.clock.within(is_over);
         self
@@ -99,7 +99,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// Evaluates the outputs asked for.
+    /// Evaluates the requested outputs.
     pub(crate) fn answer(&mut self, bound: &Bound) -> Result<Answer, EvalError> {
         let mut outputs = Vec::with_capacity(bound.outputs.len());
         self.clock.check()?;
@@ -123,7 +123,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 value: self.computed(output.source, bound),
             });
         }
-        // The order in which nodes run, and so fail, is up to the evaluator.
+        // The order in which nodes run and fail depends on the evaluator.
         let mut failures = std::mem::take(&mut self.failures);
         failures.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Answer {
@@ -137,8 +137,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         })
     }
 
-    /// The cells asked for of a source: all, or where it varies from element to element those of
-    /// the elements asked for.
+    /// The demand on a source: all cells, or if it varies between elements those of the requested
+    /// elements.
     fn demand(&mut self, source: StepSource, bound: &Bound) -> Result<Demand, EvalError> {
         let Some(elements) = &bound.elements else { return Ok(Demand::Full) };
         let is_index = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Index;
@@ -148,7 +148,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             StepOp::Input(input) => self.inputs[input].1,
             StepOp::Call(_) => match self.shape_in_root(source.step)? {
                 Some(shape) => shape,
-                // Then the step fails.
+                // The step fails in this case.
                 None => return Ok(Demand::Full),
             },
         };
@@ -231,9 +231,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(Some(Series { data, axes: self.axes(shape) }))
     }
 
-    /// The value of an output along all axes that it may vary along. Where all elements took one
-    /// arm of a choice, or went through equal rounds, evaluation found fewer; but the shape of an
-    /// answer does not depend on values.
+    /// The value of an output along all axes that it may vary along. If all elements took one arm
+    /// of a choice, or had equal rounds, evaluation found fewer axes; but the shape of an answer
+    /// does not depend on values.
     fn along_all_axes(
         &mut self,
         step: StepId,
@@ -248,7 +248,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         if self.request_axes.is_empty() || !instances.any(|instance| may_narrow(instance)) {
             return Ok((data, shape));
         }
-        // If it is unknown, the shape that was found is the best there is.
+        // If it is unknown, the shape that was found is the best available.
         let whole = self.shape_in_root(step)?.unwrap_or(shape);
         if whole == shape {
             return Ok((data, shape));
@@ -272,8 +272,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok((Data::Many(column), whole))
     }
 
-    /// The value of a source if all of it was computed in the context of the request, though nobody
-    /// may have asked for it.
+    /// The value of a source if all of it was computed in the context of the request, perhaps
+    /// without a demand.
     fn computed(&mut self, source: StepSource, bound: &Bound) -> Option<Series> {
         let home = self.home(source.step, self.root);
         let slot = self.store.find(source.step, home)?;
@@ -313,7 +313,7 @@ fn axis_of(need: &millstream_base::Need) -> Option<RequestAxis> {
     }
 }
 
-/// For each step which of its outputs somebody reads, bit 63 standing for all from there.
+/// The outputs of each step that are read; bit 63 represents all from there on.
 fn used_outputs(plan: &Plan) -> Vec<u64> {
     let mut used = vec![0_u64; plan.steps.len()];
     if plan.instances.as_slice().iter().all(|instance| instance.outputs.len() == 1) {

@@ -1,4 +1,4 @@
-//! Asking for inputs, and running a task when they are there.
+//! Evaluating inputs, and running a task when they exist.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::frame::FrameId;
 use crate::store::{Outputs, SlotId, State};
 
 impl<'a, M: Mode> Walk<'a, M> {
-    /// Works on the task at position `top` of the stack.
+    /// Advances the task at position `top` of the stack.
     pub(super) fn advance(&mut self, top: usize) -> Result<Progress, Stop> {
         if self.stack[top].phase == 0 && !self.start(top)? {
             return Ok(Progress::Done);
@@ -39,7 +39,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// Narrows the demand to the cells that are not computed yet; false if nothing is left to do.
+    /// Narrows the demand to the cells that are not computed yet; false if none are left.
     pub(crate) fn start(&mut self, top: usize) -> Result<bool, Stop> {
         let (step, frame, slot) =
             (self.stack[top].step, self.stack[top].frame, self.stack[top].slot);
@@ -85,7 +85,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(true)
     }
 
-    /// A step whose inputs are all asked in its own context.
+    /// A step all of whose inputs are evaluated in its own context.
     fn advance_strict(&mut self, top: usize, instance: &'a Instance) -> Result<Progress, Stop> {
         let (step, frame) = (self.stack[top].step, self.stack[top].frame);
         if self.stack[top].phase == 0 {
@@ -99,7 +99,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(Progress::Done)
     }
 
-    /// Asks for all sources that are not there, the deepest on top; false if all are there.
+    /// Pushes tasks for all missing sources, the deepest on top; false if none is missing.
     pub(crate) fn ask_all(&mut self, top: usize, sources: &[StepSource], frame: FrameId) -> bool {
         let first = self.stack.len();
         for source in sources {
@@ -134,7 +134,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.plan.steps[self.stack[task].step].depth
     }
 
-    /// Whether a step may have something left to compute in a context.
+    /// Whether a step may have cells left to compute in a context.
     #[inline]
     pub(crate) fn lacks(&self, step: StepId, home: FrameId) -> bool {
         match self.store.find(step, home) {
@@ -143,7 +143,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// Asks for one source in a context; false if it is there.
+    /// Pushes a task for one source in a context; false if the source exists.
     pub(crate) fn ask(&mut self, source: StepSource, frame: FrameId, demand: Demand) -> bool {
         if !matches!(self.plan.steps[source.step].op, StepOp::Call(_)) {
             return false;
@@ -156,13 +156,13 @@ impl<'a, M: Mode> Walk<'a, M> {
         lacks
     }
 
-    /// Puts a task for a step on the stack; `frame` is restricted to the step's needs.
+    /// Pushes a task for a step; `frame` is restricted to the step's needs.
     pub(crate) fn push(&mut self, step: StepId, frame: FrameId, demand: Demand) {
         let slot = self.store.slot(step, frame, self.plan);
         self.stack.push(Task { step, frame, slot, phase: 0, turn: 0, demand });
     }
 
-    /// Notes that one link has read its source for the last time; the buffer of a source without
+    /// Records that a link has read its source for the last time; the buffer of a source without
     /// further readers is reused.
     pub(crate) fn release(&mut self, place: Place) {
         let Place::Slot(slot, _) = place else { return };

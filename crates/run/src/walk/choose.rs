@@ -1,4 +1,4 @@
-//! Choices: the selector is asked first, then each arm for the cells that take it.
+//! Choices: the selector is evaluated first, then each arm for the cells that take it.
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Mask};
@@ -9,8 +9,8 @@ use super::{Demand, Mode, Pending, Place, Progress, Stop, Task, Walk};
 use crate::frame::FrameId;
 use crate::shape::{ShapeId, Shapes};
 
-/// The arm that a selector value picks among `n_arms`: false the first, true the second, a number
-/// the arm of that position, clamped.
+/// The arm that a selector picks among `n_arms`: false picks the first, true the second, a number
+/// the arm at that position, clamped.
 pub(crate) fn arm(selector: &Data, entry: usize, n_arms: usize) -> usize {
     let last = n_arms - 1;
     let position = |i: i32| (i.max(0) as usize).min(last);
@@ -100,14 +100,14 @@ impl<M: Mode> Walk<'_, M> {
         Ok(arms)
     }
 
-    /// The demand on an arm; in full if every cell of the choice takes it.
+    /// The demand on an arm; full if every cell of the choice takes it.
     fn cells(&mut self, shape: ShapeId, mask: &Mask, top: usize) -> Result<Demand, Stop> {
         let all = matches!(self.stack[top].demand, Demand::Full)
             && mask.len() == self.shapes.n_cells(shape)?;
         Ok(if all { Demand::Full } else { Demand::part(shape, mask.clone()) })
     }
 
-    /// Puts the cells of the arms together.
+    /// Joins the cells of the arms.
     fn join(
         &mut self,
         top: usize,

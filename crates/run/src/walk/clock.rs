@@ -1,5 +1,5 @@
-//! The clock of an evaluation: counts the work done and asks now and then whether the answer is
-//! still wanted.
+//! The clock of an evaluation: counts the work done and checks from time to time whether the answer
+//! is still wanted.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,10 +10,10 @@ use millstream_ir::{Done, Watch};
 
 use super::Stop;
 
-/// So many elements are computed between two looks at the time.
+/// Number of elements that are computed between two readings of the clock.
 const ELEMENTS: u64 = 1 << 12;
 
-/// So many steps of the loop are done between two looks at the time.
+/// Number of steps of the loop between two readings of the clock.
 const STEPS: u32 = 256;
 
 /// The clock of one evaluation.
@@ -21,7 +21,7 @@ pub(crate) struct Clock<'a> {
     watch: Watch<'a>,
     pub(crate) ran: Done,
     n_steps: u32,
-    /// The number of elements at which the time is looked at next.
+    /// The number of elements at which the clock is read next.
     look_at: u64,
 }
 
@@ -31,12 +31,12 @@ impl<'a> Clock<'a> {
         Self { watch, ran: Done::default(), n_steps: 0, look_at: ELEMENTS }
     }
 
-    /// The same for a part of a call, which may end before.
+    /// The same for a part of a call, which may be cancelled earlier.
     pub(super) fn within(self, is_over: Option<&'a (dyn Fn() -> bool + Sync)>) -> Self {
         Self { watch: self.watch.within(is_over), ..self }
     }
 
-    /// Whether the answer is still wanted, if it is time to look.
+    /// Checks whether the answer is still wanted, if a check is due.
     #[inline]
     pub(super) fn check_now_and_then(&mut self) -> Result<(), EvalError> {
         self.n_steps = self.n_steps.wrapping_add(1);
@@ -47,7 +47,7 @@ impl<'a> Clock<'a> {
         Ok(())
     }
 
-    /// Looks at the time before the next task: the last run may have taken long.
+    /// Makes a check due before the next task, since the last run may have taken long.
     pub(crate) fn look_next(&mut self) {
         self.look_at = 0;
     }
@@ -62,18 +62,18 @@ impl<'a> Clock<'a> {
         self.watch.flag()
     }
 
-    /// Ends if somebody found that the answer is not wanted any more.
+    /// Ends if it is known that the answer is no longer wanted.
     pub(crate) fn ended(&self) -> Result<(), Stop> {
         self.watch.known_end().map_or(Ok(()), |error| Err(Stop::All(error)))
     }
 
-    /// Whether the answer is still wanted after so many more runs of so many elements each; any
-    /// thread may ask.
+    /// Whether the answer is no longer wanted after this many more runs of this many elements each;
+    /// any thread may ask.
     pub(crate) fn is_over_after(&self, n_runs: usize, n_elements: usize) -> bool {
         self.watch.ended(self.ran.and(n_runs, n_elements)).is_some()
     }
 
-    /// Ends the evaluation, if it is not over, and says why it is.
+    /// Ends the evaluation, if it is not over, and returns the reason why it is.
     pub(crate) fn end(&self, error: EvalError) -> EvalError {
         self.watch.end(error)
     }

@@ -1,8 +1,8 @@
 //! Failures: which cells of a step cannot be computed.
 //!
-//! A kernel reports the lowest element that fails. That cell is remembered, and with it the cells
-//! over it of every step that reads it; a demand that holds one of them fails, any other demand is
-//! computed. So what fails does not depend on who asked first.
+//! A kernel reports the lowest element that fails. That cell is recorded, and with it the cells
+//! over it of every step that reads it; a demand that contains one of them fails, any other demand
+//! is computed. So failures do not depend on the order of demands.
 
 use millstream_base::Mask;
 use millstream_ir::answer::NodeFailure;
@@ -12,7 +12,7 @@ use crate::shape::{AxisId, ShapeId, Shapes};
 use crate::store::{Bad, Outputs, SlotId, State};
 
 impl<M: Mode> Walk<'_, M> {
-    /// Whether a demand holds a cell that is known to fail.
+    /// Whether a demand contains a cell that is known to fail.
     pub(crate) fn is_bad(&mut self, slot: SlotId, demand: &Demand) -> Result<bool, Stop> {
         let Some(bad) = self.store.rest(slot).bad.clone() else { return Ok(false) };
         match demand {
@@ -24,7 +24,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// Whether demanded cells of a place are not there, because something failed.
+    /// Whether demanded cells of a place are missing because a step failed.
     pub(crate) fn has_failed(&mut self, place: Place, demand: &Demand) -> Result<bool, Stop> {
         let Place::Slot(slot, _) = place else { return Ok(false) };
         M::settle(self, slot)?;
@@ -40,7 +40,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// The cells of a place that fail; `None` if it fails whatever the cells.
+    /// The cells of a place that fail; `None` if all do.
     fn bad_cells(&self, place: Place) -> Option<Bad> {
         match place {
             Place::Slot(slot, _) => self.store.rest(slot).bad.as_deref().cloned(),
@@ -48,7 +48,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// The step of a task fails over the cells at which an input fails.
+    /// Makes the step of a task fail over the cells at which an input fails.
     pub(super) fn fail_with_input(&mut self, top: usize, place: Place) -> Result<(), Stop> {
         let bad = self.bad_cells(place);
         self.add_bad(top, bad)
@@ -94,7 +94,7 @@ impl<M: Mode> Walk<'_, M> {
         self.add_bad(top, Some(bad))
     }
 
-    /// Remembers that the step of a task fails; `None` means whatever the cells.
+    /// Records that the step of a task fails; `None` means for all cells.
     fn add_bad(&mut self, top: usize, bad: Option<Bad>) -> Result<(), Stop> {
         let Task { step, slot, .. } = self.stack[top];
         self.pending.remove(&slot);
@@ -121,7 +121,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok(())
     }
 
-    /// The step of a task fails for a reason of its own, at an element or whatever the cells.
+    /// Makes the step of a task fail for a reason of its own, at an element or for all cells.
     pub(super) fn fail(
         &mut self,
         top: usize,
@@ -134,7 +134,7 @@ impl<M: Mode> Walk<'_, M> {
         self.fail_known(top, message, help, element)
     }
 
-    /// The same where the step did not run, because it is known to fail.
+    /// The same if the step did not run, because it is known to fail.
     pub(crate) fn fail_known(
         &mut self,
         top: usize,
@@ -162,13 +162,15 @@ impl<M: Mode> Walk<'_, M> {
         self.remember(slot, bad)
     }
 
-    /// Marks the step of a task as failed because its cells are too many, or not known.
+    /// Marks the step of a task as failed because its cells are too many or unknown.
     pub(crate) fn fail_for(&mut self, top: usize, why: &Stop) {
         let limit = self.limits.list_length;
         let (message, help) = match why {
-            Stop::Endless => ("the state it reads is kept in ever more contexts".into(), None),
+            Stop::Endless => {
+                ("the state it reads exists in an unlimited number of contexts".into(), None)
+            }
             Stop::Cells | Stop::All(_) => {
-                let help = "raise `list_length` in the limits if this is meant";
+                let help = "raise `list_length` in the limits";
                 (format!("more than {limit} cells"), Some(help.into()))
             }
         };

@@ -8,8 +8,8 @@ use super::{Gather, Mode, Place, Stop, Walk};
 use crate::shape::{AxisId, Extent, Level, ShapeId, Shapes};
 
 impl<M: Mode> Walk<'_, M> {
-    /// The lists of a body along its axis, and their shape. `None` if the step failed, because
-    /// another axis of the body has its extent from this one.
+    /// The lists of a body along its axis, and their shape. `None` if the step failed, because the
+    /// extent of another axis of the body depends on this one.
     pub(super) fn gather(
         &mut self,
         top: usize,
@@ -58,7 +58,7 @@ impl<M: Mode> Walk<'_, M> {
         (lists, shape)
     }
 
-    /// The body does not vary along the axis: its value as often as the axis has cells.
+    /// The lists of a body that does not vary along the axis: its value once per cell of the axis.
     fn repeated(
         &mut self,
         data: &Data,
@@ -102,7 +102,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok((Data::Many(Column::from_ragged(lists)), outer))
     }
 
-    /// The body varies along the axis: its cells are brought together per remaining cell.
+    /// The lists of a body that varies along the axis: its cells grouped by remaining cell.
     fn cut(
         &mut self,
         column: &Column,
@@ -123,7 +123,7 @@ impl<M: Mode> Walk<'_, M> {
             };
             (offsets, column.clone())
         } else {
-            // A counting sort by remaining cell, stable, so that the axis stays ascending.
+            // A counting sort by remaining cell; it is stable, so the axis remains ascending.
             let map = self.shapes.map(shape, outer)?;
             let map = map.as_map();
             let mut offsets = vec![0; n_outer + 1];

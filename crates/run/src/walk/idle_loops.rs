@@ -1,8 +1,8 @@
 //! Loops without items, whose elements lose their state.
 //!
-//! A loop of no items calls nobody, so no call says that the axis is shorter now. Such loops are
-//! noted when they are opened, with the cells for which they have no items. In the end the state of
-//! each node inside is told so, by the coordinates that it has outside of the loop.
+//! A loop without items calls no node, so no call says that the axis is shorter now. Such loops are
+//! recorded when they are opened, with the cells for which they have no items. At the end the state
+//! of each node inside is truncated, by the coordinates that it has outside of the loop.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct IdleLoop {
 }
 
 impl<M: Mode> Walk<'_, M> {
-    /// Notes a loop that is opened for the task at `top`, if it has no items for some cell.
+    /// Records a loop that is opened for the task at `top`, if it has no items for some cell.
     pub(super) fn note_idle(&mut self, top: usize, body: usize, count: u16) {
         if self.plan.state_writers.is_empty() {
             return;
@@ -53,7 +53,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// Tells for the table of the node with this reader where loops around it have no items.
+    /// Records in the table of the node with this reader where loops around it have no items.
     pub(super) fn note_no_reach(
         &mut self,
         reader: StepId,
@@ -75,7 +75,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok(())
     }
 
-    /// Notes that there are no items for elements with these coordinates outside of a loop.
+    /// Records that there are no items for elements with these coordinates outside of a loop.
     fn note_cells_without_items(
         &mut self,
         idle: &IdleLoop,
@@ -130,7 +130,7 @@ impl<M: Mode> Walk<'_, M> {
             let key = outer.iter().zip(&maps).map(|((data, _), map)| {
                 data.get(map.as_map().entry(cell)).get::<i32>().unwrap_or_default()
             });
-            // Another loop may have items for the same.
+            // Another loop may have items for the same coordinates.
             reach.entry(key.collect()).or_insert(0);
         });
         Ok(())
@@ -138,7 +138,7 @@ impl<M: Mode> Walk<'_, M> {
 }
 
 /// The levels of `index` at which a reader sees the items of a loop; none if it is not inside. A
-/// scope that changes the index on the way makes other elements.
+/// scope between them that changes the index makes other elements.
 fn levels_inside(plan: &Plan, idle: &IdleLoop, reader: StepId) -> Vec<u32> {
     let first = plan.inputs_of(&plan.steps[idle.step])[idle.body].step;
     let mut seen: FxHashSet<(StepId, u32)> = FxHashSet::from_iter([(first, 0)]);

@@ -1,7 +1,7 @@
-//! The log of a walk: the runs of steps, and where the time goes.
+//! The log of a walk: the runs of steps, and their times.
 //!
 //! The clock is read after each turn of the walk, so all the time between two turns belongs to the
-//! step that was worked on.
+//! step that was advanced.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use millstream_node::Class;
 use super::{Mode, Walk};
 
 impl<M: Mode> Walk<'_, M> {
-    /// Why a step runs whose results are not kept.
+    /// Why a step runs whose results are not stored.
     #[inline]
     fn reason_without_results(&self, step: StepId) -> RunReason {
         if M::KEEPS_RESULTS
@@ -28,7 +28,7 @@ impl<M: Mode> Walk<'_, M> {
         RunReason::First
     }
 
-    /// Notes that a step ran.
+    /// Records that a step ran.
     #[inline]
     pub(crate) fn log_run(&mut self, step: StepId, elements: usize, bytes: usize) {
         self.clock.ran = self.clock.ran.and(1, elements);
@@ -41,7 +41,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// Gives the time since the last lap to the step of the task at `top`.
+    /// Assigns the time since the last lap to the step of the task at `top`.
     #[inline]
     pub(crate) fn lap_of_task(&mut self, top: usize) {
         if self.laps.is_some() {
@@ -50,7 +50,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// Gives the time since the last lap to a step.
+    /// Assigns the time since the last lap to a step.
     pub(crate) fn lap(&mut self, step: StepId) {
         if let Some(laps) = &mut self.laps {
             let time = laps.take();
@@ -66,7 +66,7 @@ impl<M: Mode> Walk<'_, M> {
         }
     }
 
-    /// The log that the request asked for.
+    /// The log that the request wants.
     pub(super) fn told(&mut self) -> RunLog {
         let mut log = RunLog::of(self.log.take().unwrap_or_default());
         if let Some(laps) = &self.laps {
@@ -76,7 +76,7 @@ impl<M: Mode> Walk<'_, M> {
         log
     }
 
-    /// Whether the request asked for a log.
+    /// Whether the request wants a log.
     pub(crate) fn is_logged(&self) -> bool {
         self.log.is_some()
     }

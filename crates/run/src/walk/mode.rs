@@ -1,8 +1,8 @@
 //! The points at which evaluators change the walk.
 //!
-//! An evaluator that goes over a plan in its own way implements [`Mode`] in its own folder and
-//! keeps there all state that only it has. The walk is compiled for each mode, so hooks that do
-//! nothing cost nothing.
+//! An evaluator that walks a plan in its own way implements [`Mode`] in its own folder and keeps
+//! all of its own state there. The walk is compiled for each mode, so hooks that do nothing cost
+//! nothing.
 
 use std::time::Duration;
 
@@ -16,34 +16,34 @@ use crate::frame::FeatId;
 use crate::shape::ShapeId;
 use crate::store::SlotId;
 
-/// Where a kernel whose operands are there runs.
+/// The place where a kernel runs once its operands exist.
 pub(crate) enum Run {
     /// In the walk, now.
     Here,
-    /// In the walk, now; [`Mode::timed`] is told how long it took on so many elements.
+    /// In the walk, now; [`Mode::timed`] receives the time that it took for so many elements.
     Timed(usize),
-    /// Not in the walk: the result is in the store, or will be.
+    /// Outside of the walk: the result is in the store, or will be.
     Elsewhere,
 }
 
-/// A way to walk over a plan. Every hook does nothing unless a mode says otherwise; `top` is the
-/// position on the stack of the task that is worked on.
+/// A way to walk over a plan. Every hook does nothing by default; `top` is the position on the
+/// stack of the task that is being advanced.
 pub(crate) trait Mode: Sized {
     /// Whether results outlive the evaluation, so that no buffer may be reused.
     const KEEPS_RESULTS: bool = false;
 
-    /// Runs before any output is asked for.
+    /// Runs before any output is evaluated.
     fn begin(_walk: &mut Walk<'_, Self>, _bound: &Bound) -> Result<(), EvalError> {
         Ok(())
     }
 
-    /// Works on the task on top in the mode's own way; `None` leaves it to the walk.
+    /// Advances the task on top in the mode's own way; `None` leaves it to the walk.
     #[inline(always)]
     fn advance(_walk: &mut Walk<'_, Self>, _top: usize) -> Result<Option<Progress>, Stop> {
         Ok(None)
     }
 
-    /// The task at `top` is done, and will be taken from the stack.
+    /// The task at `top` is done, and will be popped.
     #[inline(always)]
     fn leave(_walk: &mut Walk<'_, Self>, _top: usize) {}
 
@@ -77,7 +77,7 @@ pub(crate) trait Mode: Sized {
         Ok(false)
     }
 
-    /// A step is about to give a feature of its context. True if the result is in the store
+    /// A step is about to return a feature of its context. True if the result is in the store
     /// already.
     #[inline(always)]
     fn before_feature(
@@ -90,7 +90,7 @@ pub(crate) trait Mode: Sized {
         Ok(false)
     }
 
-    /// A run that was to be timed took so long on so many elements.
+    /// A run that was to be timed took this long for this many elements.
     #[inline(always)]
     fn timed(_walk: &mut Walk<'_, Self>, _step: StepId, _elements: usize, _took: Duration) {}
 

@@ -6,7 +6,7 @@ use millstream_ir::request::{Bound, Request};
 
 use super::{Mode, Walk};
 
-/// Asks for inputs one at a time and keeps nothing.
+/// Evaluates inputs one at a time and stores nothing.
 pub(crate) struct Plain;
 
 impl Mode for Plain {
@@ -20,7 +20,7 @@ pub(crate) fn evaluate(plan: &Plan, request: &Request, bound: &Bound) -> Result<
     Walk::new(plan, request, bound, Plain).answer(bound)
 }
 
-/// Evaluates a request as a part of a call; `is_over` says whether the call still wants it.
+/// Evaluates a request as a part of a call; `is_over` says whether the call is cancelled.
 pub(crate) fn evaluate_within(
     plan: &Plan,
     request: &Request,
@@ -30,8 +30,8 @@ pub(crate) fn evaluate_within(
     Walk::new(plan, request, bound, Plain).within(is_over).answer(bound)
 }
 
-/// Whether evaluators that keep no results leave a plan to the plain walk: with state in scopes,
-/// the next state is asked for only once it is known who was called.
+/// Whether evaluators that store no results leave a plan to the plain walk: with state in scopes,
+/// the next state is evaluated only once it is known which nodes were called.
 pub(crate) fn is_required(plan: &Plan) -> bool {
     !plan.state_writers.is_empty()
 }

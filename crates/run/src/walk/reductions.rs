@@ -1,8 +1,8 @@
 //! Features that reductions read at all cells of an axis.
 //!
-//! A step demanded in part asks for the arguments of a scope at the demanded cells. Where the body
-//! of the scope reduces along an axis, it reads the changed feature at all cells of the axis, and
-//! so needs the arguments there too.
+//! A step demanded in part evaluates the arguments of a scope at the demanded cells. If the body of
+//! the scope reduces along an axis, it reads the changed feature at all cells of the axis, and so
+//! needs the arguments there too.
 
 use millstream_base::FeatureSet;
 use millstream_base::feature::{Aspect, Need};
@@ -19,15 +19,16 @@ use super::{Demand, Mode, Stop, Task, Walk};
 use crate::frame::Feat;
 use crate::shape::{AxisId, AxisSet};
 
-/// For an extent, by its bit, the values of features that are read at all cells of its axis.
+/// The values of features that are read at all cells of an axis, by the bit of its extent.
 type Along = SmallVec<[(u32, FeatureSet); 1]>;
 
-/// What each step of a plan reads along axes, itself and through its inputs; a note of the plan.
+/// The features that each step of a plan reads along axes, itself and through its inputs; a note of
+/// the plan.
 #[derive(Debug)]
 pub(super) struct Reductions(Vec<Along>);
 
 impl Reductions {
-    /// Those of a plan; none if nothing needs an extent.
+    /// The reductions of a plan; none if nothing needs an extent.
     fn of(plan: &Plan) -> Option<&Self> {
         let has_extents = plan.needs.iter().any(|need| need.aspect == Aspect::Extent);
         has_extents.then(|| plan.notes.get_or_make(|| Self::found(plan)))
@@ -76,7 +77,7 @@ impl Reductions {
         along
     }
 
-    /// What is read along axes within the scope of an input.
+    /// The features read along axes within the scope of an input.
     fn inside(&self, plan: &Plan, (step, id): (&Step, InstanceId), i: usize) -> Along {
         let source = plan.inputs_of(step)[i];
         let mut along = self.0[source.step.index()].clone();
@@ -92,7 +93,7 @@ impl Reductions {
     }
 }
 
-/// Adds what is read along axes; says whether it is more than before.
+/// Adds features read along axes; returns whether any are new.
 fn merge(into: &mut Along, from: &[(u32, FeatureSet)]) -> bool {
     let mut grows = false;
     for (extent, values) in from.iter().filter(|(_, values)| !values.is_empty()) {
@@ -144,8 +145,8 @@ fn arguments(
 }
 
 impl<M: Mode> Walk<'_, M> {
-    /// The axes along which bodies of the task at `top`, if that is demanded in part, read what
-    /// they are given by an argument. Arms of choices count, taken or not.
+    /// The axes along which bodies of the task at `top`, if that is demanded in part, read values
+    /// that an argument provides. Arms of choices count, whether or not they are taken.
     pub(super) fn axes_of_argument(&self, top: usize, argument: StepSource) -> AxisSet {
         let plan = self.plan;
         let mut axes = AxisSet::new();

@@ -1,4 +1,4 @@
-//! Running a step whose inputs are there, and storing its result.
+//! Running a step whose inputs exist, and storing its result.
 
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.run_kernel(top, instance, &places)
     }
 
-    /// Runs a kernel on operands that are all there.
+    /// Runs a kernel on operands that all exist.
     pub(crate) fn run_kernel(
         &mut self,
         top: usize,
@@ -229,7 +229,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.finish_function(top, (result, outputs), &taken, &mask, n_cells, shape)
     }
 
-    /// Stores the outputs of a function, or that it failed; `taken` are the inputs that it owned.
+    /// Stores the outputs of a function, or its failure; `taken` are the inputs that it owned.
     pub(crate) fn finish_function(
         &mut self,
         top: usize,
@@ -284,7 +284,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         self.store_result(top, vec![Some(Data::Many(column))], shape)
     }
 
-    /// The data of an input that nobody reads after this run, taken out of the store.
+    /// The data of an input without readers after this run, taken out of the store.
     pub(crate) fn take_last(&mut self, top: usize, place: Place) -> Option<Data> {
         let Place::Slot(slot, 0) = place else { return None };
         if !matches!(self.stack[top].demand, Demand::Full) || M::KEEPS_RESULTS {
@@ -305,10 +305,10 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// A column for output `k`: the one that was computed in part, or a new one.
+    /// A column for output `k`: the one that was partly computed, or a new one.
     ///
     /// # Errors
-    /// If it is larger than the limit for all values together, or than the memory that is left.
+    /// If it exceeds the limit for all values together, or the memory that is left.
     pub(crate) fn output_column(
         &mut self,
         top: usize,
@@ -427,8 +427,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(())
     }
 
-    /// Notes that a step in full demand has read its inputs for the last time. A step that failed
-    /// may be asked for other cells and then reads them again.
+    /// Records that a step in full demand has read its inputs for the last time. A step that failed
+    /// may be demanded for other cells and then reads them again.
     pub(crate) fn release_all(&mut self, top: usize, places: &[Place]) {
         let Task { slot, ref demand, .. } = self.stack[top];
         if matches!(demand, Demand::Full) && self.store.state(slot) != State::Empty {

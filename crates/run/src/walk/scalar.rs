@@ -1,5 +1,5 @@
 //! The shortcut for steps of one operation on single numbers, of which most scalar graphs consist:
-//! inputs are read and asked for in one pass over the links, and nothing is allocated.
+//! one pass over the links reads the inputs or pushes tasks for them, and nothing is allocated.
 
 use millstream_form::eval_op;
 use millstream_ir::plan::{LinkKind, StepOp};
@@ -10,13 +10,13 @@ use crate::one_op::{bits, number};
 use crate::store::{Outputs, State};
 
 impl<M: Mode> Walk<'_, M> {
-    /// Asks for the inputs of the task at position `top`, or runs it, if it is one operation on
-    /// single numbers and demanded in full; `None` if it is not.
+    /// Pushes tasks for the inputs of the task at position `top`, or runs it, if it is one
+    /// operation on single numbers and demanded in full; `None` if it is not.
     #[inline]
     pub(super) fn short_way(&mut self, top: usize) -> Option<Progress> {
         let plan = self.plan;
         let Task { step, frame, slot, ref demand, .. } = self.stack[top];
-        // After a failure an input may stay empty, which only the walk understands.
+        // After a failure an input may remain empty, which only the walk handles.
         if !matches!(demand, Demand::Full)
             || self.store.state(slot) != State::Empty
             || !self.failures.is_empty()
@@ -74,7 +74,7 @@ impl<M: Mode> Walk<'_, M> {
         let result = eval_op(one.op, one.of, one.to, one.operands.map(|i| inputs[i as usize]));
         self.store.set_state(slot, State::Full);
         *self.store.outputs_mut(slot) = Outputs::One(Data::One(number(one.to, result)));
-        // Numbers hold no buffer, so no input has to be released.
+        // Numbers hold no buffer, so no input must be released.
         self.log_run(step, 1, 0);
         Some(Progress::Done)
     }

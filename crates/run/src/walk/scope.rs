@@ -19,7 +19,7 @@ use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 use crate::store::State;
 use crate::uses::arguments;
 
-/// The extent of a loop, by which loops open the same axis: the number of cells, or the numbers per
+/// The extent of a loop, by which loops share an axis: the number of cells, or the numbers per
 /// parent cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LoopKey {
@@ -90,7 +90,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(Progress::Done)
     }
 
-    /// The context of input `i` of a step whose arguments are there, and the demand on it.
+    /// The context of input `i` of a step whose arguments exist, and the demand on it.
     fn enter(&mut self, top: usize, instance: &'a Instance, i: usize) -> Result<Body, Stop> {
         let plan = self.plan;
         let Task { step, frame, .. } = self.stack[top];
@@ -163,7 +163,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             return Ok(Gather::Nothing);
         }
         let open = self.open_axes(frame);
-        // One more than are open, so one of them is not.
+        // There is one more than are open, so one of them is not.
         let mut axes = (0..=open.len() as u32).map(|ordinal| self.loop_axis(&key, ordinal));
         let axis = axes.find(|axis| !open.contains(axis)).expect("one of the axes is not open");
         let shape = self.shapes.along(axis);
@@ -220,8 +220,8 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// The entry of the inner context that a rule gives for a need, and the cells of it that are
-    /// known, if not all.
+    /// The entry of the inner context that a rule provides for a need, with its known cells, if not
+    /// all.
     fn provide(
         &mut self,
         top: usize,
@@ -281,9 +281,9 @@ impl<'a, M: Mode> Walk<'a, M> {
         Ok(self.frames.feat_in_part(Feat::Value(data, shape), known, &mut self.shapes))
     }
 
-    /// Data and shape of a value that goes into a context. Contexts are told apart by their bits,
+    /// Data and shape of a value that enters a context. Contexts are distinguished by their bits,
     /// so cells that are not computed, whose contents are arbitrary, are blanked; if results are
-    /// kept, the others are named.
+    /// stored, the known cells are returned.
     fn argument(&self, place: Place) -> (Data, ShapeId, Option<Mask>) {
         let (data, shape) = self.read(place);
         let mut data = data.clone();
@@ -339,7 +339,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// The demand on a body: the cells demanded of the step, all cells of a gathered axis.
+    /// The demand on a body: the demanded cells of the step, and all cells of a gathered axis.
     fn demand_on_body(
         &mut self,
         top: usize,
@@ -362,7 +362,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }))
     }
 
-    /// Runs a step with scopes whose bodies are there.
+    /// Runs a step with scopes whose bodies exist.
     fn run_scoped(&mut self, top: usize, instance: &'a Instance) -> Result<(), Stop> {
         let plan = self.plan;
         let Task { step, frame, slot, .. } = self.stack[top];
@@ -374,7 +374,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             let body = bodies.iter().find(|body| body.input as usize == i);
             let place = match body {
                 None if arguments.contains(&i) => self.place(*source, frame),
-                // No rule uses it, so it was not asked for: only steps that pass on have such
+                // No rule uses it, so it was not evaluated; only steps that pass on have such
                 // inputs.
                 None => continue,
                 Some(body) => {

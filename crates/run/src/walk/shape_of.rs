@@ -1,8 +1,8 @@
 //! Shapes before values: the axes along which a step may vary in a context.
 //!
-//! Needed where a step is demanded in part, because the mask of a demand is over the step's own
-//! cells. The walk follows the same rules as evaluation, with axes of unknown extent for loops; it
-//! takes all arms of a choice, so a result is never narrower than what evaluation finds.
+//! They are needed if a step is demanded in part, because the mask of a demand is over the step's
+//! own cells. The walk follows the same rules as evaluation, with axes of unknown extent for loops.
+//! It takes all arms of a choice, so a result is never narrower than what evaluation finds.
 
 use std::collections::VecDeque;
 
@@ -24,19 +24,19 @@ use crate::shape::{AxisId, Extent, ShapeId, Shapes};
 #[derive(Debug, Default)]
 pub(super) struct KnownShapes {
     shapes: FxHashMap<(StepId, FrameId), ShapeId>,
-    /// The axes that stand for those of loops, by step, context and input.
+    /// The placeholders for axes of loops, by step, context and input.
     placeholders: FxHashMap<(StepId, FrameId, u16), AxisId>,
-    /// The shapes that readers of state are taken to have, while these are found.
+    /// The assumed shapes of readers of state, while these are found.
     assumed: Option<Assumed>,
-    /// Whether readers of state were met in ever more contexts.
+    /// Whether readers of state were visited in an unlimited number of contexts.
     pub(super) is_endless: bool,
 }
 
-/// Shapes that readers of state are taken to have.
+/// Assumed shapes of readers of state.
 #[derive(Debug)]
 struct Assumed {
     shapes: FxHashMap<(StepId, FrameId), ShapeId>,
-    /// The readers in the order in which they were met.
+    /// The readers in the order in which they were visited.
     order: Vec<(StepId, FrameId)>,
 }
 
@@ -119,12 +119,11 @@ impl<'a, M: Mode> Walk<'a, M> {
         grows.map(|_| assumed.shapes[&(step, frame)])
     }
 
-    /// Makes the assumed shapes as large as they have to be under the assumption; says whether any
-    /// grew.
+    /// Enlarges the assumed shapes as the assumption requires; returns whether any grew.
     fn grow_assumed(&mut self) -> Result<bool, Stop> {
         let plan = self.plan;
         let mut grows = false;
-        // The next state is often the state of a node that was met later.
+        // The next state is often the state of a node that was visited later.
         let mut n_seen = self.assumed().order.len();
         let mut places: VecDeque<usize> = (0..n_seen).rev().collect();
         while let Some(place) = places.pop_front() {
@@ -165,7 +164,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// The shape of a step if those of its inputs are known; else they are put on the stack.
+    /// The shape of a step if those of its inputs are known; else pushes them on the stack.
     fn find_shape(
         &mut self,
         step: StepId,
@@ -225,8 +224,7 @@ impl<'a, M: Mode> Walk<'a, M> {
                 Some((_, body, axis)) => {
                     let mut of = self.shape_in(*source, *body);
                     if let Some(axis) = axis {
-                        // Where it does vary along an axis that depends on this one, the step
-                        // fails.
+                        // If it varies along an axis that depends on this one, the step fails.
                         of = self.shapes.without(of, *axis);
                         of = self.shapes.union(of, self.shapes.parents(*axis));
                     }
@@ -237,7 +235,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         Some(shape)
     }
 
-    /// Puts a source on the stack if its shape in a context is not known.
+    /// Pushes a source on the stack if its shape in a context is not known.
     fn want(&mut self, source: StepSource, frame: FrameId, stack: &mut Vec<(StepId, FrameId)>) {
         let home = self.home(source.step, frame);
         if self.known_shape(source.step, home).is_none() {
@@ -258,7 +256,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         }
     }
 
-    /// The context of an input with a scope, with shapes in place of values, and the axis that is
+    /// The context of an input with a scope, with shapes instead of values, and the axis that is
     /// gathered.
     fn enter_symbolically(
         &mut self,
@@ -330,7 +328,7 @@ impl<'a, M: Mode> Walk<'a, M> {
         (self.frames.frame(entries), axis)
     }
 
-    /// An axis that stands for that of a loop.
+    /// The placeholder for the axis of a loop.
     fn placeholder(
         &mut self,
         step: StepId,

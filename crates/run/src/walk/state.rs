@@ -1,9 +1,9 @@
-//! State in scopes: what nodes hold from tick to tick for each element of the scopes around them.
+//! State in scopes, which nodes hold from tick to tick for each element of the scopes around them.
 //!
-//! A reader gives the state of its node for the cells asked for: each cell is an element with
-//! coordinates, by which the table of the node is searched. When the outputs are there, the next
-//! state of each node is evaluated where its reader was ([`Walk::next_states`]), which may call
-//! further nodes. A node fails if one element is reached with two contexts in one tick.
+//! A reader returns the state of its node for the demanded cells: each cell is an element with
+//! coordinates, by which the table of the node is searched. When the outputs exist, the next state
+//! of each node is evaluated where its reader was ([`Walk::next_states`]), which may call further
+//! nodes. A node fails if one element is reached with two contexts in one tick.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct Call {
     writer: usize,
     frame: FrameId,
     slot: SlotId,
-    /// The number of cells whose next state was asked for.
+    /// The number of cells whose next state was evaluated.
     n_asked: usize,
 }
 
@@ -73,7 +73,7 @@ struct Part {
 }
 
 impl<M: Mode> Walk<'_, M> {
-    /// A step that gives the state of its node.
+    /// A step that returns the state of its node.
     pub(super) fn read_state(&mut self, top: usize, instance: &Instance) -> Result<(), Stop> {
         let Task { step, frame, slot, .. } = self.stack[top];
         let (shape, mask) = match &self.stack[top].demand {
@@ -88,7 +88,7 @@ impl<M: Mode> Walk<'_, M> {
         let table = table.filter(|table| has_coordinates(table, &coordinates));
         let rows = match table {
             Some(table) => {
-                // State that was the same for all elements is so until there is one for each.
+                // State that was shared by all elements is so until there is one for each.
                 let n_more = coordinates.len() - table.coordinates.len();
                 rows(table, &coordinates[n_more..], &mask, n_cells)
             }
@@ -134,7 +134,7 @@ impl<M: Mode> Walk<'_, M> {
     }
 
     /// The coordinates of the cells of a shape over which a reader has results in a frame, the
-    /// outer ones first.
+    /// outermost first.
     fn coordinates(
         &mut self,
         step: StepId,
@@ -165,7 +165,7 @@ impl<M: Mode> Walk<'_, M> {
         let given = self.shape_by_inputs(step, frame)?;
         let mut coordinates = Vec::with_capacity(inner.len());
         for axis in self.shapes.axes_of(shape).to_vec() {
-            // Elements of the request whose inputs differ are different, whatever their index.
+            // Elements of the request with different inputs are different, whatever their index.
             if self.shapes.contains(told, axis) && !self.shapes.contains(given, axis) {
                 continue;
             }
@@ -198,7 +198,7 @@ impl<M: Mode> Walk<'_, M> {
         self.shape_of(reader, frame)
     }
 
-    /// The axis of the elements of the request, if the state of a node has been told apart by them.
+    /// The axis of the elements of the request, if the state of a node is stored per element.
     pub(super) fn axis_of_state(&self, reader: StepId) -> Option<AxisId> {
         let writer = self.plan.state_writers.iter().find(|writer| writer.reader == reader)?;
         let table = self.request.kept().get(&writer.node)?;
@@ -214,14 +214,14 @@ impl<M: Mode> Walk<'_, M> {
         self.request_axes.iter().find(is_index).map(|(axis, _)| *axis)
     }
 
-    /// The cells for which a call has results; nothing if it failed.
+    /// The cells for which a call has results; `None` if it failed.
     fn called(&mut self, slot: SlotId) -> Result<Option<(Mask, ShapeId, Demand)>, Stop> {
         let shape = self.store.rest(slot).shape;
         Ok(match self.store.state(slot) {
             State::Empty | State::Failed | State::Released => None,
             State::Full => {
                 let all = Mask::full(self.shapes.n_cells(shape)?);
-                // Where a loop has no rounds nothing was called.
+                // If a loop has no rounds nothing was called.
                 let is_even = self.shapes.is_even(shape);
                 let demand = if is_even { Demand::Full } else { Demand::part(shape, all.clone()) };
                 Some((all, shape, demand))
@@ -277,8 +277,9 @@ impl<M: Mode> Walk<'_, M> {
         Ok(calls)
     }
 
-    /// The most calls of a plan that ends: a node is called in one context for each scope, unless
-    /// its next state reads its state through a scope, which makes another context each time.
+    /// Maximal number of calls of a plan that terminates: a node is called in one context for each
+    /// scope, unless its next state reads its state through a scope, which makes another context
+    /// each time.
     pub(super) fn most_calls(&self) -> usize {
         FEW_CALLS + self.plan.state_writers.len().saturating_mul(self.plan.steps.len())
     }
@@ -320,7 +321,7 @@ impl<M: Mode> Walk<'_, M> {
         let n_before = self.request.kept().get(&node).map_or(0, |table| table.n_rows());
         if n_before.max(n_rows) > self.limits.list_length {
             let limit = self.limits.list_length;
-            self.fail_state(writer, format!("it keeps state for more than {limit} elements"));
+            self.fail_state(writer, format!("it has state for more than {limit} elements"));
             return Ok(None);
         }
         let names_of = writer.values.iter().map(|value| Arc::clone(&value.name));
@@ -369,7 +370,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok(Some(Part { n: cells.len(), keys, values, contexts }))
     }
 
-    /// The entries of some cells of a shape, of data over a part of it.
+    /// The entries for some cells of a shape, of data over a part of its axes.
     fn spread(
         &mut self,
         data: &Data,
@@ -389,7 +390,7 @@ impl<M: Mode> Walk<'_, M> {
         })
     }
 
-    /// Notes how far the axes reach at these cells.
+    /// Records the extents of the axes at these cells.
     fn note_reach(
         &mut self,
         coordinates: &[Coordinate],
@@ -423,7 +424,7 @@ impl<M: Mode> Walk<'_, M> {
         Ok(())
     }
 
-    /// The elements of all parts, each once; `None` if one is there twice with different contexts.
+    /// The elements of all parts, each once; `None` if one occurs twice with different contexts.
     fn once_each(
         &mut self,
         writer: &StateWriter,
@@ -458,7 +459,7 @@ impl<M: Mode> Walk<'_, M> {
             if let Some(column) = contexts.iter().chain(&values).find(differs) {
                 let (a, b) = (column.get(last), column.get(row));
                 let k = contexts.iter().position(|known| std::ptr::eq(known, column));
-                let what = k.map_or("what it keeps".to_owned(), |k| self.context_name(writer, k));
+                let what = k.map_or("its state".to_owned(), |k| self.context_name(writer, k));
                 self.fail_state(
                     writer,
                     format!(
@@ -473,7 +474,7 @@ impl<M: Mode> Walk<'_, M> {
         Some((keys, values.collect()))
     }
 
-    /// The name of the `k`th need of a node that is no coordinate.
+    /// The name of the `k`th need of a node that is not a coordinate.
     fn context_name(&self, writer: &StateWriter, k: usize) -> String {
         let needs = self.plan.needs.of(self.plan.needs_of(&self.plan.steps[writer.reader]));
         let mut others = needs.filter(|need| need.aspect == Aspect::Value && !is_coordinate(need));
@@ -483,7 +484,7 @@ impl<M: Mode> Walk<'_, M> {
     pub(super) fn fail_state(&mut self, writer: &StateWriter, message: String) {
         let path = self.plan.paths.get(self.plan.steps[writer.reader].path);
         let help =
-            "keep state where each element has one context, or let what keeps it read `index`";
+            "use state where each element has one context, or let the stateful node read `index`";
         let (help, cell) = (Some(help.into()), Vec::new());
         if !self.failures.iter().any(|known| known.path == path) {
             self.failures.push(NodeFailure { path, message, help, cell });
@@ -491,10 +492,10 @@ impl<M: Mode> Walk<'_, M> {
     }
 }
 
-/// The message of a node whose reader is met in ever more contexts.
-pub(super) const ENDLESS: &str = "what it keeps is read in ever more contexts in one tick";
+/// The failure of a node whose reader is visited in an unlimited number of contexts.
+pub(super) const ENDLESS: &str = "its state is read in an unlimited number of contexts in one tick";
 
-/// The nodes of any plan may be called in so many contexts.
+/// Number of contexts in which the nodes of any plan may be called.
 const FEW_CALLS: usize = 256;
 
 /// No row of a table.
@@ -524,12 +525,12 @@ fn has_coordinates(table: &Table, coordinates: &[Coordinate]) -> bool {
     is_as(coordinates) || for_all.is_some_and(|(_, rest)| is_as(rest))
 }
 
-/// Whether a need tells elements apart.
+/// Whether a need distinguishes elements.
 fn is_coordinate(need: &Need) -> bool {
     need.aspect == Aspect::Value && matches!(need.feature, Feature::Index | Feature::Iteration)
 }
 
-/// The error that ends an evaluation; a step that asked for too many cells only failed.
+/// The error that ends an evaluation; a step with too many cells only fails.
 fn ended(stop: Stop) -> EvalError {
     match stop {
         Stop::All(error) => error,

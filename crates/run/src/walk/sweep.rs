@@ -1,11 +1,11 @@
 //! A sweep before the walk: steps of one operation on single numbers that are needed in any case
 //! run in the order of the plan.
 //!
-//! The walk visits inputs wherever they lie in memory, several times a step; in a large graph that
-//! is slow. The steps that the outputs need in any case are known before: marks go backwards over
-//! the plan, from the outputs to the steps they read, and stop at choices and scopes. Then one pass
-//! forwards runs the marked steps that are one operation, as far as their inputs are there. The
-//! numbers lie close together; those that other steps read go into the store, where the walk finds
+//! The walk visits inputs anywhere in memory, several times per step, which is slow in a large
+//! graph. The steps that the outputs need in any case are known before: marks go backward over the
+//! plan, from the outputs to the steps they read, and stop at choices and scopes. Then one forward
+//! pass runs the marked steps that are one operation, if their inputs exist. The numbers are close
+//! together in memory; those that other steps read are put into the store, where the walk finds
 //! them. So the same steps run as without the sweep.
 
 use millstream_base::id::Id;
@@ -20,7 +20,7 @@ use super::{Plain, Walk};
 use crate::one_op::{OneOp, bits, number};
 use crate::store::{Outputs, State};
 
-/// So many steps are done between two looks at the clock.
+/// Number of steps between two readings of the clock.
 const AT_ONCE: usize = 1 << 12;
 
 /// The state of a step.
@@ -28,11 +28,11 @@ const AT_ONCE: usize = 1 << 12;
 enum Mark {
     /// It may not be needed.
     None,
-    /// It is asked for in full, in the context of the request, in any case.
+    /// It is demanded in full, in the context of the request, in any case.
     Asked,
     /// Its number is known.
     Done,
-    /// Its number is known and lies in the store.
+    /// Its number is known and in the store.
     Stored,
 }
 
@@ -59,9 +59,9 @@ impl Numbers {
 impl Walk<'_, Plain> {
     /// Runs the steps of one operation on single numbers that the outputs need in any case.
     pub(super) fn sweep(&mut self, bound: &Bound) -> Result<(), EvalError> {
-        // Times are told by step.
+        // Times are recorded by step.
         let wants_times = self.request.log == LogDetail::Times;
-        // For outputs without cells hardly anything runs.
+        // Outputs without cells need hardly any step.
         let is_empty = bound.has_no_cells();
         if wants_times || is_empty || self.one_ops.iter().all(|(_, one)| one.is_none()) {
             return Ok(());
@@ -82,7 +82,7 @@ impl Walk<'_, Plain> {
         Ok(())
     }
 
-    /// The marks of the steps that are asked for in any case.
+    /// The marks of the steps that are needed in any case.
     fn marked(&self, bound: &Bound) -> Vec<Mark> {
         let plan = self.plan;
         let asks_all = plan.instances.iter().map(|(id, instance)| match instance.kernel {
@@ -107,8 +107,8 @@ impl Walk<'_, Plain> {
         marks
     }
 
-    /// Runs a step that is asked for if its inputs are there, as single numbers. For a step that is
-    /// left to the walk the inputs are put into the store.
+    /// Runs a marked step if its inputs exist as single numbers. For a step that is left to the
+    /// walk, puts the inputs into the store.
     #[inline]
     fn sweep_step(&mut self, i: usize, numbers: &mut Numbers) {
         let plan = self.plan;
@@ -150,7 +150,7 @@ impl Walk<'_, Plain> {
     }
 }
 
-/// Takes a number that is given.
+/// Takes a given number.
 fn given(i: usize, data: &Data, numbers: &mut Numbers) {
     if let Data::One(value) = data
         && let Some(bits) = bits(value)

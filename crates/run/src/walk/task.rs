@@ -1,4 +1,4 @@
-//! Tasks: a step in a context with the cells that are asked of it.
+//! Tasks: a step in a context with the demanded cells.
 
 use std::rc::Rc;
 
@@ -13,10 +13,10 @@ use crate::frame::FrameId;
 use crate::shape::{AxisId, ShapeId, TooManyCells};
 use crate::store::SlotId;
 
-/// The cells of a step that are asked for.
+/// The demanded cells of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum Demand {
-    /// All cells, whatever the shape of the step turns out to be.
+    /// All cells, for any shape of the step.
     Full,
     /// Some cells.
     Part(Rc<Cells>),
@@ -42,28 +42,28 @@ impl Demand {
     }
 }
 
-/// A step that is asked for.
+/// A demanded step.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) step: StepId,
     pub(crate) frame: FrameId,
     pub(crate) slot: SlotId,
-    /// How far the walk got with the task.
+    /// How far the walk has advanced the task.
     pub(crate) phase: u8,
-    /// How far the mode of the walk got with the task, counted by the mode.
+    /// How far the mode of the walk has advanced the task, in its own numbering.
     pub(crate) turn: u8,
     pub(crate) demand: Demand,
 }
 
-/// How a task got on.
+/// The result of advancing a task.
 pub(crate) enum Progress {
     /// It has its result, or failed.
     Done,
-    /// It is not done: if it asked for inputs, these are on top of it now.
+    /// It is not done: if it pushed tasks for inputs, these are on top of it now.
     Waiting,
 }
 
-/// The findings of a task with scopes or arms that it needs again when it runs.
+/// Intermediate results of a task with scopes or arms, for its run.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// The demand on each input with a scope.
@@ -72,7 +72,7 @@ pub(super) struct Pending {
     pub(super) arms: Vec<(ShapeId, Mask)>,
 }
 
-/// One input with a scope, ready to be asked.
+/// An input with a scope, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     pub(super) input: u16,
@@ -80,7 +80,7 @@ pub(super) struct Body {
     pub(super) frame: FrameId,
     /// The axis to gather.
     pub(super) gather: Option<Gather>,
-    /// The demand on the linked step; `None` where the axis has no cells.
+    /// The demand on the linked step; `None` if the axis has no cells.
     pub(super) demand: Option<Demand>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum Gather {
     One,
     /// The cells of this axis.
     Along(AxisId),
-    /// The axis has no cells, so the lists are empty and nothing is asked.
+    /// The axis has no cells, so the lists are empty and nothing is evaluated.
     Nothing,
 }
 
@@ -121,9 +121,9 @@ pub(crate) enum Place {
 pub(crate) enum Stop {
     /// The whole evaluation ends.
     All(EvalError),
-    /// A step asks for more cells than allowed.
+    /// A step has more cells than allowed.
     Cells,
-    /// State is read in ever more contexts, so the axes of a step cannot be found.
+    /// State is read in an unlimited number of contexts, so the axes of a step cannot be found.
     Endless,
 }
 

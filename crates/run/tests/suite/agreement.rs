@@ -1,4 +1,4 @@
-//! Every evaluator agrees with the model of the test kit, in values and in what runs.
+//! Every evaluator agrees with the model of the test kit, in values and in runs.
 
 use millstream_ir::request::Bound;
 use millstream_ir::{Answer, EvalError, Evaluator, Plan, Request};
@@ -20,7 +20,7 @@ fn for_all(check: impl Fn(&EvaluatorRow, Make) + Sync) {
     });
 }
 
-/// An evaluator without anything that it kept. What evaluators keep is tested in `incremental`.
+/// An evaluator without stored results. The suite `incremental` tests what evaluators store.
 struct Forgetful {
     name: &'static str,
     make: Make,
@@ -41,7 +41,7 @@ impl Evaluator for Forgetful {
     }
 }
 
-/// The evaluator of a row, which forgets what it would keep.
+/// The evaluator of a row, without stored results.
 fn without_results(row: &EvaluatorRow, make: Make) -> AnyEvaluator {
     let evaluator = make();
     if evaluator.caches_results() {
@@ -74,7 +74,7 @@ fn all_agree_on_generated_graphs() {
 fn all_agree_on_ticks_of_generated_documents() {
     for_all(|row, make| {
         let mut evaluator = make();
-        // With state in scopes the others go the way of `lazy`.
+        // With state in scopes the others evaluate like `lazy`.
         let is_other = row.name != "lazy" && !evaluator.caches_results();
         ticks_suite(&mut *evaluator, 0..if is_other { cases(400) / 4 } else { cases(400) });
     });

@@ -1,4 +1,4 @@
-//! Evaluations end when they may not go on, and refuse what exceeds the limits.
+//! Evaluations end when they are cancelled, and refuse what exceeds the limits.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ fn a_deadline_that_is_past_ends_the_evaluation() {
 fn bytes_beyond_the_budget_are_refused() {
     let limits = |bytes| Limits { bytes, ..Limits::default() };
     let sines = plan("n0 = input x: f64 = 0.0\nn1 = math.sin n0\noutput n1");
-    // Gigabytes, which are not taken.
+    // Gigabytes, which are not allocated.
     let of_index = plan("n0 = context.index\nn1 = math.sin n0\noutput n1");
     for evaluator in
         [&mut Lazy as &mut dyn Evaluator, &mut Chunked::new(), &mut List::new(), &mut Auto::new()]
@@ -109,7 +109,7 @@ fn evaluators() -> Vec<Box<dyn Evaluator>> {
     ]
 }
 
-/// A chain of 20 nodes that each do something besides, and give their input on.
+/// A chain of 20 nodes that each have a side effect and return their input.
 fn chain_of(each: impl Fn() + Send + Sync + 'static) -> Plan {
     let mut registry: Registry = millstream_nodes::registry();
     registry.register(NodeDef::from_closure("my.slow", "Slow", &["x"], move |x: f32| {
@@ -149,7 +149,7 @@ fn between_two_nodes_that_may_be_slow_an_evaluation_ends() {
         );
         let ended = evaluator.evaluate(&plan, &request).err();
         assert_eq!(ended, Some(EvalError::Cancelled), "{}", evaluator.name());
-        // The fifth run raises the flag, which nobody looks at now.
+        // The fifth run sets the flag, which is not checked there.
         let n_ran = n_ran.swap(0, Ordering::Relaxed);
         assert!(n_ran <= 6, "{}: {n_ran} runs", evaluator.name());
         flag.store(false, Ordering::Relaxed);
@@ -180,7 +180,7 @@ fn what_is_done_when_nobody_waits_any_more_is_no_answer() {
         raised.store(true, Ordering::Relaxed);
         x
     }));
-    // The last node that runs raises the flag: what was computed is not given out.
+    // The last node that runs sets the flag: computed values are not returned.
     let plan = plan_with(&registry, text);
     for mut evaluator in evaluators() {
         let mut request = Request::new();
@@ -192,8 +192,8 @@ fn what_is_done_when_nobody_waits_any_more_is_no_answer() {
     }
 }
 
-/// How long an evaluation goes on after its flag is raised, in the best of a few tries: the machine
-/// may be busy.
+/// The time for which an evaluation continues after its flag is set, in the best of a few tries,
+/// since the machine may be busy.
 fn latency(evaluator: &mut dyn Evaluator, plan: &Plan, request: &Request) -> Duration {
     let mut once = || {
         let flag = Arc::new(AtomicBool::new(false));
@@ -219,7 +219,7 @@ fn latency(evaluator: &mut dyn Evaluator, plan: &Plan, request: &Request) -> Dur
     least
 }
 
-/// A cancel is to be noticed within this time.
+/// A cancellation must take effect within this time.
 const SOON: Duration = Duration::from_millis(10);
 
 #[test]

@@ -1,4 +1,4 @@
-//! The chunked evaluator: what it fuses, memory of the caller, prepared programs.
+//! The chunked evaluator: fusion, the caller's memory, prepared programs.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn outputs_are_written_into_memory_of_the_caller() {
 fn a_buffer_of_another_size_is_refused() {
     let mut area = [0.0_f32; 3];
     let mut buffers = [OutputBuffer::from(&mut area[..])];
-    // The panic is what is tested.
+    // The panic is tested.
     let _ = Chunked::new().evaluate_into(&plan(HERON), &triangles(2), &mut buffers);
 }
 
@@ -150,14 +150,14 @@ fn prepared_programs_run_on_lanes() {
     let mut area = [0];
     prepared.run_lanes(&bits, &mut area);
     assert_eq!(f32::from_bits(area[0] as u32), 6.0);
-    // Columns are as they were set, whatever the lanes were.
+    // Columns remain as they were set, whatever the lanes were.
     prepared.set(1, &Value::Vec3(Vec3([6.0, 0.0, 0.0])));
     let mut area = [0.0_f32];
     prepared.run(&mut [area.as_mut_slice().into()]);
     assert_eq!(area, [3.0]);
 }
 
-/// What is read in another order than it is given, beside what nobody reads.
+/// Inputs that are read in another order than they are given, and inputs without readers.
 #[test]
 fn lanes_of_inputs_find_their_places() {
     let plan = Arc::new(plan(
@@ -269,11 +269,11 @@ fn arms_in_a_graph_with_functions_are_selected_from_if_all_that_may_fail_is_need
     };
     let x: Column = (0..1000).map(|i| i as f32 / 1000.0).collect();
     let request = Request::new().column("x", x);
-    // Both arms of both switches read the maximum, which may fail: of nothing there is none.
+    // Both arms of both switches read the maximum, which may fail: an empty list has none.
     let needed = plan(&text("n6"));
     assert_same(&needed, &request, &mut Chunked::new());
     assert_eq!(elements(&needed, &request)[4..], [1000; 5]);
-    // Here one arm does not, so the outer switch sorts the elements.
+    // Here one arm does not read it, so the outer switch sorts the elements.
     let not_needed = plan(&text("n0"));
     assert_same(&not_needed, &request, &mut Chunked::new());
     assert_eq!(elements(&not_needed, &request)[4..], [500, 500, 500, 500, 1000]);

@@ -1,5 +1,5 @@
-//! What failed is kept like any other result: it does not run again until something it reads, or
-//! what it may use, is another.
+//! Failures are stored like any other result: a failed step does not run again until something that
+//! it reads, or may use, is different.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ fn at(i: i32) -> Request {
     Request::new().set("xs", list(&[1.0, 2.0])).set("i", i)
 }
 
-/// Asks, compares with `lazy`, and says what became of `list.get`, or of the first node there is.
+/// Evaluates, compares with `lazy`, and returns the fate of `list.get`, or else of the first node.
 fn ask(evaluator: &mut Incremental, plan: &Plan, request: Request) -> Fate {
     let request = request.with_log(LogDetail::Counts);
     let answer = evaluator.evaluate(plan, &request).expect("it fits");
@@ -63,7 +63,7 @@ fn the_element_that_failed_is_told_again() {
     let answer = evaluator.evaluate(&plan, &bad()).expect("it fits");
     assert_eq!(answer.failures[0].cell, [("index", 2)]);
     assert_eq!(ask(&mut evaluator, &plan, some(&[0, 1, 1, 0])), Fate::Ran(RunReason::InputChanged));
-    // As many elements, but fewer of them along the axis that is asked for.
+    // As many elements, but fewer of them along the requested axis.
     assert_eq!(ask(&mut evaluator, &plan, some(&[0, 1, 5])), Fate::Ran(RunReason::InputChanged));
 }
 

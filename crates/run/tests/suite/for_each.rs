@@ -1,4 +1,5 @@
-//! Groups that run item by item of lists: every evaluator gives what a loop written by hand gives.
+//! Groups that run item by item of lists: every evaluator gives the results of a loop written by
+//! hand.
 
 use millstream_base::ragged::Ragged;
 use millstream_base::{Column, Limits, Value};
@@ -41,7 +42,7 @@ fn is(ty: &str, from: &str) -> Json {
     json!({"type": ty, "from": from})
 }
 
-/// Scales x and gives the position and the sum so far.
+/// Scales x and returns the position and the sum so far.
 fn scaled() -> Json {
     json!({
         "inputs": {"x": {"type": "f32"}, "k": {"type": "f32"}},
@@ -159,7 +160,7 @@ fn values_of_any_type_are_carried_from_item_to_item() {
     expect(&document, &request, "each", Column::from_ragged(each));
 }
 
-/// Three deep, with the positions outside of each loop.
+/// Three nested loops, with the positions outside of each loop.
 #[test]
 fn loops_see_the_positions_of_those_around_them() {
     let index = |level: i32| json!({"type": "context.index", "set": {"level": level}});

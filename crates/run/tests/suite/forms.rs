@@ -1,4 +1,4 @@
-//! The forms in which changes travel through live graphs: the same answers, at other times.
+//! The kinds of propagation in live graphs: the same answers, at other times.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn forms_differ_in_when_nodes_run() {
     let runs = FORMS.map(|propagation| {
         let mut evaluator = form(propagation);
         assert_eq!(read(&mut evaluator, &plan, &x(1.0)).0, 5);
-        // Two changes, of which nobody sees the first, and a third that is read.
+        // Two changes, the first of which is not read, and a third that is read.
         for value in [4.0, 9.0] {
             evaluator.commit(&plan, &x(value)).expect("it fits");
         }
@@ -60,7 +60,7 @@ fn forms_differ_in_when_nodes_run() {
         assert_eq!(read(&mut evaluator, &plan, &x(16.0)).0, 0, "nothing changed");
         n_runs
     });
-    // All five steps once; three times; as often; and what only `b` reads but once.
+    // All five steps once; three times; as often; and the steps that only `b` reads only once.
     assert_eq!(runs, [5, 15, 15, 3 * 3 + 2]);
 }
 
@@ -108,10 +108,10 @@ fn unfit(evaluator: &mut Incremental, plan: &Plan, request: &Request) -> String 
 fn more_than_single_values_is_refused_and_nothing_else_takes_its_place() {
     let plan = two_outputs();
     let mut push = form(Propagation::Push);
-    let many = "incremental-push cannot evaluate this: it keeps single values only; ";
+    let many = "incremental-push cannot evaluate this: it supports only single values; ";
     let told = |what: &str| format!("{many}{what}");
     let column = Request::new().column("x", Column::from_vec(vec![1.0_f32, 2.0]));
-    let elements = told("many elements or moments are asked for");
+    let elements = told("the request has many elements or moments");
     assert_eq!(unfit(&mut push, &plan, &column), elements);
     assert_eq!(unfit(&mut push, &plan, &Request::new().count(3)), elements);
     let looped = super::lazy::plan(
@@ -122,14 +122,14 @@ fn more_than_single_values_is_refused_and_nothing_else_takes_its_place() {
     assert!(refused.ends_with("it changes the context of an input"), "{refused}");
     let mut tolerant = form(Propagation::Pull).equality(Type::F32, Equality::Within(0.1));
     let why =
-        "incremental-pull cannot evaluate this: it compares bits, and another equality is wanted";
+        "incremental-pull cannot evaluate this: it compares bits, but another equality is set";
     assert_eq!(unfit(&mut tolerant, &plan, &Request::new()), why);
-    // The plan may be asked again for what fits.
+    // The plan may be evaluated again for requests that fit.
     assert_eq!(read(&mut push, &plan, &Request::new()).0, 5);
 }
 
-/// How often functions may run once more in the mixed form: it computes the outputs that what is pushed
-/// wants, and others of the same function when somebody reads them.
+/// How often functions may run once more with mixed propagation: it computes the outputs that
+/// pushed nodes want, and others of the same function when they are read.
 fn runs_for_more(plan: &Plan, propagation: Propagation) -> u64 {
     if propagation != Propagation::Mixed {
         return 0;
@@ -170,7 +170,7 @@ fn forms_agree_on_generated_graphs() {
     assert!(compared.get() > 200, "only {} requests are of single values", compared.get());
 }
 
-/// Vectors, text and lists travel as numbers do, and what fails is told and goes on.
+/// Vectors, text and lists travel as numbers do; failures are reported, and evaluation continues.
 #[test]
 fn values_of_any_type_travel() {
     let plan = super::lazy::plan(

@@ -1,4 +1,5 @@
-//! What the incremental evaluator keeps: the same answers as without, and nothing runs in vain.
+//! The results that the incremental evaluator stores: answers are the same as without, and nothing
+//! runs needlessly.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,7 +35,7 @@ fn failed(answer: &Answer) -> BTreeSet<String> {
     answer.failures.iter().map(ToString::to_string).collect()
 }
 
-/// Asks both; answers how often steps ran in each.
+/// Evaluates with both; returns how often steps ran in each.
 pub(crate) fn compare(
     evaluator: &mut Incremental,
     plan: &Plan,
@@ -89,8 +90,8 @@ fn answers_do_not_depend_on_what_was_asked_before() {
     }
 }
 
-/// Requests one after the other: each is answered as without memory, with no more runs, and with none if
-/// it was just asked.
+/// Requests one after the other: each is answered as without stored results, with no more runs, and
+/// with none if it is repeated at once.
 fn in_order(case: &Case, requests: &[RequestSketch]) -> Result<(), String> {
     for mut evaluator in [Incremental::new(), Incremental::new().without_live_graph()] {
         let mut last = String::new();
@@ -117,8 +118,8 @@ fn in_order(case: &Case, requests: &[RequestSketch]) -> Result<(), String> {
     Ok(())
 }
 
-/// Sequences of requests that once went wrong: the first line has the last request, those before it
-/// stand in front of the graph.
+/// Sequences of requests that once went wrong: the first line has the last request; those before it
+/// precede the graph.
 #[test]
 fn what_once_went_wrong_stays_right() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sequences");
@@ -142,7 +143,7 @@ fn plan(text: &str) -> Plan {
     super::lazy::plan(text)
 }
 
-/// Asks; answers what became of the steps of each node type, and how often steps ran.
+/// Evaluates; returns the fates of the steps of each node type, and how often steps ran.
 fn ask(evaluator: &mut Incremental, plan: &Plan, request: Request) -> (Vec<(String, Fate)>, u64) {
     let answer = evaluator.evaluate(plan, &request.with_log(LogDetail::Counts));
     let answer = answer.expect("it is answered");
@@ -156,7 +157,8 @@ fn ask(evaluator: &mut Incremental, plan: &Plan, request: Request) -> (Vec<(Stri
     (fates, runs(plan, &answer))
 }
 
-/// `time` differs by element in each of more contexts than values of it are remembered across requests.
+/// `time` varies by element in each of more contexts than values of it are remembered across
+/// requests.
 #[test]
 fn all_contexts_of_a_request_are_known_when_it_is_asked_again() {
     let mut text = "n0 = context.index
@@ -233,7 +235,7 @@ fn an_arm_that_is_not_taken_is_not_needed() {
         let off = |x: f32| Request::new().set("b", false).set("x", x);
         assert_eq!(fate_of_arm(evaluator, off(1.0)), Skipped(SkipReason::NotNeeded));
         assert_eq!(fate_of_arm(evaluator, off(2.0)), Skipped(SkipReason::NotNeeded));
-        // Runs that nobody logged count.
+        // Runs without a log count.
         evaluator.evaluate(&plan, &Request::new().set("x", 2.0)).expect("it runs");
         assert_eq!(
             fate_of_arm(evaluator, Request::new().set("x", 2.0)),
@@ -244,7 +246,7 @@ fn an_arm_that_is_not_taken_is_not_needed() {
     }
 }
 
-/// A sort of many numbers is worth keeping, a sum with a number is not.
+/// A sort of many numbers is worth storing, a sum with a number is not.
 const SORTED: &str = "n0 = input x: list<f32>
     n1 = list.sort n0
     n2 = list.sum n1
@@ -264,7 +266,7 @@ fn values_that_come_back_hit_the_memo_within_its_budget() {
     let plan = plan(SORTED);
     let list = |seed| Request::new().set("x", Value::List(numbers(seed)));
     let mut evaluator = Incremental::new();
-    // Whether the sum is kept as well depends on how fast the machine is.
+    // Whether the sum is stored as well depends on the speed of the machine.
     let fate_of_sort = |evaluator: &mut Incremental, seed| ask(evaluator, &plan, list(seed)).0[0].1;
     for seed in 0..4 {
         assert_eq!(ask(&mut evaluator, &plan, list(seed)).1, 2);
@@ -273,7 +275,7 @@ fn values_that_come_back_hit_the_memo_within_its_budget() {
     for seed in [2, 0, 3, 1, 1] {
         assert_eq!(fate_of_sort(&mut evaluator, seed), kept, "list {seed} was there before");
     }
-    // A sorted list holds 80 kB: two fit besides the one in use.
+    // A sorted list takes 80 kB: two fit besides the one in use.
     let mut evaluator = Incremental::new().budget(250_000);
     for seed in 0..5 {
         fate_of_sort(&mut evaluator, seed);
@@ -284,7 +286,7 @@ fn values_that_come_back_hit_the_memo_within_its_budget() {
     assert!(reasons.contains(&Fate::Ran(RunReason::Evicted)), "{reasons:?}");
 }
 
-/// Of what takes long enough many results are kept, whoever asks: numbers, texts, moments.
+/// Many results of expensive steps are stored: numbers, texts, moments.
 #[test]
 fn scrubbing_over_many_values_runs_nothing_twice() {
     let mut registry: Registry = millstream_nodes::registry();
@@ -315,7 +317,7 @@ output again n5",
         slow.map(|step| answer.log.entry(step).map_or(0, |entry| entry.runs)).sum::<u32>()
     };
     let first: u32 = (0..150).map(&mut slow_runs).sum();
-    // A chain: what one gives the next reads.
+    // A chain: each step reads the result of the one before.
     assert_eq!(first, 300);
     assert_eq!((0..150).chain((0..150).rev()).map(&mut slow_runs).sum::<u32>(), 0);
 }
@@ -380,7 +382,7 @@ fn a_tolerance_compares_with_what_was_passed_on() {
         (answer.value::<f32>(&plan.outputs[0].name), n_runs)
     };
     assert_eq!(ask(1.0), (Some(1.0), 2));
-    // 1.44 is within a half of 1, so the root is not asked.
+    // 1.44 is within a half of 1, so the root does not run.
     assert_eq!(ask(1.2), (Some(1.0), 1));
     // Small steps add up to more than the tolerance.
     assert_eq!(ask(1.25), (Some(1.0), 2));
@@ -395,7 +397,7 @@ fn by_handle_a_new_list_counts_as_changed() {
         let mut evaluator =
             Incremental::new().equality(Type::F32.list().expect("a list"), equality);
         ask(&mut evaluator, &plan, list());
-        // Inputs are compared by their bits: they come from outside.
+        // Inputs are compared by their bits, since they come from outside.
         assert_eq!(ask(&mut evaluator, &plan, list()).1, expected);
     }
     // Two orders of the same numbers sort to equal lists.
@@ -440,7 +442,7 @@ const SORTED_WITH_PATHS: &str = "n0 = input x: list<f32>
     n2 = list.sum n1  # total
     ";
 
-/// A step that is not in a plan for a while has its column when it is there again.
+/// A step that is absent from a plan for a while has its column when it is present again.
 #[test]
 fn columns_wait_for_a_plan_that_has_their_step_again() {
     let with = "n0 = input x: f64 = 1.0
@@ -455,8 +457,8 @@ fn columns_wait_for_a_plan_that_has_their_step_again() {
     assert_eq!([n_runs(with), n_runs(without), n_runs(with)], [2, 0, 0]);
 }
 
-/// Two results with the same cells and equal values there have one stamp. What each of them gets
-/// besides later on is not the same, and what reads one must not find what was made of the other.
+/// Two results with the same cells and equal values there have one stamp. Later they get different
+/// further cells, and a reader of one must not find a result made from the other.
 #[test]
 fn results_that_agree_in_part_go_their_own_ways() {
     let text = "n0 = input x: f64
@@ -473,7 +475,7 @@ fn results_that_agree_in_part_go_their_own_ways() {
     };
     let (a, b, c) = ([1.0, 5.0, 2.0], [1.0, 7.0, 3.0], [1.0, 9.0, 4.0]);
     let (one, two, three) = ([true, false, false], [true, true, false], [true; 3]);
-    // What is kept of the first is the owner of its stamp, or it is not; with two that lend it.
+    // The first entry either owns its stamp or does not; two entries lend it.
     for script in [
         vec![(a, one), (b, two), (a, two)],
         vec![(a, one), (b, one), (b, two), (a, two), (b, three), (a, three)],
@@ -489,7 +491,7 @@ fn results_that_agree_in_part_go_their_own_ways() {
     }
 }
 
-/// Two chains of cheap nodes, each over an input, joined in the end; 32 nodes in all.
+/// Two chains of cheap nodes, each over an input, joined at the end; 32 nodes in all.
 fn joined_chains(end: &str) -> Plan {
     let mut text = String::from("n0 = input x: f32 = 0.5\nn1 = input y: f32 = 0.25\n");
     for i in 2..33 {
@@ -498,7 +500,7 @@ fn joined_chains(end: &str) -> Plan {
     plan(&format!("{text}n33 = math.add n31 n32\n{end}"))
 }
 
-/// The memo walk, with chunks and with a look at each step.
+/// The memo walk, with chunks and without.
 fn with_and_without_chunks() -> [Incremental; 2] {
     let new = || Incremental::new().without_live_graph();
     [new(), new().chunks_from(usize::MAX)]

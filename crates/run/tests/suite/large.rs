@@ -1,4 +1,4 @@
-//! Graphs of a million nodes compile and run in the stack of a test thread.
+//! Graphs of a million nodes compile and run within the stack of a test thread.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use millstream_run::Lazy;
 
 const N: usize = 1_000_000;
 
-/// A graph of `N` additions, where node `i` reads what `sources` says of the nodes before it.
+/// A graph of `N` additions, where node `i` reads the earlier nodes in `sources`.
 fn graph(registry: &Registry, mut sources: impl FnMut(usize) -> [usize; 2]) -> Graph {
     let def = registry.get("math.add").expect("the library adds");
     let add = def.instantiate(Settings::default(), vec![Type::F64], &[1, 1]);

@@ -15,7 +15,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     plan_with(&millstream_nodes::registry(), text)
 }
 
-/// The same with node types of one's own.
+/// The same with additional node types.
 pub(crate) fn plan_with(registry: &Registry, text: &str) -> Plan {
     let mut graph = millstream_ir::text::parse(text, registry)
         .unwrap_or_else(|problems| panic!("the graph parses: {problems}"));
@@ -331,7 +331,7 @@ fn a_failure_stays_on_its_branch() {
 
 #[test]
 fn what_fails_does_not_depend_on_who_asked_first() {
-    // The first output asks for all elements, of which one fails; the second only for good ones.
+    // The first output reads all elements, of which one fails; the second only valid ones.
     let text = "n0 = input i: i32 = 0
          n1 = const list<f32> [1.0, 4.0]
          n2 = list.get n1 n0

@@ -17,7 +17,7 @@ fn ran(plan: &Plan, answer: &Answer) -> Vec<(String, u32)> {
     ran.map(|((_, step), entry)| (plan.paths.get(step.path).to_string(), entry.runs)).collect()
 }
 
-/// Two switches share `n4`; the selector of the second comes out of the first.
+/// Two switches share `n4`; the selector of the second depends on the first.
 const SHARED: &str = "n0 = input x: f32 = 2.0
     n1 = input first: bool = false
     n2 = input limit: f32 = 10.0
@@ -34,7 +34,7 @@ const SHARED: &str = "n0 = input x: f32 = 2.0
 fn a_block_that_arms_share_runs_for_the_arm_that_is_taken() {
     let plan = plan(SHARED);
     for mut list in ways() {
-        // The second switch asks for the shared block, the first or both, or nobody.
+        // The shared block is needed by the second switch, the first, both, or neither.
         for (first, limit) in [(false, 1.0_f32), (true, -100.0), (true, 10.0), (false, 10.0)] {
             let request = Request::new().set("first", first).set("limit", limit);
             let request = request.with_log(LogDetail::Counts);

@@ -1,5 +1,5 @@
-//! Loops whose lists are folded at once by the chunked evaluator: the same bits and counts as
-//! computing items, lists and folds one after the other, without their memory.
+//! Loops whose lists the chunked evaluator folds at once: the same bits and counts as computing
+//! items, lists and folds one after the other, without their memory.
 
 use millstream_base::Column;
 use millstream_ir::{Evaluator, LogDetail, Plan, Request};
@@ -105,7 +105,7 @@ fn the_number_of_rounds_may_be_an_input_and_differ_between_elements() {
     assert_same(&plan, &request, &mut Chunked::new());
 }
 
-/// The loops of two folds have items in common.
+/// The loops of two folds share items.
 fn loops_in_common(item: &str) -> Plan {
     plan(&format!(
         "n0 = input x: f32 = 1.0
@@ -201,7 +201,7 @@ fn rounds_with_switches_have_the_bits_of_lists() {
     let request = Request::new().column("x", x);
     let [lazy, chunked] =
         [log(&plan, &request, &mut Lazy), log(&plan, &request, &mut Chunked::new())];
-    // The steps behind `x`: index, convert, compare, square root, and the arms.
+    // The steps above `x`: index, convert, compare, square root, and the arms.
     let all: u64 = 12 * 300;
     assert!(lazy[5].0 < all && lazy[6].0 < all && lazy[5].0 + lazy[6].0 == all);
     assert_eq!((chunked[5].0, chunked[6].0), (all, all));

@@ -1,4 +1,4 @@
-//! What the lazy evaluator computes and how often, on graphs written as text.
+//! The results and runs of the lazy evaluator, on graphs written as text.
 
 mod agreement;
 mod budget;

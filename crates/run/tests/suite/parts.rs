@@ -1,4 +1,4 @@
-//! What is the same in all parts of a request is computed in one of them.
+//! Results that are the same in all parts of a request are computed in one of them.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn evaluators() -> [(&'static str, Box<dyn Evaluator>); 7] {
     ]
 }
 
-/// The frames of a request one by one, by `lazy`, which then knows of no parts.
+/// The frames of a request one by one, by `lazy`, which then has no parts.
 fn one_by_one(plan: &Plan, request: &Request) -> Option<Vec<Answer>> {
     let (frames, _) = request.asked_frames()?;
     let mut states = States::new();
@@ -38,7 +38,7 @@ fn one_by_one(plan: &Plan, request: &Request) -> Option<Vec<Answer>> {
     Some(answers)
 }
 
-/// The entries of an output in all of these answers; nothing if it fails in one.
+/// The entries of an output in all of these answers; `None` if it fails in one.
 fn entries(answers: &[Answer], output: usize) -> Option<Column> {
     let columns = answers.iter().map(|answer| {
         let series = answer.outputs[output].value.as_ref()?;
@@ -97,14 +97,14 @@ fn ticks_agree_with_those_asked_for_one_by_one() {
     assert!(n_played > 300, "only {n_played} plans were played");
 }
 
-/// How often the steps of these numbers ran.
+/// How often the steps with these numbers ran.
 fn runs<const N: usize>(answer: &Answer, steps: [usize; N]) -> [u32; N] {
     steps.map(|step| answer.log.entries[step].runs)
 }
 
 #[test]
 fn an_island_runs_in_one_tick() {
-    // What is sorted depends on no tick; the second list is read only by an arm.
+    // The sorted list depends on no tick; the second list is read only by an arm.
     let plan = plan(
         "n0 = input items: list<f32> = [3.0, 1.0, 2.0]
          n1 = input \"a.total\": f32 = 0.0
@@ -129,7 +129,7 @@ fn an_island_runs_in_one_tick() {
         assert_eq!(runs(&answer, [7]), [6], "{name}");
         assert_eq!(answer.log.entries.len(), plan.steps.len(), "{name}");
     }
-    // Nobody asks for the second list.
+    // Nothing demands the second list.
     let never: Column = [false; 3].into_iter().collect();
     let request = Request::new().per_time("on", never).frames((0..3).collect());
     let request = request.with_log(LogDetail::Counts);

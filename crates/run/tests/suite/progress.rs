@@ -1,4 +1,4 @@
-//! Whoever asks for progress is told how far an evaluation is, and may end it.
+//! A receiver of progress learns how far an evaluation is, and may cancel it.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use millstream_run::{Auto, Chunked, Incremental, Lazy, List};
 
 use crate::lazy::plan;
 
-/// A chain of so many steps, and a node beside it that is not asked for.
+/// A chain of `n_steps` steps, and a separate node that is not demanded.
 fn chain(n_steps: usize) -> Plan {
     let mut text = String::from("n0 = input x: f32 = 1.0\nn1 = const 1.5\n");
     for i in 0..n_steps {

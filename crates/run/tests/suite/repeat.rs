@@ -1,4 +1,4 @@
-//! Groups that run round by round: every evaluator gives what a loop written by hand gives.
+//! Groups that run round by round: every evaluator gives the results of a loop written by hand.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(crate) fn column(answer: &Answer, output: &str) -> Column {
     answer.full_column(series)
 }
 
-/// All evaluators, on plans with and without passes, give these values for an output.
+/// Checks that all evaluators, on plans with and without passes, give these values for an output.
 pub(crate) fn expect(
     document: &Json,
     request: &Request,
@@ -166,7 +166,7 @@ fn rounds_end_where_a_bool_says_so() {
 
 #[test]
 fn rounds_end_when_nothing_changes() {
-    // Newton's square root, with the number of rounds beside it in a carried value of its own.
+    // Newton's square root, with the number of rounds in a carried value of its own.
     let group = json!({
         "inputs": {"x": {"type": "f64"}, "a": {"type": "f64"}},
         "outputs": {"x": {"type": "f64", "from": "next.value"}},
@@ -226,7 +226,7 @@ fn lists_texts_and_numbers_are_carried() {
     );
 }
 
-/// x becomes x + iteration * 100 + time + index + wind, a second level of the round included.
+/// x becomes x + iteration * 100 + time + index + wind, including a second level of the round.
 fn reads_context() -> Json {
     let read = |ty: &str| json!({"type": ty});
     json!({
@@ -385,7 +385,7 @@ fn too_many_rounds_are_refused_with_element_and_hint() {
         let answer = evaluator.evaluate(&plan, &request).expect("the request fits");
         let failure = &answer.failures[0];
         assert_eq!(failure.to_string(), "loop: 101 rounds, the limit is 100 (at index 1)");
-        let help = "raise `repeat_count` in the limits if this is meant";
+        let help = "raise `repeat_count` in the limits";
         assert_eq!(failure.help.as_deref(), Some(help));
     }
 }
@@ -529,7 +529,7 @@ fn a_repeat_settles_within_a_tolerance_and_tells_it() {
     let mut document = document(&halving(), &set, &sockets, &inputs);
     document["outputs"]["rounds"] = json!({"type": "i32", "from": "loop.rounds"});
     document["outputs"]["settled"] = json!({"type": "bool", "from": "loop.settled"});
-    // 8, 4, 2, 1, 0.5: the last step is no greater than the tolerance.
+    // 8, 4, 2, 1, 0.5: the last step does not exceed the tolerance.
     let request = Request::new().column("x", vec![8.0_f32, 8.0, 0.0, 1.0]);
     let request = request.column("n", vec![10, 2, 10, 0]);
     expect(&document, &request, "x", vec![0.5_f32, 2.0, 0.0, 1.0]);
@@ -557,7 +557,7 @@ fn lists_settle_within_a_tolerance_item_by_item() {
     let set = json!({"until": "stable", "tolerance": 1000});
     let mut document = document(&group, &set, &json!({"x": [1, 2, 9], "count": 9}), &json!({}));
     document["outputs"]["settled"] = json!({"type": "bool", "from": "loop.settled"});
-    // The group has an output of this name: the node tells nothing.
+    // The group has an output of this name, so the node adds none.
     expect(&document, &Request::new(), "rounds", vec![0]);
     expect(&document, &Request::new(), "settled", vec![true]);
 }

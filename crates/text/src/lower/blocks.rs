@@ -1,4 +1,4 @@
-//! The names of the groups of blocks that name none, and of what stands outside of a block.
+//! Names the groups of blocks without a name, and finds links out of blocks.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use super::Body;
 use crate::name::write_block_name;
 use crate::tree::{ExprKind, Tree, What, Word};
 
-/// Gives each block without a name that of its node, after that of the group around it.
+/// Names each block without a name after its node and the group around it.
 pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
     if tree.groups.iter().all(|line| !line.name.is_empty() || !line.is_block) {
         return;
@@ -48,11 +48,12 @@ pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
     }
 }
 
-/// Messages about names from outside of a block are limited: each is searched for.
+/// Maximal number of messages about names from outside of a block, since finding each takes a
+/// search.
 const MAX_OUTSIDE: usize = 20;
 
-/// The links of a block's nodes and outputs to what only the bodies around it have: the node or
-/// output, the place of the link, and the name.
+/// The links of a block's nodes and outputs to names that only the surrounding bodies have: the
+/// node or output, the place of the link, and the name.
 pub(super) fn links_outside<'n>(
     (bodies, at): (&[Body<'_>], usize),
     (nodes, outputs): (&'n Named<Node>, &'n Named<OutputDef>),
@@ -85,7 +86,7 @@ pub(super) fn links_outside<'n>(
     unknown.take(MAX_OUTSIDE).filter(|(_, _, name)| is_outside(name)).collect()
 }
 
-/// The part that has a link.
+/// The part that contains a link.
 #[derive(Clone, Copy)]
 pub(super) enum From<'n> {
     Node(&'n str),

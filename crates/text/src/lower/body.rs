@@ -1,7 +1,7 @@
 //! The nodes and outputs of a body.
 //!
-//! Each statement makes its node after the nodes of the calls inside it. A node without a name of
-//! its own is called after the node and the input that it feeds, as in `area_x`.
+//! A statement makes its node after the nodes of the calls inside it. A node without a name of its
+//! own is named after the node and the input that it feeds, as in `area_x`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ use crate::names::{EXPRESSION, Face};
 use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ExprId, ExprKind, Item, OutputLine, What, at};
 
-/// The number of statements whose names are looked up before they are made.
+/// Number of statements whose names are looked up ahead.
 const AHEAD: usize = 32;
 
 /// Makes the nodes of one body.
@@ -40,7 +40,7 @@ pub(super) struct Maker<'a, 's, 'f> {
     nodes: Named<Node>,
     outputs: Named<OutputDef>,
     free: FreeNames,
-    /// The formula that was written last, and the name that was; kept for their memory.
+    /// The last formula and the last name, kept to reuse their memory.
     formula: Formula,
     wanted: String,
 }
@@ -48,7 +48,7 @@ pub(super) struct Maker<'a, 's, 'f> {
 pub(super) type Made<T> = Result<T, Problem>;
 
 impl<'a, 's, 'f> Maker<'a, 's, 'f> {
-    /// Makes the nodes and outputs of all statements, and of the outputs of a group after them.
+    /// Makes the nodes and outputs of all statements, followed by the outputs of a group.
     pub(super) fn made(
         shared: &'s Shared<'a>,
         bodies: &'s [Body<'a>],
@@ -96,7 +96,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         (maker.nodes, maker.outputs)
     }
 
-    /// Reports links of a block to nodes and inputs around it.
+    /// Reports links from a block to nodes and inputs around it.
     fn check_links(&mut self) {
         let body = (self.bodies, self.at);
         let has_node = |name: &str| self.scope.has_node(name);
@@ -125,7 +125,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         }
     }
 
-    /// Adds the names of the body to its scope; returns that of each node with a new name.
+    /// Adds the names of the body to its scope; returns the name of each node with a new name.
     fn names(&mut self, body: &Body<'a>) -> Vec<NameId> {
         for line in &body.inputs {
             self.scope.add_input(&line.name);
@@ -188,7 +188,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         }
     }
 
-    /// Whether an output gets a node of its own, whatever names mean.
+    /// Whether an output gets a node of its own, whatever the names mean.
     fn makes_node(&self, value: ExprId) -> bool {
         matches!(
             self.shared.tree.kind(value),
@@ -196,12 +196,12 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         )
     }
 
-    /// What is known of the outputs of a node.
+    /// What is known about the outputs of a node.
     fn face(&self, value: ExprId) -> Face<'a> {
         self.shared.tree.call(value).map_or(Face::Value, Face::Call)
     }
 
-    /// Makes the node of a statement; the second one of a name was reported.
+    /// Makes the node of a statement; a second node of the same name was reported.
     fn statement(&mut self, name: NameId, value: ExprId, item: &Item<'_>) {
         let Some(name) = self.scope.name(name) else { return };
         let (hash, name) = (name.hash, name.shared());
@@ -301,7 +301,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Ok(OutputFrom::Link(link))
     }
 
-    /// The call and the output of an expression such as `f(x).y`; else the expression itself.
+    /// The call and the output of an expression such as `f(x).y`; otherwise the expression itself.
     fn called(&self, expr: ExprId) -> (ExprId, Arc<str>) {
         let tree = self.shared.tree;
         if let ExprKind::Member(of, output) = tree.kind(expr)
@@ -314,7 +314,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         (expr, Arc::clone(&self.shared.value))
     }
 
-    /// What an expression refers to, if it is a reference and no formula.
+    /// The target of an expression that is a reference and not a formula.
     fn target(&self, expr: ExprId) -> Option<Target> {
         let (tree, value) = (self.shared.tree, &self.shared.value);
         let vocabulary = self.shared.vocabulary;
@@ -342,7 +342,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         })
     }
 
-    /// The wanted name, or one like it that no other node of the body has.
+    /// The wanted name, or a similar one that no other node of the body has.
     fn free_name(&mut self) -> (u32, Arc<str>) {
         let added = match self.scope.add_called(&self.wanted) {
             Some(added) => added,
@@ -386,7 +386,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Problem::new(span.start as usize, span.end as usize, error)
     }
 
-    /// The node that computes a formula. Parentheses around all of it say that it is one.
+    /// The node that computes a formula. Parentheses around the whole expression mark it as one.
     fn formula_node(&mut self, name: &Arc<str>, expr: ExprId) -> Made<Node> {
         let shared = self.shared;
         let tree = shared.tree;
@@ -399,7 +399,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             names: &self.found.names,
             value: &shared.value,
         };
-        // Nested nodes are made once the formula is written, since they change the scope.
+        // Nested nodes are made after the formula is written, since they change the scope.
         let mut nested = Vec::new();
         let mut taken: HashSet<Arc<str>> = HashSet::new();
         let mut written = std::mem::take(&mut self.formula);
@@ -426,7 +426,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         node
     }
 
-    /// The node of a formula that was written.
+    /// The node of a formula that has been written.
     fn written(
         &mut self,
         name: &Arc<str>,

@@ -67,7 +67,7 @@ impl<'a, 's> Maker<'a, 's, '_> {
                     }
                     socket
                 }
-                // These come first, so none of them has a name that was given before.
+                // Positional inputs come first, so none of them has a name that was given before.
                 ArgTo::Position => self.positional(call, &kind, sockets, position, span)?,
             };
             let value = self.source(name, &socket, arg.value)?;

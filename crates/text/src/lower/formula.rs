@@ -1,7 +1,7 @@
 //! Formulas: the text of a `math.expression`, and the sources of its letters.
 //!
-//! A letter is called after its source. Reading the text form makes nodes with this, and writing it
-//! tests with this whether a node reads back as it is.
+//! A letter is named after its source. Reading the text form makes nodes with this module, and
+//! writing uses it to test whether a node reads back unchanged.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::names::{Groups, VALUE, Vocabulary};
 use crate::scope::{MemberOf, NameId, Scope, Target};
 use crate::tree::{ArgTo, Call, ExprId, ExprKind, Tree, at};
 
-/// Letters are searched one by one up to this number.
+/// Maximal number of letters that are searched one by one.
 const MAX_WALKED: usize = 16;
 
-/// A formula that was written.
+/// A formula that has been written.
 #[derive(Default)]
 pub(crate) struct Formula {
     pub(crate) text: String,
-    /// The places of its parts: bytes of the text and of the document.
+    /// The places of its parts: bytes of the formula and of the document.
     pub(crate) places: Vec<(u32, u32)>,
     pub(crate) letters: Vec<(Arc<str>, Letter)>,
 }
@@ -29,9 +29,9 @@ pub(crate) struct Formula {
 /// The source of a letter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Letter {
-    /// What a name means, and the expression with it.
+    /// The target of a name, with its expression.
     Target(Target, ExprId),
-    /// What stands after `where`, and its position.
+    /// The expression bound after `where`, and its position.
     Bound(ExprId, u32),
 }
 
@@ -64,7 +64,7 @@ struct Writer<'a, 'f> {
     bound: Vec<Bound<'a>>,
     /// Positions of letters after `where`, if there are many.
     many_bound: HashMap<&'a str, usize>,
-    /// Positions of letters by what they mean, if there are many.
+    /// Positions of letters by target, if there are many.
     by_target: HashMap<Target, usize>,
     /// The names of all letters, if there are many.
     taken: HashSet<Arc<str>>,
@@ -114,7 +114,7 @@ pub(crate) fn write<'a, 'f>(
 }
 
 impl<'a> Writer<'a, '_> {
-    /// Notes the letters after `where`.
+    /// Records the letters after `where`.
     fn bind(&mut self, bound: &std::ops::Range<u32>) -> Result<(), Problem> {
         for (place, arg) in bound.clone().zip(self.tree.args_of(bound)) {
             let ArgTo::Input(letter) = &arg.to else { continue };
@@ -145,7 +145,7 @@ impl<'a> Writer<'a, '_> {
         self.bound.iter().position(|bound| *bound.letter == *name)
     }
 
-    /// Ends the letters. They are in the order in which they appear; if all of them stand after
+    /// Finishes the letters. They are in the order of appearance; if all of them are bound after
     /// `where`, in the order there.
     fn finish(self) {
         let letters = &mut self.out.letters;
@@ -162,7 +162,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// Notes the place of what is written next.
+    /// Records the place of the next part.
     fn note(&mut self, expr: ExprId) {
         let start = self.tree.span(expr).start;
         self.out.places.push((self.out.text.len() as u32, start));
@@ -186,7 +186,7 @@ impl<'a> Writer<'a, '_> {
             ExprKind::Member(of, member) => self.member(expr, *of, member)?,
             ExprKind::Call(call) => self.call(expr, &tree.calls[*call as usize])?,
             ExprKind::Several(_) => {
-                let hint = "several sources go into an input of a node";
+                let hint = "only an input of a node takes several sources";
                 return Err(self.refused(expr, "a list of sources", hint));
             }
             ExprKind::Formula { pieces, .. } => {
@@ -280,7 +280,7 @@ impl<'a> Writer<'a, '_> {
         self.out.text.push(')');
     }
 
-    /// A function of formulas that is called with an input by name, as node types are.
+    /// The problem of a function of formulas that is called with named inputs, like a node type.
     fn no_names(&self, function: &str, start: u32, name: &str) -> Problem {
         let known = self.cx.vocabulary.of_last_word(function);
         let start = start as usize;
@@ -383,14 +383,14 @@ impl<'a> Writer<'a, '_> {
         is_known || self.bound_letter(letter).is_some()
     }
 
-    /// The letter itself, or with the lowest number that makes it free.
+    /// The letter itself, or with the lowest number that makes it unique.
     fn free(&self, wanted: Arc<str>) -> Arc<str> {
         let is_free =
             |letter: &str| !self.is_taken(letter) && !self.cx.vocabulary.is_reserved(letter);
         if is_free(&wanted) {
             return wanted;
         }
-        // Names that give one letter are few; of many, the count of letters tells where to go on.
+        // Few names share a letter; if many do, the count of letters tells where to continue.
         let n_taken = self.by_target.len() + self.bound.len();
         let first = if n_taken > 64 { n_taken } else { 2 };
         let mut numbers = (first..).map(|n| format!("{wanted}_{n}"));
@@ -398,7 +398,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// The letter that a target has unless that is taken.
+/// The letter of a target, unless it is taken.
 pub(crate) fn letter(target: &Target) -> Option<Arc<str>> {
     match target {
         Target::Constant => None,
@@ -408,7 +408,7 @@ pub(crate) fn letter(target: &Target) -> Option<Arc<str>> {
     }
 }
 
-/// A name as a letter: what letters do not contain becomes `_`.
+/// A name as a letter: characters that letters cannot contain become `_`.
 fn letter_of(name: &Arc<str>) -> Arc<str> {
     if name::is_plain(name) {
         return Arc::clone(name);

@@ -1,4 +1,4 @@
-//! Names of inputs that lowering compares, and values.
+//! Names of inputs, which lowering compares, and values.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 pub(super) struct Seen(HashSet<Arc<str>>);
 
 impl Seen {
-    /// Adds a name; false if it is among these already.
+    /// Adds a name; false if it exists already.
     pub(super) fn insert<T>(&mut self, name: &Arc<str>, fields: &[(Arc<str>, T)]) -> bool {
         const MAX_WALKED: usize = 16;
         if fields.len() < MAX_WALKED {

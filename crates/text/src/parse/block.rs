@@ -1,7 +1,7 @@
-//! Blocks of zones: the group of a zone where it is used.
+//! Blocks of zones: the group of a zone is written where it is used.
 //!
-//! `name = for_each(x: f32 of list) -> y: f32 {` is the node and the first line of its group at
-//! once: an input with a type is one of the group, whose source the node has.
+//! `name = for_each(x: f32 of list) -> y: f32 {` is both the node and the first line of its group:
+//! an input with a type is an input of the group, and its source is that of the node.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(super) struct Header {
 }
 
 impl<'t> Parser<'t> {
-    /// Notes the zone that the value of a statement starts with.
+    /// Records the zone at the start of a statement's value.
     pub(super) fn find_header(&mut self) {
         let mut at = self.token.start;
         let bytes = self.text.as_bytes();
@@ -44,7 +44,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The zone whose call starts here, if it starts the statement's value.
+    /// The zone whose call starts here, if that is the start of the statement's value.
     pub(super) fn header_at(&self, start: usize, word: CallWord, name: &str) -> Option<Zone> {
         let header = self.header.as_ref().filter(|header| header.at == start)?;
         let is_zone = word == CallWord::Zone(header.zone)
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
         Ok(Arg { to, value, start })
     }
 
-    /// Whether a type follows the next token, and `=` or `of` after it.
+    /// Whether a type follows the next token, followed by `=` or `of`.
     fn has_type_and_source(&self) -> bool {
         let bytes = self.text.as_bytes();
         let after_blanks = |mut at: usize| {
@@ -107,7 +107,7 @@ impl<'t> Parser<'t> {
             || self.tree.inputs.len() as u32 > first_input
     }
 
-    /// The rest of the first line of a block, from its outputs to before its `{`.
+    /// The rest of the first line of a block, from its outputs up to its `{`.
     pub(super) fn block_face(&mut self, zone: Zone, call: &mut Call<'t>) -> Result<(), Problem> {
         for arg in self.tree.args_of(&call.args) {
             self.check_arg(zone, arg)?;
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
         if self.is(Symbol::OpenBlock) {
             return Ok(());
         }
-        let hint = "after its inputs and outputs the nodes of a block stand between `{` and `}`";
+        let hint = "the nodes of a block follow its inputs and outputs, between `{` and `}`";
         Err(self.missing("`->` or `{`").hint(hint))
     }
 
@@ -199,7 +199,7 @@ impl<'t> Parser<'t> {
         if !is_zone || !is_socket {
             return Ok(());
         }
-        let message = "the block of a zone stands in no expression";
+        let message = "an expression cannot contain the block of a zone";
         let problem = Problem::syntax(self.token.start, self.token.end, message);
         Err(problem.hint("give it a line of its own: `name = repeat(...) -> ... {`"))
     }

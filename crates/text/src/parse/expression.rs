@@ -1,7 +1,7 @@
 //! Expressions: calls, references, values and formulas.
 //!
-//! A formula is kept as operands and operators in their order; what binds to what is the business of
-//! the node type that computes formulas.
+//! A formula is kept as operands and operators in order; the node type that computes formulas
+//! determines precedence.
 
 use std::borrow::Cow;
 
@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
         let problem = self.missing("a value, a name or a call");
         match self.token.kind {
             Kind::Line => problem.hint(
-                "a statement ends with its line; inside parentheses it goes on with the next one",
+                "a statement ends with its line; inside parentheses it continues on the next one",
             ),
             Kind::Symbol(Symbol::Multiply | Symbol::Power) => {
                 problem.hint("a power is written `x ^ 2` or `x ** 2`")
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
         Ok(self.add(ExprKind::Several(sources), start))
     }
 
-    /// What starts with a name: a reference, a call, or a word with a meaning before a name.
+    /// An expression that starts with a name: a reference, a call, or a keyword before a name.
     fn named(&mut self) -> Result<ExprId, Problem> {
         let start = self.token.start;
         let is_quoted = matches!(self.token.kind, Kind::Quoted);
@@ -215,7 +215,7 @@ impl<'t> Parser<'t> {
         }
         let name = self.name("a name")?;
         if !is_quoted {
-            // What follows tells most names from words with a meaning.
+            // The next token distinguishes most names from keywords.
             match self.token.kind {
                 Kind::Name | Kind::Quoted => {
                     if let Some(expr) = self.after_word(&name, start)? {
@@ -249,7 +249,7 @@ impl<'t> Parser<'t> {
         Ok(self.add(ExprKind::Ref { name, is_quoted }, start))
     }
 
-    /// What a word before a name means; `None` if nothing.
+    /// The meaning of a word before a name; `None` if it has none.
     fn after_word(&mut self, word: &str, start: usize) -> Result<Option<ExprId>, Problem> {
         Ok(Some(match word {
             "true" | "false" | "null" => {
@@ -282,7 +282,7 @@ impl<'t> Parser<'t> {
         }))
     }
 
-    /// The end of a name with points that ends here or later, if it is called.
+    /// The end of a dotted name that ends here or later, if it is called.
     fn called_type(&self, first_end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut end = first_end;

@@ -79,7 +79,7 @@ impl<'t> Parser<'t> {
         Ok(at)
     }
 
-    /// What follows the type of an input, in any order; one with a source has no default.
+    /// The clauses after the type of an input, in any order; an input with a source has no default.
     pub(super) fn input_notes(
         &mut self,
         at: usize,
@@ -194,7 +194,7 @@ impl<'t> Parser<'t> {
     /// The first line of a group, up to its `{`.
     pub(super) fn group_line(&mut self, head: &mut What<'t>) -> Result<What<'t>, Problem> {
         while let Some(block) = self.blocks.pop() {
-            // It cannot stand in another one, which is not closed.
+            // The group before it is not closed.
             self.report(super::not_closed(block));
             self.item(What::Close, self.token.start, false, true);
         }
@@ -231,8 +231,7 @@ impl<'t> Parser<'t> {
         }
         let opened = self.token.start;
         if !self.is(Symbol::OpenBlock) {
-            let hint =
-                "after its inputs and outputs the nodes of a group stand between `{` and `}`";
+            let hint = "the nodes of a group follow its inputs and outputs, between `{` and `}`";
             return Err(self.missing("`->` or `{`").hint(hint));
         }
         let (open, close) = (Symbol::OpenBlock.text(), Symbol::CloseBlock.text());
@@ -260,7 +259,7 @@ impl<'t> Parser<'t> {
         self.close(Symbol::Close)
     }
 
-    /// The purpose of a group, a text on the first line inside it.
+    /// The purpose of a group, a text on its first line inside.
     pub(super) fn purpose(&mut self, at: usize) -> Result<(), Problem> {
         let (lexer_at, token) = (self.lexer.at, self.token);
         let (n_comments, last_end) = (self.lexer.comments.len(), self.last_end);
@@ -271,7 +270,7 @@ impl<'t> Parser<'t> {
             self.tree.groups[at].about = Some(self.string("the purpose of the group")?);
             return Ok(());
         }
-        // What was passed belongs to the first statement.
+        // The skipped comments belong to the first statement.
         self.lexer.comments.truncate(n_comments);
         (self.lexer.at, self.token, self.last_end) = (lexer_at, token, last_end);
         Ok(())

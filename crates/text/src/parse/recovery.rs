@@ -1,4 +1,4 @@
-//! What follows a statement with an error: where the next one starts, and what is kept.
+//! Recovery from a statement with an error: finds the next statement, and keeps what is known.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::token::{Kind, Symbol, Token};
 use crate::tree::{ExprId, ExprKind, What};
 
 impl<'t> Parser<'t> {
-    /// Reports a problem, keeps what is known of the statement, and goes on with the next one.
+    /// Reports a problem, keeps the known part of the statement, and continues with the next one.
     pub(super) fn recover(&mut self, start: usize, problem: Problem, head: What<'t>) {
         let indent = indentation(self.text, start);
         let mut resume = line_end(self.text, problem.start.max(start));
@@ -34,7 +34,7 @@ impl<'t> Parser<'t> {
         self.sources.clear();
         let mut head = head;
         let opens = matches!(head, What::Group(_)) || self.header.is_some();
-        // Lines that are indented more belong to the statement, if it starts its line.
+        // Lines with more indentation belong to the statement, if it starts its line.
         if self.text[line_start(self.text, start)..start].trim().is_empty() {
             resume = self.skipped(start, resume, opens);
         }
@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         self.tree.add(ExprKind::Literal(Cow::Borrowed("null")), Span::new(start, start))
     }
 
-    /// The place after the lines that continue a statement with an error.
+    /// The position after the lines that continue a statement with an error.
     fn skipped(&self, start: usize, from: usize, opens: bool) -> usize {
         let indent = indentation(self.text, start);
         let mut resume = from.min(self.text.len());

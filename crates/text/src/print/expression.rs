@@ -11,7 +11,7 @@ use crate::json::write_value;
 use crate::name;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, at};
 
-/// Words that mean something before a name, or are values.
+/// Keywords before names, and words that are values.
 const SPECIAL: [&str; 9] =
     ["true", "false", "null", "muted", "several", "input", "node", "group", CLOSURE];
 
@@ -150,7 +150,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// The start of a list of sources; one of values alone is marked.
+    /// The start of a list of sources; a list of values is marked.
     fn open_list(&mut self, expr: ExprId) {
         let tree = self.tree;
         let ExprKind::Several(sources) = tree.kind(expr) else { return };
@@ -247,7 +247,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// Whether the name of a node type or group is plain words with points between them.
+/// Whether the name of a node type or group consists of plain words with dots between them.
 fn is_plain_type_name(name: &str) -> bool {
     name.split('.').all(name::is_plain)
 }

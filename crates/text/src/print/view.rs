@@ -1,4 +1,4 @@
-//! Prints view data: each entry of the outermost objects that are too long for a line on a line of
+//! Prints view data. If an outer object is too long for a line, each of its entries is on a line of
 //! its own.
 
 use super::WIDTH;
@@ -10,7 +10,7 @@ pub(super) fn write(view: &str, out: &mut String) {
     value(view, 0, out);
 }
 
-/// Objects are broken up two levels deep, so nothing recurses further.
+/// Objects are broken up only two levels deep, so the recursion is bounded.
 fn value(text: &str, depth: usize, out: &mut String) {
     let start = out.len();
     write_value(text, out);

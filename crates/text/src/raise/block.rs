@@ -1,7 +1,7 @@
-//! Which groups are written as the blocks of their zones.
+//! Finds the groups that are written as the blocks of their zones.
 //!
-//! A group is one if a zone alone uses it, gives all its inputs in their order, and stands where
-//! reading would put the group among the groups of the document.
+//! A group is one if only a zone uses it and gives all its inputs in order, and the group is at the
+//! position among the document's groups where reading would put it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ struct Plan<'d, 'p> {
     placed: &'p Placed<'d>,
     /// The number of groups that were written before.
     n_written: usize,
-    /// The bodies around the one that is looked at.
+    /// The bodies around the current one.
     around: Vec<(&'d Named<InputDef>, &'d Named<Node>)>,
     blocks: Blocks<'d>,
 }
@@ -123,8 +123,7 @@ impl<'d> Plan<'d, '_> {
         self.around.pop();
     }
 
-    /// Whether a group has links that name nothing inside, but something around it: a block has
-    /// none.
+    /// Whether a group has links to names that exist around it but not inside; a block has none.
     fn links_around(&self, group: &GroupDef) -> bool {
         let of_nodes = group.nodes.values().flat_map(|node| node.inputs.iter());
         let sources = of_nodes.flat_map(|(_, input)| input.sources());
@@ -148,7 +147,8 @@ impl<'d> Plan<'d, '_> {
     }
 }
 
-/// Whether a node gives all inputs of its group in their order, and else only those of the zone.
+/// Whether a node gives all inputs of its group in their order, and otherwise only those of the
+/// zone.
 fn gives_all(zone: Zone, node: &Node, group: &GroupDef) -> bool {
     let is_own = |name: &str| zone.own_inputs().iter().any(|own| own.name == name);
     let mut wanted = group.inputs.iter();
@@ -162,8 +162,8 @@ fn gives_all(zone: Zone, node: &Node, group: &GroupDef) -> bool {
     in_order && wanted.next().is_none()
 }
 
-/// The inputs of a zone that the first of its settings names as those with items, if they are in
-/// the order of the inputs.
+/// The inputs with items, which the first setting of a zone names, if they are in the order of the
+/// inputs.
 pub(super) fn items<'d>(zone: Zone, node: &'d Node) -> Option<HashSet<&'d str>> {
     let (name, setting) = node.set.iter().next().filter(|_| zone == Zone::ForEach)?;
     let Json::Array(items) = &setting.json else { return None };

@@ -22,13 +22,13 @@ use crate::print::is_special;
 use crate::scope::{Meaning, Target};
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
 
-/// Inputs are searched one by one up to this number.
+/// Maximal number of inputs that are searched one by one.
 const MAX_WALKED: usize = 16;
 
-/// Calls are nested at most so deeply.
+/// Maximal depth of nested calls.
 const MAX_NESTED: usize = 40;
 
-/// What is known of the outputs of a node.
+/// What is known about the outputs of a node.
 pub(super) fn face(node: &Node) -> Face<'_> {
     match &node.kind {
         NodeKind::Type(name) if **name == *EXPRESSION => Face::Value,
@@ -41,7 +41,7 @@ pub(super) fn face(node: &Node) -> Face<'_> {
     }
 }
 
-/// Whether the group stands for nodes of a type.
+/// Whether the group represents nodes of a type.
 fn is_type(group: &str) -> bool {
     group.contains('.') && !group.contains('/')
 }
@@ -96,13 +96,13 @@ pub(super) struct BodyWriter<'x, 'd> {
     group: &'x str,
     cx: Context<'x>,
     nodes: Vec<(&'d Arc<str>, &'d Node)>,
-    /// How often each node is read.
+    /// The number of readers of each node.
     n_uses: Vec<u32>,
     has_comment: Vec<bool>,
     /// The number of nodes that are not written yet.
     n_left: usize,
     depth: usize,
-    /// The name of a nested node; kept for its memory.
+    /// The name of a nested node, kept to reuse its memory.
     wanted: String,
 }
 
@@ -191,7 +191,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         call.is_some_and(|call| means(call).is_node())
     }
 
-    /// A formula, in parentheses where it would be something else.
+    /// A formula, in parentheses if it would otherwise mean something else.
     fn marked(&mut self, expr: ExprId, is_nested: bool) -> ExprId {
         let is_formula = match self.tree.kind(expr) {
             ExprKind::Formula { .. } => true,
@@ -202,8 +202,8 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         if is_formula { expr } else { self.add(ExprKind::Paren(expr)) }
     }
 
-    /// The formula with names in the place of its letters; those that are not called after their
-    /// sources stand after `where`, or all do.
+    /// The formula with its letters replaced by names. Letters that are not named after their
+    /// sources are bound after `where`, or all are.
     fn formula(
         &mut self,
         name: &'d str,
@@ -224,7 +224,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
             };
             !binds_all && formula::letter(&target).is_some_and(|free| *free == *letter)
         };
-        // Of many letters each is found at once.
+        // With many letters each is found by a map.
         let many: HashMap<&str, (&'d Arc<str>, &'d Input)> = match node.inputs.len() {
             0..=MAX_WALKED => HashMap::new(),
             _ => node.inputs.iter().map(|(name, input)| (&**name, (name, input))).collect(),
@@ -285,7 +285,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 end - 1..end
             }
         };
-        // No node is left meanwhile, so none is nested.
+        // With no nodes left, none is nested.
         let n_left = std::mem::take(&mut self.n_left);
         let mut args = Vec::with_capacity(bound.len());
         for (letter, input) in bound {
@@ -319,7 +319,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         (written.text == text).then_some(written.letters)
     }
 
-    /// Whether a division reads as the path of a group.
+    /// Whether a division would be read as the path of a group.
     fn looks_like_path(&self, n_pieces: usize) -> bool {
         let aliases = &self.cx.groups.aliases;
         if aliases.is_empty() {
@@ -359,7 +359,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.add(kind)
     }
 
-    /// The node that an input links, as a nested call, if it reads back as it is.
+    /// The linked node of an input, as a nested call, if it reads back unchanged.
     fn nested(&mut self, node: &str, socket: &str, link: &'d Link) -> Option<ExprId> {
         let at = self.n_left.checked_sub(1)?;
         let (name, source) = self.nodes[at];
@@ -420,7 +420,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.add_call(node, CallWord::Zone(zone), callee, args)
     }
 
-    /// The settings of a call from the last one to the first, without so many at the front.
+    /// The settings of a call from the last to the first, without the first `n_given`.
     fn settings(&mut self, node: &'d Node, n_given: usize) -> Vec<Arg<'d>> {
         let mut args = Vec::with_capacity(node.inputs.len() + node.set.len());
         let n = node.set.len() - n_given;
@@ -431,7 +431,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         args
     }
 
-    /// A call with these arguments, from the last one to the first.
+    /// A call with these arguments, from the last to the first.
     fn add_call(
         &mut self,
         node: &Node,
@@ -465,7 +465,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         self.add_call(node, word, callee, args)
     }
 
-    /// Number of inputs that go by their position: the first one, and those with one letter.
+    /// The number of positional inputs: the first one, and those with names of one letter.
     fn n_positions(&self, node: &Node) -> usize {
         let vocabulary = self.cx.vocabulary;
         let in_order = |sockets: &Sockets, is_short: &dyn Fn(usize, &str) -> bool| {
@@ -494,7 +494,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         }
     }
 
-    /// How the call of a node names its type or group.
+    /// The word and name by which the call of a node refers to its type or group.
     fn callee(&self, node: &'d Node) -> (CallWord, Cow<'d, str>) {
         let vocabulary = self.cx.vocabulary;
         let means = |name: &'d str, is_it: &dyn Fn(&Callee<'_>) -> bool| {
@@ -523,7 +523,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
     }
 }
 
-/// The text of a node that may be written as a formula.
+/// The text of a node that can be written as a formula.
 fn formula_text(node: &Node) -> Option<&str> {
     let text = node.set.get("text").filter(|_| node.set.len() == 1 && !node.muted)?;
     match &text.json {

@@ -1,4 +1,4 @@
-//! Blocks of zones: what they mean, how they are laid out, and what is reported.
+//! Blocks of zones: their meaning, their format, and reported problems.
 
 use std::sync::Arc;
 
@@ -15,13 +15,14 @@ fn means(text: &str, expected: Expect) {
     expected.assert_eq(&save(&document(text)));
 }
 
-/// Checks that a text is laid out and its document becomes the same text.
+/// Checks that a text is formatted and its document becomes the same text.
 fn stays(text: &str) {
     assert_eq!(formatted(text), text);
     assert_eq!(converted(&document(text)), text);
 }
 
-/// Three levels, with what blocks may have: names, notes, settings, comments, inputs of the zone.
+/// Three levels, with everything that blocks may have: names, notes, settings, comments, inputs of
+/// the zone.
 const NESTED: &str = "\
 input n: i32 = 3
 
@@ -154,7 +155,7 @@ fn groups_that_are_no_blocks_stay_groups() {
     let comment = r#", "view": { "comments": [{ "before": ["groups", "r"], "text": ["c"] }] } }"#;
     let comment = format!("{}{comment}", view.trim_end());
     assert!(converted(&from_json(&comment)).contains("# c\ngroup r("));
-    // It stands in an order that blocks do not give.
+    // Its position is one that blocks cannot express.
     let text = format!("{block}\ngroup after() -> value: f32 {{\n  value = 1\n}}\n");
     stays(&text);
     let mut moved = document(&text);
@@ -173,7 +174,7 @@ fn the_group_of_a_block_takes_no_name_from_calls() {
         "sqrt = repeat(x: f32 = 1, count: 3) -> x: f32 = y {\n  y = sqrt(x)\n}\nz = sqrt(sqrt.x)\n";
     stays(text);
     assert!(document(text).nodes["z"].kind == NodeKind::Type("math.sqrt".into()));
-    // Names that are taken are numbered.
+    // Names that are taken get a number.
     let text = "r = repeat(count: 1) {\n}\n\ngroup r() {\n}\n";
     let document = document(text);
     assert!(document.groups.contains_key("r_2"));
@@ -240,14 +241,14 @@ fn problems_of_blocks_have_their_place() {
         14:12 `x: k`  text::syntax: a repeat has no input called `x`
             an input of the block has a type: `x: f32 = ...`
         17:33 `\n`  text::syntax: `->` or `{` is missing before the end of the line
-            after its inputs and outputs the nodes of a block stand between `{` and `}`
-        18:23 `=`  text::syntax: the block of a zone stands in no expression
+            the nodes of a block follow its inputs and outputs, between `{` and `}`
+        18:23 `=`  text::syntax: an expression cannot contain the block of a zone
             give it a line of its own: `name = repeat(...) -> ... {`
         20:1 `}`  text::syntax: this `}` closes nothing
             remove it, or add the first line of the group
         21:21 `,`  text::syntax: a value, a name or a call is missing before `,`
         22:10 `\n`  text::syntax: a value, a name or a call is missing before the end of the line
-            a statement ends with its line; inside parentheses it goes on with the next one
+            a statement ends with its line; inside parentheses it continues on the next one
         24:24 `x: f32 = 2` i text::duplicate: input `x` is defined twice
             the first counts; remove or rename the other
         24:24 `x: f32 = 2` i text::duplicate: input `x` is defined twice

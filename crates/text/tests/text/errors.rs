@@ -1,4 +1,4 @@
-//! What is reported, and where.
+//! Reported problems and their places.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use millstream_text::{load_text, with_lock};
 
 use crate::{REGISTRY, document, formatted, limits};
 
-/// The problems of loading and checking, each with line, column and the text it marks.
+/// The problems of loading and checking, each with line, column and the marked text.
 pub(crate) fn problems(text: &str) -> String {
     let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
     let (_, problems) = open_loaded(loaded, &REGISTRY, None, &[], &limits());
@@ -90,16 +90,16 @@ fn several_problems_are_reported_at_once() {
             2:9 `f32`  text::syntax: `:` is missing before `f32`
                 write the type of its value: `name: f32`
             3:8 `\n`  text::syntax: a value, a name or a call is missing before the end of the line
-                a statement ends with its line; inside parentheses it goes on with the next one
+                a statement ends with its line; inside parentheses it continues on the next one
             4:9 `(`  text::not_closed: this `(` is not closed
                 add a `)`
             6:7 `!`  text::syntax: `!` does not continue the statement
                 a statement ends with its line
             7:26 `\n`  text::syntax: `->` or `{` is missing before the end of the line
-                after its inputs and outputs the nodes of a group stand between `{` and `}`
+                the nodes of a group follow its inputs and outputs, between `{` and `}`
             10:13 `2`  text::syntax: an input without a name follows one with a name
                 name it too, as in `x: ...`, or move it to the front
-            11:1 `inptu`  text::syntax: `inptu` starts no statement
+            11:1 `inptu`  text::syntax: no statement starts with `inptu`
                 did you mean `input`?
             12:5 `=`  text::syntax: a value, a name or a call is missing before `=`
             13:5 `\'`  text::syntax: `'` has no meaning here
@@ -108,7 +108,7 @@ fn several_problems_are_reported_at_once() {
                 add a `"`; a line break inside a text is written `\n`
             15:9 `\"text\"` s text::not_in_formula: a formula cannot contain a text
                 give it to an input or a setting of a node
-            16:20 `3` q text::too_many_inputs: `math.add` has 2 inputs, and this is one more
+            16:20 `3` q text::too_many_inputs: `math.add` has only 2 inputs
                 they are `a`, `b`
             17:13 `1` p text::unknown_node_type: there is no node type called `math.ad`
                 did you mean `math.add`?
@@ -209,11 +209,11 @@ fn names_that_need_quotes_say_so() {
         "my node = 2\n1st = 2\n\"a\" = 2\n`a.b` = 2\nx = a-b$\ny = sqrt(`a/b`) + f(x).`c.d`\n",
         expect![[r#"
             1:4 `node`  text::syntax: `=` is missing before `node`
-                a node is written `name = ...`; a name of several words stands in back quotes
+                a node is written `name = ...`; a name of several words is written in back quotes
             2:1 `1`  text::syntax: a statement does not start with `1st`
-                a name that is more than letters, digits and `_` stands in back quotes
+                a name with other characters than letters, digits and `_` needs back quotes
             3:1 `\"a\"`  text::syntax: a statement does not start with `"`
-                a name that is more than letters, digits and `_` stands in back quotes
+                a name with other characters than letters, digits and `_` needs back quotes
             4:1 ``a.`  text::bad_name: a node cannot be called `a.b`: it contains a `.`
                 choose another name
             5:8 `$`  text::syntax: `$` has no meaning here
@@ -247,7 +247,7 @@ fn statements_are_not_repeated() {
                 the first counts; remove or rename the other
             13:21 `from`  text::syntax: `from` is given twice
                 remove one of them
-            14:5 `0`  text::syntax: frames per second are above 0
+            14:5 `0`  text::syntax: frames per second must be above 0
             15:12 `9`  text::syntax: the document has format 9; this build reads formats up to 2
                 open it with a newer release of millstream
             16:13 `1.5`  text::syntax: this is not a whole number

@@ -1,4 +1,4 @@
-//! What the text form means, and how documents look in it.
+//! The meaning of the text form, and the appearance of documents in it.
 
 use expect_test::{Expect, expect};
 use millstream_base::Type;

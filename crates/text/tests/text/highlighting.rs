@@ -1,4 +1,4 @@
-//! The grammar for text editors knows the words of the text form.
+//! The grammar for text editors knows the keywords of the text form.
 
 use regex::Regex;
 use serde_json::Value as Json;
@@ -20,7 +20,7 @@ fn patterns(json: &Json, found: &mut Vec<(Regex, Json)>) {
     }
 }
 
-/// The scope that the first matching rule gives to a piece of a line.
+/// The scope that the first matching rule assigns to a piece of a line.
 fn scope(found: &[(Regex, Json)], line: &str, piece: &str) -> Option<String> {
     found.iter().find_map(|(regex, rule)| {
         let captures = regex.captures(line)?;

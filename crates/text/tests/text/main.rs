@@ -1,4 +1,4 @@
-//! The text form as its users meet it: what it means, how it is laid out, and what is reported.
+//! The text form from the user's point of view: meaning, format, and reported problems.
 
 mod blocks;
 mod errors;
@@ -37,8 +37,8 @@ fn formatted(text: &str) -> String {
     format(text.as_bytes(), &limits()).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
-/// Checks that a document becomes text and this text the same document, and that the text is laid
-/// out; returns it.
+/// Checks that a document becomes text and the text the same document, and that the text is
+/// formatted; returns it.
 fn converted(document: &Document) -> String {
     let text = to_text(document, &REGISTRY);
     let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());

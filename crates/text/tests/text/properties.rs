@@ -1,5 +1,5 @@
-//! Properties of all documents and texts: nothing is lost on the way to text and back, laying out is
-//! idempotent and keeps the document, and no text causes a panic.
+//! Properties of all documents and texts: nothing is lost in conversion to text and back,
+//! formatting is idempotent and keeps the document, and no text causes a panic.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 
 use crate::{REGISTRY, converted, document, formatted, limits};
 
-/// Few names, so that they meet; some that mean something, and some that need quotes.
+/// Few names, so that they collide; some have a meaning, and some need quotes.
 fn name() -> impl Strategy<Value = Arc<str>> {
     const SOME: [&str; 25] = [
         "a", "b", "c", "x", "y", "a_x", "a_1", "b_a", "pi", "e", "sin", "sqrt", "true", "null",
@@ -31,7 +31,7 @@ fn name() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![6 => prop::sample::select(&SOME[..]).prop_map(Arc::from), 1 => any]
 }
 
-/// Any text, as sockets, types and groups may have it.
+/// Any text that sockets, types and groups can have as a name.
 fn word() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![8 => name(), 1 => "[ -~]{0,6}|\\PC{0,4}|[\\n\\t\\\\`\"]{1,3}".prop_map(Arc::from)]
 }
@@ -72,7 +72,7 @@ fn input() -> impl Strategy<Value = Input> {
     prop_oneof![5 => source(), 1 => several].prop_map(Input::from)
 }
 
-/// Formulas, well spaced and not, with letters that are names.
+/// Formulas with varying spacing, with letters that are names.
 fn formula() -> impl Strategy<Value = String> {
     const SOME: [&str; 22] = [
         "a + b",
@@ -109,7 +109,7 @@ fn node() -> impl Strategy<Value = Node> {
         1 => word().prop_filter("not a word of the format", |ty| {
             **ty != *"group" && Zone::named(ty).is_none()
         }).prop_map(NodeKind::Type),
-        // JSON takes a group with a point for a node type.
+        // JSON reads a group with a dot as a node type.
         1 => word().prop_filter("a group", |name| name.contains('/') || !name.contains('.'))
             .prop_map(NodeKind::Group),
         1 => (prop::sample::select(&Zone::ALL[..]), word()).prop_map(|(zone, name)| NodeKind::Zone(zone, name)),
@@ -212,7 +212,7 @@ fn any_document() -> impl Strategy<Value = Document> {
     )
 }
 
-/// Gives each group to a zone in one of the bodies before it, so that most are blocks.
+/// Uses each group by a zone in one of the bodies before it, so that most are blocks.
 fn use_in_zones(document: &mut Document, zones: &[(prop::sample::Index, Zone, u8)]) {
     let names: Vec<Arc<str>> = document.groups.keys().cloned().collect();
     for (i, (name, (body, zone, odd))) in names.iter().zip(zones).enumerate() {
@@ -242,7 +242,7 @@ fn use_in_zones(document: &mut Document, zones: &[(prop::sample::Index, Zone, u8
     }
 }
 
-/// Pieces of texts, of which most combinations are wrong.
+/// Pieces of texts, most combinations of which are wrong.
 fn any_text() -> impl Strategy<Value = String> {
     const PIECES: [&str; 60] = [
         "x",
@@ -322,7 +322,8 @@ fn edited(text: &str, edits: &[(prop::sample::Index, usize, String)]) -> String 
     text
 }
 
-/// Reading ends, and what is read without errors is laid out and converted without loss.
+/// Checks that reading terminates, and that texts without errors are formatted and converted
+/// without loss.
 fn is_read_or_refused(text: &str) -> Result<(), TestCaseError> {
     let loaded = load_text(text.as_bytes(), &REGISTRY, &limits());
     for problem in &loaded.problems {

@@ -18,7 +18,7 @@ use super::{Kind, Mirror, Observed, Operand};
 use crate::run_log::NodeRun;
 use crate::session::settings::one;
 
-/// The moment at which values are asked for.
+/// The moment of an evaluation.
 pub(in crate::session) struct Moment {
     pub(in crate::session) seconds: f64,
     pub(in crate::session) tick: i64,
@@ -29,7 +29,7 @@ pub(in crate::session) struct Moment {
 struct Copies {
     runs: u32,
     time: Duration,
-    /// One that is needed.
+    /// A copy that is demanded.
     demanded: Option<NodeNumber>,
 }
 
@@ -59,12 +59,12 @@ impl Mirror {
         self.outputs.get(output).is_some_and(|output| output.node.is_some())
     }
 
-    /// Brings outputs up to date at a moment and gives them, without those that are wrong. If a
-    /// tick `is_over`, the next state is brought up to date with them. New values and outputs may
-    /// hold `limit` bytes.
+    /// Updates outputs at a moment and returns them, without those that are wrong. If a tick
+    /// `is_over`, also updates the next state. New values and outputs may take `limit` bytes.
     ///
     /// # Errors
-    /// If the evaluation was ended, or values need too many bytes. Values made before that stay.
+    /// If the evaluation was cancelled, or values need too many bytes. Values made before that
+    /// remain.
     pub(in crate::session) fn answer<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -100,7 +100,7 @@ impl Mirror {
         Ok(answer.collect())
     }
 
-    /// How many nodes call node types.
+    /// Number of nodes that call node types.
     pub(in crate::session) fn n_calls(&self) -> usize {
         self.n_calls
     }
@@ -110,12 +110,12 @@ impl Mirror {
         self.graph.has_calls()
     }
 
-    /// Nodes that ran, over all evaluations.
+    /// Number of nodes that ran in all evaluations.
     pub(in crate::session) fn n_runs(&self) -> u64 {
         self.graph.n_runs()
     }
 
-    /// The nodes that failed in the last evaluation, in the order of their paths.
+    /// The nodes that failed in the last evaluation, ordered by path.
     pub(in crate::session) fn failures(&mut self, editor: &Editor) -> Vec<NodeFailure> {
         let failed = self.graph.failures();
         let originals = if failed.is_empty() { FxHashMap::default() } else { self.originals() };
@@ -123,12 +123,12 @@ impl Mirror {
             path: self.path_of(editor, originals.get(&node).copied().unwrap_or(node)),
             message: why.message.clone(),
             help: why.help.clone(),
-            // There is one cell, which no axis tells from others.
+            // There is only one cell.
             cell: Vec::new(),
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
         failures.sort_by(|a, b| a.path.cmp(&b.path));
-        // At several moments it may be the same.
+        // At several moments the failure may be the same.
         failures.dedup_by(|a, b| a.path == b.path && a.message == b.message && a.help == b.help);
         failures
     }
@@ -216,12 +216,12 @@ impl Mirror {
         }
     }
 
-    /// Bytes of all values that are kept.
+    /// Size of all stored values in bytes.
     pub(in crate::session) fn bytes_of_values(&self) -> usize {
         self.graph.bytes_of_values()
     }
 
-    /// Starts a log of runs, and gives the nodes that were never computed.
+    /// Starts a log of runs; returns the nodes that were never computed.
     pub(in crate::session) fn start_log(&mut self, is_timed: bool) -> FxHashSet<NodeNumber> {
         self.graph.start_journal(is_timed);
         let mut new: FxHashSet<NodeNumber> =
@@ -262,7 +262,7 @@ impl Mirror {
                 editor.nodes_of_body(body).iter_slots().map(|(slot, ..)| slot).collect();
             slots.into_iter()
         };
-        // Groups in their place, each with the path of the node that uses it.
+        // Groups follow in their places, each with the path of the node that uses it.
         let mut stack = vec![(0_u32, String::new(), slots(ROOT))];
         while let Some((use_id, path, left)) = stack.last_mut() {
             let Some(slot) = left.next() else {
@@ -296,7 +296,7 @@ impl Mirror {
         for (node, instance, path) in calls_of_log {
             let copies = of_copies.remove(&node).unwrap_or_default();
             let mut n = runs.get(&node).copied().unwrap_or_default() + copies.runs;
-            // A node that is demanded at another moment only has the fate of its copy.
+            // A node that is demanded only at another moment has the fate of its copy.
             let seen = copies.demanded.filter(|_| !demanded.contains(&node)).unwrap_or(node);
             let fate = if let Kernel::Read { .. } = instance.kernel {
                 let fate = self.shown.fate(&self.graph, node, demanded.contains(&node));
@@ -355,15 +355,15 @@ impl Mirror {
         }
     }
 
-    /// Notes that the demanded nodes have been evaluated since they were edited.
+    /// Records that the demanded nodes have been evaluated since they were edited.
     pub(in crate::session) fn evaluated(&mut self) {
         self.edited.retain(|node, _| self.graph.is_pending(*node));
         let features = self.features.values().copied();
         self.shown.note(&self.graph, features.filter(|node| self.graph.is_live(*node)));
     }
 
-    /// The node of a socket of a node, called by the names of the nodes that use groups before it:
-    /// of an output, or of what goes into an input, before it is converted.
+    /// The node of a socket: of an output, or of the value of an input before it is converted. The
+    /// names of nodes that use groups precede the name of the socket's node.
     pub(in crate::session) fn socket(
         &self,
         editor: &Editor,
@@ -389,7 +389,7 @@ impl Mirror {
         Some((self.output_in(use_id, slot, position)?, ty))
     }
 
-    /// The first source of an input, if it is no literal.
+    /// The first source of an input, if it is not a literal.
     fn input_socket(
         &self,
         editor: &Editor,
@@ -413,11 +413,11 @@ impl Mirror {
         }
     }
 
-    /// The value at a node, computed if it is not at hand; `None` if it failed. New values and the
-    /// result may hold `limit` bytes.
+    /// The value of a node, computed if it is not stored; `None` if it failed. New values and the
+    /// result may take `limit` bytes.
     ///
     /// # Errors
-    /// If the evaluation was ended, or values need too many bytes.
+    /// If the evaluation was cancelled, or values need too many bytes.
     pub(in crate::session) fn look(
         &mut self,
         node: NodeNumber,

@@ -22,16 +22,16 @@ use super::{
     Bits, BodyState, Kind, Many, Mirror, NotLive, Observed, Operand, Operands, RootInput, Use,
 };
 
-/// The most uses of groups, and the most for each call in them besides.
+/// Maximal number of uses of groups, and how much each call in them adds to it.
 const MANY_USES: usize = 1 << 16;
 const USES_PER_CALL: usize = 64;
 
-/// Earlier results of a node are kept if they took this long to compute, and may hold this many
+/// Earlier results of a node are stored if they took this long to compute, and may take this many
 /// bytes.
 const KEPT_FROM: Duration = Duration::from_micros(100);
 const KEPT_BYTES: usize = 1 << 28;
 
-/// A use of a body that is being made.
+/// A use of a body under construction.
 struct Frame {
     use_id: u32,
     body: BodyId,
@@ -39,7 +39,7 @@ struct Frame {
     at: usize,
 }
 
-/// A checked document, with its bodies as the editor calls them.
+/// A checked document, with its bodies by the keys of the editor.
 struct Whole<'c> {
     checked: &'c Checked,
     keys: Vec<BodyKey>,
@@ -48,7 +48,7 @@ struct Whole<'c> {
 }
 
 impl Mirror {
-    /// The live graph of a document; what is wrong in it, or depends on that, has no nodes.
+    /// The live graph of a document; parts that are wrong, or depend on these, have no nodes.
     ///
     /// # Errors
     /// If something in it cannot be live.
@@ -112,7 +112,7 @@ impl Mirror {
         }
     }
 
-    /// An input of the document, not given yet.
+    /// Adds an input of the document, without a value yet.
     pub(super) fn add_input(
         &mut self,
         name: &Arc<str>,
@@ -153,7 +153,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Makes the nodes of all uses, from the document inwards.
+    /// Makes the nodes of all uses, from the document inward.
     fn fill(&mut self, queue: &mut Queue<'_>, whole: &Whole<'_>) -> Result<(), NotLive> {
         let (checked, editor) = (whole.checked, queue.editor);
         let use_id = self.new_use(editor, ROOT, None)?;
@@ -178,7 +178,7 @@ impl Mirror {
             if let CheckedKind::Group(inner) = body.nodes[position as usize].kind {
                 let place = (use_id, whole.slots[index(id)][position as usize]);
                 if self.use_of(use_id).many.get(&place.1).is_some_and(|many| many.child.is_some()) {
-                    // More of its inputs are there now; see `Body::order`.
+                    // More of its inputs exist now; see `Body::order`.
                     queue.push((whole.keys[index(id)], place.1, Some(use_id)));
                     continue;
                 }
@@ -201,7 +201,7 @@ impl Mirror {
         later.into_iter().try_for_each(|place| self.fill_node(queue, whole, place))
     }
 
-    /// Makes the nodes of one that uses no group, if its operands are there.
+    /// Makes the nodes of a node that uses no group, if its operands exist.
     fn fill_node(
         &mut self,
         queue: &mut Queue<'_>,
@@ -245,7 +245,7 @@ impl Mirror {
         }
     }
 
-    /// A new use of a body, which has nothing yet.
+    /// A new use of a body, without nodes.
     ///
     /// # Errors
     /// If there are too many.
@@ -255,7 +255,7 @@ impl Mirror {
         body: BodyKey,
         outer: Option<(u32, u32)>,
     ) -> Result<u32, NotLive> {
-        // Checking counts no groups without calls, however many their uses are.
+        // Checking does not count groups without calls, however many uses they have.
         if self.uses.len() > MANY_USES + USES_PER_CALL * self.n_calls {
             return Err(NotLive);
         }
@@ -274,8 +274,8 @@ impl Mirror {
     }
 }
 
-/// A vector of `n` values with room for more: copying it when one node is added would make that
-/// edit slow.
+/// A vector of `n` values with spare capacity: otherwise adding one node would copy it, which would
+/// make that edit slow.
 fn roomy<T: Clone>(value: T, n: usize) -> Vec<T> {
     let mut all = Vec::with_capacity(n + n / 8);
     all.resize(n, value);

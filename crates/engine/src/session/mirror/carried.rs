@@ -1,6 +1,6 @@
-//! Replaces a live graph in which most nodes were removed by edits: the ids of removed nodes are
-//! not used again, so the graph of a long session would grow. Values move to the new graph, so
-//! nothing runs for that. Also decides when to try a live graph again where a document had none.
+//! Replaces a live graph in which edits removed most nodes. Ids of removed nodes are not used
+//! again, so the graph of a long session would grow. Values move to the new graph, so that no node
+//! runs. This module also decides when to try a live graph again for a document that had none.
 
 use millstream_document::Checked;
 use millstream_run::live::NodeNumber;
@@ -10,15 +10,15 @@ use super::Mirror;
 use super::stateful::StatefulNode;
 use crate::session::Session;
 
-/// A mirror is rebuilt when so many nodes were removed, and twice as many as it has.
+/// A mirror is rebuilt when this many nodes were removed, and twice as many as are left.
 const MANY_REMOVED: usize = 1 << 16;
 
-/// The most edits until a mirror is tried again where the document could not be live: trying takes
-/// as long as making one.
+/// Maximal number of edits until a mirror is tried again for a document that could not be live:
+/// trying takes as long as making one.
 const MOST_REFUSED: u32 = 16;
 
 impl Session {
-    /// The mirror of a document, if it can be live. After a failure it is not tried at each edit.
+    /// The mirror of a document, if it can be live. After a failure it is not tried at every edit.
     pub(in crate::session) fn new_mirror(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
         let (left, last) = self.refused;
         if left > 0 {
@@ -52,7 +52,7 @@ impl Session {
                 self.mirror = Some(Box::new(mirror));
                 self.set_mirror();
             }
-            // The document cannot be live as a whole; it is tried again after as many edits.
+            // The document as a whole cannot be live; it is tried again after a number of edits.
             None => {
                 before.n_removed = 0;
                 self.mirror = Some(before);
@@ -67,7 +67,7 @@ impl Mirror {
         self.n_removed > MANY_REMOVED.max(2 * self.n_calls)
     }
 
-    /// Takes over the values of the mirror before this one.
+    /// Takes over the values of the previous mirror.
     fn carry_on(&mut self, before: &mut Self) {
         let places = self.places_of(before);
         self.go_on_with_results_of(before);
@@ -77,7 +77,7 @@ impl Mirror {
         self.shown = before.shown.moved(|node| places.get(&node).copied());
     }
 
-    /// For each node of an earlier mirror of the same document the node of this one in its place.
+    /// For each node of an earlier mirror of the same document, the corresponding node of this one.
     fn places_of(&self, before: &Self) -> FxHashMap<NodeNumber, NodeNumber> {
         let mut stack: Vec<(NodeNumber, NodeNumber)> = Vec::new();
         let inputs = before.inputs.iter();

@@ -1,11 +1,10 @@
-//! Following edits: nodes that changed are made or linked again, and their readers where that
-//! differs.
+//! Follows edits: nodes that changed are made or linked again, and their readers if that changes
+//! their outputs.
 //!
 //! Places (a node, in one use of its body or in all) wait in a queue, inner groups before outer
-//! ones and each node after the nodes it depends on. Each is checked with the types of what it
-//! reads, and its live nodes are linked or made again (`renew`); if another live node gives its
-//! outputs then, or none, its readers follow. Cost: the places that differ, and those that read
-//! them.
+//! ones and each node after the nodes it depends on. Each is checked with the types of its sources,
+//! and its live nodes are linked or made again (`renew`). If its outputs then come from other live
+//! nodes, or none, its readers follow. Cost: the places that change, and their readers.
 
 use std::sync::Arc;
 
@@ -18,10 +17,10 @@ use super::stateful::StatefulNode;
 use super::{BodyState, Kind, Many, Mirror, NotLive, Owner, Port, Side};
 
 impl Mirror {
-    /// Follows an edit that made these copies of nodes, or takes them back.
+    /// Follows an edit that made these copies of nodes, or an undo that removes them.
     ///
     /// # Errors
-    /// If the document as it is now cannot be live; this mirror is useless then.
+    /// If the current document cannot be live; this mirror is useless then.
     pub(in crate::session) fn follow(
         &mut self,
         editor: &Editor,
@@ -38,7 +37,7 @@ impl Mirror {
         if depth as usize > self.limits.group_depth {
             return Err(NotLive);
         }
-        // If something becomes right, nodes with a delayed input may become right too.
+        // If a node becomes right, nodes with a delayed input may become right too.
         for (use_id, slot) in std::mem::take(&mut self.unfed) {
             let body = self.uses[use_id as usize].as_ref().map(|it| it.body);
             if let Some(body) = body.filter(|body| queue.exists(*body)) {
@@ -66,7 +65,7 @@ impl Mirror {
                 Change::GroupGone { body } => gone.push(body),
                 Change::GroupCame { body } => {
                     let nodes = editor.document().groups.at(body).map(|(_, group)| &group.nodes);
-                    // A group that was removed again is not looked at.
+                    // A group that was removed again is skipped.
                     let Some(nodes) = nodes else { continue };
                     let (kinds, ids) =
                         (vec![Kind::None; nodes.n_slots()], vec![0; nodes.n_slots()]);
@@ -91,7 +90,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Looks at all that waits, and drops what is not needed after that.
+    /// Visits all waiting places, and drops the nodes that are not needed any more.
     pub(super) fn follow_queue(&mut self, mut queue: Queue<'_>) -> Result<(), NotLive> {
         loop {
             while let Some((body, slot, of)) = queue.pop() {
@@ -109,8 +108,8 @@ impl Mirror {
         self.remove_doomed()
     }
 
-    /// Finds nodes that still lack their delayed input when everything else was looked at: they are
-    /// wrong, like what reads them. Says whether there are any.
+    /// Finds nodes that still lack their delayed input when all other places were visited: they are
+    /// wrong, like their readers. Returns whether there are any.
     fn find_unfed(&mut self, queue: &mut Queue<'_>) -> bool {
         let lacking = std::mem::take(&mut queue.lacking);
         let mut are_any = false;
@@ -124,8 +123,8 @@ impl Mirror {
         are_any
     }
 
-    /// Follows changed inputs of the document. Their values have to be [set](Self::set) after that:
-    /// an input with the name of another may be a new one.
+    /// Follows changed inputs of the document. Their values must be [set](Self::set) afterwards,
+    /// since an input with the name of another may be new.
     pub(super) fn follow_inputs(&mut self, queue: &mut Queue<'_>) -> Result<(), NotLive> {
         let editor = queue.editor;
         let inputs = editor.inputs_of_body(ROOT);
@@ -166,7 +165,7 @@ impl Mirror {
     /// Follows changed inputs or outputs of a group.
     pub(super) fn follow_face(&self, queue: &mut Queue<'_>, body: BodyKey) {
         let editor = queue.editor;
-        // A group that was removed later in the edit is not looked at.
+        // A group that was removed later in the edit is skipped.
         if !self.bodies.contains_key(&body) || !queue.exists(body) {
             return;
         }
@@ -198,7 +197,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Drops the live nodes of a node in one use; says whether it had outputs.
+    /// Drops the live nodes of a node in one use; returns whether it had outputs.
     pub(super) fn clear(&mut self, use_id: u32, slot: u32) -> Result<bool, NotLive> {
         let it = self.use_mut(use_id);
         let out = it.outs.get_mut(slot as usize).and_then(Option::take);
@@ -213,7 +212,7 @@ impl Mirror {
         Ok(had)
     }
 
-    /// Drops the outputs of a node that has them from others, and the use of a group inside it.
+    /// Drops the outputs that a node passes on from other nodes, and the use of a group inside it.
     pub(super) fn drop_many(&mut self, port: Port, many: Many) -> Result<(), NotLive> {
         let mut stack: Vec<(Port, Many)> = vec![(port, many)];
         while let Some((port, many)) = stack.pop() {
@@ -253,7 +252,7 @@ impl Mirror {
                     queue.outputs.insert(slot);
                 }
                 (User::Output(_), Some((outer, slot))) => {
-                    // If the use around it is gone, its new place looks at its outputs.
+                    // If the use around it is gone, its new place visits its outputs.
                     if let Some(around) = &self.uses[outer as usize] {
                         queue.push((around.body, slot, Some(outer)));
                     }

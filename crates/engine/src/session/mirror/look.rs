@@ -20,7 +20,7 @@ pub(super) enum Read<'e> {
 }
 
 impl Mirror {
-    /// A node checked by the types of what it reads.
+    /// A node checked with the types of its sources.
     pub(super) fn checked<'e>(
         &mut self,
         editor: &'e Editor,
@@ -79,7 +79,7 @@ impl Mirror {
     }
 
     /// The operand that a node or output reads in one use of its body; `None` if it has no value
-    /// there: it is wrong, depends on something wrong, or is not made yet.
+    /// there: it is wrong, depends on an error, or is not made yet.
     pub(super) fn operand_in(
         &self,
         editor: &Editor,
@@ -124,7 +124,7 @@ impl Mirror {
         sources.iter().map(operand).collect()
     }
 
-    /// Whether a node reads an input of a group that is new, and has nothing in this use yet.
+    /// Whether a node reads a new input of a group, which this use lacks so far.
     pub(super) fn lacks_input(&self, use_id: u32, node: &Node) -> bool {
         let it = self.use_of(use_id);
         let mut read = node.inputs.iter().flat_map(|(_, input)| references(input));
@@ -142,7 +142,7 @@ impl Mirror {
         self.uses[use_id as usize].as_mut().expect("uses that are known are there")
     }
 
-    /// Notes the live node of the call in a slot.
+    /// Records the live node of the call in a slot.
     pub(super) fn put(&mut self, node: NodeNumber, place: (u32, u32), instance: &Instance) {
         self.use_mut(place.0).outs[place.1 as usize] = Some(node);
         if let Kernel::Function(_) = instance.kernel {

@@ -1,10 +1,10 @@
-//! Nodes that move between bodies: grouping puts them, with their ids, into a group that is used in
-//! their place; ungrouping takes them out.
+//! Nodes that move between bodies: grouping moves them, with their ids, into a group whose use
+//! replaces them; ungrouping moves them out.
 //!
-//! The live nodes of a node that left a use of its body are kept under its id and that use. If a
+//! The live nodes of a node that left a use of its body are stored under its id and that use. If a
 //! node with this id is made in the same use, or in one inside it, it takes them over, so it need
 //! not run again. The same holds for copies of the nodes of a group that others use too, by the ids
-//! of the copies. Live nodes that nobody took over are dropped at the end.
+//! of the copies. Live nodes that no node took over are dropped at the end.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(super) enum Left {
 }
 
 impl Mirror {
-    /// Keeps the live nodes of a node that left its slot, for the place to which it may have moved.
+    /// Stores the live nodes of a node that left its slot, for the place to which it may have
+    /// moved.
     pub(super) fn leave(
         &mut self,
         queue: &mut Queue<'_>,
@@ -66,7 +67,7 @@ impl Mirror {
     }
 
     /// The same for a node that uses a group. If the group was removed too, or copies of its nodes
-    /// came, the nodes inside are kept one by one.
+    /// were made, the inner nodes are stored one by one.
     fn leave_group(
         &mut self,
         queue: &mut Queue<'_>,
@@ -131,7 +132,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Keeps the network in a place, if there is one.
+    /// Stores the network in a place, if there is one.
     fn put_down_network(
         &mut self,
         queue: &mut Queue<'_>,
@@ -159,7 +160,7 @@ impl Mirror {
         }
     }
 
-    /// The kept live nodes of the node in a place, if they fit there.
+    /// The stored live nodes of the node in a place, if they fit there.
     fn picked_up(
         &self,
         queue: &mut Queue<'_>,
@@ -175,7 +176,7 @@ impl Mirror {
             if queue.left.get(&(at, id)).is_some_and(&fits) {
                 return queue.left.remove(&(at, id));
             }
-            // What is left of a use that went may be looked at before it is taken.
+            // The remains of a removed use may be visited before they are taken.
             anchor = match &self.uses[at as usize] {
                 Some(it) => it.outer.map(|(outer, slot)| {
                     if let Some(around) = &self.uses[outer as usize] {
@@ -254,7 +255,7 @@ impl Mirror {
         Some(child)
     }
 
-    /// Drops what no place took over.
+    /// Drops the live nodes that no place took over.
     pub(super) fn drop_left(&mut self, queue: &mut Queue<'_>) -> Result<(), NotLive> {
         let left: Vec<Left> = queue.left.drain().map(|(_, left)| left).collect();
         left.into_iter().try_for_each(|left| self.drop_one(left))

@@ -1,7 +1,7 @@
 //! Nodes whose types are networks: each part has a live node, as it has a node in plans.
 //!
-//! A part of which an input has no value has no live node. This happens where the outputs of a node do
-//! not need all of its inputs.
+//! A part with an input that has no value has no live node. This happens if the outputs of a node
+//! do not need all of its inputs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{Many, Mirror, NotLive, Operand, Owner, Port, Side};
 #[derive(Debug)]
 pub(super) struct LiveNetwork {
     pub(super) instance: Arc<Instance>,
-    /// The inputs, of the types of the instance.
+    /// The inputs, converted to the types of the instance.
     inputs: Vec<Option<NodeNumber>>,
     parts: Vec<Option<NodeNumber>>,
     outs: Vec<Option<NodeNumber>>,
@@ -30,7 +30,7 @@ impl LiveNetwork {
         self.parts.iter().zip(parts).filter_map(|(node, part)| Some(((*node)?, part)))
     }
 
-    /// All its nodes, `None` where there is none, in an order that is the same for instances that do
+    /// All its nodes, `None` for missing ones, in an order that is the same for instances that do
     /// the same.
     pub(super) fn nodes(&self) -> impl Iterator<Item = Option<NodeNumber>> {
         self.parts.iter().chain(&self.inputs).chain(&self.outs).copied()
@@ -42,10 +42,10 @@ impl LiveNetwork {
     }
 }
 
-/// The parts of a node that are made, or linked again.
+/// The parts of a node that is made, or linked again.
 struct LiveParts<'m> {
     mirror: &'m mut Mirror,
-    /// The nodes that were there before.
+    /// The nodes that existed before.
     old: std::vec::IntoIter<Option<NodeNumber>>,
     made: Vec<Option<NodeNumber>>,
 }
@@ -133,7 +133,7 @@ impl Mirror {
         Ok(changed)
     }
 
-    /// The live nodes of a network. Those that were there `before` are used again.
+    /// The live nodes of a network. Nodes of `before` are reused.
     fn live_network(
         &mut self,
         before: Option<LiveNetwork>,
@@ -183,7 +183,7 @@ impl Mirror {
         }
     }
 
-    /// Drops the live nodes of a network, whose border the port owns.
+    /// Drops the live nodes of a network whose border the port owns.
     pub(super) fn doom_network(&mut self, network: &LiveNetwork, port: Port) {
         for part in network.parts.iter().flatten() {
             self.doom_call(*part);
@@ -191,7 +191,7 @@ impl Mirror {
         self.doom_replaced(Owner::Port(port), &network.at_border(), &[]);
     }
 
-    /// Lets another port own the border of a network.
+    /// Transfers the border of a network to another port.
     pub(super) fn move_border(&mut self, network: &LiveNetwork, from: Port, to: Port) {
         for node in network.at_border().into_iter().flatten() {
             if let Some(port) = self.ports.get_mut(&node).filter(|port| **port == from) {

@@ -1,4 +1,4 @@
-//! The parts of live graphs that nodes of documents become, and taking them apart.
+//! The nodes of live graphs that correspond to nodes of documents, and their removal.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use smallvec::SmallVec;
 use super::{Mirror, NotLive, Operand, Owner, Port};
 
 impl Mirror {
-    /// A node that gives the operand as a `to`. The node that was there before is used again if it
-    /// fits.
+    /// A node that returns the operand as a `to`. The previous node is reused if it fits.
     pub(super) fn fitted(
         &mut self,
         owner: Owner,
@@ -76,8 +75,8 @@ impl Mirror {
         Ok(made)
     }
 
-    /// The node of a call. `before` is the node of the same instance in its place, if there was
-    /// one.
+    /// The node of a call. `before` is the previous node of the same instance in its place, if
+    /// there was one.
     pub(super) fn call(
         &mut self,
         before: Option<NodeNumber>,
@@ -132,7 +131,7 @@ impl Mirror {
         Ok(node)
     }
 
-    /// The outputs of a muted node, `None` where what they pass on has no value.
+    /// The outputs of a muted node, `None` where the source has no value.
     pub(super) fn passed(
         &mut self,
         port: Port,
@@ -155,14 +154,14 @@ impl Mirror {
         Ok(outs)
     }
 
-    /// Drops a node, if the owner owns it.
+    /// Drops a node if the owner owns it.
     pub(super) fn doom_owned(&mut self, owner: Owner, node: NodeNumber) {
         if self.owns(owner, node) {
             self.doomed.insert(node);
         }
     }
 
-    /// Drops the nodes that a port passed on before and does not pass on any more.
+    /// Drops the nodes that a port passed on before but no longer passes on.
     pub(super) fn doom_replaced(
         &mut self,
         owner: Owner,
@@ -221,7 +220,7 @@ impl Mirror {
     }
 }
 
-/// No plan reads more features.
+/// Maximal number of features, as in plans.
 const MOST_FEATURES: usize = 64;
 
 /// The lane of a feature that may be a source; the clock differs from request to request.

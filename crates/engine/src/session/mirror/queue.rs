@@ -1,5 +1,5 @@
-//! The places to look at after an edit: inner groups before outer ones, and each node after the
-//! nodes that it depends on.
+//! The places to visit after an edit: inner groups before outer ones, and each node after the nodes
+//! that it depends on.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -14,14 +14,14 @@ use super::moved::Left;
 /// A node in one use of its body, or in all.
 pub(super) type Place = (BodyKey, u32, Option<u32>);
 
-/// The places that are to be looked at.
+/// The places to visit.
 pub(super) struct Queue<'e> {
     pub(super) editor: &'e Editor,
-    /// The extents of groups, and of the document if there are any.
+    /// The extents of groups, and of the document if there are groups.
     pub(super) extents: FxHashMap<BodyKey, Extent>,
     heap: BinaryHeap<Reverse<(u32, Rank, Place)>>,
     waiting: FxHashSet<Place>,
-    /// Nodes that the edit is about.
+    /// Nodes that the edit names.
     pub(super) edited: FxHashSet<(BodyKey, u32)>,
     /// Outputs of the document, by slot.
     pub(super) outputs: BTreeSet<u32>,
@@ -29,21 +29,21 @@ pub(super) struct Queue<'e> {
     pub(super) left: FxHashMap<(u32, u64), Left>,
     /// Nodes with state whose delayed input was missing when they were made.
     pub(super) lacking: FxHashSet<(u32, u32)>,
-    /// Those whose delayed input is still missing when everything else was looked at.
+    /// Those whose delayed input is still missing when all other places were visited.
     pub(super) unfed: FxHashSet<(u32, u32)>,
-    /// Uses that were removed while their nodes are kept, each with the use around it.
+    /// Uses that were removed while their nodes are stored, each with the use around it.
     pub(super) opened: FxHashMap<u32, u32>,
-    /// The copy of a node of a group that stands in the place of a node that used the group, by the
-    /// ids of the user and the original.
+    /// The copy of a group's node that replaces a node that used the group, by the ids of the user
+    /// and the original.
     copies: FxHashMap<(u64, u64), u64>,
     /// The ids of those users.
     copied: FxHashSet<u64>,
-    /// The number of calls before, and of nodes in new uses of groups.
+    /// Number of calls before the edit, plus that of nodes in new uses of groups.
     pub(super) n_planned: usize,
 }
 
 impl<'e> Queue<'e> {
-    /// A queue for an edit that was made.
+    /// The queue for an edit that was made.
     pub(super) fn new(editor: &'e Editor, copies: &[Copied]) -> Self {
         let has_groups = !editor.document().groups.is_empty();
         Self {
@@ -80,17 +80,17 @@ impl<'e> Queue<'e> {
         Some(place)
     }
 
-    /// Whether copies of the nodes of its group are, or were, in the place of a node.
+    /// Whether copies of the nodes of a group replace, or replaced, this node.
     pub(super) fn has_copies(&self, user: u64) -> bool {
         self.copied.contains(&user)
     }
 
-    /// The id that a node of a group has, or had, in the place of a node that uses the group.
+    /// The id that a node of a group has, or had, when it replaces a node that uses the group.
     pub(super) fn id_outside(&self, user: u64, id: u64) -> u64 {
         self.copies.get(&(user, id)).copied().unwrap_or(id)
     }
 
-    /// A node is to be looked at in all uses of its body.
+    /// Adds a node, to be visited in all uses of its body.
     pub(super) fn touch(&mut self, mirror: &Mirror, body: BodyKey, slot: u32) {
         if mirror.bodies.contains_key(&body) && self.exists(body) {
             self.push((body, slot, None));
@@ -105,15 +105,16 @@ impl<'e> Queue<'e> {
 /// The extent of a body.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Extent {
-    /// The number of groups inside each other in it.
+    /// The depth of nested groups in it.
     pub(super) height: u32,
-    /// The number of nodes in a use of it, with those in groups inside and the nodes that use them.
+    /// Number of nodes in a use of it, including those in nested groups and the nodes that use
+    /// these.
     pub(super) size: usize,
 }
 
 fn extents(editor: &Editor) -> FxHashMap<BodyKey, Extent> {
-    // Each is looked at once all groups inside it are known; a document that was edited holds no
-    // group that contains itself.
+    // Each is visited once all groups inside it are known; no group of an edited document contains
+    // itself.
     let groups = || editor.document().groups.iter_slots();
     let mut n_inside: FxHashMap<BodyKey, u32> = FxHashMap::default();
     for (group, ..) in groups() {

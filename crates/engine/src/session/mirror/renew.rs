@@ -1,4 +1,4 @@
-//! Brings one place up to date: the kind of a node, and its live nodes in the uses of its body.
+//! Updates one place: the kind of a node, and its live nodes in the uses of its body.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::scoped::is_scope;
 use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Operands, Owner, RootOutput, Side};
 
 impl Mirror {
-    /// Looks at a node that changed, or whose sources did.
+    /// Updates a node if it changed, or its sources did.
     pub(super) fn renew(
         &mut self,
         queue: &mut Queue<'_>,
@@ -33,7 +33,7 @@ impl Mirror {
         self.has_zones |= matches!(node.kind, NodeKind::Zone(..));
         let Some(known) = self.bodies.get(&body) else { return Ok(()) };
         if known.uses.is_empty() && body != ROOT && self.has_zones {
-            // Its nodes may be those of a zone; they are looked at when a group uses them.
+            // Its nodes may be those of a zone; they are visited when a group uses them.
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Mirror {
         known.ids[slot as usize] = editor.id_at(body, slot);
         known.kinds[slot as usize] = kind.clone();
         if !stays {
-            // The kinds of readers depend on it, also where the body is not in use.
+            // The kinds of readers depend on it, even if the body is not in use.
             for reader in editor.readers_of(body, name) {
                 if let User::Node(slot) = reader {
                     queue.push((body, slot, None));
@@ -87,7 +87,7 @@ impl Mirror {
                 continue;
             }
             let changed = if self.lacks_input(use_id, node) {
-                // The node that uses the group is looked at later, and then this one again.
+                // The node that uses the group is visited later, and then this one again.
                 !stays && self.clear(use_id, slot)?
             } else {
                 let operands = self.operands_in(use_id, &sources);
@@ -100,7 +100,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The kind of a node that was checked and calls no node type.
+    /// The kind of a checked node that calls no node type.
     pub(super) fn kind_of(
         &mut self,
         editor: &Editor,
@@ -112,7 +112,7 @@ impl Mirror {
             CheckedKind::Call(instance) => self.kind_of_call(instance)?,
             CheckedKind::Muted(muted) => Kind::Muted(Arc::clone(muted)),
             CheckedKind::Group(_) => group.map_or(Kind::Wrong, Kind::Group),
-            // Its messages use the current names of the nodes in its rounds.
+            // The zone's messages use the current names of the nodes in its rounds.
             CheckedKind::Zone(zone) => match self.zone_of(editor, node, zone)? {
                 Some(instance) => self.kind_of_call(&instance)?,
                 None => Kind::Wrong,
@@ -127,7 +127,7 @@ impl Mirror {
         if let Some(network) = &instance.network {
             let is_live = |part: &Instance| can_be_live(part) || is_scope(part);
             let mut parts = network.parts.iter().map(|part| &part.instance);
-            // State is known by the path of a node of the document.
+            // State is identified by the path of a node of the document.
             let are_live = parts.all(|part| part.def.state.is_none() && is_live(part));
             return if are_live { Ok(Kind::Call(Arc::clone(instance))) } else { Err(NotLive) };
         }
@@ -147,8 +147,8 @@ impl Mirror {
         }
     }
 
-    /// Brings the live nodes of a node in one use of its body up to date; says whether its outputs
-    /// are other nodes now.
+    /// Updates the live nodes of a node in one use of its body; returns whether its outputs come
+    /// from other nodes now.
     pub(super) fn renew_in(
         &mut self,
         queue: &mut Queue<'_>,
@@ -208,7 +208,7 @@ impl Mirror {
         }
     }
 
-    /// Whether a node, or the one before it in its place, has run.
+    /// Whether a node, or the one that it replaced, has run.
     pub(super) fn had_run(&self, out: NodeNumber) -> bool {
         !self.graph.is_new(out) || self.edited.get(&out).is_some_and(|had| *had)
     }
@@ -269,7 +269,7 @@ impl Mirror {
         let Some(child) = child.or_else(|| self.moved_group(queue, (use_id, slot), group)) else {
             let had = self.clear(use_id, slot)?;
             let nodes = editor.nodes_of_body(group);
-            // Groups grow with the number of their uses inside each other: they are counted first.
+            // Nested groups grow with the number of their uses: they are counted first.
             let size = queue.extents.get(&group).map_or(0, |extent| extent.size);
             if size.saturating_add(queue.n_planned) > self.limits.expanded_nodes {
                 return Err(NotLive);
@@ -293,12 +293,12 @@ impl Mirror {
         }
         let outputs = editor.outputs_of_body(group).values();
         let outputs = outputs.map(|output| self.output_operand(editor, child, output)).collect();
-        // If it moved here now, its readers may have been looked at before.
+        // If it has just moved here, its readers may have been visited before.
         Ok(self.pass_out((use_id, slot), outputs)? || !was_here)
     }
 
-    /// Converts the inputs of a use of a group to their stated types. Gives the names of those that
-    /// have other nodes now.
+    /// Converts the inputs of a use of a group to their stated types. Returns the names of inputs
+    /// that have other nodes now.
     pub(super) fn pass_in<'e>(
         &mut self,
         editor: &'e Editor,
@@ -331,8 +331,8 @@ impl Mirror {
         Ok(changed)
     }
 
-    /// Converts the outputs of a use of a group, which a node stands for, to their stated types.
-    /// Says whether they are other nodes now.
+    /// Converts the outputs of a use of a group to their stated types. Returns whether they are
+    /// other nodes now.
     pub(super) fn pass_out(
         &mut self,
         (use_id, slot): (u32, u32),
@@ -355,7 +355,7 @@ impl Mirror {
         Ok(changed)
     }
 
-    /// Brings outputs of the document up to date.
+    /// Updates outputs of the document.
     pub(super) fn renew_outputs(&mut self, queue: &Queue<'_>) -> Result<(), NotLive> {
         let editor = queue.editor;
         let outputs = editor.outputs_of_body(ROOT);

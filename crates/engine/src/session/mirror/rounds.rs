@@ -1,9 +1,9 @@
-//! Nodes that run groups many times: a repeat and a loop over items are one live node, which runs all
-//! rounds when something that it reads changes. A simulation is taken apart as in plans, around such
-//! a node.
+//! Nodes that run groups many times: a repeat or a loop over items is one live node, which runs all
+//! rounds when one of its inputs changes. A simulation is taken apart as in plans, around such a
+//! node.
 //!
-//! A group is compiled as for plans, once for each way to run it, and again when the group, or one
-//! inside it, is edited.
+//! A group is compiled as for plans, once for each course, and again when the group, or one inside
+//! it, is edited.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 use super::queue::Queue;
 use super::{Mirror, NotLive, Operand};
 
-/// One way to run a group, and the instance that does it.
+/// One way to run a group, with the instance that does it.
 #[derive(Debug)]
 pub(super) struct Way {
     zone: CheckedZone,
@@ -31,7 +31,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Whether it runs its group as a zone does, of whichever document.
+    /// Whether it runs its group as a zone does, in any document.
     fn is_of(&self, other: &CheckedZone) -> bool {
         let known = &self.zone;
         known.course == other.course
@@ -41,8 +41,7 @@ impl Way {
 }
 
 impl Mirror {
-    /// The instance of a node that runs a group many times; `None` if something in the group is
-    /// wrong.
+    /// The instance of a node that runs a group many times; `None` if a part of the group is wrong.
     pub(super) fn zone_of(
         &mut self,
         editor: &Editor,
@@ -66,7 +65,7 @@ impl Mirror {
         Ok(Some(instance))
     }
 
-    /// A group as the root of a document, with all groups inside it; `None` if something in them is
+    /// A group as the root of a document, with all groups inside it; `None` if a part of them is
     /// wrong.
     fn group_alone(&self, document: &Document, name: &Arc<str>) -> Option<Checked> {
         let mut groups = Document { fps: document.fps, ..Document::default() };
@@ -84,8 +83,7 @@ impl Mirror {
         Some(checked)
     }
 
-    /// The operands of a node; of a zone also the features that its group needs, unless they are
-    /// among them.
+    /// The operands of a node; for a zone they include the features that its group needs.
     pub(super) fn with_captures(
         &mut self,
         instance: &Instance,
@@ -102,7 +100,7 @@ impl Mirror {
         Ok(Some(all))
     }
 
-    /// What a group needs of the context.
+    /// The operand of a part of the context that a group needs.
     pub(super) fn captured(&mut self, need: &Need) -> Result<Operand, NotLive> {
         if need.level != 0 || need.aspect != Aspect::Value {
             return Err(NotLive);
@@ -110,7 +108,7 @@ impl Mirror {
         Ok(Operand::Node(self.feature(&need.feature)?, need.feature.ty()))
     }
 
-    /// Puts the zones that run an edited group into the queue.
+    /// Adds the zones that run an edited group to the queue.
     pub(super) fn touch_zones(&mut self, queue: &mut Queue<'_>, changes: &[Change]) {
         if !self.has_zones {
             return;
@@ -146,7 +144,7 @@ impl Mirror {
     }
 }
 
-/// Whether some node has state or reads a device.
+/// Whether any node has state or reads a device.
 fn has_state(checked: &Checked) -> bool {
     let mut nodes = checked.bodies.iter().flat_map(|(_, body)| &body.nodes);
     nodes.any(|node| match &node.kind {
@@ -159,7 +157,7 @@ fn has_state(checked: &Checked) -> bool {
     })
 }
 
-/// The bodies with live nodes: those that zones run have none.
+/// The bodies with live nodes: all but those that zones run.
 pub(super) fn live_bodies(checked: &Checked) -> FxHashSet<BodyId> {
     let mut live = FxHashSet::from_iter([checked.root]);
     let mut stack = vec![checked.root];

@@ -1,10 +1,10 @@
 //! Nodes that evaluate their input at another moment, or with other numbers as features.
 //!
-//! Such a node reads a copy of its input, in which each node that reads a feature reads the one of
-//! the scope. Only nodes that need the feature are copied; all others are the same inside and
-//! outside. So values are kept, change and are cut off in each context as anywhere in a live graph.
-//! Scopes within scopes are copies of copies. When nodes with copies are linked again, the copies
-//! follow, before a node is made that reads them, and at the end of the edit.
+//! Such a node reads a copy of its input, in which each node that reads a feature reads that of the
+//! scope. Only nodes that need the feature are copied; all others are shared between inside and
+//! outside. Thus values are stored, change and are cut off in each context as everywhere in a live
+//! graph. Scopes within scopes are copies of copies. When nodes with copies are linked again, their
+//! copies are updated before a node is made that reads them, and at the end of the edit.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use smallvec::SmallVec;
 use super::parts::lane_of_feature;
 use super::{Mirror, NotLive, Operand, Owner};
 
-/// Scopes get at most so many copies, and so many more for each call.
+/// Maximal number of copies in scopes, and how much each call adds to it.
 const MANY_COPIES: usize = 1 << 12;
 const COPIES_PER_CALL: usize = 4;
 
-/// The copies of a scope are swept when there are so many more than twice those that were read.
+/// The copies of a scope are swept when they exceed twice the number of those in use by this many.
 const MANY_LEFT: usize = 1 << 10;
 
-/// A node that passes its input on in another context, with the copies there.
+/// A node that passes its input on in another context, with the copies for it.
 #[derive(Debug)]
 pub(super) struct Scoped {
     /// The input, as it is outside.
@@ -37,9 +37,10 @@ pub(super) struct Scoped {
     features: SmallVec<[(NodeNumber, NodeNumber); 2]>,
     /// Nodes that compute features for the inside.
     modifiers: Vec<NodeNumber>,
-    /// For each node that was looked at its copy inside; itself if it needs none of these features.
+    /// The copy inside of each node that was visited; the node itself if it needs none of these
+    /// features.
     inside: FxHashMap<NodeNumber, NodeNumber>,
-    /// Their number when all of them were read.
+    /// Their number when all of them were in use.
     n_read: usize,
 }
 
@@ -50,7 +51,7 @@ impl Scoped {
     }
 }
 
-/// Whether an instance passes its input on with other numbers as features, and does nothing else.
+/// Whether an instance does nothing but pass its input on with other numbers as features.
 pub(super) fn is_scope(instance: &Instance) -> bool {
     let is_number = |rule: &ScopeRule| match rule {
         ScopeRule::Inject { feature, .. } | ScopeRule::Modify { feature, .. } => {
@@ -67,8 +68,8 @@ pub(super) fn is_scope(instance: &Instance) -> bool {
 }
 
 impl Mirror {
-    /// The node of a scope, which evaluates its first input at another moment. `before` is the node
-    /// of the same instance in its place, if there was one.
+    /// The node of a scope, which evaluates its first input at another moment. `before` is the
+    /// previous node of the same instance in its place, if there was one.
     pub(super) fn scoped(
         &mut self,
         before: Option<NodeNumber>,
@@ -120,7 +121,7 @@ impl Mirror {
         Ok(node)
     }
 
-    /// A scope in which nothing was looked at.
+    /// A scope without any visited nodes.
     fn scope_of(
         &mut self,
         instance: &Arc<Instance>,
@@ -189,8 +190,8 @@ impl Mirror {
         (0..).map_while(|at| self.graph.input_of(node, at)).collect()
     }
 
-    /// The copy of a node inside a scope, after those of its inputs. A copy that was there `before`
-    /// is linked again.
+    /// Makes the copy of a node inside a scope, after those of its inputs. A copy `before` is
+    /// linked again.
     fn made_inside(
         &mut self,
         scope: &Scoped,
@@ -237,14 +238,14 @@ impl Mirror {
             return Ok(());
         }
         self.graph.relink_number(node, at, input).map_err(|_| NotLive)?;
-        // A scope that is being followed is not among them, and its copies may be in others.
+        // A scope that is being updated is not among them, and its copies may be in others.
         if self.n_copies > 0 || !self.scopes.is_empty() {
             self.relinked.push(node);
         }
         Ok(())
     }
 
-    /// Lets all copies follow the nodes that were linked again.
+    /// Updates all copies of nodes that were linked again.
     pub(super) fn follow_scopes(&mut self) -> Result<(), NotLive> {
         while let Some(node) = self.relinked.pop() {
             let within: SmallVec<[NodeNumber; 4]> = self
@@ -260,7 +261,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Lets the copies in a scope follow a node.
+    /// Updates the copies of a node in a scope.
     fn follow_in(&mut self, passing: NodeNumber, node: NodeNumber) -> Result<(), NotLive> {
         let Some(mut scope) = self.scopes.remove(&passing) else { return Ok(()) };
         let mut stack = vec![node];
@@ -287,7 +288,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Drops the copies in a scope that nobody reads any more.
+    /// Drops the copies in a scope that no node reads any more.
     fn sweep(&mut self, scope: &mut Scoped) {
         let mut read = FxHashSet::default();
         let mut stack = vec![scope.root];
@@ -352,7 +353,7 @@ impl Mirror {
         self.scopes = scopes;
     }
 
-    /// The original of each copy, also of copies of copies.
+    /// The original of each copy, including copies of copies.
     pub(super) fn originals(&self) -> FxHashMap<NodeNumber, NodeNumber> {
         let mut of: FxHashMap<NodeNumber, NodeNumber> = FxHashMap::default();
         for scope in self.scopes.values() {
@@ -372,7 +373,7 @@ impl Mirror {
     }
 }
 
-/// An instance that passes on what it takes, in the context where it is.
+/// An instance that returns what it takes, without changing the context.
 fn passing(instance: &Instance) -> Arc<Instance> {
     let input = InputSlot { scope: Vec::new(), ..instance.inputs[0].clone() };
     Arc::new(like(instance, vec![input], Kernel::Pass))
@@ -388,7 +389,7 @@ fn modifier(instance: &Instance, form: &Arc<Form>, feature: &Feature, args: &[u1
     modifier
 }
 
-/// An instance that is called like another one.
+/// An instance with the name of another one.
 fn like(instance: &Instance, inputs: Vec<InputSlot>, kernel: Kernel) -> Instance {
     Instance {
         def: Arc::clone(&instance.def),

@@ -1,5 +1,5 @@
-//! Nodes with state, taken apart as in plans: their state comes in from sources, and their next
-//! state is read when a tick is over, from the nodes that compute it.
+//! Nodes with state, taken apart as in plans: their state comes from sources, and at the end of a
+//! tick their next state is read from the nodes that compute it.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::{Mirror, NotLive, Operand, Owner};
 #[derive(Debug)]
 pub(super) struct StatefulNode {
     of_type: Arc<StatefulType>,
-    /// The source of whether there is any state.
+    /// The source that tells whether there is state.
     pub(super) started: NodeNumber,
-    /// Each source of state with the node of its next value; `None` as long as that is missing.
+    /// Each source of state with the node of its next value; `None` while that is missing.
     kept: Vec<(NodeNumber, Option<NodeNumber>)>,
-    /// The nodes that compute something, the last one the outputs.
+    /// The nodes that compute, the last one the outputs.
     calls: Vec<NodeNumber>,
 }
 
@@ -36,12 +36,12 @@ impl StatefulNode {
         self.kept.iter().any(|(_, next)| next.is_none())
     }
 
-    /// Whether it is of an instance that does the same.
+    /// Whether its instance does the same as that of a type.
     pub(super) fn is_of(&self, of_type: &StatefulType) -> bool {
         self.of_type.instance.does_same(&of_type.instance)
     }
 
-    /// The sources of its state, and of whether there is any.
+    /// The sources of its state, and the one that tells whether there is any.
     fn sources(&self) -> impl Iterator<Item = NodeNumber> {
         [self.started].into_iter().chain(self.kept.iter().map(|(source, _)| *source))
     }
@@ -61,11 +61,11 @@ impl StatefulNode {
     }
 }
 
-/// The parts of a node that are made, or linked again.
+/// The parts of a node that is made, or linked again.
 struct LiveParts<'m> {
     mirror: &'m mut Mirror,
     stateful: StatefulNode,
-    /// The calls that were there before.
+    /// The calls that existed before.
     old: std::vec::IntoIter<NodeNumber>,
 }
 
@@ -117,8 +117,8 @@ impl StatefulParts for LiveParts<'_> {
 }
 
 impl Mirror {
-    /// The live nodes of a node with state. Those that were there `before` are used again. The
-    /// delayed input may be missing.
+    /// The live nodes of a node with state. Nodes of `before` are reused. The delayed input may be
+    /// missing.
     pub(super) fn stateful_node(
         &mut self,
         before: Option<StatefulNode>,
@@ -139,7 +139,7 @@ impl Mirror {
         Ok(parts.stateful)
     }
 
-    /// Notes the live nodes of a node with state.
+    /// Records the live nodes of a node with state.
     pub(super) fn put_stateful(&mut self, place: (u32, u32), stateful: StatefulNode) {
         self.use_mut(place.0).outs[place.1 as usize] = Some(stateful.out());
         let work = stateful.of_type.work().map(|work| &work.kernel);
@@ -174,7 +174,7 @@ impl Mirror {
         }
     }
 
-    /// The source of the seconds from tick to tick.
+    /// The source of the seconds between ticks.
     fn seconds_per_tick(&mut self) -> NodeNumber {
         let seconds = Value::F64(1.0 / self.fps);
         *self.seconds_per_tick.get_or_insert_with(|| self.graph.source_of_value(&seconds))
@@ -193,7 +193,7 @@ impl Mirror {
         !self.stateful.is_empty()
     }
 
-    /// Whether the node at a path has state of these names, which are sorted.
+    /// Whether the node at a path has state with these names, which are sorted.
     pub(in crate::session) fn keeps_at(&self, editor: &Editor, path: &str, names: &[&str]) -> bool {
         let place = self.place_at(editor, path);
         let Some(stateful) = place.and_then(|place| self.stateful.get(&place)) else {

@@ -1,4 +1,4 @@
-//! Which edits a mirror follows; what the values are then, `tests/suite/live_edits.rs` compares.
+//! Which edits a mirror follows; `tests/suite/live_edits.rs` compares the values afterwards.
 
 use millstream_document::Edit;
 use serde_json::{Value as Json, json};
@@ -31,7 +31,7 @@ pub(super) fn edit(json: Json) -> Edit {
     serde_json::from_value(json).expect("an edit")
 }
 
-/// Makes an edit, and says which nodes run for all outputs then.
+/// Makes an edit, and returns the nodes that run for all outputs after it.
 pub(super) fn followed(session: &mut Session, json: Json) -> Vec<String> {
     let text = json.to_string();
     session.edit(&edit(json)).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -76,7 +76,7 @@ fn edits_run_what_they_touch() {
             "sum/2 input"
         ]
     );
-    // To what it was is told apart from no change at all.
+    // An edit without effect differs from no edit.
     let same = json!({ "edit": "set_input", "node": "a", "input": "b", "to": 2.0 });
     assert_eq!(followed(s, same), Vec::<String>::new());
     let link = json!({ "edit": "set_input", "node": "b", "input": "b", "to": { "from": "use.v" } });
@@ -161,7 +161,7 @@ fn copies_of_a_group_that_others_use_go_on_with_its_results() {
     assert_eq!(runs(s, "undo"), none);
     let both = json!({ "edit": "batch", "edits": [ungroup("other"), ungroup("use")] });
     assert_eq!(followed(s, both), none);
-    // Two levels that come back in one step run anew: copies are found one level up only.
+    // Two levels restored in one step run again: copies are found only one level up.
     assert!(s.undo());
     assert_eq!(runs(s, "undo"), ["other/use/s first"]);
 }
@@ -225,7 +225,7 @@ fn the_log_says_why_nodes_ran_and_why_not() {
             "which: first time"
         ]
     );
-    // Nobody asks for the arm, whose result is not valid any more.
+    // The result of the arm is not valid any more, but nothing demands the arm.
     s.set("b", false).expect("it is there");
     s.set("x", 4.0_f32).expect("it is there");
     assert_eq!(
@@ -251,7 +251,7 @@ fn the_log_says_why_nodes_ran_and_why_not() {
             "which: not needed"
         ]
     );
-    // That it was edited is known until somebody asks for it.
+    // The edit is remembered until the node is demanded.
     let literal = json!({ "edit": "set_input", "node": "q", "input": "x", "to": 5 });
     s.edit(&edit(literal)).expect("it fits");
     told(&mut s, Ask::output("s"));
@@ -280,7 +280,7 @@ fn a_mirror_that_is_made_anew_has_what_it_had() {
     assert_eq!(both(&|_| {}), 0);
     assert_eq!(both(&edited(literal(2))), 7);
     assert_eq!(both(&|_| {}), 0);
-    // With the other arm, what is not demanded any more has what it read.
+    // With the other arm, nodes that are no longer demanded keep their inputs.
     assert!(both(&|s| s.set("n", -100).expect("it fits")) > 0);
     assert!(both(&|s| s.set("x", 4.0_f32).expect("it fits")) > 0);
     assert!(both(&|s| s.set("n", 100).expect("it fits")) > 0);

@@ -73,7 +73,7 @@ fn links_conversions_and_groups_are_followed() {
     let added = json!({ "edit": "add_nodes", "nodes": [{ "name": "length", "node":
         { "type": "vector.length", "in": { "vector": { "input": "x" } } } }] });
     assert_eq!(followed(s, added), Vec::<String>::new());
-    // A number where there was a vector: the conversion is no run of a node.
+    // A number instead of a vector: the conversion is not a run of a node.
     let number = json!({ "edit": "set_input", "node": "sum", "input": "b", "to": { "from": "length.value" } });
     assert_eq!(
         followed(s, number),
@@ -134,7 +134,7 @@ fn what_fails_has_a_path_and_all_else_its_value() {
     let log = evaluated.runs();
     let last = log.iter().find(|run| run.path.as_str() == "last").expect("it is there");
     assert_eq!(last.entry.fate, Fate::Skipped(SkipReason::InputFailed));
-    // What takes less than a tick of the clock may show no time.
+    // Runs shorter than a tick of the clock may show no time.
     assert!(log.iter().any(|run| run.entry.runs > 0 && run.entry.time > Duration::ZERO));
     assert!(log.iter().all(|run| run.entry.runs > 0 || run.entry.time == Duration::ZERO));
     let log = s.eval(&ask).expect("it runs").runs();
@@ -171,7 +171,7 @@ fn what_needs_too_many_bytes_fails_alone() {
     let error = s.eval(&limited("n")).expect_err("texts are made");
     let text = "the evaluation needs more than the 2 bytes it may hold";
     assert_eq!(error.to_string(), text);
-    // What was made is not made again.
+    // Values that were made are not made again.
     assert_eq!(runs(s, "without a limit"), ["read input"]);
     assert!(s.eval(&limited("n")).is_ok(), "texts are at hand, and a number is given");
     assert_eq!(s.value::<f64>("n").expect("it runs"), Some(20.0));

@@ -1,6 +1,6 @@
 //! The state of the nodes of a live graph, by the names that plans give it.
 //!
-//! An edit touches the state of the nodes that it changes, not all of it.
+//! An edit touches only the state of the nodes that it changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use super::Mirror;
 pub(super) struct Variables {
     /// By name, as plans call their hidden inputs and outputs.
     all: BTreeMap<Arc<str>, Variable>,
-    /// The names of the state of each node, by the source of whether it has any.
+    /// The names of the state of each node, by the source that tells whether it has any.
     of_nodes: FxHashMap<NodeNumber, SmallVec<[Arc<str>; 2]>>,
     /// Whether all but the places below have their current names.
     are_named: bool,
-    /// The places of nodes that came, moved, or have other next values.
+    /// The places of nodes that are new, moved, or have other next values.
     unnamed: FxHashSet<(u32, u32)>,
     /// Whether all but the names below have been read.
     have_states: bool,
-    /// The names of state that has to be read again.
+    /// The names of state that must be read again.
     unread: Vec<Arc<str>>,
-    /// Paths of nodes that were removed since that was asked last.
+    /// Paths of nodes that were removed since the last query.
     gone: Vec<Arc<str>>,
-    /// Whether only those were removed: since then, or since a tick, no paths changed.
+    /// Whether these removals are all: no paths have changed since then, or since a tick.
     only_those: bool,
 }
 
@@ -42,17 +42,18 @@ pub(super) struct Variables {
 struct Variable {
     ty: Type,
     source: NodeNumber,
-    /// The node of its next value; `None` for whether there is any, which is true after a tick.
+    /// The node of its next value; `None` for the variable that tells whether there is state, which
+    /// is true after a tick.
     next: Option<NodeNumber>,
 }
 
 impl Variables {
-    /// A node came to a place, or has other state there.
+    /// Records that a place has a new node, or other state.
     pub(super) fn changed(&mut self, place: (u32, u32)) {
         self.unnamed.insert(place);
     }
 
-    /// The node with this source of whether it has state was removed.
+    /// Records that the node with this source, which tells whether it has state, was removed.
     pub(super) fn gone(&mut self, started: NodeNumber) {
         let names = self.of_nodes.remove(&started).unwrap_or_default();
         let path = names.first().and_then(|name| name.rsplit_once('.'));
@@ -64,14 +65,14 @@ impl Variables {
 }
 
 impl Mirror {
-    /// State may have changed, and not by a tick of this mirror.
+    /// Records that state may have changed other than by a tick of this mirror.
     pub(in crate::session) fn states_changed(&mut self, editor: &Editor) {
         self.variables.have_states = false;
-        // State that is removed is known by its names.
+        // Removed state is identified by its names.
         self.name_variables(editor);
     }
 
-    /// The state of the nodes at these paths changed.
+    /// Records that the state of the nodes at these paths changed.
     pub(in crate::session) fn states_changed_at<'p>(
         &mut self,
         editor: &Editor,
@@ -88,20 +89,20 @@ impl Mirror {
         }
     }
 
-    /// Nodes may have other paths.
+    /// Records that nodes may have other paths.
     pub(in crate::session) fn paths_changed(&mut self) {
         self.variables.are_named = false;
         self.variables.only_those = false;
     }
 
-    /// The paths of nodes with state that were removed since this was asked last; `None` if it may
-    /// be any.
+    /// The paths of nodes with state that were removed since the last call; `None` if any may have
+    /// been.
     pub(in crate::session) fn take_gone_states(&mut self) -> Option<Vec<Arc<str>>> {
         let gone = std::mem::take(&mut self.variables.gone);
         std::mem::replace(&mut self.variables.only_those, true).then_some(gone)
     }
 
-    /// Brings state into its sources, as far as it changed.
+    /// Writes state that has changed to its sources.
     pub(in crate::session) fn bring_states(&mut self, editor: &Editor, states: &States) {
         self.name_variables(editor);
         let Variables { all, unread, have_states, .. } = &mut self.variables;
@@ -164,8 +165,8 @@ impl Mirror {
         self.variables.all.values().filter_map(|it| it.next)
     }
 
-    /// Makes the next values the state, and gives them by the names of the hidden outputs of plans,
-    /// sorted. `None`, and nothing changes, if one of them failed.
+    /// Makes the next values the state, and returns them by the names of the hidden outputs of
+    /// plans, sorted. If one of them failed, nothing changes and the result is `None`.
     pub(in crate::session) fn commit(&mut self) -> Option<Vec<(Arc<str>, Data)>> {
         let value = |it: &Variable| match it.next {
             Some(next) => self.graph.value(next, it.ty),
@@ -176,7 +177,7 @@ impl Mirror {
         for (it, value) in all.values().zip(&values) {
             self.graph.set_value(it.source, value);
         }
-        // All state is that of the nodes that are there.
+        // All state now belongs to existing nodes.
         self.variables.gone.clear();
         self.variables.only_those = true;
         let values = all.keys().zip(values);

@@ -1,4 +1,4 @@
-//! What is wrong with closures is told where it is, with the next step.
+//! Errors in the use of closures have a place and a next step.
 
 use millstream::{Engine, Limits};
 
@@ -244,16 +244,16 @@ fn errors_of_closures_are_told_next_to_others() {
 
 #[test]
 fn closures_in_closures_are_bounded() {
-    // Each captures the one before.
+    // Each closure captures the one before.
     let mut text = String::from("f0 = closure scale(by: 2)\n");
     for n in 1..200 {
         text += &format!("f{n} = closure apply(f: f{})\n", n - 1);
     }
     text += "output a: f32 = call(f199, x: 1)";
     expect_test::expect![[r#"
-        check::closure_depth f64: calls of closures lead more than 64 groups deep (nest fewer closures, or raise `group_depth` in the limits if this is meant)
+        check::closure_depth f64: calls of closures lead more than 64 groups deep (nest fewer closures, or raise `group_depth` in the limits)
     "#]].assert_eq(&errors(&text));
-    // Each captures the one before twice: 2^n calls.
+    // Each closure captures the one before twice: 2^n calls.
     let both = "group both(f: closure<x: f32 -> f32>, g: closure<x: f32 -> f32>, x: f32) -> value: f32 \
                 {\n  value = call(f, x: call(g, x: x))\n}";
     let mut text = format!("{both}\n{GROUPS}\nf0 = closure scale(by: 2)\n");

@@ -1,4 +1,4 @@
-//! Generated documents, nodes of which are grouped: called as closures, with any of their inputs
+//! Generated documents whose nodes are grouped: called as closures, with any of their inputs
 //! captured, the groups give the same bits.
 
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value as Json, json};
 
-/// The document with closures in the place of the uses of groups. Each bit says whether an input
-/// is captured, the last one whether a switch chooses between two closures.
+/// The document with closures instead of the uses of groups. Each bit says whether an input is
+/// captured, the last one whether a switch chooses between two closures.
 fn with_closures(text: &str, captured: u64) -> Json {
     let mut document: Json = serde_json::from_str(text).expect("it was saved");
     let nodes = document["nodes"].as_object().cloned().unwrap_or_default();
@@ -79,7 +79,7 @@ proptest! {
             }
             let picked: Vec<&String> = picks.iter().map(|pick| pick.get(&nodes)).collect();
             let group = json!({ "edit": "group", "nodes": picked, "name": format!("g{k}") });
-            // A group whose outputs feed its inputs is refused where it would close a cycle.
+            // A group whose outputs feed its inputs is refused if that would close a cycle.
             let _refused = editor.apply(&serde_json::from_value(group).expect("an edit"));
         }
         let text = save(editor.document());

@@ -42,8 +42,8 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
             .prop_map(|(by, arms)| Made::Switch(by, arms)),
     ];
     // Random links hardly ever leave all cycles broken. So in most graphs one selector has an order
-    // of the nodes for each of its arms: an arm reads what is earlier in its order, and all else
-    // what is earlier in each of them.
+    // of the nodes for each of its arms: an arm reads nodes that are earlier in its order, and
+    // everything else reads nodes that are earlier in every order.
     let orders = prop::collection::vec(prop::collection::vec(any::<u16>(), n), 3);
     let all = (prop::collection::vec(node, n), orders, 0_u8..3, prop::bool::weighted(0.75));
     all.prop_map(move |(nodes, orders, main, is_ordered)| {
@@ -106,7 +106,7 @@ impl Made {
         }
     }
 
-    /// What it reads in a case.
+    /// The sources that it reads in a case.
     fn reads(&self, (s, k, t): (bool, usize, bool)) -> Vec<Source> {
         match self {
             Self::Add(a, b) => vec![*a, *b],
@@ -179,7 +179,7 @@ fn generated(nodes: &[Made]) -> Json {
     document(&Json::Object(json), &names)
 }
 
-/// Checks a document against the model; says whether it has a conditional cycle.
+/// Checks a document against the model; returns whether it has a conditional cycle.
 fn check(nodes: &[Made]) -> bool {
     let document = generated(nodes);
     let is_right = cases().all(|case| model(nodes, (0.0, 0.0), case).is_some());
@@ -212,7 +212,7 @@ fn check(nodes: &[Made]) -> bool {
     is_cyclic(nodes)
 }
 
-/// Links the nodes one by one: each edit is taken if the document that results is right.
+/// Links the nodes one by one; an edit is accepted if the resulting document is right.
 fn link(nodes: &[Made]) {
     let engine = Engine::new();
     let empty: Vec<Made> = nodes
@@ -249,7 +249,7 @@ fn link(nodes: &[Made]) {
             assert_eq!(value(&mut session, &format!("n{i}")), *expected, "{}", generated(&now));
         }
     }
-    // Any nodes may be grouped, and groups of them.
+    // Any nodes may be grouped, including groups.
     let mut names: Vec<String> = (0..nodes.len()).map(|i| format!("n{i}")).collect();
     while names.len() > 1 {
         let pair: Vec<String> = names.drain(..2).collect();

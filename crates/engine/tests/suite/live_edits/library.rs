@@ -1,5 +1,5 @@
-//! Scripts over documents of the whole node library: any node type, with any settings, values of any
-//! type, and columns of changing lengths.
+//! Scripts over documents of the whole node library: any node type, with any settings, values of
+//! any type, and columns of changing lengths.
 
 mod deeds;
 
@@ -23,11 +23,11 @@ use super::worlds::generated;
 use super::{Answered, engine, opened, play_many, problems};
 use deeds::{Deed, Edited, deed};
 
-/// A session with what it was given, so that another one can be given the same.
+/// A session with its settings, so that another one can be given the same.
 struct Played {
     engine: Engine,
     session: Session,
-    /// A session that has plans, with which the same is done.
+    /// A session that uses plans, with which the same is done.
     plain: Session,
     inputs: BTreeMap<String, Given>,
     features: Vec<(Feature, Given)>,
@@ -77,7 +77,7 @@ impl Played {
         Some(serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error}: {json}")))
     }
 
-    /// Gives values, or goes elsewhere in time, if it is that.
+    /// Sets values or the time, if the step does that.
     fn give(&mut self, deed: &Deed) {
         let inputs = &self.session.document().inputs;
         let number = usize::from(deed.number);
@@ -122,7 +122,7 @@ impl Played {
         }
     }
 
-    /// Another session of the document, given the same.
+    /// Another session of the document with the same settings.
     fn fresh(&self, text: &str) -> Session {
         let mut fresh = Session::open(&self.engine, text.as_bytes()).expect("what is saved loads");
         for (feature, given) in &self.features {
@@ -148,8 +148,8 @@ impl Played {
         }
     }
 
-    /// Compares with a session that has plans and went the same way, with one that is opened now, with one
-    /// whose plan is optimised, and with a program; with the latter if nothing is kept from tick to tick.
+    /// Compares with a session that uses plans and has the same history, with one that is opened
+    /// now, with one whose plan is optimised, and with a program if there is no state.
     fn compare(&mut self, settles: bool) -> Answered {
         let mut answered = Answered::default();
         let text = millstream_document::save(self.session.document());
@@ -198,7 +198,7 @@ impl Played {
         answered
     }
 
-    /// Does it in both sessions; says whether both did.
+    /// Does the same in both sessions; returns whether both did.
     fn both<T: std::fmt::Debug + PartialEq>(
         &mut self,
         mut what: impl FnMut(&mut Session) -> T,
@@ -209,7 +209,7 @@ impl Played {
     }
 }
 
-/// What a session or a program gives. A plan that is optimised may find that something does not vary.
+/// The results of a session or a program. An optimised plan may find that a value does not vary.
 #[derive(Debug)]
 struct Told {
     outputs: Vec<Output>,
@@ -251,7 +251,7 @@ impl Told {
 
 impl PartialEq for Told {
     fn eq(&self, other: &Self) -> bool {
-        // Of no elements there is nothing to tell.
+        // Without elements there is nothing to compare.
         let same = |(a, b): (&Output, &Output)| {
             a.name == b.name && (a.cells == b.cells || a.cells.is_empty() || b.cells.is_empty())
         };
@@ -268,7 +268,7 @@ fn told_tick(session: &mut Session) -> Told {
     }
 }
 
-/// What a session gives, and whether a live graph gave it.
+/// The results of a session, and whether a live graph computed them.
 fn told_by(session: &mut Session, ask: &Ask) -> (Told, bool) {
     match session.eval(ask) {
         Ok(it) => (Told::of(&it.answer), it.plan().is_none()),

@@ -1,5 +1,5 @@
-//! Documents that are evaluated at several moments: live graphs have copies of what needs the moment,
-//! which follow edits.
+//! Documents that are evaluated at several moments: live graphs have copies of the nodes that need
+//! the moment, and the copies follow edits.
 
 use millstream::session::{Ask, Session};
 use millstream::{Edit, LogDetail};
@@ -39,7 +39,7 @@ fn copies_in_scopes_follow_what_once_went_wrong() {
     let link = |node: &str, input: &str, from: &str| json!({ "edit": "set_input", "node": node, "input": input, "to": { "from": from } });
     let replace = |node: &str, ty: &str| json!({ "edit": "replace_type", "node": node, "kind": { "type": ty } });
     let cases = [
-        // Nothing in a scope needed what is another there, and then something did.
+        // A scope whose features no node needs at first, and then one does.
         (
             r#"{ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 3 } },
                 "outputs": { "y": { "type": "f32", "from": "late.value" } },
@@ -69,7 +69,7 @@ fn copies_in_scopes_follow_what_once_went_wrong() {
     }
 }
 
-/// The runs of each node that ran, without what is only passed on or read.
+/// The runs of each node that ran, without those that only pass values on or read features.
 fn ran(session: &mut Session, frame: i64) -> Vec<(String, u32)> {
     let ask = Ask { frame: Some(frame), ..Ask::all() }.with_log(LogDetail::Counts);
     let evaluated = session.eval(&ask).expect("it runs");
@@ -83,7 +83,7 @@ fn ran(session: &mut Session, frame: i64) -> Vec<(String, u32)> {
     runs
 }
 
-/// Nodes run once for each moment at which they are needed, and only where something changed there.
+/// Nodes run once for each moment at which they are needed, and only if something changed there.
 #[test]
 fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
     let text = r#"{ "millstream": 2, "fps": 1,
@@ -111,7 +111,7 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
     };
     assert_eq!(ran(&mut session, 1), runs(&[("still", 1), ("sum", 3), ("twice", 2)]));
     assert_eq!(values(&mut session, 1), [21.0, 48.0, 246.0]);
-    // Another moment is nothing to what is fixed.
+    // Another moment does not affect fixed nodes.
     assert_eq!(ran(&mut session, 2), runs(&[("sum", 2), ("twice", 1)]));
     assert_eq!(values(&mut session, 2), [22.0, 50.0, 246.0]);
     assert_eq!(ran(&mut session, 2), []);
@@ -127,9 +127,9 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
         assert_eq!(values(&mut session, frame), values_then, "{edit:?}");
     };
     let set = |node: &str, input: &str, to: Json| json!({ "edit": "set_input", "node": node, "input": input, "to": to });
-    // Outside nobody reads the product.
+    // Outside, no node reads the product.
     edit(set("twice", "b", json!(3)), 2, &[("twice", 2)], [32.0, 108.0, 402.0]);
-    // In a group it is the same, and what moves does not run again.
+    // The same in a group; nodes that move do not run again.
     edit(
         json!({ "edit": "group", "nodes": ["sum", "twice", "t"], "name": "g" }),
         2,
@@ -138,7 +138,7 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
     );
     edit(json!({ "edit": "group", "nodes": ["late"], "name": "h" }), 2, &[], [32.0, 108.0, 402.0]);
     edit(json!({ "edit": "ungroup", "node": "g" }), 2, &[], [32.0, 108.0, 402.0]);
-    // Something is put between.
+    // A node is inserted.
     edit(
         json!({ "edit": "batch", "edits": [
             { "edit": "add_nodes", "nodes": [{ "name": "more", "node": { "type": "math.add",
@@ -148,7 +148,7 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
         &[("more", 2), ("twice", 2)],
         [32.0, 111.0, 405.0],
     );
-    // What does not need the moment any more is one for all.
+    // A node that no longer needs the moment is shared by all.
     edit(
         set("sum", "b", json!(5)),
         2,
@@ -163,8 +163,8 @@ fn what_needs_no_moment_runs_once_and_the_rest_once_for_each() {
     );
 }
 
-/// State in a scope is another in each context, which live graphs do not keep; plans answer, and a live
-/// graph again some edits after it went.
+/// State in a scope differs between contexts, which live graphs do not support; plans answer, and
+/// some edits after its removal a live graph answers again.
 #[test]
 fn a_document_is_live_again_some_edits_after_what_has_no_live_node_went() {
     let text = r#"{ "millstream": 2, "outputs": { "y": { "type": "f64", "from": "late.value" } },

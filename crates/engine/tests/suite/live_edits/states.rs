@@ -1,9 +1,9 @@
-//! Scripts of edits, settings and ticks on documents whose nodes keep state: a live graph gives what plans
-//! give that are made anew behind each edit, and keeps the same from tick to tick.
+//! Scripts of edits, settings and ticks on documents with state: a live graph gives the same
+//! results as plans that are made anew after each edit, and has the same state from tick to tick.
 
 use super::*;
 
-/// What somebody at work does.
+/// A step of a script.
 #[derive(Clone, Debug)]
 enum Step {
     Edit(Sketch),
@@ -11,9 +11,9 @@ enum Step {
     Redo,
     Set(i16),
     Tick,
-    /// To a frame so far on or back.
+    /// To a frame relative to the current one.
     Seek(i64),
-    /// So many ticks are a second from now on.
+    /// This many ticks per second from now on.
     Fps(u8),
     Restart,
     /// Another frame in one evaluation only.
@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a step gave, but for what both sessions give in other words.
+/// The result of a step, without parts that the sessions word differently.
 fn taken(session: &mut Session, step: &Step, edit: Option<&Edit>) -> String {
     match step {
         Step::Edit(_) | Step::Fps(_) => {

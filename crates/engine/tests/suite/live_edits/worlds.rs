@@ -1,11 +1,11 @@
-//! What random edits start from, and what they are made of.
+//! The documents from which random edits start, and the parts of such edits.
 
 use serde_json::{Value as Json, json};
 
 /// A document to edit, and the types and values that edits put into it.
 pub(super) struct World {
     pub(super) start: String,
-    /// The types of nodes that are added, or that take the place of others.
+    /// The types of nodes that are added, or that replace others.
     pub(super) types: &'static [&'static str],
     /// Sockets that such nodes may have.
     pub(super) sockets: &'static [&'static str],
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// A document of numbers with groups that run round by round, in each other and at other times.
+    /// A document of numbers with groups that run round by round, nested and at other times.
     pub(super) fn of_rounds(picky: &'static str) -> Self {
         Self {
             start: ROUNDS.replace("test.picky", picky),
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// A document whose nodes keep numbers, also in a group and in cycles.
+    /// A document whose nodes have numbers as state, also in a group and in cycles.
     pub(super) fn of_states() -> Self {
         Self {
             start: STATES.into(),
@@ -97,8 +97,8 @@ impl World {
         }
     }
 
-    /// A document of numbers, which depend on the time and are evaluated at other times, also in a group
-    /// and within each other.
+    /// A document of numbers that depend on the time and are evaluated at other times, also in a
+    /// group and nested.
     pub(super) fn of_moments(picky: &'static str) -> Self {
         let types: &[&str] = match picky {
             "test.picky" => MOMENT_TYPES,
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// A document of numbers that uses groups of other documents, of which one is wrong.
+    /// A document of numbers that uses groups of other documents, one of which is wrong.
     pub(super) fn of_used() -> Self {
         let picky = r#""group", "group": "lib/picky""#;
         let start = NUMBERS.replace(r#""test.picky""#, picky);
@@ -138,8 +138,7 @@ impl World {
         }
     }
 
-    /// A document of vectors, texts and lists, of which some nodes may fail and some give several
-    /// outputs.
+    /// A document of vectors, texts and lists; some nodes may fail and some have several outputs.
     pub(super) fn of_values() -> Self {
         Self {
             start: VALUES.into(),
@@ -256,7 +255,7 @@ const MOMENT_TYPES: &[&str] = &[
     "custom.moment",
 ];
 
-/// Whether something of one type converts to another where that is wanted and no other.
+/// Whether a type converts to another in sockets that take only the latter.
 fn converts(from: &str, to: &str) -> bool {
     matches!(
         (from, to),
@@ -264,7 +263,7 @@ fn converts(from: &str, to: &str) -> bool {
     )
 }
 
-/// Whether nodes of a type take what is linked as it is.
+/// Whether nodes of a type take any type.
 fn is_generic(ty: &str) -> bool {
     [
         "math.",
@@ -280,7 +279,7 @@ fn is_generic(ty: &str) -> bool {
     .any(|start| ty.starts_with(start))
 }
 
-/// A well-typed document of so many nodes, whose last nodes are outputs.
+/// A well-typed document of `n` nodes, whose last nodes are outputs.
 pub(super) fn generated(mut seed: u64, n: usize) -> String {
     let mut below = |n: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -319,7 +318,7 @@ pub(super) fn generated(mut seed: u64, n: usize) -> String {
                     _ => json!(number),
                 }
             } else {
-                // Rather the last ones.
+                // Later nodes are more frequent.
                 all[all.len() - 1 - below(all.len().min(8))].clone()
             };
             links.insert((*socket).into(), source);

@@ -1,13 +1,12 @@
-//! From a node type with a callback to the node types of the parts that stand for its nodes (see
-//! `parts`).
+//! Makes the hidden node types of the parts that replace a node with a callback (see `parts`).
 //!
 //! A node type `my.node` has three hidden node types beside it, whose nodes only the compiler makes:
 //! `my.node_call` runs the callback, `my.node_ask` finds the lazy inputs that the callback asks for,
 //! and `my.node_in` evaluates an input in a changed context. If the node keeps state, they belong to
 //! the work of a tick, `my.node_tick`.
 //!
-//! Outputs that declare different needs are computed by a call each, which has only the inputs that
-//! these outputs need.
+//! Outputs that declare different needs are computed by separate calls, each with only the inputs
+//! that its outputs need.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ pub(super) const OF_INPUT: &str = "of input";
 /// The socket with the lazy inputs that were asked for.
 const ASKED: &str = "asked for";
 
-/// What the registry has for all node types with callbacks.
+/// The node types that all node types with callbacks share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     /// The node type that selects one of two values.
@@ -178,8 +177,8 @@ fn complete_as(
     all
 }
 
-/// The sockets of the work of a tick: those of the node, whether there is state, the seconds from
-/// tick to tick, and the state.
+/// The sockets for the work of a tick: those of the node, whether there is state, the seconds
+/// between ticks, and the state.
 fn with_state(mut signature: Signature, kept: &[(&'static str, SocketType)]) -> Signature {
     let plain = |name: String, ty| Socket::new(name, ty, Default::Zero);
     signature.inputs.push(plain(STARTED.into(), Type::BOOL.into()));
@@ -192,12 +191,12 @@ fn with_state(mut signature: Signature, kept: &[(&'static str, SocketType)]) -> 
     signature
 }
 
-/// Tells what is wrong with the sockets of a node type with a callback.
+/// Checks the sockets of a node type with a callback, and says what is wrong with them.
 fn check(signature: &Signature, callback: &Callback, has_state: bool) -> Result<(), String> {
     for output in &signature.outputs {
         let unknown = |name: &&&str| signature.input(name).is_none();
         if let Some(name) = output.needs.iter().copied().flatten().find(unknown) {
-            return Err(format!("output `{}` needs `{name}`, which is no input", output.name));
+            return Err(format!("output `{}` needs `{name}`, which is not an input", output.name));
         }
         if output.needs.is_some() && !matches!(output.ty, SocketType::Exact(_)) {
             return Err(format!(
@@ -238,7 +237,7 @@ fn refused(why: String) -> SettingError {
     SettingError::refused("sockets", why)
 }
 
-/// Whether the source of a socket is evaluated in a changed context, by a node of its own.
+/// Whether a separate node evaluates the source of a socket, in a changed context.
 pub(super) fn is_passed(socket: &Socket) -> bool {
     !socket.scope.is_empty() && !socket.scope.iter().any(ScopeRule::gathers)
 }
@@ -252,7 +251,7 @@ pub(super) fn needed_by(signature: &Signature, outputs: &[usize]) -> Vec<usize> 
     needed
 }
 
-/// The outputs that are computed together.
+/// The outputs of each call: those that are computed together.
 pub(super) fn calls(signature: &Signature) -> Vec<Vec<usize>> {
     let mut calls: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for output in 0..signature.outputs.len() {
@@ -326,8 +325,8 @@ impl Base {
         Ok(made)
     }
 
-    /// The sockets of the node that evaluates an input in a changed context: the input, and what its
-    /// scope takes.
+    /// The sockets of the node that evaluates an input in a changed context: the input and the
+    /// arguments of its scope.
     fn signature_of_input(&self, settings: &Settings) -> Result<Signature, SettingError> {
         let of_node = self.signature(settings)?;
         let name = settings.text(OF_INPUT);

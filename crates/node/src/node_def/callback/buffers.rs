@@ -9,13 +9,13 @@ use crate::failure::Failure;
 use crate::function::{Call, Data};
 use millstream_base::map::Map;
 
-/// All that a call writes. If every input is one value for all elements, there is one entry, which
-/// stands for all elements; otherwise there is an entry for each.
+/// The outputs of a call. If every input is one value for all elements, there is a single entry for
+/// all of them; otherwise there is an entry for each element.
 pub(super) struct Buffers {
     pub(super) is_uniform: bool,
     pub(super) outputs: Vec<OutputBuffer>,
     task: Task,
-    /// For each lazy input whether it was asked for, as bits, if that is the task.
+    /// The lazy inputs asked for, as bits, if the task is to find them.
     pub(super) asks: Vec<i32>,
     n_lazy: u32,
     extent: usize,
@@ -31,11 +31,11 @@ pub(super) struct OutputBuffer {
 
 /// The entries of an output.
 pub(super) enum Entries {
-    /// Nobody reads them.
+    /// Not demanded.
     Ignored,
-    /// A value each.
+    /// One value per entry.
     Values(Column),
-    /// A list each: the ends of the lists in `items`.
+    /// One list per entry: the ends of the lists in `items`.
     Lists { offsets: Vec<usize>, items: Column },
     /// Values of any type, one by one.
     Any(Vec<Option<Value>>),
@@ -168,7 +168,7 @@ impl OutputBuffer {
             }
             Entries::Any(all) => all[at] = Some(value),
             Entries::Lists { offsets, items } => {
-                // Lists of any item type are kept one by one.
+                // Lists of any item type are stored one by one.
                 let mut all = vec![None; n];
                 for (i, pair) in offsets.windows(2).enumerate() {
                     all[i] = Some(Value::List(items.slice(pair[0]..pair[1])));
@@ -181,7 +181,7 @@ impl OutputBuffer {
         Some(())
     }
 
-    /// Whether it is lists that are edited in place, and not set.
+    /// Whether the output consists of lists that are edited in place.
     pub(super) fn has_edited_lists(&self) -> bool {
         matches!(self.entries, Entries::Edited(Edited::Lists { .. }))
     }
@@ -202,7 +202,7 @@ impl Buffers {
                 Self { is_uniform, outputs, task, asks: Vec::new(), n_lazy, extent }
             }
             Task::Ask => {
-                // The outputs of this run are not kept.
+                // The outputs of this run are discarded.
                 let outputs = spec.outputs.iter().map(|it| {
                     let edited = it.edits.map(|slot| Edited::take(call, slot, is_uniform));
                     let entries = edited.map_or(Entries::Ignored, Entries::Edited);

@@ -1,4 +1,4 @@
-//! The context that a callback is handed: all that it reads and gives for one element.
+//! The context object of a callback: all that it reads and returns for one element.
 
 use std::cell::Cell;
 
@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::function::{Argument, Call, Data, Lists};
 use crate::settings::Settings;
 
-/// What a callback reads and gives for one element.
+/// The inputs, outputs, state and context of one element, as a callback sees them.
 ///
-/// Inputs, outputs and state are named as in the node type. Methods that fail end the callback with
-/// `?`: the failure becomes that of the node, at this element. A name that the node type lacks and a
-/// Rust type that does not fit are failures too, with a message that tells what fits.
+/// Inputs, outputs and state are named as in the node type. Return errors with `?`: a failure
+/// becomes that of the node, at this element. An unknown name or a Rust type that does not fit is a
+/// failure too, with a message that says what fits.
 pub struct CallbackContext<'c> {
     spec: &'c Spec,
     usage: &'c Usage,
@@ -27,10 +27,10 @@ pub struct CallbackContext<'c> {
     pub(super) at: usize,
     /// The lazy inputs that are computed, as bits.
     pub(super) known: i32,
-    /// Those that this run asked for, and those of them that are still to be computed.
+    /// The lazy inputs that this run asked for, and those among them that are not computed yet.
     asked: Cell<i32>,
     pub(super) pending: Cell<i32>,
-    /// Whether the selector runs.
+    /// Whether the selector is running.
     pub(super) is_selecting: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'c> CallbackContext<'c> {
         }
     }
 
-    /// Goes on to another element.
+    /// Moves on to another element.
     pub(super) fn begin(&mut self, element: usize) {
         (self.element, self.at) = (element, if self.buffers.is_uniform { 0 } else { element });
         self.known = match self.spec.asked {
@@ -71,8 +71,8 @@ impl<'c> CallbackContext<'c> {
 
     /// An input.
     ///
-    /// If the input is lazy and not computed yet, this ends the callback, which runs again from its
-    /// start once the input is there.
+    /// If the input is lazy and not computed yet, this call ends the callback, which runs again
+    /// from its start once the input is computed.
     ///
     /// # Errors
     /// If the input is still to be computed, was asked for before in this run, or is of another type.
@@ -156,12 +156,12 @@ impl<'c> CallbackContext<'c> {
             .ok_or_else(|| self.wrong_type("reads the feature", &name, T::ty().name(), ty))
     }
 
-    /// A setting of the node, and all others.
+    /// The settings of the node.
     pub fn settings(&self) -> &'c Settings {
         &self.spec.settings
     }
 
-    /// The value that a variable of the node has kept since the last tick; `None` in the first tick.
+    /// The value of a variable after the last tick; `None` in the first tick.
     ///
     /// # Errors
     /// If there is no such variable, or it is of another type.
@@ -175,7 +175,7 @@ impl<'c> CallbackContext<'c> {
         kept.map(Some).ok_or_else(|| self.wrong_type("reads state", name, T::ty().name(), ty))
     }
 
-    /// The list that a variable of the node has kept since the last tick; `None` in the first tick.
+    /// The list in a variable after the last tick; `None` in the first tick.
     ///
     /// # Errors
     /// As [`state`](Self::state).
@@ -189,10 +189,10 @@ impl<'c> CallbackContext<'c> {
         })
     }
 
-    /// The seconds from tick to tick, for a node that keeps state.
+    /// The seconds between ticks, for a node with state.
     ///
     /// # Errors
-    /// If the node keeps no state.
+    /// If the node has no state.
     pub fn seconds_per_tick(&self) -> Result<f64, Stop> {
         let seconds = self.spec.started.and_then(|(_, seconds)| self.read(seconds));
         seconds.ok_or_else(|| {
@@ -201,7 +201,7 @@ impl<'c> CallbackContext<'c> {
         })
     }
 
-    /// Keeps the value of a variable for the next tick. A variable that is not set stays as it was.
+    /// Sets a variable for the next tick. A variable that is not set keeps its value.
     ///
     /// # Errors
     /// If there is no such variable, or it is of another type.
@@ -210,7 +210,7 @@ impl<'c> CallbackContext<'c> {
         self.put("keeps", name, output, value)
     }
 
-    /// Keeps a list for the next tick.
+    /// Sets a list variable for the next tick.
     ///
     /// # Errors
     /// As [`keep`](Self::keep), or if the list is longer than the limits allow.
@@ -223,7 +223,7 @@ impl<'c> CallbackContext<'c> {
         self.put_list("keeps", name, output, items)
     }
 
-    /// Whether somebody reads an output; the others need not be computed.
+    /// Whether an output is demanded; others need not be computed.
     pub fn wants(&self, output: &str) -> bool {
         let at = self.spec.outputs.iter().position(|it| &*it.name == output);
         at.is_some_and(|at| self.buffers.outputs[at].is_wanted)
@@ -274,7 +274,7 @@ impl<'c> CallbackContext<'c> {
         k: usize,
         items: impl IntoIterator<Item = T>,
     ) -> Result<(), Stop> {
-        // One item more than allowed tells that there are too many.
+        // One item more than allowed shows that there are too many.
         let items = items.into_iter().take(self.limits.list_length.saturating_add(1));
         let Some(n) = self.buffers.outputs[k].set_list(self.at, items) else {
             return Err(self.not_set(does, (name, k), list_name::<T>()));
@@ -286,10 +286,10 @@ impl<'c> CallbackContext<'c> {
         check_items(n, total, self.limits).map_err(Stop::from)
     }
 
-    /// A mutable input, which the output of the same name takes over.
+    /// A mutable input, whose buffer the output of the same name takes over.
     ///
     /// # Errors
-    /// If the input is not mutable, is of another type, or nobody reads the output.
+    /// If the input is not mutable, is of another type, or the output is not read.
     pub fn edit<T: ValueType>(&mut self, name: &str) -> Result<&mut T, Stop> {
         let (k, at) = (self.editable(name)?, self.at);
         let found = matches!(
@@ -306,7 +306,8 @@ impl<'c> CallbackContext<'c> {
         Ok(&mut column.make_mut::<T>().expect("its type was checked")[at])
     }
 
-    /// The items of a mutable input that is a list, which the output of the same name takes over.
+    /// The items of a mutable input that is a list, whose buffer the output of the same name takes
+    /// over.
     ///
     /// # Errors
     /// As [`edit`](Self::edit).
@@ -352,7 +353,7 @@ impl<'c> CallbackContext<'c> {
         self.stop(message, "the type in Rust must be that of the socket")
     }
 
-    /// Why an output or a variable cannot be set.
+    /// The error for an output or a variable that cannot be set.
     fn not_set(&self, does: &str, (name, k): (&str, usize), given: &str) -> Stop {
         if self.buffers.outputs[k].has_edited_lists() {
             let message = format!("{} sets `{name}`, a list that it edits", self.of_type());
@@ -361,7 +362,7 @@ impl<'c> CallbackContext<'c> {
         self.wrong_type(does, name, given, self.spec.outputs[k].ty)
     }
 
-    /// The failure of the node for the end of a callback.
+    /// The failure of the node when its callback ended early.
     pub(super) fn failure_of(&self, stop: Stop) -> Failure {
         match stop.0 {
             Reason::Failed(failure) => {
@@ -374,7 +375,7 @@ impl<'c> CallbackContext<'c> {
                     self.of_type()
                 ),
             )
-            .with_help("a callback asks for the same inputs whenever it reads the same values"),
+            .with_help("a callback must ask for the same inputs whenever it reads the same values"),
         }
     }
 
@@ -383,7 +384,7 @@ impl<'c> CallbackContext<'c> {
         let lazy = self.spec.inputs.iter().filter(|input| input.lazy.is_some());
         let lazy: Vec<String> = lazy.map(|input| format!("`{}`", input.name)).collect();
         let message =
-            format!("the selector of {} names `{name}`, which is no lazy input", self.of_type());
+            format!("the selector of {} names `{name}`, which is not a lazy input", self.of_type());
         Failure::at(self.element, message).with_help(format!("lazy inputs: {}", lazy.join(", ")))
     }
 
@@ -483,14 +484,14 @@ impl<'c> CallbackContext<'c> {
         self.spec.started.and_then(|(started, _)| self.read(started)) == Some(true)
     }
 
-    /// The list of the element in a slot that is not taken out of the call.
+    /// The list of the element in a slot whose buffer was not taken.
     fn list_in<T: ValueType>(&self, slot: usize) -> Option<&'c [T]> {
         let argument = self.arguments[slot];
         argument.data().ty().element()?;
         Lists::of(argument).slice(self.element)
     }
 
-    /// The value of the element in a slot that is not taken out of the call.
+    /// The value of the element in a slot whose buffer was not taken.
     fn read<T: ValueType>(&self, slot: usize) -> Option<T> {
         let argument = self.arguments[slot];
         match argument.data() {
@@ -514,7 +515,7 @@ impl<'c> CallbackContext<'c> {
         })
     }
 
-    /// The position of an output; `None` if another call gives it.
+    /// The position of an output; `None` if another call computes it.
     fn output(&self, name: &str) -> Result<Option<usize>, Stop> {
         let own = self.spec.outputs.len() - self.spec.state.len();
         let known = || self.spec.outputs[..own].iter().map(|output| &output.name);
@@ -559,7 +560,7 @@ impl<'c> CallbackContext<'c> {
         Ok(k)
     }
 
-    /// Checks that all outputs are set; variables that are not stay as they were.
+    /// Checks that all outputs are set; variables that are not set keep their values.
     pub(super) fn finish_element(&mut self) -> Result<(), Failure> {
         for k in 0..self.spec.outputs.len() {
             let output = &self.buffers.outputs[k];
@@ -570,7 +571,7 @@ impl<'c> CallbackContext<'c> {
             let (name, ty) = (&self.spec.outputs[k].name, self.spec.outputs[k].ty);
             let Some(kept) = self.spec.state.iter().find(|variable| variable.output == k) else {
                 let message = format!("{} gives no value for its output `{name}`", self.of_type());
-                let help = "set every output that somebody `wants`, whatever the inputs";
+                let help = "set every output for which `wants` is true, whatever the inputs";
                 return Err(Failure::at(self.element, message).with_help(help));
             };
             let value = self.arguments[kept.slot].value(self.element);

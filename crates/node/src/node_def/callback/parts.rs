@@ -1,5 +1,5 @@
-//! The network that stands for the nodes of an instance: nodes that evaluate inputs in a changed
-//! context, nodes that read the context, rounds of questions and choices for lazy inputs, and the calls
+//! The network that replaces a node with a callback: nodes that evaluate inputs in a changed
+//! context, nodes that read the context, rounds that find and choose lazy inputs, and the calls
 //! that run the callback.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Parts<'p> {
 }
 
 impl Assembly {
-    /// The kernel of an instance, or the network that stands for its nodes.
+    /// The kernel of an instance, or the network that replaces its nodes.
     pub(crate) fn make(
         &self,
         spec: &KernelSpec<'_>,
@@ -144,8 +144,8 @@ impl Parts<'_> {
         self.part(name, instance, sources)
     }
 
-    /// Replaces the sources of lazy inputs by their values where the callback asks for them, and by
-    /// defaults elsewhere; appends the source of what was asked for.
+    /// Replaces the sources of lazy inputs by their values where the callback asks for them and by
+    /// defaults elsewhere; appends the source of the set of inputs asked for.
     fn ask(
         &mut self,
         settings: &Settings,

@@ -1,5 +1,5 @@
-//! Calls of callbacks: buffers that are handed on, lists under masks, and node types that contradict
-//! themselves.
+//! Calls of callbacks: buffers that are reused, lists under masks, and node types whose
+//! declarations contradict each other.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ fn node_types_that_contradict_themselves_are_refused_when_they_are_registered() 
     let run = |_: &mut CallbackContext<'_>| Ok(());
     assert_eq!(
         refused(def().needs(&["x"]).callback(run)),
-        "`my.odd`: output `value` needs `x`, which is no input"
+        "`my.odd`: output `value` needs `x`, which is not an input"
     );
     let input = || def().input("x", Type::F32, "");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is done to documents of the whole library.
+//! Steps of scripts over documents of the whole library.
 
 use millstream::{Engine, Type};
 use millstream_document::check::check;
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value as Json, json};
 
-/// One thing that is done to a session.
+/// One step of a script.
 #[derive(Clone, Debug)]
 pub(super) struct Deed {
     pub(super) kind: u8,
     pub(super) picks: [Index; 4],
     pub(super) number: u16,
-    /// Whether it is done in a group, if there is one, and in which.
+    /// The group that it is about, if there are groups; `None` for the document.
     within: Option<Index>,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn deed() -> impl Strategy<Value = Deed> {
         .prop_map(|(kind, picks, number, within)| Deed { kind, picks, number, within })
 }
 
-/// What can be linked to: the reference and the type, if that is known.
+/// A possible source: the reference and the type, if that is known.
 type Linkable = (Json, Option<Type>);
 
 /// A body of a document that is edited.
@@ -35,9 +35,9 @@ pub(super) struct Edited<'a> {
     within: Option<&'a str>,
     nodes: &'a Named<Node>,
     outputs: &'a Named<OutputDef>,
-    /// What can be linked to.
+    /// The possible sources.
     sources: Vec<Linkable>,
-    /// A name that nothing has.
+    /// An unused name.
     fresh: String,
     has_columns: bool,
 }
@@ -108,7 +108,7 @@ impl Deed {
         self.number.is_multiple_of(n)
     }
 
-    /// One of these by number `k` of its picks.
+    /// The element that number `k` of the picks selects.
     fn of<T>(&self, k: usize, mut all: impl ExactSizeIterator<Item = T>) -> Option<T> {
         if all.len() == 0 { None } else { all.nth(self.picks[k].index(all.len())) }
     }
@@ -137,7 +137,7 @@ impl<'a> Edited<'a> {
         Self { engine, within, nodes, outputs, sources, fresh, has_columns }
     }
 
-    /// The edit that this is of the body, if it is one.
+    /// The edit that the step makes in the body, if it is one.
     pub(super) fn edit(&self, deed: &Deed) -> Option<Json> {
         let mut edit = match deed.kind {
             0..=11 => self.edit_of_socket(deed),
@@ -155,7 +155,7 @@ impl<'a> Edited<'a> {
         Some(edit)
     }
 
-    /// A node, by number `k` of the picks.
+    /// The node that number `k` of the picks selects.
     fn node(&self, deed: &Deed, k: usize) -> Option<(&str, Json)> {
         let (name, node) = deed.of(k, self.nodes.iter())?;
         Some((&**name, serde_json::to_value(node).expect("it is JSON")))
@@ -211,7 +211,7 @@ impl<'a> Edited<'a> {
                 json!({ "edit": "group", "nodes": [node, other], "name": fresh })
             }
             24 => json!({ "edit": "ungroup", "node": node }),
-            // A group is run round by round from now on, or once.
+            // From now on a group runs round by round, or once.
             _ => {
                 let group = written["group"].as_str()?;
                 let ty = if written["type"] == "group" { "repeat" } else { "group" };
@@ -245,10 +245,10 @@ impl<'a> Edited<'a> {
         Some(json!({ "edit": "set_setting", "node": node, "setting": setting.name, "to": to }))
     }
 
-    /// A node of any type, with links to what there is.
+    /// A node of any type, with links to existing sources.
     fn new_node(&self, deed: &Deed) -> Json {
         let registry = self.engine.registry();
-        // Live graphs have single values, and no moments but times.
+        // Live graphs have only single values, and of the moment only the time.
         let others =
             ["context.", "reduce.", "scan.", "custom.place", "custom.earlier", "custom.total"];
         let lives = |name: &str| !others.iter().any(|start| name.starts_with(start));
@@ -286,7 +286,7 @@ impl<'a> Edited<'a> {
             };
             let fitting: Vec<&Linkable> = self.sources.iter().filter(fits).collect();
             let json = if !fitting.is_empty() && (pick % 5 < 3 || !socket.scope.is_empty()) {
-                // Rather what came last.
+                // Later sources are more frequent.
                 let among = fitting.len().min(if pick.is_multiple_of(2) { 4 } else { 100 });
                 fitting[fitting.len() - 1 - pick / 5 % among].0.clone()
             } else if pick % 5 == 3 || matches!(socket.default, Default::Required) {
