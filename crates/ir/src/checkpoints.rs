@@ -33,7 +33,8 @@ impl Checkpoints {
     /// Takes the state after a tick, if it is due.
     pub fn add(&mut self, states: &States) {
         let n_ticks = states.n_ticks();
-        if n_ticks == 0 || n_ticks % self.stride != 0 || self.kept.contains_key(&n_ticks) {
+        if n_ticks == 0 || !n_ticks.is_multiple_of(self.stride) || self.kept.contains_key(&n_ticks)
+        {
             return;
         }
         let bytes = states.bytes();

@@ -220,7 +220,7 @@ fn frames_of_stateful_documents_are_timed() {
     let at = |when: [&str; 2]| json(&[&["run", &path, "--format", "json"][..], &when].concat());
     assert_eq!(at(["--time", "0.5"])["outputs"], at(["--frame", "5"])["outputs"]);
     let told = millstream(&["run", &path, "--time", "0.55"]);
-    assert!(String::from_utf8_lossy(&told.stderr).contains("no frame"), "{told:?}");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("not a frame"), "{told:?}");
 }
 
 #[test]

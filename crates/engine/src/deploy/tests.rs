@@ -235,7 +235,7 @@ fn damaged_bytes_are_refused() {
         Err(error) => error.to_string(),
         Ok(_) => panic!("it loads"),
     };
-    assert!(say(b"{}").contains("no deployed document"));
+    assert!(say(b"{}").contains("not a deployed document"));
     for end in 0..bytes.len() {
         say(&bytes[..end]);
     }

@@ -36,7 +36,7 @@ group step(at: f32, cells: list<i32>, by: f32) -> (at: f32, cells: list<i32>) {
 /// The document without state in loops, which a live graph can answer.
 fn live_document() -> String {
     let lines = DOCUMENT.lines().filter(|line| !line.contains("inner"));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// A number below `n` from a simple generator.
@@ -118,7 +118,7 @@ fn compare(make: impl Fn(&Engine, Document) -> Session, text: &str, seed: u64) {
     replaying.keep_checkpoints(0);
     let mut dice = seed;
     // The default, and space for a few.
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         rewinding.keep_checkpoints(2000);
     }
     let mut done = String::new();

@@ -188,8 +188,8 @@ fn times_that_are_no_ticks_are_refused() {
     assert_eq!(value(&Request::new().time(0.1 * 7.0)), Some(0.2));
     let both = program.run(&Request::new().times(vec![0.5, 0.7])).expect("it runs");
     assert_eq!(both.column::<f32>("y"), Some(vec![0.0, 0.2]));
-    assert!(refused(&Request::new().times(vec![0.5, 0.72])).contains("no frame"));
-    assert!(refused(&Request::new().time(f64::INFINITY)).contains("no frame"));
+    assert!(refused(&Request::new().times(vec![0.5, 0.72])).contains("not a frame"));
+    assert!(refused(&Request::new().time(f64::INFINITY)).contains("not a frame"));
     assert_eq!(program.inputs().len(), 0);
     let empty = program.run(&Request::new().frames(vec![])).expect("it runs");
     assert_eq!(empty.column::<f32>("y"), Some(vec![]));

@@ -45,11 +45,14 @@ fn ranges() -> impl Iterator<Item = [f32; 2]> {
 const N_RANGES: usize = 1 << 12;
 
 /// A table by range, filled up with the last entry.
-fn by_range<T: Copy>(entries: impl Iterator<Item = T>) -> Box<[T; N_RANGES]> {
-    let mut all: Vec<T> = entries.collect();
-    assert!(all.len() <= N_RANGES, "the ranges are few");
-    all.resize(N_RANGES, *all.last().expect("there are ranges"));
-    all.try_into().ok().expect("the table was just filled up")
+struct ByRange<T>(Box<[T; N_RANGES]>);
+
+impl<T: Copy> ByRange<T> {
+    fn new(entries: impl Iterator<Item = T>) -> Self {
+        let entries: Vec<T> = entries.collect();
+        let last = entries.len() - 1;
+        Self(Box::new(std::array::from_fn(|i| entries[i.min(last)])))
+    }
 }
 
 /// The index of the range of a value clamped to `SMALLEST` to 1, and the clamped value.
@@ -73,9 +76,9 @@ fn thresholds(top: u16) -> impl Iterator<Item = f32> {
 /// Finds the nearest 8-bit code of linear light.
 pub(super) struct To8 {
     /// For each range, the code at its start.
-    codes: Box<[u32; N_RANGES]>,
+    codes: ByRange<u32>,
     /// For each range, the least value of the code after that.
-    thresholds: Box<[f32; N_RANGES]>,
+    thresholds: ByRange<f32>,
 }
 
 impl To8 {
@@ -87,8 +90,8 @@ impl To8 {
         };
         let steps = || ranges().map(|[start, _]| step(start)).chain([step(1.0)]);
         Self {
-            codes: by_range(steps().map(|(_, code)| code)),
-            thresholds: by_range(steps().map(|(threshold, _)| threshold)),
+            codes: ByRange::new(steps().map(|(_, code)| code)),
+            thresholds: ByRange::new(steps().map(|(threshold, _)| threshold)),
         }
     }
 
@@ -96,15 +99,15 @@ impl To8 {
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u8 {
         let (i, x) = range(x);
-        (self.codes[i] + u32::from(x >= self.thresholds[i])) as u8
+        (self.codes.0[i] + u32::from(x >= self.thresholds.0[i])) as u8
     }
 }
 
 /// Finds the nearest 16-bit code of linear light.
 pub(super) struct To16 {
     /// A chord per range: its value at zero.
-    starts: Box<[f32; N_RANGES]>,
-    slopes: Box<[f32; N_RANGES]>,
+    starts: ByRange<f32>,
+    slopes: ByRange<f32>,
     /// The least value of each code from 1; the one after the last code is infinite.
     thresholds: Box<[f32; 1 << 16]>,
 }
@@ -122,9 +125,9 @@ impl To16 {
         let chords = || ranges().map(chord).chain([[top as f32 + 0.45, 0.0]]);
         let all: Vec<f32> = thresholds(u16::MAX).chain([f32::INFINITY]).collect();
         Self {
-            starts: by_range(chords().map(|[start, _]| start)),
-            slopes: by_range(chords().map(|[_, slope]| slope)),
-            thresholds: all.try_into().ok().expect("there is one for each code"),
+            starts: ByRange::new(chords().map(|[start, _]| start)),
+            slopes: ByRange::new(chords().map(|[_, slope]| slope)),
+            thresholds: Box::new(std::array::from_fn(|code| all[code])),
         }
     }
 
@@ -133,7 +136,7 @@ impl To16 {
     pub(super) fn code(&self, x: f32) -> u16 {
         let (i, x) = range(x);
         // At most 65535, and whole numbers with a sign are faster to convert to.
-        let guess = (self.starts[i] + self.slopes[i] * x) as i32 as u32 & 0xffff;
+        let guess = (self.starts.0[i] + self.slopes.0[i] * x) as i32 as u32 & 0xffff;
         (guess + u32::from(x >= self.thresholds[guess as usize])) as u16
     }
 }

@@ -267,7 +267,9 @@ fn rewound(
 ) -> Result<(), String> {
     let most = history.iter().map(States::bytes).max().unwrap_or_default();
     let mut checkpoints = Checkpoints::new(2 * most);
-    history.iter().for_each(|states| checkpoints.add(states));
+    for states in history {
+        checkpoints.add(states);
+    }
     for n_ticks in [requests.len() - 1, requests.len() / 2] {
         let mut states = checkpoints.at_most(n_ticks as u64).cloned().unwrap_or_default();
         for request in &requests[states.n_ticks() as usize..n_ticks] {
