@@ -40,10 +40,10 @@ n6 = math.add n1 n3
 n7 = math.add n1 n5
 n8 = math.add n3 n5
 n9 = math.add n6 n8
-output n6
-output n7
-output n8
-output n9
+output a n6
+output b n7
+output c n8
+output d n9
 ";
 
 /// Different contexts in one evaluation.
