@@ -6,7 +6,7 @@
 //! elements. [`Program::run`](crate::Program::run) returns an [`Answer`], which has for each output
 //! one value, or a column with the axes along which the output varies.
 //!
-//! All evaluators give the same bits. They differ in what they do well:
+//! All evaluators give the same bits. Each suits other uses:
 //!
 //! | evaluator | use |
 //! |---|---|

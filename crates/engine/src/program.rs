@@ -199,7 +199,7 @@ impl Program {
         &self.plan
     }
 
-    /// What is probably a mistake.
+    /// Probable mistakes in the document.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }

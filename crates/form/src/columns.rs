@@ -241,12 +241,12 @@ fn find_streams(
     plan: &Plan,
     outputs: &[LaneOutput<'_>],
 ) -> SmallVec<[Stream; 8]> {
-    let is_native = !plan.codes.is_empty();
+    let (is_native, reads_vectors) = (!plan.codes.is_empty(), plan.reads_vectors());
     let mut streams = SmallVec::new();
     for (input, source) in inputs.iter().zip(&plan.sources) {
         let is_first = match source {
             Source::Each => !is_native,
-            Source::Strided { joined, .. } => !joined && !plan.reads_vectors(),
+            Source::Strided { joined, .. } => !joined && !reads_vectors,
             Source::Single | Source::Other => false,
         };
         if let LaneInput::Lanes { lanes, stride, .. } = input

@@ -83,8 +83,8 @@ pub(crate) struct Stretch {
     pub(crate) inputs: Vec<Reg>,
     /// The registers that are written to arrays; they are computed here.
     pub(crate) outputs: Vec<Reg>,
-    /// What is written side by side, 2 to 4 lanes for each element; computed here or the same for
-    /// all elements.
+    /// Registers that are written side by side, 2 to 4 for each element. Each is computed here or
+    /// is the same for all elements.
     pub(crate) joined: Vec<Joined>,
 }
 

@@ -79,8 +79,8 @@ impl Session {
         id
     }
 
-    /// Sets the budget of later evaluations for observers. What they do not finish is reported by
-    /// the next one, or by [`push`](Self::push).
+    /// Sets the budget of later evaluations for observers. The next evaluation, or
+    /// [`push`](Self::push), reports whatever one of them leaves unfinished.
     pub fn push_within(&mut self, standing: Standing) {
         self.observers.standing = standing;
     }

@@ -13,7 +13,7 @@ use millstream_base::width::Width;
 use super::layout::{Home, Source};
 use crate::inst::{Form, Reg};
 use crate::meaning::is_paired;
-use crate::native::{Stretch, Target, lane_size};
+use crate::native::{Stretch, lane_size};
 use crate::op::Op;
 
 /// A step that runs for every chunk.
@@ -35,12 +35,12 @@ pub(super) enum Task {
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
     /// there is but one.
     Distance { reg: Reg, from: u32, to: Option<u32>, root: bool },
-    /// A stretch that there is machine code for, by its number, and the first of its outputs.
+    /// A stretch with machine code, by its number, and the first register that it computes.
     Native { reg: Reg, number: u32 },
 }
 
 impl Task {
-    /// The register that is written, or the first of them.
+    /// The register that is computed, or the first of them.
     pub(super) fn reg(&self) -> Reg {
         match *self {
             Self::One(reg)
@@ -96,16 +96,14 @@ impl Task {
 }
 
 /// The tasks that compute what `homes` wants, in order; single instructions where there is machine
-/// code of this width for them.
+/// code of this width for them, which `joins` lanes if it reads vectors as they are stored.
 pub(super) fn tasks(
     form: &Form,
     homes: &[Home],
     sources: &[Source],
     native: Option<Width>,
-    is_range: bool,
+    joins: bool,
 ) -> Vec<Task> {
-    let size = |reg: Reg, width: Width| lane_size(&form.insts[reg], width, 4);
-    let joins = |width: Width| is_range && Target::new(width, 4).is_some_and(Target::joins);
     let finder = Finder { form, homes, sources };
     let mut used: Vec<bool> = homes.iter().map(|home| home.wanted).collect();
     let mut tasks = Vec::new();
@@ -113,8 +111,8 @@ pub(super) fn tasks(
         if !used[reg.index()] || homes[reg.index()].uniform {
             continue;
         }
-        let native_size = native.and_then(|width| size(reg, width));
-        let reads_vectors = native_size == Some(4) && native.is_some_and(joins);
+        let native_size = native.and_then(|width| lane_size(&form.insts[reg], width, 4));
+        let reads_vectors = joins && native_size == Some(4);
         let distance = if reads_vectors { None } else { finder.distance(reg) };
         let fused = distance.or_else(|| {
             if native_size.is_some() {

@@ -144,9 +144,10 @@ impl Plan {
             list.push(reg);
         }
         plan.joined = vec![false; outputs.len()];
-        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native, is_range);
+        let target = native.and_then(|width| Target::new(width, 4));
+        let joins = is_range && target.is_some_and(Target::joins);
+        plan.tasks = fuse::tasks(form, &plan.homes, &plan.sources, native, joins);
         if let Some(width) = native {
-            let joins = is_range && Target::new(width, 4).is_some_and(Target::joins);
             plan.is_for_ranges = joins;
             plan.join(form, width, joins);
             plan.codes = plan.codes(form, width)?;

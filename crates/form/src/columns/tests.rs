@@ -17,7 +17,7 @@ use crate::random::{Dice, all_singles, random_form, single};
 use crate::storage::{LaneSlice, LaneSliceMut};
 
 /// Lanes that a test owns.
-enum Owned {
+pub(super) enum Owned {
     Bool(Vec<bool>),
     I32(Vec<i32>),
     I64(Vec<i64>),
@@ -26,7 +26,7 @@ enum Owned {
 }
 
 impl Owned {
-    fn new(lane: Lane, bits: &[u64]) -> Self {
+    pub(super) fn new(lane: Lane, bits: &[u64]) -> Self {
         fn all<T: LaneValue>(bits: &[u64]) -> Vec<T> {
             bits.iter().map(|&bits| T::from_bits(bits)).collect()
         }
@@ -39,7 +39,7 @@ impl Owned {
         }
     }
 
-    fn view(&self) -> LaneSlice<'_> {
+    pub(super) fn view(&self) -> LaneSlice<'_> {
         match self {
             Self::Bool(lanes) => lanes.as_slice().into(),
             Self::I32(lanes) => lanes.as_slice().into(),
@@ -49,7 +49,7 @@ impl Owned {
         }
     }
 
-    fn view_mut(&mut self) -> LaneSliceMut<'_> {
+    pub(super) fn view_mut(&mut self) -> LaneSliceMut<'_> {
         match self {
             Self::Bool(lanes) => lanes.as_mut_slice().into(),
             Self::I32(lanes) => lanes.as_mut_slice().into(),

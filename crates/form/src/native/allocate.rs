@@ -89,13 +89,12 @@ pub(super) fn write(
         assembler: Assembler::new(target)?,
         numbers: HashMap::new(),
         values: Vec::new(),
-        fused: HashSet::new(),
+        fused: fused(form, stretch, target),
         contents: Vec::new(),
         spare_lines: Vec::new(),
         held: [Held::Nothing; 32],
         pinned: 0,
     };
-    writer.fused = fused(form, stretch, target);
     writer.number_values(stretch, is_uniform, strided);
     for &reg in &stretch.regs {
         if !writer.fused.contains(&reg) {
@@ -258,8 +257,7 @@ impl Writer<'_> {
             self.pinned |= 1 << register;
             return Ok(register);
         }
-        let register = self.unused()?;
-        self.hold(register, value);
+        let register = self.result(value)?;
         match self.values[value].home {
             Home::Given(line) | Home::Spilled(line) => {
                 self.assembler.unary(Vector::Load, register, Place::Line(line))?;
@@ -375,7 +373,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A register for the result. Before [`Writer::read`] it differs from those of operands.
+    /// A register for a value. Before [`Writer::read`] it differs from those of operands.
     pub(super) fn result(&mut self, value: Value) -> Result<u8, IcedError> {
         let register = self.unused()?;
         self.hold(register, value);

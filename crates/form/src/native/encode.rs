@@ -15,6 +15,22 @@ pub(super) enum Place {
     Array(usize),
 }
 
+/// An operand as it is encoded.
+enum Operand {
+    Register(Register),
+    Memory(MemoryOperand),
+}
+
+/// The instruction made of an operand, whatever it is: constructors differ in its type only.
+macro_rules! with_operand {
+    ($operand:expr, |$name:ident| $instruction:expr) => {
+        match $operand {
+            Operand::Register($name) => $instruction,
+            Operand::Memory($name) => $instruction,
+        }
+    };
+}
+
 /// Lists vector instructions, each with the codes for lanes of 32 and 64 bits in vectors of 32
 /// bytes, and for the same in 64 bytes.
 macro_rules! vector_instructions {
@@ -209,37 +225,25 @@ impl Assembler {
         self.binary(Vector::Permute, out, a, Place::Register(b))
     }
 
-    fn memory(&mut self, place: Place) -> Result<Option<MemoryOperand>, IcedError> {
-        match place {
-            Place::Register(_) => Ok(None),
-            Place::Line(number) => Ok(Some(Self::line(number))),
-            Place::Array(number) => self.elements(number, self.target.size).map(Some),
-        }
-    }
-
-    /// The register of an operand that is not in memory.
-    fn register_of(&self, place: Place) -> Register {
-        match place {
-            Place::Register(number) => self.register(number),
-            Place::Line(_) | Place::Array(_) => Register::None,
-        }
+    /// An operand at a place; finds the array first if it is in one.
+    fn operand(&mut self, place: Place) -> Result<Operand, IcedError> {
+        Ok(match place {
+            Place::Register(number) => Operand::Register(self.register(number)),
+            Place::Line(number) => Operand::Memory(Self::line(number)),
+            Place::Array(number) => Operand::Memory(self.elements(number, self.target.size)?),
+        })
     }
 
     pub(super) fn unary(&mut self, vector: Vector, out: u8, a: Place) -> Result<(), IcedError> {
         let (code, out) = (self.code(vector), self.register(out));
-        let instruction = match self.memory(a)? {
-            Some(memory) => Instruction::with2(code, out, memory)?,
-            None => Instruction::with2(code, out, self.register_of(a))?,
-        };
+        let instruction = with_operand!(self.operand(a)?, |a| Instruction::with2(code, out, a))?;
         self.put(instruction)
     }
 
     pub(super) fn round(&mut self, how: u32, out: u8, a: Place) -> Result<(), IcedError> {
         let (code, out) = (self.code(Vector::Round), self.register(out));
-        let instruction = match self.memory(a)? {
-            Some(memory) => Instruction::with3(code, out, memory, how)?,
-            None => Instruction::with3(code, out, self.register_of(a), how)?,
-        };
+        let instruction =
+            with_operand!(self.operand(a)?, |a| Instruction::with3(code, out, a, how))?;
         self.put(instruction)
     }
 
@@ -251,20 +255,15 @@ impl Assembler {
         b: Place,
     ) -> Result<(), IcedError> {
         let (code, out, a) = (self.code(vector), self.register(out), self.register(a));
-        let instruction = match self.memory(b)? {
-            Some(memory) => Instruction::with3(code, out, a, memory)?,
-            None => Instruction::with3(code, out, a, self.register_of(b))?,
-        };
+        let instruction = with_operand!(self.operand(b)?, |b| Instruction::with3(code, out, a, b))?;
         self.put(instruction)
     }
 
     /// The logical function of the bits of `out`, `a` and `b` with this table, into `out`.
     pub(super) fn logic(&mut self, table: u32, out: u8, a: u8, b: Place) -> Result<(), IcedError> {
         let (code, out, a) = (self.code(Vector::Logic), self.register(out), self.register(a));
-        let instruction = match self.memory(b)? {
-            Some(memory) => Instruction::with4(code, out, a, memory, table)?,
-            None => Instruction::with4(code, out, a, self.register_of(b), table)?,
-        };
+        let instruction =
+            with_operand!(self.operand(b)?, |b| Instruction::with4(code, out, a, b, table))?;
         self.put(instruction)
     }
 
@@ -278,10 +277,8 @@ impl Assembler {
     ) -> Result<(), IcedError> {
         let out = if self.target.wide { MASK } else { self.register(out) };
         let (code, a) = (self.code(vector), self.register(a));
-        let instruction = match self.memory(b)? {
-            Some(memory) => Instruction::with4(code, out, a, memory, how)?,
-            None => Instruction::with4(code, out, a, self.register_of(b), how)?,
-        };
+        let instruction =
+            with_operand!(self.operand(b)?, |b| Instruction::with4(code, out, a, b, how))?;
         self.put(instruction)
     }
 
@@ -314,10 +311,8 @@ impl Assembler {
             return self.blend(out, temporary, yes, no);
         }
         let (code, out, no) = (self.code(Vector::Blend), self.register(out), self.register(no));
-        let mut instruction = match self.memory(yes)? {
-            Some(memory) => Instruction::with3(code, out, no, memory)?,
-            None => Instruction::with3(code, out, no, self.register_of(yes))?,
-        };
+        let mut instruction =
+            with_operand!(self.operand(yes)?, |yes| Instruction::with3(code, out, no, yes))?;
         instruction.set_op_mask(MASK);
         self.put(instruction)
     }
@@ -390,10 +385,9 @@ impl Assembler {
     ) -> Result<(), IcedError> {
         let code = self.code(Vector::Blend);
         let [out, condition, no] = [out, condition, no].map(|number| self.register(number));
-        let instruction = match self.memory(yes)? {
-            Some(memory) => Instruction::with4(code, out, no, memory, condition)?,
-            None => Instruction::with4(code, out, no, self.register_of(yes), condition)?,
-        };
+        let instruction = with_operand!(self.operand(yes)?, |yes| Instruction::with4(
+            code, out, no, yes, condition
+        ))?;
         self.put(instruction)
     }
 

@@ -1,6 +1,6 @@
 //! Memory that contains code, and calls of that code.
 
-#![allow(unsafe_code, reason = "to call what was written as bytes is for the writer to justify")]
+#![allow(unsafe_code, reason = "generated code is called through a pointer")]
 
 use memmap2::{Mmap, MmapMut};
 use millstream_base::lane::Lane;

@@ -222,17 +222,13 @@ impl Writer<'_> {
             Way::With(vector, bits) => self.with(&[(vector, bits)], args, out),
             Way::WithBoth(both) => self.with(&both, args, out),
             Way::Truth(comparison) => {
-                let (a, b) = (self.register(args[0])?, self.place(args[1])?);
-                self.read(args);
-                let out = self.result(out)?;
+                let (out, a, b) = self.out_of_two([args[0], args[1]], out)?;
                 self.assembler.truth(comparison, out, a, b)
             }
             Way::TruthWhole(how) => self.truth_whole(how, args, out),
             Way::SameTruth => {
-                let (a, b) = (self.register(args[0])?, self.place(args[1])?);
+                let (out, a, b) = self.out_of_two([args[0], args[1]], out)?;
                 let ones = self.ones();
-                self.read(args);
-                let out = self.result(out)?;
                 self.assembler.binary(Vector::Xor, out, a, b)?;
                 self.assembler.binary(Vector::Xor, out, out, ones)
             }
@@ -241,6 +237,21 @@ impl Writer<'_> {
             Way::Extreme(vector) => self.extreme(vector, &inst, args, out),
             Way::Several => self.several(&inst, args, out),
         }
+    }
+
+    /// A register for the result of one instruction, and those of its operand.
+    fn out_of_one(&mut self, a: Value, out: Value) -> Result<(u8, u8), IcedError> {
+        let register = self.register(a)?;
+        self.read(&[a]);
+        Ok((self.result(out)?, register))
+    }
+
+    /// A register for the result of one instruction, that of its first operand, and the place of
+    /// its second.
+    fn out_of_two(&mut self, [a, b]: [Value; 2], out: Value) -> Result<(u8, u8, Place), IcedError> {
+        let (register, place) = (self.register(a)?, self.place(b)?);
+        self.read(&[a, b]);
+        Ok((self.result(out)?, register, place))
     }
 
     fn binary(
@@ -252,10 +263,8 @@ impl Writer<'_> {
     ) -> Result<(), IcedError> {
         // The operand in memory goes second.
         let swaps = inst.op.commutes() && !self.is_held(args[0]) && self.is_held(args[1]);
-        let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
-        let (a, b) = (self.register(a)?, self.place(b)?);
-        self.read(args);
-        let out = self.result(out)?;
+        let args = if swaps { [args[1], args[0]] } else { [args[0], args[1]] };
+        let (out, a, b) = self.out_of_two(args, out)?;
         self.assembler.binary(vector, out, a, b)
     }
 
@@ -265,9 +274,7 @@ impl Writer<'_> {
         args: &[Value],
         out: Value,
     ) -> Result<(), IcedError> {
-        let mut a = self.register(args[0])?;
-        self.read(args);
-        let out = self.result(out)?;
+        let (out, mut a) = self.out_of_one(args[0], out)?;
         for &(vector, bits) in constants {
             let bits = self.bits(bits);
             self.assembler.binary(vector, out, a, bits)?;
@@ -278,9 +285,7 @@ impl Writer<'_> {
 
     fn truth_whole(&mut self, how: u32, args: &[Value], out: Value) -> Result<(), IcedError> {
         if self.assembler.target.wide {
-            let (a, b) = (self.register(args[0])?, self.place(args[1])?);
-            self.read(args);
-            let out = self.result(out)?;
+            let (out, a, b) = self.out_of_two([args[0], args[1]], out)?;
             return self.assembler.truth((Vector::CompareWhole, how), out, a, b);
         }
         // Narrow vectors support only equal and greater.
@@ -292,10 +297,8 @@ impl Writer<'_> {
             5 => (Vector::Greater, true, true),
             _ => (Vector::Greater, false, false),
         };
-        let (a, b) = if swaps { (args[1], args[0]) } else { (args[0], args[1]) };
-        let (a, b) = (self.register(a)?, self.place(b)?);
-        self.read(args);
-        let out = self.result(out)?;
+        let args = if swaps { [args[1], args[0]] } else { [args[0], args[1]] };
+        let (out, a, b) = self.out_of_two(args, out)?;
         self.assembler.binary(vector, out, a, b)?;
         if negates {
             let ones = self.ones();
@@ -305,9 +308,8 @@ impl Writer<'_> {
     }
 
     fn not_zero(&mut self, is_float: bool, args: &[Value], out: Value) -> Result<(), IcedError> {
-        let (a, zero) = (self.register(args[0])?, self.bits(0));
-        self.read(args);
-        let out = self.result(out)?;
+        let zero = self.bits(0);
+        let (out, a) = self.out_of_one(args[0], out)?;
         if is_float {
             return self.assembler.truth(UNEQUAL, out, a, zero);
         }
@@ -365,9 +367,7 @@ impl Writer<'_> {
             .into_iter()
             .find(|[_, second]| is_right(constant(self.form, inst, *second)));
         if let Some([first, second]) = order {
-            let (a, b) = (self.register(args[first])?, self.place(args[second])?);
-            self.read(args);
-            let out = self.result(out)?;
+            let (out, a, b) = self.out_of_two([args[first], args[second]], out)?;
             return self.assembler.binary(vector, out, a, b);
         }
         let (a, b) = (self.register(args[0])?, self.register(args[1])?);
@@ -407,17 +407,13 @@ impl Writer<'_> {
                 Ok(())
             }
             Op::IsNan => {
-                let a = self.register(args[0])?;
-                self.read(args);
-                let out = self.result(out)?;
+                let (out, a) = self.out_of_one(args[0], out)?;
                 self.assembler.truth(UNORDERED, out, a, Place::Register(a))
             }
             Op::IsFinite => {
                 let size = self.assembler.target.size;
                 let (abs, infinity) = (self.bits(!sign_bit(size)), self.bits(infinity(size)));
-                let a = self.register(args[0])?;
-                self.read(args);
-                let out = self.result(out)?;
+                let (out, a) = self.out_of_one(args[0], out)?;
                 self.assembler.binary(Vector::And, out, a, abs)?;
                 self.assembler.truth(LESS, out, out, infinity)
             }

@@ -48,8 +48,7 @@ const N_RANGES: usize = 1 << 12;
 struct ByRange<T>(Box<[T; N_RANGES]>);
 
 impl<T: Copy> ByRange<T> {
-    fn new(entries: impl Iterator<Item = T>) -> Self {
-        let entries: Vec<T> = entries.collect();
+    fn new(entries: &[T]) -> Self {
         let last = entries.len() - 1;
         Self(Box::new(std::array::from_fn(|i| entries[i.min(last)])))
     }
@@ -88,11 +87,9 @@ impl To8 {
             let code = all.partition_point(|threshold| *threshold <= start);
             (all[code], code as u32)
         };
-        let steps = || ranges().map(|[start, _]| step(start)).chain([step(1.0)]);
-        Self {
-            codes: ByRange::new(steps().map(|(_, code)| code)),
-            thresholds: ByRange::new(steps().map(|(threshold, _)| threshold)),
-        }
+        let steps = ranges().map(|[start, _]| step(start)).chain([step(1.0)]);
+        let (thresholds, codes): (Vec<f32>, Vec<u32>) = steps.unzip();
+        Self { codes: ByRange::new(&codes), thresholds: ByRange::new(&thresholds) }
     }
 
     /// The nearest code of linear light, clamped to 0 to 1; 0 for NaN.
@@ -120,13 +117,14 @@ impl To16 {
             let [from, to] = [from, to].map(f64::from);
             let [low, high] = [from, to].map(|x| top * encoded(x));
             let slope = (high - low) / (to - from);
-            [(low - slope * from + 0.45) as f32, slope as f32]
+            ((low - slope * from + 0.45) as f32, slope as f32)
         };
-        let chords = || ranges().map(chord).chain([[top as f32 + 0.45, 0.0]]);
+        let chords = ranges().map(chord).chain([(top as f32 + 0.45, 0.0)]);
+        let (starts, slopes): (Vec<f32>, Vec<f32>) = chords.unzip();
         let all: Vec<f32> = thresholds(u16::MAX).chain([f32::INFINITY]).collect();
         Self {
-            starts: ByRange::new(chords().map(|[start, _]| start)),
-            slopes: ByRange::new(chords().map(|[_, slope]| slope)),
+            starts: ByRange::new(&starts),
+            slopes: ByRange::new(&slopes),
             thresholds: Box::new(std::array::from_fn(|code| all[code])),
         }
     }

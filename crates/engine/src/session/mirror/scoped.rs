@@ -373,7 +373,7 @@ impl Mirror {
     }
 }
 
-/// An instance that returns what it takes, without changing the context.
+/// An instance that returns its input and leaves the context as it is.
 fn passing(instance: &Instance) -> Arc<Instance> {
     let input = InputSlot { scope: Vec::new(), ..instance.inputs[0].clone() };
     Arc::new(like(instance, vec![input], Kernel::Pass))

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::ends::{LaneInput, LaneOutput};
-use super::super::tests::check_agreement;
+use super::super::tests::{Owned, check_agreement};
 use super::super::{ColumnScratch, Plan, Width};
 use super::*;
 use crate::build::FormBuilder;
@@ -22,29 +22,11 @@ fn compiled_widths() -> Vec<Width> {
 
 /// How many stretches a form with these lanes as columns has, and how many tasks.
 fn n_stretches(form: &Form, width: Width) -> (usize, usize) {
-    let columns: Vec<Vec<u64>> = form.params.iter().map(|_| vec![0; 8]).collect();
-    let inputs: Vec<LaneInput<'_>> = form
-        .params
-        .iter()
-        .zip(&columns)
-        .map(|(lane, column)| match lane {
-            Lane::Bool => LaneInput::each([false; 8].as_slice()),
-            Lane::I32 => LaneInput::each(bytemuck::cast_slice::<u64, i32>(column)),
-            Lane::I64 => LaneInput::each(bytemuck::cast_slice::<u64, i64>(column)),
-            Lane::F32 => LaneInput::each(bytemuck::cast_slice::<u64, f32>(column)),
-            Lane::F64 => LaneInput::each(bytemuck::cast_slice::<u64, f64>(column)),
-        })
-        .collect();
-    let mut out = [0.0_f32; 8];
-    let mut truths = [false; 8];
-    let (mut integers, mut longs, mut doubles) = ([0_i32; 8], [0_i64; 8], [0.0_f64; 8]);
-    let output = match form.result_lanes().next().unwrap() {
-        Lane::Bool => LaneOutput::each(0, truths.as_mut_slice()),
-        Lane::I32 => LaneOutput::each(0, integers.as_mut_slice()),
-        Lane::I64 => LaneOutput::each(0, longs.as_mut_slice()),
-        Lane::F32 => LaneOutput::each(0, out.as_mut_slice()),
-        Lane::F64 => LaneOutput::each(0, doubles.as_mut_slice()),
-    };
+    let columns: Vec<Owned> = form.params.iter().map(|lane| Owned::new(*lane, &[0; 8])).collect();
+    let inputs: Vec<LaneInput<'_>> =
+        columns.iter().map(|column| LaneInput::each(column.view())).collect();
+    let mut out = Owned::new(form.result_lanes().next().unwrap(), &[0; 8]);
+    let output = LaneOutput::each(0, out.view_mut());
     let plan =
         Plan::new(form, &inputs, &[output], Some(width), true).expect("code can be made here");
     let n_native = plan.tasks.iter().filter(|task| matches!(task, Task::Native { .. })).count();
