@@ -198,8 +198,13 @@ pub fn run_columns(
     let jobs = jobs.get_or_insert_with(|| jobs::jobs(form, plan));
     let is_far = n >= *far;
     let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
-    let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
-    pools.reserve(plan.n_slots(), n.min(chunk));
+    let chunk = if is_range && plan.is_one_loop(form) {
+        n
+    } else {
+        let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
+        pools.reserve(plan.n_slots(), n.min(chunk));
+        chunk
+    };
     stretches::fill_tables(plan, tables);
     let mut machine = Machine {
         form,

@@ -15,6 +15,7 @@ mod allocate;
 mod encode;
 mod memory;
 mod select;
+mod vectors;
 
 use millstream_base::lane::Lane;
 use millstream_base::width::Width;
@@ -125,14 +126,13 @@ impl Code {
         is_uniform: impl Fn(Reg) -> bool,
         strided: impl Fn(Reg) -> Option<Strided>,
     ) -> Option<Self> {
-        let (bytes, contents) =
-            allocate::write(form, stretch, target, is_uniform, &strided).ok()?;
+        let written = allocate::write(form, stretch, target, is_uniform, &strided).ok()?;
         let input = |reg: &Reg| (*reg, strided(*reg).map_or(1, |strided| strided.stride));
         let joined = stretch.joined.iter().map(|joined| (joined.regs[0], joined.regs.len()));
         let arrays = stretch.inputs.iter().map(input);
         let arrays = arrays.chain(stretch.outputs.iter().map(|reg| (*reg, 1))).chain(joined);
         let lanes = arrays.map(|(reg, n)| (form.insts[reg].lane, n)).collect();
-        Self::map(&bytes, contents, lanes, stretch.inputs.len(), target)
+        Self::map(written, lanes, stretch.inputs.len(), target)
     }
 }
 

@@ -10,7 +10,6 @@ use millstream_base::num::{self, Float};
 
 use super::execute::{Chunk, Job, Machine, Run};
 use super::fuse::Task;
-use super::layout::Direct;
 use super::loops;
 use super::plan::Plan;
 use super::prefetch::WHOLE;
@@ -40,7 +39,7 @@ pub(super) fn jobs(form: &Form, plan: &Plan) -> Vec<Job> {
             task: *task,
             out,
             args,
-            is_idle_on_ranges: matches!(out.direct, Direct::Input(_) | Direct::Strided(_)),
+            is_idle_on_ranges: out.is_input(),
             share: (done * u64::from(WHOLE) / work) as u32,
         }
     };

@@ -28,6 +28,13 @@ pub(super) struct Place {
     pub(super) direct: Direct,
 }
 
+impl Place {
+    /// Whether the register lies in the memory of an input when a chunk is a range.
+    pub(super) fn is_input(self) -> bool {
+        matches!(self.direct, Direct::Input(_) | Direct::Strided(_))
+    }
+}
+
 /// Where a register lies, and how long it is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Home {

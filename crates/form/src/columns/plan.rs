@@ -85,6 +85,25 @@ impl Plan {
         if bytes * LONG_CHUNK <= FEW_BYTES { LONG_CHUNK } else { CHUNK }
     }
 
+    /// Whether machine code does everything for a range where inputs and outputs lie, so that there
+    /// is no need for chunks and buffers.
+    pub(super) fn is_one_loop(&self, form: &Form) -> bool {
+        let mut sinks = self.sinks.iter().zip(&self.joined).enumerate();
+        self.tasks.iter().all(|task| match *task {
+            Task::One(reg) => self.homes[reg.index()].place.is_input(),
+            Task::Native { number, .. } => {
+                let Stretch { inputs, outputs, .. } = &self.stretches[number as usize];
+                let place = |reg: &Reg| self.homes[reg.index()].place;
+                inputs.iter().all(|reg| place(reg).is_input())
+                    && outputs.iter().all(|reg| matches!(place(reg).direct, Direct::Output(_)))
+            }
+            Task::Pair { .. } | Task::Affine { .. } | Task::Distance { .. } => false,
+        }) && sinks.all(|(number, (sink, joined))| {
+            let home = self.homes[form.results[sink.first].index()];
+            *joined || sink.width == 1 && home.place.direct == Direct::Output(number as u32)
+        })
+    }
+
     /// Whether this is the plan for such a call.
     pub(super) fn fits(
         &self,

@@ -55,7 +55,8 @@ impl State {
 pub(super) struct Writer<'f> {
     pub(super) form: &'f Form,
     pub(super) assembler: Assembler,
-    /// The values that are computed or read, by the registers of the form.
+    /// The values that are computed or read, by the registers of the form: one if it is the same
+    /// for all elements, otherwise one for each vector of a round.
     numbers: HashMap<Reg, Value>,
     values: Vec<State>,
     /// Comparisons that are made where selects read them.
@@ -67,6 +68,8 @@ pub(super) struct Writer<'f> {
     held: [Held; 32],
     /// Registers that the current instruction needs, as bits.
     pinned: u32,
+    /// The number of vectors of a round.
+    n_vectors: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,17 +79,37 @@ enum Held {
     Value(Value),
 }
 
-/// The code of a stretch, and the content of its table.
+/// The code of a stretch.
+pub(super) struct Written {
+    /// Functions, each a loop.
+    pub(super) bytes: Vec<u8>,
+    pub(super) loops: SmallVec<[Loop; 2]>,
+    /// The content of the table.
+    pub(super) contents: Vec<Content>,
+}
+
+/// A loop over elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loop {
+    /// Where its function begins.
+    pub(super) start: usize,
+    /// The number of vectors that each round computes.
+    pub(super) n_vectors: usize,
+}
+
+/// Writes the code of a stretch. One loop computes a vector in each round. If there are registers
+/// enough, another computes several side by side, so that the processor need not wait where each
+/// instruction reads the result of the one before.
 pub(super) fn write(
     form: &Form,
     stretch: &Stretch,
     target: Target,
     is_uniform: impl Fn(Reg) -> bool,
     strided: impl Fn(Reg) -> Option<Strided>,
-) -> Result<(Vec<u8>, Vec<Content>), IcedError> {
+) -> Result<Written, IcedError> {
     let mut writer = Writer {
         form,
-        assembler: Assembler::new(target)?,
+        assembler: Assembler::new(target),
         numbers: HashMap::new(),
         values: Vec::new(),
         fused: fused(form, stretch, target),
@@ -94,18 +117,25 @@ pub(super) fn write(
         spare_lines: Vec::new(),
         held: [Held::Nothing; 32],
         pinned: 0,
+        n_vectors: 1,
     };
-    writer.number_values(stretch, is_uniform, strided);
-    for &reg in &stretch.regs {
-        if !writer.fused.contains(&reg) {
-            writer.write(reg)?;
-        }
+    let mut loops = SmallVec::new();
+    writer.number_values(stretch, &is_uniform, &strided);
+    let side_by_side = writer.n_side_by_side(stretch);
+    loops.push(writer.write_loop(stretch)?);
+    if side_by_side > 1 {
+        writer.start_again(side_by_side);
+        writer.number_values(stretch, &is_uniform, &strided);
+        loops.push(writer.write_loop(stretch)?);
     }
-    for (i, joined) in stretch.joined.iter().enumerate() {
-        writer.store_joined(&joined.regs, stretch.inputs.len() + stretch.outputs.len() + i)?;
-    }
-    Ok((writer.assembler.finish()?, writer.contents))
+    Ok(Written { bytes: writer.assembler.finish(), loops, contents: writer.contents })
 }
+
+/// Registers for temporary values.
+const N_TEMPORARIES: usize = 4;
+
+/// Instructions of a loop that computes vectors side by side, at most.
+const MAX_INSTRUCTIONS: usize = 512;
 
 /// Selects that may read a comparison that each of them makes anew.
 const MAX_SELECTS: usize = 2;
@@ -150,6 +180,63 @@ impl Writer<'_> {
         self.fused.contains(&reg)
     }
 
+    /// Forgets all values, for a loop with so many vectors in a round.
+    fn start_again(&mut self, n_vectors: usize) {
+        self.numbers.clear();
+        self.values.clear();
+        self.held = [Held::Nothing; 32];
+        self.pinned = 0;
+        self.n_vectors = n_vectors;
+    }
+
+    /// The number of vectors that can be computed side by side without spilling.
+    fn n_side_by_side(&self, stretch: &Stretch) -> usize {
+        // For each place, how many more values are needed after it than before.
+        let mut changes = vec![0_isize; stretch.regs.len() + stretch.joined.len() + 1];
+        let place_of: HashMap<Value, usize> = (0..)
+            .zip(&stretch.regs)
+            .filter_map(|(i, reg)| Some((*self.numbers.get(reg)?, i)))
+            .collect();
+        for (value, state) in self.values.iter().enumerate() {
+            if !matches!(state.home, Home::Given(_))
+                && let (Some(first), Some(last)) = (state.uses.first(), state.uses.last())
+            {
+                changes[*place_of.get(&value).unwrap_or(first)] += 1;
+                changes[*last] -= 1;
+            }
+        }
+        let n_needed = changes.iter().scan(0, |sum, change| {
+            *sum += change;
+            Some(*sum)
+        });
+        let n_needed = n_needed.max().unwrap_or(0) as usize + 1;
+        let n_registers = self.assembler.target.n_registers() - N_TEMPORARIES;
+        let fits =
+            |n: &usize| n * n_needed <= n_registers && n * stretch.regs.len() <= MAX_INSTRUCTIONS;
+        [4, 2].into_iter().find(fits).unwrap_or(1)
+    }
+
+    fn write_loop(&mut self, stretch: &Stretch) -> Result<Loop, IcedError> {
+        let start = self.assembler.start_loop();
+        for &reg in &stretch.regs {
+            if !self.fused.contains(&reg) {
+                for vector in 0..self.n_vectors {
+                    self.assembler.vector = vector;
+                    self.write(reg)?;
+                }
+            }
+        }
+        for (i, joined) in stretch.joined.iter().enumerate() {
+            let array = stretch.inputs.len() + stretch.outputs.len() + i;
+            for vector in 0..self.n_vectors {
+                self.assembler.vector = vector;
+                self.store_joined(&joined.regs, array)?;
+            }
+        }
+        self.assembler.end_loop(self.n_vectors)?;
+        Ok(Loop { start, n_vectors: self.n_vectors })
+    }
+
     fn number_values(
         &mut self,
         stretch: &Stretch,
@@ -179,7 +266,10 @@ impl Writer<'_> {
             }
         }
         for (i, reg) in stretch.outputs.iter().enumerate() {
-            self.values[self.numbers[reg]].stored = Some(stretch.inputs.len() + i);
+            let first = self.numbers[reg];
+            for state in &mut self.values[first..first + self.n_vectors] {
+                state.stored = Some(stretch.inputs.len() + i);
+            }
         }
     }
 
@@ -188,20 +278,31 @@ impl Writer<'_> {
             let line = self.line(Content::Uniform(reg, self.form.insts[reg].lane));
             self.add(reg, Home::Given(line));
         }
-        let uses = &mut self.values[self.numbers[&reg]].uses;
-        if uses.last() != Some(&place) {
-            uses.push(place);
+        for vector in 0..self.n_vectors {
+            let (value, place) = (self.value_in(reg, vector), place * self.n_vectors + vector);
+            let uses = &mut self.values[value].uses;
+            if uses.last() != Some(&place) {
+                uses.push(place);
+            }
         }
     }
 
     fn add(&mut self, reg: Reg, home: Home) {
         self.numbers.insert(reg, self.values.len());
-        let state = State { home, register: None, uses: SmallVec::new(), n_done: 0, stored: None };
-        self.values.push(state);
+        let n = if matches!(home, Home::Given(_)) { 1 } else { self.n_vectors };
+        let state =
+            || State { home, register: None, uses: SmallVec::new(), n_done: 0, stored: None };
+        self.values.extend(std::iter::repeat_with(state).take(n));
+    }
+
+    /// The value of a register of the form in a vector of the round.
+    fn value_in(&self, reg: Reg, vector: usize) -> Value {
+        let first = self.numbers[&reg];
+        if matches!(self.values[first].home, Home::Given(_)) { first } else { first + vector }
     }
 
     /// The line of the table with this content.
-    fn line(&mut self, content: Content) -> usize {
+    pub(super) fn line(&mut self, content: Content) -> usize {
         if let Some(line) = self.contents.iter().position(|other| *other == content) {
             return line;
         }
@@ -220,7 +321,7 @@ impl Writer<'_> {
     }
 
     fn write(&mut self, reg: Reg) -> Result<(), IcedError> {
-        let out = self.numbers[&reg];
+        let out = self.value(reg);
         self.compute(reg, out)?;
         self.pinned = 0;
         if let (Some(array), Some(register)) = (self.values[out].stored, self.values[out].register)
@@ -241,9 +342,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The value of a register of the form.
+    /// The value of a register of the form in the vector that is written now.
     pub(super) fn value(&self, reg: Reg) -> Value {
-        self.numbers[&reg]
+        self.value_in(reg, self.assembler.vector)
     }
 
     /// Whether the value is in a register.
@@ -273,92 +374,6 @@ impl Writer<'_> {
             Home::Nowhere => unreachable!("a value is computed before it is read"),
         }
         Ok(register)
-    }
-
-    /// Loads a lane of stored values of several: the lanes of two vectors of them at once.
-    fn load_strided(
-        &mut self,
-        out: u8,
-        array: usize,
-        Strided { stride, offset }: Strided,
-    ) -> Result<(), IcedError> {
-        let place = |i: usize| i * stride + offset;
-        let temporaries = [self.temporary()?, self.temporary()?, self.temporary()?];
-        let [a, b, first] = temporaries;
-        self.assembler.load_part(a, array, stride, 0)?;
-        self.assembler.load_part(b, array, stride, 1)?;
-        let places = self.places(|i| place(i) % 32);
-        if stride == 2 {
-            self.assembler.permute(out, places, a, b)?;
-        } else {
-            self.assembler.permute(first, places, a, b)?;
-            self.assembler.load_part(a, array, stride, 2)?;
-            let other = if stride == 3 {
-                a
-            } else {
-                self.assembler.load_part(b, array, stride, 3)?;
-                let second = self.temporary()?;
-                self.assembler.permute(second, places, a, b)?;
-                self.release(second);
-                second
-            };
-            let is_first = |i: usize| place(i) < 32;
-            let places = self.places(|i| match (is_first(i), stride) {
-                (true, _) => i,
-                (false, 3) => 16 + place(i) - 32,
-                (false, _) => 16 + i,
-            });
-            self.assembler.permute(out, places, first, other)?;
-        }
-        for register in temporaries {
-            self.release(register);
-        }
-        Ok(())
-    }
-
-    /// Stores values side by side.
-    fn store_joined(&mut self, regs: &[Reg], array: usize) -> Result<(), IcedError> {
-        let stride = regs.len();
-        let values: SmallVec<[Value; 4]> = regs.iter().map(|reg| self.value(*reg)).collect();
-        let mut lanes: SmallVec<[u8; 4]> = SmallVec::new();
-        for value in &values {
-            lanes.push(self.register(*value)?);
-        }
-        let temporaries = [self.temporary()?, self.temporary()?, self.temporary()?];
-        let [out, first, second] = temporaries;
-        for number in 0..stride {
-            // The element and the lane of it that goes to a place.
-            let of = |i: usize| ((16 * number + i) / stride, (16 * number + i) % stride);
-            let pair = self.places(|i| of(i).0 + 16 * (of(i).1 % 2));
-            if stride == 2 {
-                self.assembler.permute(out, pair, lanes[0], lanes[1])?;
-            } else {
-                self.assembler.permute(first, pair, lanes[0], lanes[1])?;
-                let other = if stride == 3 {
-                    lanes[2]
-                } else {
-                    self.assembler.permute(second, pair, lanes[2], lanes[3])?;
-                    second
-                };
-                let places = self.places(|i| match (of(i).1 < 2, stride) {
-                    (true, _) => i,
-                    (false, 3) => 16 + of(i).0,
-                    (false, _) => 16 + i,
-                });
-                self.assembler.permute(out, places, first, other)?;
-            }
-            self.assembler.store_part(array, stride, number, out)?;
-        }
-        for register in temporaries {
-            self.release(register);
-        }
-        self.read(&values);
-        Ok(())
-    }
-
-    /// Places of lanes in two vectors.
-    fn places(&mut self, place: impl Fn(usize) -> usize) -> Place {
-        Place::Line(self.line(Content::Places(std::array::from_fn(|i| place(i) as u8))))
     }
 
     /// The value where an instruction can read it.

@@ -94,10 +94,10 @@ vector_instructions! {
     Store: VEX_Vmovups_ymmm256_ymm VEX_Vmovups_ymmm256_ymm EVEX_Vmovdqu32_zmmm512_k1z_zmm EVEX_Vmovdqu64_zmmm512_k1z_zmm;
 }
 
-/// The register that counts elements.
+/// The register that counts elements; at first, where they start.
 const INDEX: Register = Register::RCX;
-/// The register with the number of elements.
-const COUNT: Register = Register::RDX;
+/// The register with the end of the elements.
+const END: Register = Register::RDX;
 /// The register with the addresses of the arrays.
 const ARRAYS: Register = Register::RDI;
 /// The register with the address of the table.
@@ -112,6 +112,18 @@ const MASK: Register = Register::K1;
 /// The complement of bits, as a table of the bits of three operands.
 const NOT: u32 = 0x55;
 
+/// The entry of the array at an index, of `size` bytes, and so many bytes behind it.
+fn displaced(index: Register, size: usize, displacement: i64) -> MemoryOperand {
+    let n_bytes = u32::from(displacement != 0);
+    MemoryOperand::with_base_index_scale_displ_size(
+        ARRAY,
+        index,
+        size as u32,
+        displacement,
+        n_bytes,
+    )
+}
+
 /// Encodes instructions one after another.
 pub(super) struct Assembler {
     pub(super) target: Target,
@@ -119,27 +131,41 @@ pub(super) struct Assembler {
     n_bytes: u64,
     /// The start of the loop.
     top: u64,
+    /// Which vector of a round the instructions are for.
+    pub(super) vector: usize,
+    /// The array whose address is in [`ARRAY`].
+    array: Option<usize>,
+    /// How many lanes an element has for which [`LANE_INDEX`] counts.
+    stride: Option<usize>,
 }
 
 impl Assembler {
-    /// Begins a function of the addresses of arrays, the table and a number of elements, and in it
-    /// the loop over elements.
-    pub(super) fn new(target: Target) -> Result<Self, IcedError> {
-        let mut assembler = Self { target, encoder: Encoder::new(64), n_bytes: 0, top: 0 };
-        assembler.put(Instruction::with2(Code::Xor_r32_rm32, Register::ECX, Register::ECX)?)?;
-        assembler.top = assembler.n_bytes;
-        Ok(assembler)
+    pub(super) fn new(target: Target) -> Self {
+        let encoder = Encoder::new(64);
+        Self { target, encoder, n_bytes: 0, top: 0, vector: 0, array: None, stride: None }
     }
 
-    /// Ends the loop and the function, and returns their bytes.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>, IcedError> {
-        let lanes = self.target.lanes() as i32;
-        self.put(Instruction::with2(Code::Add_rm64_imm8, INDEX, lanes)?)?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, INDEX, COUNT)?)?;
+    /// Begins a function of the addresses of arrays, the table, and the end and the start of a
+    /// range of elements, and in it the loop over those. Returns where it begins.
+    pub(super) fn start_loop(&mut self) -> usize {
+        self.top = self.n_bytes;
+        (self.array, self.stride) = (None, None);
+        self.top as usize
+    }
+
+    /// Ends the loop, which computes so many vectors in a round, and the function.
+    pub(super) fn end_loop(&mut self, n_vectors: usize) -> Result<(), IcedError> {
+        let n_elements = self.target.lanes() * n_vectors;
+        self.put(Instruction::with2(Code::Add_rm64_imm8, INDEX, n_elements as i32)?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, INDEX, END)?)?;
         self.put(Instruction::with_branch(Code::Jb_rel32_64, self.top)?)?;
         self.put(Instruction::with(Code::VEX_Vzeroupper))?;
-        self.put(Instruction::with(Code::Retnq))?;
-        Ok(self.encoder.take_buffer())
+        self.put(Instruction::with(Code::Retnq))
+    }
+
+    /// The bytes of all functions.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.encoder.take_buffer()
     }
 
     fn put(&mut self, instruction: Instruction) -> Result<(), IcedError> {
@@ -162,9 +188,13 @@ impl Assembler {
 
     /// The elements of an array, of `size` bytes each; loads the address of the array first.
     fn elements(&mut self, array: usize, size: usize) -> Result<MemoryOperand, IcedError> {
-        let place = MemoryOperand::with_base_displ(ARRAYS, (array * size_of::<usize>()) as i64);
-        self.put(Instruction::with2(Code::Mov_r64_rm64, ARRAY, place)?)?;
-        Ok(MemoryOperand::with_base_index_scale(ARRAY, INDEX, size as u32))
+        if self.array != Some(array) {
+            let place = MemoryOperand::with_base_displ(ARRAYS, (array * size_of::<usize>()) as i64);
+            self.put(Instruction::with2(Code::Mov_r64_rm64, ARRAY, place)?)?;
+            self.array = Some(array);
+        }
+        let displacement = (self.vector * self.target.lanes() * size) as i64;
+        Ok(displaced(INDEX, size, displacement))
     }
 
     /// The vector of this number among the lanes of elements of several; finds the array first.
@@ -175,16 +205,13 @@ impl Assembler {
         number: usize,
     ) -> Result<MemoryOperand, IcedError> {
         self.elements(array, self.target.size)?;
-        let times = Code::Imul_r64_rm64_imm8;
-        self.put(Instruction::with3(times, LANE_INDEX, INDEX, stride as i32)?)?;
-        let (size, displacement) = (self.target.size as u32, (number * super::memory::LINE) as i64);
-        Ok(MemoryOperand::with_base_index_scale_displ_size(
-            ARRAY,
-            LANE_INDEX,
-            size,
-            displacement,
-            8,
-        ))
+        if self.stride != Some(stride) {
+            let times = Code::Imul_r64_rm64_imm8;
+            self.put(Instruction::with3(times, LANE_INDEX, INDEX, stride as i32)?)?;
+            self.stride = Some(stride);
+        }
+        let displacement = ((self.vector * stride + number) * super::memory::LINE) as i64;
+        Ok(displaced(LANE_INDEX, self.target.size, displacement))
     }
 
     /// Loads the vector of this number of the lanes of elements of several.

@@ -2,10 +2,13 @@
 
 #![allow(unsafe_code, reason = "generated code is called through a pointer")]
 
+use std::ops::Range;
+
 use memmap2::{Mmap, MmapMut};
 use millstream_base::lane::Lane;
 use smallvec::SmallVec;
 
+use super::allocate::{Loop, Written};
 use super::{Content, Target};
 use crate::inst::Reg;
 use crate::storage::{LaneSlice, LaneSliceMut};
@@ -26,49 +29,52 @@ pub(crate) struct Line([u64; 8]);
 pub(crate) struct Code {
     memory: Mmap,
     target: Target,
+    loops: SmallVec<[Loop; 2]>,
     contents: Vec<Content>,
     /// The lane of each array and how many an element has, the inputs first.
     lanes: Vec<(Lane, usize)>,
     n_inputs: usize,
 }
 
-/// The code: a function of the addresses of the arrays, the table, and the number of elements.
+/// A loop: a function of the addresses of the arrays, the table, and the end and the start of the
+/// elements.
 #[cfg(target_arch = "x86_64")]
-type Function = unsafe extern "sysv64" fn(*const *mut u8, *mut Line, usize);
+type Function = unsafe extern "sysv64" fn(*const *mut u8, *mut Line, usize, usize);
 /// There is no code for other machines.
 #[cfg(not(target_arch = "x86_64"))]
-type Function = unsafe extern "C" fn(*const *mut u8, *mut Line, usize);
+type Function = unsafe extern "C" fn(*const *mut u8, *mut Line, usize, usize);
 
 impl Code {
-    /// Makes bytes that [`allocate::write`](super::allocate::write) wrote executable, if the
-    /// machine allows that.
+    /// Makes code executable, if the machine allows that.
     pub(super) fn map(
-        bytes: &[u8],
-        contents: Vec<Content>,
+        Written { bytes, loops, contents }: Written,
         lanes: Vec<(Lane, usize)>,
         n_inputs: usize,
         target: Target,
     ) -> Option<Self> {
         let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
-        memory[..bytes.len()].copy_from_slice(bytes);
+        memory[..bytes.len()].copy_from_slice(&bytes);
         let memory = memory.make_exec().ok()?;
-        Some(Self { memory, target, contents, lanes, n_inputs })
+        Some(Self { memory, target, loops, contents, lanes, n_inputs })
     }
 
-    /// Fills the table that the code reads for registers of the form with these bits.
+    /// Fills the table that the code reads for registers of the form with these bits. Lines that do
+    /// not depend on them are left as they are in a table that was filled before.
     pub(crate) fn fill_table(&self, table: &mut Vec<Line>, bits_of: impl Fn(Reg) -> u64) {
+        let is_filled = !table.is_empty();
         table.resize(self.contents.len(), Line([0; 8]));
         for (line, content) in table.iter_mut().zip(&self.contents) {
             let bits = match *content {
+                Content::Uniform(reg, Lane::Bool) => 0_u64.wrapping_sub(bits_of(reg)),
+                Content::Uniform(reg, _) => bits_of(reg),
+                Content::Bits(_) | Content::Places(_) | Content::Spilled if is_filled => continue,
+                Content::Bits(bits) => bits,
                 Content::Places(places) => {
                     line.0 = std::array::from_fn(|i| {
                         u64::from(places[2 * i]) | u64::from(places[2 * i + 1]) << 32
                     });
                     continue;
                 }
-                Content::Uniform(reg, Lane::Bool) => 0_u64.wrapping_sub(bits_of(reg)),
-                Content::Uniform(reg, _) => bits_of(reg),
-                Content::Bits(bits) => bits,
                 Content::Spilled => continue,
             };
             let low = bits & u64::from(u32::MAX);
@@ -103,57 +109,72 @@ impl Code {
             assert!(fits(output.lane(), output.bytes().len(), *lanes), "an output fits its array");
             arrays.push(output.start());
         }
-        let n_whole = n - n % self.target.lanes();
-        if n_whole > 0 {
-            // SAFETY: each array has at least `n_whole` elements.
-            unsafe { self.call(&arrays, table, n_whole) };
-        }
-        if n > n_whole {
+        let lanes = self.target.lanes();
+        if n < lanes {
             // SAFETY: each array has `n` elements, those of the outputs are not borrowed otherwise.
-            unsafe { self.run_rest(&arrays, table, n_whole, n - n_whole) };
+            return unsafe { self.run_few(&arrays, table, n) };
+        }
+        let mut start = 0;
+        for one in self.loops.iter().rev() {
+            let end = n - (n - start) % (lanes * one.n_vectors);
+            if end > start {
+                // SAFETY: each array has `n` elements.
+                unsafe { self.call(one, &arrays, table, start..end) };
+                start = end;
+            }
+        }
+        if n > start {
+            // SAFETY: as above. No output is an input, so elements that are computed again have
+            // the same results.
+            unsafe { self.call(&self.loops[0], &arrays, table, n - lanes..n) };
         }
     }
 
-    /// Computes the last elements, fewer than a vector holds, in arrays of the length of a vector.
+    /// Computes fewer elements than a vector holds, in arrays of the length of a vector.
     ///
     /// # Safety
-    /// Each of `arrays` has `first + n` elements and can be read, those of outputs written.
-    unsafe fn run_rest(&self, arrays: &[*mut u8], table: &mut [Line], first: usize, n: usize) {
+    /// Each of `arrays` has `n` elements and can be read, those of outputs written.
+    unsafe fn run_few(&self, arrays: &[*mut u8], table: &mut [Line], n: usize) {
         let mut vectors = vec![[Line([0; 8]); MAX_LANES]; arrays.len()];
         let mut places: SmallVec<[*mut u8; 24]> = SmallVec::new();
         for vector in &mut vectors {
             places.push(vector.as_mut_ptr().cast());
         }
-        let bytes = |i: usize| {
+        let n_bytes = |i: usize| {
             let (lane, n_lanes) = self.lanes[i];
-            (first * n_lanes * lane.size(), n * n_lanes * lane.size())
+            n * n_lanes * lane.size()
         };
         for i in 0..self.n_inputs {
-            let (start, len) = bytes(i);
             // SAFETY: the array has the elements; a vector has room for fewer than its lanes.
-            unsafe { places[i].copy_from_nonoverlapping(arrays[i].add(start), len) };
+            unsafe { places[i].copy_from_nonoverlapping(arrays[i], n_bytes(i)) };
         }
         // SAFETY: each of these arrays is as long as a vector.
-        unsafe { self.call(&places, table, self.target.lanes()) };
+        unsafe { self.call(&self.loops[0], &places, table, 0..self.target.lanes()) };
         for i in self.n_inputs..arrays.len() {
-            let (start, len) = bytes(i);
             // SAFETY: as above; truth values were written as 0 or 1.
-            unsafe { arrays[i].add(start).copy_from_nonoverlapping(places[i], len) };
+            unsafe { arrays[i].copy_from_nonoverlapping(places[i], n_bytes(i)) };
         }
     }
 
     /// # Safety
-    /// Each of `arrays` has `n` elements, a multiple of those in a vector and more than none, and
+    /// Each of `arrays` has the `elements`, a multiple of those of a round and more than none, and
     /// can be read, those of outputs written.
-    unsafe fn call(&self, arrays: &[*mut u8], table: &mut [Line], n: usize) {
-        // SAFETY: the memory begins with a function of this type. It was written for a target that
+    unsafe fn call(
+        &self,
+        one: &Loop,
+        arrays: &[*mut u8],
+        table: &mut [Line],
+        elements: Range<usize>,
+    ) {
+        // SAFETY: at its start is a function of this type. It was written for a target that
         // this machine has, as [`Target::new`] took it from a width of the machine. The function
-        // touches nothing but registers that its caller does not need, the elements `0..n` of the
+        // touches nothing but registers that its caller does not need, the `elements` of the
         // arrays, of which it writes only outputs, and the lines of the table, as many as
         // `contents`. The memory is not written again and lives as long as `self`.
         unsafe {
-            let function = std::mem::transmute::<*const u8, Function>(self.memory.as_ptr());
-            function(arrays.as_ptr(), table.as_mut_ptr(), n);
+            let start = self.memory[one.start..].as_ptr();
+            let function = std::mem::transmute::<*const u8, Function>(start);
+            function(arrays.as_ptr(), table.as_mut_ptr(), elements.end, elements.start);
         }
     }
 }
