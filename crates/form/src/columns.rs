@@ -197,11 +197,15 @@ pub fn run_columns(
     let plan = &*plan;
     let jobs = jobs.get_or_insert_with(|| jobs::jobs(form, plan));
     let is_far = n >= *far;
-    let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
-    let chunk = if is_range && plan.is_one_loop(form) {
+    let is_one_loop = is_range && plan.is_one_loop(form);
+    let streams =
+        if is_far && !is_one_loop { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
+    let chunk = if is_one_loop {
         n
     } else {
-        let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
+        let is_native = !plan.codes.is_empty();
+        let is_near = streams.is_empty() || is_native;
+        let chunk = plan.chunk(if is_near { 0 } else { plan.n_bytes(form) });
         pools.reserve(plan.n_slots(), n.min(chunk));
         chunk
     };

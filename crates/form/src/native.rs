@@ -87,6 +87,8 @@ pub(crate) struct Stretch {
     /// Registers that are written side by side, 2 to 4 for each element. Each is computed here or
     /// is the same for all elements.
     pub(crate) joined: Vec<Joined>,
+    /// Outputs that are written later, whose memory is asked for here.
+    pub(crate) ahead: Vec<Ahead>,
 }
 
 /// Values that are stored side by side.
@@ -95,6 +97,15 @@ pub(crate) struct Joined {
     /// The number of the output.
     pub(crate) output: usize,
     pub(crate) regs: Vec<Reg>,
+}
+
+/// An output whose memory is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// The number of the output.
+    pub(crate) output: usize,
+    /// Bytes of an element.
+    pub(crate) n_bytes: usize,
 }
 
 /// A lane of stored values of several.

@@ -17,9 +17,12 @@ use super::fuse::Task;
 use super::layout::{Direct, Home, Source};
 use super::plan::Plan;
 use crate::inst::{Form, Reg};
-use crate::native::{Code, Joined, Line, Stretch, Strided, Target, lane_size};
+use crate::native::{Ahead, Code, Joined, Line, Stretch, Strided, Target, lane_size};
 use crate::op::Op;
 use crate::storage::{AnyBuffer, LaneSlice, LaneSliceMut};
+
+/// Instructions of a stretch that takes long enough to fetch memory meanwhile.
+const LONG: usize = 64;
 
 /// Who does a task; in the order within a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +65,7 @@ impl Plan {
             self.find_strided(form, &stretch_of);
         }
         self.find_ends(form, &stretch_of);
+        self.find_ahead(form, &stretch_of);
     }
 
     /// Finds outputs of several lanes that one stretch computes.
@@ -139,6 +143,24 @@ impl Plan {
         for stretch in &mut self.stretches {
             let is_output = |reg: &&Reg| is_read[reg.index()];
             stretch.outputs = stretch.regs.iter().filter(is_output).copied().collect();
+        }
+    }
+
+    /// Lets the longest stretch ask for the memory of what is written after it: what only stores
+    /// would wait for that.
+    fn find_ahead(&mut self, form: &Form, stretch_of: &[usize]) {
+        let lengths = self.stretches.iter().map(|stretch| stretch.regs.len()).enumerate();
+        let Some((longest, LONG..)) = lengths.max_by_key(|(_, n)| *n) else { return };
+        for (output, sink) in self.sinks.iter().enumerate() {
+            let regs = &form.results[sink.first..sink.first + sink.width];
+            let is_written_there = regs.iter().all(|reg| {
+                let home = &self.homes[reg.index()];
+                home.uniform || stretch_of[reg.index()] == longest + 1
+            });
+            if sink.stride == sink.width && !is_written_there {
+                let n_bytes = sink.width * form.insts[regs[0]].lane.size();
+                self.stretches[longest].ahead.push(Ahead { output, n_bytes });
+            }
         }
     }
 
@@ -266,7 +288,14 @@ pub(super) fn run(machine: &mut Machine<'_, '_>, job: &Job, chunk: &Chunk<'_>) {
                 (Output::Buffer(_, buffer), _) => buffer.first_mut(chunk.len()),
             });
         }
-        plan.codes[number].run(&inputs, &mut outputs, &mut table, chunk.len());
+        let start = |ahead: &Ahead| {
+            let first = if let Chunk::Range(range) = chunk { range.start } else { 0 };
+            let LaneOutput { lanes, offset, .. } = &machine.outputs[ahead.output];
+            let before = first * ahead.n_bytes + offset * lanes.lane().size();
+            lanes.bytes().as_ptr().wrapping_add(before)
+        };
+        let ahead: SmallVec<[*const u8; 4]> = stretch.ahead.iter().map(start).collect();
+        plan.codes[number].run(&inputs, &mut outputs, &ahead, &mut table, chunk.len());
     }
     for output in taken {
         match output {

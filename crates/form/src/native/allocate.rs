@@ -233,6 +233,10 @@ impl Writer<'_> {
                 self.store_joined(&joined.regs, array)?;
             }
         }
+        let n_arrays = stretch.inputs.len() + stretch.outputs.len() + stretch.joined.len();
+        for (i, ahead) in stretch.ahead.iter().enumerate() {
+            self.assembler.ask_for(n_arrays + i, ahead.n_bytes, self.n_vectors)?;
+        }
         self.assembler.end_loop(self.n_vectors)?;
         Ok(Loop { start, n_vectors: self.n_vectors })
     }

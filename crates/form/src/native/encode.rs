@@ -227,6 +227,25 @@ impl Assembler {
         self.put(Instruction::with2(code, out, memory)?)
     }
 
+    /// Asks for the memory of the elements of a round, of so many bytes each, to write to it.
+    pub(super) fn ask_for(
+        &mut self,
+        array: usize,
+        n_bytes: usize,
+        n_vectors: usize,
+    ) -> Result<(), IcedError> {
+        self.vector = 0;
+        self.elements(array, 1)?;
+        self.put(Instruction::with3(Code::Imul_r64_rm64_imm8, LANE_INDEX, INDEX, n_bytes as i32)?)?;
+        self.stride = None;
+        let n_lines = (self.target.lanes() * n_vectors * n_bytes).div_ceil(super::memory::LINE);
+        for line in 0..n_lines {
+            let memory = displaced(LANE_INDEX, 1, (line * super::memory::LINE) as i64);
+            self.put(Instruction::with1(Code::Prefetchw_m8, memory)?)?;
+        }
+        Ok(())
+    }
+
     /// Stores the vector of this number of the lanes of elements of several.
     pub(super) fn store_part(
         &mut self,

@@ -82,7 +82,8 @@ impl Code {
         }
     }
 
-    /// Computes the outputs of all elements. Arrays have one entry for each element.
+    /// Computes the outputs of all elements. Arrays have one entry for each element. Memory is asked
+    /// for from each of the places `ahead`.
     ///
     /// # Panics
     /// If the number, lengths or lanes of the arrays differ from those of the stretch, or the table
@@ -91,6 +92,7 @@ impl Code {
         &self,
         inputs: &[LaneSlice<'_>],
         outputs: &mut [LaneSliceMut<'_>],
+        ahead: &[*const u8],
         table: &mut [Line],
         n: usize,
     ) {
@@ -109,6 +111,8 @@ impl Code {
             assert!(fits(output.lane(), output.bytes().len(), *lanes), "an output fits its array");
             arrays.push(output.start());
         }
+        // What lies there is neither read nor written.
+        arrays.extend(ahead.iter().map(|start| start.cast_mut()));
         let lanes = self.target.lanes();
         if n < lanes {
             // SAFETY: each array has `n` elements, those of the outputs are not borrowed otherwise.
@@ -150,7 +154,7 @@ impl Code {
         }
         // SAFETY: each of these arrays is as long as a vector.
         unsafe { self.call(&self.loops[0], &places, table, 0..self.target.lanes()) };
-        for i in self.n_inputs..arrays.len() {
+        for i in self.n_inputs..self.lanes.len() {
             // SAFETY: as above; truth values were written as 0 or 1.
             unsafe { arrays[i].copy_from_nonoverlapping(places[i], n_bytes(i)) };
         }
