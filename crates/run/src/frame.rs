@@ -6,6 +6,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use hashbrown::HashTable;
 use millstream_base::id::{Arena, Id};
 use millstream_base::same::Same;
 use millstream_base::{Column, FeatureSet, Mask, Type, define_id};
@@ -38,9 +39,11 @@ type Entries = SmallVec<[(u32, FeatId); 4]>;
 #[derive(Debug)]
 pub(crate) struct Frames {
     feats: Arena<FeatId, Feat>,
-    by_hash: FxHashMap<u64, SmallVec<[FeatId; 1]>>,
+    /// The ids of all values, with their hashes.
+    known_feats: HashTable<(u64, FeatId)>,
     all: Arena<FrameId, Entries>,
-    by_entries: FxHashMap<Entries, FrameId>,
+    /// The ids of all frames, by the hashes of their entries.
+    known_frames: HashTable<FrameId>,
     restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
     positions: FxHashMap<AxisId, Column>,
     /// The known cells of columns of which not all are; recorded if results are stored.
@@ -52,9 +55,9 @@ impl Frames {
     pub(crate) fn new() -> Self {
         let mut frames = Self {
             feats: Arena::new(),
-            by_hash: FxHashMap::default(),
+            known_feats: HashTable::new(),
             all: Arena::new(),
-            by_entries: FxHashMap::default(),
+            known_frames: HashTable::new(),
             restricted: FxHashMap::default(),
             positions: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -77,14 +80,13 @@ impl Frames {
     /// counts the positions along it.
     pub(crate) fn feat(&mut self, feat: Feat, shapes: &mut Shapes) -> FeatId {
         let feat = self.canonical(feat, shapes);
-        let mut state = FxHasher::default();
-        feed(&feat, &mut state);
-        let known = self.by_hash.entry(state.finish()).or_default();
-        if let Some(id) = known.iter().find(|id| same(&self.feats[**id], &feat)) {
+        let hash = hash_of_feat(&feat);
+        let is_it = |(known, id): &(u64, FeatId)| *known == hash && same(&self.feats[*id], &feat);
+        if let Some((_, id)) = self.known_feats.find(hash, is_it) {
             return *id;
         }
         let id = self.feats.push(feat);
-        known.push(id);
+        self.known_feats.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         id
     }
 
@@ -129,11 +131,12 @@ impl Frames {
 
     /// The frame with these entries, given in order of their bits.
     pub(crate) fn frame(&mut self, entries: Entries) -> FrameId {
-        if let Some(id) = self.by_entries.get(&entries) {
+        let hash = hash_of_entries(&entries);
+        if let Some(id) = self.known_frames.find(hash, |id| self.all[*id] == entries) {
             return *id;
         }
-        let id = self.all.push(entries.clone());
-        self.by_entries.insert(entries, id);
+        let id = self.all.push(entries);
+        self.known_frames.insert_unique(hash, id, |id| hash_of_entries(&self.all[*id]));
         id
     }
 
@@ -162,12 +165,14 @@ impl Frames {
             return *home;
         }
         let needs = plan.need_classes[class];
-        let entries: Entries = self.all[frame]
-            .iter()
-            .copied()
-            .filter(|(bit, _)| needs.contains(FeatureSet::bit(*bit)))
-            .collect();
-        let home = self.frame(entries);
+        let all = &self.all[frame];
+        let is_needed = |entry: &&(u32, FeatId)| needs.contains(FeatureSet::bit(entry.0));
+        let home = if all.iter().all(|entry| is_needed(&entry)) {
+            frame
+        } else {
+            let entries = all.iter().filter(is_needed).copied().collect();
+            self.frame(entries)
+        };
         self.restricted.insert((frame, class), home);
         home
     }
@@ -187,6 +192,20 @@ impl Frames {
         self.positions.insert(axis, column.clone());
         column
     }
+}
+
+fn hash_of_entries(entries: &Entries) -> u64 {
+    let mut state = FxHasher::default();
+    for (bit, feat) in entries {
+        state.write_u64(u64::from(*bit) << 32 | feat.index() as u64);
+    }
+    state.finish()
+}
+
+fn hash_of_feat(feat: &Feat) -> u64 {
+    let mut state = FxHasher::default();
+    feed(feat, &mut state);
+    state.finish()
 }
 
 fn same(a: &Feat, b: &Feat) -> bool {
