@@ -127,7 +127,7 @@ pub(crate) fn apply<V: Visit>(op: Op, of: Lane, to: Lane, visit: V) -> V::Output
 /// is the second operand of `outer`.
 ///
 /// # Panics
-/// If [`is_paired`] does not hold for them.
+/// Unless both are a sum, difference or product.
 #[inline]
 pub(crate) fn apply_pair<V: Visit>(
     inner: Op,
@@ -139,61 +139,7 @@ pub(crate) fn apply_pair<V: Visit>(
     match of {
         Lane::F32 => pair::<f32, V>(inner, outer, second, visit),
         Lane::F64 => pair::<f64, V>(inner, outer, second, visit),
-        Lane::I32 => integer_pair::<i32, V>(inner, outer, second, visit),
-        Lane::I64 => integer_pair::<i64, V>(inner, outer, second, visit),
-        Lane::Bool => unfit(outer, of),
-    }
-}
-
-/// Whether [`apply_pair`] has a function for two operations.
-pub(crate) fn is_paired(inner: Op, outer: Op, of: Lane) -> bool {
-    let is_sum = |op: Op| matches!(op, Op::Add | Op::Sub | Op::Mul);
-    let is_outer = |op: Op| is_sum(op) || matches!(op, Op::Xor | Op::And | Op::Or);
-    match of {
-        Lane::F32 | Lane::F64 => is_sum(inner) && is_sum(outer),
-        Lane::I32 | Lane::I64 => {
-            is_outer(outer) && (is_outer(inner) || matches!(inner, Op::Shl | Op::Ushr))
-        }
-        Lane::Bool => false,
-    }
-}
-
-/// Two operations on integers.
-#[inline]
-fn integer_pair<T: IntegerLane + Stored, V: Visit>(
-    inner: Op,
-    outer: Op,
-    second: bool,
-    v: V,
-) -> V::Output {
-    macro_rules! outer {
-        ($inner:ident) => {
-            match (outer, second) {
-                (Op::Add, _) => always!(v.ternary, |a: T, b: T, c: T| T::add(T::$inner(a, b), c)),
-                (Op::Sub, false) => {
-                    always!(v.ternary, |a: T, b: T, c: T| T::sub(T::$inner(a, b), c))
-                }
-                (Op::Sub, true) => {
-                    always!(v.ternary, |a: T, b: T, c: T| T::sub(c, T::$inner(a, b)))
-                }
-                (Op::Mul, _) => always!(v.ternary, |a: T, b: T, c: T| T::mul(T::$inner(a, b), c)),
-                (Op::Xor, _) => always!(v.ternary, |a: T, b: T, c: T| T::xor(T::$inner(a, b), c)),
-                (Op::And, _) => always!(v.ternary, |a: T, b: T, c: T| T::and(T::$inner(a, b), c)),
-                (Op::Or, _) => always!(v.ternary, |a: T, b: T, c: T| T::or(T::$inner(a, b), c)),
-                _ => unfit(outer, T::LANE),
-            }
-        };
-    }
-    match inner {
-        Op::Add => outer!(add),
-        Op::Sub => outer!(sub),
-        Op::Mul => outer!(mul),
-        Op::Xor => outer!(xor),
-        Op::And => outer!(and),
-        Op::Or => outer!(or),
-        Op::Shl => outer!(shl),
-        Op::Ushr => outer!(ushr),
-        _ => unfit(inner, T::LANE),
+        Lane::Bool | Lane::I32 | Lane::I64 => unfit(outer, of),
     }
 }
 

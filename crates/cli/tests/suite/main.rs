@@ -27,6 +27,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use expect_test::Expect;
 
@@ -81,10 +82,15 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("the output is JSON")
 }
 
-/// A test file with this content.
+/// A test file with this content. Tests that run at the same time may write the same file; readers
+/// find the whole of it.
 fn file(name: &str, content: &str) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, content).expect("the directory for tests can be written");
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("{number}.written"));
+    std::fs::write(&beside, content).expect("the directory for tests can be written");
+    std::fs::rename(&beside, &path).expect("it was written");
     path.display().to_string()
 }
 

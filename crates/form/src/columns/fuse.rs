@@ -1,10 +1,9 @@
 //! Chooses instructions coarser than those of the form, where that pays.
 //!
 //! Between two instructions a chunk of intermediate values is written and read again. What needs no
-//! such chunk: a sum, difference, product or operation on bits that only one other such operation
-//! reads ([`Task::Pair`]), a function of something scaled and shifted ([`Task::Affine`]), and the
-//! length of a difference of vectors of three, read as they are stored ([`Task::Distance`]). Each
-//! operation rounds as it does alone. Where there is machine code, it runs instead of pairs.
+//! such chunk: a function of something scaled and shifted ([`Task::Affine`]), and the length of a
+//! difference of vectors of three, read as they are stored ([`Task::Distance`]). Each operation
+//! rounds as it does alone.
 
 use millstream_base::Lane;
 use millstream_base::id::Id;
@@ -12,7 +11,6 @@ use millstream_base::width::Width;
 
 use super::layout::{Home, Source};
 use crate::inst::{Form, Reg};
-use crate::meaning::is_paired;
 use crate::native::{Stretch, lane_size};
 use crate::op::Op;
 
@@ -21,15 +19,6 @@ use crate::op::Op;
 pub(super) enum Task {
     /// Loads a parameter or runs an instruction as it stands.
     One(Reg),
-    /// Two operations: that of `inner`, then that of `reg` on its result and the third
-    /// operand.
-    Pair {
-        reg: Reg,
-        inner: Reg,
-        operands: [Reg; 3],
-        /// Whether the result of `inner` is the second operand of `reg`.
-        second: bool,
-    },
     /// An elementary function of `x` times a factor plus a summand, both uniform.
     Affine { reg: Reg, x: [Reg; 1], factor: Option<Reg>, summand: Option<Reg> },
     /// The distance, or its square, between vectors that begin with these parameters; from 0 if
@@ -45,7 +34,6 @@ impl Task {
         match *self {
             Self::One(reg)
             | Self::Native { reg, .. }
-            | Self::Pair { reg, .. }
             | Self::Affine { reg, .. }
             | Self::Distance { reg, .. } => reg,
         }
@@ -54,10 +42,9 @@ impl Task {
     /// The registers that are written.
     pub(super) fn results<'t>(&'t self, stretches: &'t [Stretch]) -> &'t [Reg] {
         match self {
-            Self::One(reg)
-            | Self::Pair { reg, .. }
-            | Self::Affine { reg, .. }
-            | Self::Distance { reg, .. } => std::slice::from_ref(reg),
+            Self::One(reg) | Self::Affine { reg, .. } | Self::Distance { reg, .. } => {
+                std::slice::from_ref(reg)
+            }
             Self::Native { number, .. } => &stretches[*number as usize].outputs,
         }
     }
@@ -66,7 +53,6 @@ impl Task {
     pub(super) fn operands<'t>(&'t self, form: &'t Form, stretches: &'t [Stretch]) -> &'t [Reg] {
         match self {
             Self::One(reg) => form.insts[*reg].args(),
-            Self::Pair { operands, .. } => operands,
             Self::Affine { x, .. } => x,
             Self::Distance { .. } => &[],
             Self::Native { number, .. } => &stretches[*number as usize].inputs,
@@ -82,7 +68,6 @@ impl Task {
                 Op::Param(_) => 1,
                 op => op.cost(),
             },
-            Self::Pair { .. } => 2,
             Self::Affine { reg, .. } => form.insts[*reg].op.cost(),
             Self::Distance { root: true, .. } => 12,
             Self::Distance { root: false, .. } => 6,
@@ -118,7 +103,7 @@ pub(super) fn tasks(
             if native_size.is_some() {
                 return Some(Task::One(reg));
             }
-            finder.affine(reg).or_else(|| finder.pair(reg))
+            finder.affine(reg)
         });
         let task = fused.unwrap_or(Task::One(reg));
         for operand in task.operands(form, &[]) {
@@ -137,22 +122,6 @@ struct Finder<'f> {
 }
 
 impl Finder<'_> {
-    fn pair(&self, reg: Reg) -> Option<Task> {
-        let inst = &self.form.insts[reg];
-        let [a, b] = *inst.args() else { return None };
-        let absorbed =
-            |reg: Reg| self.is_between(reg, 1) && is_paired(self.op(reg), inst.op, inst.of);
-        let (inner, other, second) = if absorbed(a) {
-            (a, b, false)
-        } else if absorbed(b) {
-            (b, a, true)
-        } else {
-            return None;
-        };
-        let args = self.form.insts[inner].args();
-        Some(Task::Pair { reg, inner, operands: [args[0], args[1], other], second })
-    }
-
     /// A function that [`has_affine`], of what is scaled or shifted for it alone.
     fn affine(&self, reg: Reg) -> Option<Task> {
         let inst = &self.form.insts[reg];
@@ -236,14 +205,10 @@ impl Finder<'_> {
         (inst.op == op && inst.of.is_float()).then(|| [inst.args()[0], inst.args()[1]])
     }
 
-    /// Whether nothing but so many operands of what absorbs it reads the register.
-    fn is_between(&self, reg: Reg, n_uses: u32) -> bool {
-        let home = self.homes[reg.index()];
-        !home.wanted && !home.uniform && home.n_uses == n_uses
-    }
-
+    /// The register, if nothing but so many operands of what absorbs it reads it.
     fn between(&self, reg: Reg, n_uses: u32) -> Option<Reg> {
-        self.is_between(reg, n_uses).then_some(reg)
+        let home = self.homes[reg.index()];
+        (!home.wanted && !home.uniform && home.n_uses == n_uses).then_some(reg)
     }
 }
 

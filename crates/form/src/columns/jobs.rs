@@ -17,7 +17,7 @@ use super::stretches;
 use crate::arithmetic::FloatLane;
 use crate::inst::{Form, Reg};
 use crate::interpret::only_value;
-use crate::meaning::{Visit, apply, apply_pair};
+use crate::meaning::{Visit, apply};
 use crate::op::Op;
 use crate::storage::Stored;
 use std::marker::PhantomData;
@@ -55,10 +55,6 @@ fn run_of(form: &Form, task: &Task) -> Run {
                 Op::Param(_) => load_of(inst.lane),
                 op => apply(op, inst.of, inst.lane, AsRun),
             }
-        }
-        Task::Pair { reg, inner, second, .. } => {
-            let (outer, inner) = (&form.insts[*reg], form.insts[*inner].op);
-            apply_pair(inner, outer.op, *second, outer.of, AsRun)
         }
         Task::Affine { reg, .. } => affine_of(form.insts[*reg].op),
         Task::Distance { reg, .. } => {

@@ -97,7 +97,7 @@ impl Plan {
                 inputs.iter().all(|reg| place(reg).is_input())
                     && outputs.iter().all(|reg| matches!(place(reg).direct, Direct::Output(_)))
             }
-            Task::Pair { .. } | Task::Affine { .. } | Task::Distance { .. } => false,
+            Task::Affine { .. } | Task::Distance { .. } => false,
         }) && sinks.all(|(number, (sink, joined))| {
             let home = self.homes[form.results[sink.first].index()];
             *joined || sink.width == 1 && home.place.direct == Direct::Output(number as u32)

@@ -11,8 +11,6 @@ use super::plan::LONG_CHUNK;
 use super::*;
 use crate::build::{FormBuilder, Val};
 use crate::lane_value::{LaneValue, canonical_bits};
-use crate::meaning::is_paired;
-use crate::op::Op;
 use crate::random::{Dice, all_singles, random_form, single};
 use crate::storage::{LaneSlice, LaneSliceMut};
 
@@ -199,37 +197,6 @@ fn every_operation_gives_the_scalar_bits_at_every_width() {
 fn any_width(dice: &mut Dice) -> Width {
     let widths: Vec<Width> = Width::available().collect();
     dice.pick(&widths)
-}
-
-#[test]
-fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
-    let ops =
-        [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And, Op::Or, Op::Shl, Op::Ushr, Op::Shr, Op::Div];
-    let mut n_pairs = 0;
-    for width in Width::available() {
-        let mut dice = Dice::new(2);
-        let mut scratches = scratches(width);
-        for lane in [Lane::I32, Lane::I64, Lane::F32, Lane::F64] {
-            for (inner, outer) in ops.into_iter().flat_map(|op| ops.map(|outer| (op, outer))) {
-                if !is_paired(inner, outer, lane) {
-                    continue;
-                }
-                for second in [false, true] {
-                    let b = FormBuilder::new();
-                    let [x, y, z] = b.params([lane; 3]);
-                    let first = b.emit(inner, lane, &[x, y]);
-                    let args = if second { [z, first] } else { [first, z] };
-                    let form = b.finish(&[b.emit(outer, lane, &args)]);
-                    for scratch in &mut scratches {
-                        check_agreement(&form, &mut dice, 400, scratch);
-                    }
-                    n_pairs += 1;
-                }
-            }
-        }
-    }
-    // Of floats nine, of whole numbers six after eight.
-    assert_eq!(n_pairs, Width::available().count() * 2 * (2 * 9 + 2 * 48));
 }
 
 #[test]

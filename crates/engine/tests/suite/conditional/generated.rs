@@ -283,11 +283,17 @@ fn generated_cycles_have_the_values_of_a_model() {
         ..ProptestConfig::default()
     });
     let n_conditional = std::cell::Cell::new(0);
-    let result = runner.run(&made(6), |nodes| {
-        n_conditional.set(n_conditional.get() + usize::from(check(&nodes)));
-        link(&nodes);
-        Ok(())
-    });
-    result.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(n_conditional.get() >= 10, "only {} have conditional cycles", n_conditional.get());
+    // Few of the generated graphs have a conditional cycle.
+    for _ in 0..10 {
+        let result = runner.run(&made(6), |nodes| {
+            n_conditional.set(n_conditional.get() + usize::from(check(&nodes)));
+            link(&nodes);
+            Ok(())
+        });
+        result.unwrap_or_else(|failure| panic!("{failure}"));
+        if n_conditional.get() >= 10 {
+            return;
+        }
+    }
+    panic!("only {} have conditional cycles", n_conditional.get());
 }
