@@ -196,16 +196,13 @@ pub fn run_columns(
     }
     let plan = &*plan;
     let jobs = jobs.get_or_insert_with(|| jobs::jobs(form, plan));
-    let is_far = n >= *far;
-    let is_one_loop = is_range && plan.is_one_loop(form);
-    let streams =
-        if is_far && !is_one_loop { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
-    let chunk = if is_one_loop {
+    // Machine code fetches ahead by itself.
+    let is_far = n >= *far && !plan.is_native;
+    let streams = if is_far { find_streams(inputs, plan, outputs) } else { SmallVec::new() };
+    let chunk = if is_range && plan.is_one_loop {
         n
     } else {
-        let is_native = !plan.codes.is_empty();
-        let is_near = streams.is_empty() || is_native;
-        let chunk = plan.chunk(if is_near { 0 } else { plan.n_bytes(form) });
+        let chunk = plan.chunk(if streams.is_empty() { 0 } else { plan.n_bytes(form) });
         pools.reserve(plan.n_slots(), n.min(chunk));
         chunk
     };
@@ -243,19 +240,17 @@ pub fn run_columns(
     }
 }
 
-/// The memory of the caller that a call reads and writes from beginning to end, as far as the
-/// machine does not prefetch it by itself, as it does for machine code.
+/// The memory of the caller that a call reads and writes from beginning to end.
 fn find_streams(
     inputs: &[LaneInput<'_>],
     plan: &Plan,
     outputs: &[LaneOutput<'_>],
 ) -> SmallVec<[Stream; 8]> {
-    let (is_native, reads_vectors) = (!plan.codes.is_empty(), plan.reads_vectors());
     let mut streams = SmallVec::new();
     for (input, source) in inputs.iter().zip(&plan.sources) {
         let is_first = match source {
-            Source::Each => !is_native,
-            Source::Strided { joined, .. } => !joined && !reads_vectors,
+            Source::Each => true,
+            Source::Strided { joined, .. } => !joined,
             Source::Single | Source::Other => false,
         };
         if let LaneInput::Lanes { lanes, stride, .. } = input
@@ -264,7 +259,7 @@ fn find_streams(
             streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
         }
     }
-    for LaneOutput { lanes, stride, .. } in outputs.iter().filter(|_| !is_native) {
+    for LaneOutput { lanes, stride, .. } in outputs {
         streams.push(Stream::new(lanes.bytes(), *stride * lanes.lane().size()));
     }
     streams

@@ -56,6 +56,11 @@ pub(super) struct Plan {
     pub(super) codes: Vec<Code>,
     /// Outputs that machine code stores, of several lanes side by side.
     pub(super) joined: Vec<bool>,
+    /// Whether machine code does most of the work.
+    pub(super) is_native: bool,
+    /// Whether machine code does everything for a range where inputs and outputs lie, so that there
+    /// is no need for chunks and buffers.
+    pub(super) is_one_loop: bool,
     /// Whether the plan only holds for masks that are ranges.
     is_for_ranges: bool,
     /// Uniform registers that tasks read, whose buffers are filled once.
@@ -83,25 +88,6 @@ impl Plan {
             }
         }
         if bytes * LONG_CHUNK <= FEW_BYTES { LONG_CHUNK } else { CHUNK }
-    }
-
-    /// Whether machine code does everything for a range where inputs and outputs lie, so that there
-    /// is no need for chunks and buffers.
-    pub(super) fn is_one_loop(&self, form: &Form) -> bool {
-        let mut sinks = self.sinks.iter().zip(&self.joined).enumerate();
-        self.tasks.iter().all(|task| match *task {
-            Task::One(reg) => self.homes[reg.index()].place.is_input(),
-            Task::Native { number, .. } => {
-                let Stretch { inputs, outputs, .. } = &self.stretches[number as usize];
-                let place = |reg: &Reg| self.homes[reg.index()].place;
-                inputs.iter().all(|reg| place(reg).is_input())
-                    && outputs.iter().all(|reg| matches!(place(reg).direct, Direct::Output(_)))
-            }
-            Task::Affine { .. } | Task::Distance { .. } => false,
-        }) && sinks.all(|(number, (sink, joined))| {
-            let home = self.homes[form.results[sink.first].index()];
-            *joined || sink.width == 1 && home.place.direct == Direct::Output(number as u32)
-        })
     }
 
     /// Whether this is the plan for such a call.
@@ -172,7 +158,33 @@ impl Plan {
             plan.codes = plan.codes(form, width)?;
         }
         plan.place_all(form);
+        plan.is_native = plan.is_native(form);
+        plan.is_one_loop = plan.is_one_loop(form);
         Some(plan)
+    }
+
+    fn is_native(&self, form: &Form) -> bool {
+        let work = |task: &Task| task.work(form, &self.stretches);
+        let is_native = |task: &&Task| matches!(task, Task::Native { .. });
+        let native: u64 = self.tasks.iter().filter(is_native).map(work).sum();
+        native * 2 > self.tasks.iter().map(work).sum()
+    }
+
+    fn is_one_loop(&self, form: &Form) -> bool {
+        let mut sinks = self.sinks.iter().zip(&self.joined).enumerate();
+        self.tasks.iter().all(|task| match *task {
+            Task::One(reg) => self.homes[reg.index()].place.is_input(),
+            Task::Native { number, .. } => {
+                let Stretch { inputs, outputs, .. } = &self.stretches[number as usize];
+                let place = |reg: &Reg| self.homes[reg.index()].place;
+                inputs.iter().all(|reg| place(reg).is_input())
+                    && outputs.iter().all(|reg| matches!(place(reg).direct, Direct::Output(_)))
+            }
+            Task::Affine { .. } | Task::Distance { .. } => false,
+        }) && sinks.all(|(number, (sink, joined))| {
+            let home = self.homes[form.results[sink.first].index()];
+            *joined || sink.width == 1 && home.place.direct == Direct::Output(number as u32)
+        })
     }
 
     fn want_results(&mut self, form: &Form) {

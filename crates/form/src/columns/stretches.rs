@@ -182,11 +182,6 @@ impl Plan {
             Source::Single | Source::Each | Source::Other => None,
         }
     }
-
-    /// Whether code reads lanes out of stored values of several.
-    pub(super) fn reads_vectors(&self) -> bool {
-        self.homes.iter().any(|home| matches!(home.place.direct, Direct::Strided(_)))
-    }
 }
 
 /// Whether code joins a register with others side by side.
