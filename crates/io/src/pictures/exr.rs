@@ -221,12 +221,16 @@ fn pixels(block: &UncompressedBlock, list: &ChannelList, channels: &[usize]) -> 
     pixels
 }
 
+/// The number of values of several blocks, which are compressed at the same time.
+const PULLED: usize = 2 << 20;
+
 pub(super) fn write(
     out: &mut dyn WriteSeek,
     spec: &PictureSpec,
     rows: &mut Rows<'_>,
 ) -> Result<(), Stop> {
     let (depth, _) = spec.settled()?;
+    rows.pull_at_once(PULLED);
     let ty = if depth == Depth::Sixteen { SampleType::F16 } else { SampleType::F32 };
     // Channels in the order of their names, each with its position in a pixel.
     let order: &[(&str, usize)] = match spec.n_channels {

@@ -1,6 +1,7 @@
 //! Png, with the crate `png`, row by row in both directions.
 
 use std::io::Write;
+use std::thread::scope;
 
 use ::png::{
     BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError, Info, Limits,
@@ -10,7 +11,7 @@ use image::metadata::Orientation;
 
 use super::canvas::{Decoded, Reading};
 use super::color::{BT709, ColorSpace, Curve, Xy};
-use super::pixels::{Decoding, encoded};
+use super::pixels::{Decoding, encoded_here};
 use super::rows::{Rows, Stop};
 use super::{Depth, PictureSpec, Transfer};
 use crate::error::IoError;
@@ -171,11 +172,18 @@ pub(super) fn write<W: Write + ?Sized>(
     }
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut stream = writer.stream_writer_with_size(1 << 16).map_err(failed)?;
-    while let Some(values) = rows.next()? {
-        for bytes in encoded(&values, spec, (depth, transfer), u16::to_be_bytes) {
-            stream.write_all(&bytes)?;
+    scope(|scope| {
+        let mut codes = Vec::new();
+        // Rows are converted while those before are compressed, which takes longer.
+        while let Some(values) = rows.next()? {
+            let converted = scope.spawn(move || {
+                encoded_here(&values, spec.n_channels, (depth, transfer), u16::to_be_bytes)
+            });
+            stream.write_all(&codes)?;
+            codes = converted.join().expect("making codes does not panic");
         }
-    }
+        Ok::<(), Stop>(stream.write_all(&codes)?)
+    })?;
     stream.finish().map_err(failed)?;
     writer.finish().map_err(failed)
 }

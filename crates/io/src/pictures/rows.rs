@@ -2,6 +2,7 @@
 
 use std::io::{self, Seek, Write};
 use std::ops::Range;
+use std::thread::available_parallelism;
 
 use super::PictureSpec;
 
@@ -28,9 +29,8 @@ impl Stop {
     }
 }
 
-/// The approximate number of values pulled at once: enough to share among the cores, few enough for
-/// caches.
-const PULLED: usize = 2 << 20;
+/// The approximate number of values pulled at once for each core, few enough for its caches.
+const PULLED: usize = 1 << 18;
 
 /// Rows are pulled in multiples of this number, which block sizes of the compressed formats divide.
 pub(super) const UNIT: usize = 32;
@@ -49,8 +49,14 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub(super) fn new(spec: &PictureSpec, pull: Pull<'a>) -> Self {
         let length = spec.width * spec.n_channels;
-        let n_at_once = (PULLED / length / UNIT * UNIT).max(UNIT);
-        Self { pull, next: 0, height: spec.height, length, n_at_once }
+        let mut rows = Self { pull, next: 0, height: spec.height, length, n_at_once: UNIT };
+        rows.pull_at_once(available_parallelism().map_or(1, usize::from) * PULLED);
+        rows
+    }
+
+    /// Pulls about so many values at once from here on.
+    pub(super) fn pull_at_once(&mut self, n_values: usize) {
+        self.n_at_once = (n_values / self.length / UNIT * UNIT).max(UNIT);
     }
 
     /// The next rows, a multiple of [`UNIT`] except at the end; `None` after the last.

@@ -74,29 +74,37 @@ fn thresholds(top: u16) -> impl Iterator<Item = f32> {
 
 /// Finds the nearest 8-bit code of linear light.
 pub(super) struct To8 {
-    /// For each range, the code at its start.
-    codes: ByRange<u32>,
-    /// For each range, the least value of the code after that.
-    thresholds: ByRange<f32>,
+    /// For each range, the code at its start, and in the low bits those of the least value with the
+    /// code after that, which are [`NO_LOW_BITS`] if there is none in the range.
+    steps: ByRange<u32>,
 }
+
+/// The low bits of a value that do not select its range.
+const LOW_BITS: u32 = (1 << SHIFT) - 1;
+
+/// More than the low bits of any value.
+const NO_LOW_BITS: u32 = LOW_BITS + 1;
 
 impl To8 {
     fn new() -> Self {
         let all: Vec<f32> = thresholds(u8::MAX.into()).chain([f32::INFINITY]).collect();
-        let step = |start: f32| {
+        let step = |[start, end]: [f32; 2]| {
             let code = all.partition_point(|threshold| *threshold <= start);
-            (all[code], code as u32)
+            let next = all[code];
+            let low_bits = if next < end { next.to_bits() & LOW_BITS } else { NO_LOW_BITS };
+            (code as u32) << (SHIFT + 1) | low_bits
         };
-        let steps = ranges().map(|[start, _]| step(start)).chain([step(1.0)]);
-        let (thresholds, codes): (Vec<f32>, Vec<u32>) = steps.unzip();
-        Self { codes: ByRange::new(&codes), thresholds: ByRange::new(&thresholds) }
+        let steps: Vec<u32> = ranges().chain([[1.0, 1.0]]).map(step).collect();
+        Self { steps: ByRange::new(&steps) }
     }
 
     /// The nearest code of linear light, clamped to 0 to 1; 0 for NaN.
     #[inline(always)]
     pub(super) fn code(&self, x: f32) -> u8 {
         let (i, x) = range(x);
-        (self.codes.0[i] + u32::from(x >= self.thresholds.0[i])) as u8
+        let step = self.steps.0[i];
+        let is_next = x.to_bits() & LOW_BITS >= step & (LOW_BITS | NO_LOW_BITS);
+        ((step >> (SHIFT + 1)) + u32::from(is_next)) as u8
     }
 }
 
