@@ -146,8 +146,8 @@ impl Plan {
         }
     }
 
-    /// Lets the longest stretch ask for the memory of what is written after it: what only stores
-    /// would wait for that.
+    /// Lets the longest stretch prefetch the outputs that are written after it, because a loop that
+    /// does little but store waits for their memory.
     fn find_ahead(&mut self, form: &Form, stretch_of: &[usize]) {
         let lengths = self.stretches.iter().map(|stretch| stretch.regs.len()).enumerate();
         let Some((longest, LONG..)) = lengths.max_by_key(|(_, n)| *n) else { return };

@@ -11,6 +11,7 @@ use super::plan::LONG_CHUNK;
 use super::*;
 use crate::build::{FormBuilder, Val};
 use crate::lane_value::{LaneValue, canonical_bits};
+use crate::op::Op;
 use crate::random::{Dice, all_singles, random_form, single};
 use crate::storage::{LaneSlice, LaneSliceMut};
 
@@ -197,6 +198,48 @@ fn every_operation_gives_the_scalar_bits_at_every_width() {
 fn any_width(dice: &mut Dice) -> Width {
     let widths: Vec<Width> = Width::available().collect();
     dice.pick(&widths)
+}
+
+/// Whether the operations are among those that forms have most often one after the other.
+fn is_pair(inner: Op, outer: Op, lane: Lane) -> bool {
+    let is_sum = |op: Op| matches!(op, Op::Add | Op::Sub | Op::Mul);
+    let is_outer = |op: Op| is_sum(op) || matches!(op, Op::Xor | Op::And | Op::Or);
+    if lane.is_float() {
+        is_sum(inner) && is_sum(outer)
+    } else {
+        is_outer(outer) && (is_outer(inner) || matches!(inner, Op::Shl | Op::Ushr))
+    }
+}
+
+#[test]
+fn pairs_of_operations_give_the_scalar_bits_at_every_width() {
+    let ops =
+        [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And, Op::Or, Op::Shl, Op::Ushr, Op::Shr, Op::Div];
+    let mut n_pairs = 0;
+    for width in Width::available() {
+        let mut dice = Dice::new(2);
+        let mut scratches = scratches(width);
+        for lane in [Lane::I32, Lane::I64, Lane::F32, Lane::F64] {
+            for (inner, outer) in ops.into_iter().flat_map(|op| ops.map(|outer| (op, outer))) {
+                if !is_pair(inner, outer, lane) {
+                    continue;
+                }
+                for second in [false, true] {
+                    let b = FormBuilder::new();
+                    let [x, y, z] = b.params([lane; 3]);
+                    let first = b.emit(inner, lane, &[x, y]);
+                    let args = if second { [z, first] } else { [first, z] };
+                    let form = b.finish(&[b.emit(outer, lane, &args)]);
+                    for scratch in &mut scratches {
+                        check_agreement(&form, &mut dice, 400, scratch);
+                    }
+                    n_pairs += 1;
+                }
+            }
+        }
+    }
+    // Of floats nine, of whole numbers six after eight.
+    assert_eq!(n_pairs, Width::available().count() * 2 * (2 * 9 + 2 * 48));
 }
 
 #[test]
