@@ -26,7 +26,7 @@ const RUN: &[(&str, &[&str])] = &[
     ("parts", &["uses"]),
     ("shares", &["fuse", "lanes"]),
     ("stages", &["buffers", "fuse", "lanes", "laps", "shares", "spread"]),
-    ("live", &["kernel", "lanes", "one_op"]),
+    ("live", &["buffers", "kernel", "lanes", "one_op", "shape"]),
     ("program", &["blocks", "fuse", "uses"]),
     ("store", &["frame", "shape"]),
     ("ticks", &["parts"]),

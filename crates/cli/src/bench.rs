@@ -225,7 +225,13 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
                     return Err(Stop::new(Exit::Failed, text, help));
                 }
             }
-            Session::new(engine, edits::random_graph(n))
+            let mut session = Session::new(engine, edits::random_graph(n));
+            if let Some(count) = args.count {
+                for (name, given) in edits::random_columns(count) {
+                    session.set_all([(&*name, given)]).map_err(|error| edits::refused(&error))?;
+                }
+            }
+            session
         }
     };
     let mut names = HashSet::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use millstream::document::{EditKind, Input, InputValue, Link, NewNode, Node, NodeKind, load};
 use millstream::session::{Ask, Session};
-use millstream::{Document, Edit, Given, Limits, Value};
+use millstream::{Column, Document, Edit, Given, Limits, RequestAxis, Value};
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Exit, Stop};
@@ -59,6 +59,15 @@ pub(crate) fn random_graph(n: usize) -> Document {
     let limits = Limits { document_bytes: text.len(), nodes: n, ..Limits::default() };
     let (document, _) = load(text.as_bytes(), &limits);
     document.expect("the generated text is valid")
+}
+
+/// Columns for all inputs of such a graph but the first, which is the knob.
+pub(crate) fn random_columns(count: usize) -> impl Iterator<Item = (String, Given)> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    (1..4).map(move |k| {
+        let column: Vec<f32> = (0..count).map(|_| random.below(1000) as f32 / 1000.0).collect();
+        (format!("x{k}"), Given::Along(RequestAxis::Index, Column::from_vec(column)))
+    })
 }
 
 /// Plays and prints the results.

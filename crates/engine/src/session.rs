@@ -68,12 +68,13 @@ pub use error::SessionError;
 pub use observe::{ObserverId, Pushed, Standing};
 
 use live::{Cached, Live, Uncached};
+use mirror::Columns;
 use mirror::Mirror;
 use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};
 use rewind::Rewind;
-use settings::{Settings, fits, one, type_of};
+use settings::{Settings, fits, type_of};
 
 /// A live document.
 pub struct Session {
@@ -98,6 +99,8 @@ pub struct Session {
     /// The number of documents until a mirror is tried again after one that could not be live:
     /// those left, and all.
     refused: (u32, u32),
+    /// When to try a live graph that holds columns.
+    columns: Columns,
     settings: Settings,
     states: States,
     /// The state of nodes that do not work at present, because they are muted or wrong.
@@ -221,6 +224,7 @@ impl Session {
             kept_bytes: KEPT_BYTES,
             rest: (0, 0),
             refused: (0, 0),
+            columns: Columns::default(),
             settings: Settings::default(),
             states: States::new(),
             aside: States::new(),
@@ -373,6 +377,7 @@ impl Session {
         if let Some(moves) = &moves {
             self.live.moved(moves);
         }
+        self.columns.edited();
         let (editor, changes) = (&self.editor, &done.changes);
         let followed =
             self.mirror.as_mut().map(|mirror| mirror.follow(editor, changes, &back.copies));
@@ -456,7 +461,7 @@ impl Session {
     fn set_mirror(&mut self) {
         let Some(mirror) = &mut self.mirror else { return };
         for name in self.editor.document().inputs.keys() {
-            mirror.set(name, self.settings.inputs.get(&**name).and_then(one));
+            mirror.set(name, self.settings.inputs.get(&**name));
         }
     }
 
@@ -493,7 +498,7 @@ impl Session {
         }
         for (name, given) in values {
             if let Some(mirror) = &mut self.mirror {
-                mirror.set(name, one(&given));
+                mirror.set(name, Some(&given));
             }
             match self.settings.inputs.get_mut(name) {
                 Some(known) => *known = given,

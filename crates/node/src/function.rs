@@ -6,9 +6,11 @@
 
 use std::any::Any;
 use std::fmt;
+use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use millstream_base::same::Same;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic};
 
@@ -80,6 +82,24 @@ impl Data {
         match self {
             Self::One(value) => value.bytes(),
             Self::Many(column) => column.bytes(),
+        }
+    }
+}
+
+impl Same for Data {
+    /// Whether both are one value, or both columns, with the same bits.
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::One(a), Self::One(b)) => a.same(b),
+            (Self::Many(a), Self::Many(b)) => a.same(b),
+            (Self::One(_), Self::Many(_)) | (Self::Many(_), Self::One(_)) => false,
+        }
+    }
+
+    fn feed(&self, state: &mut dyn Hasher) {
+        match self {
+            Self::One(value) => value.feed(state),
+            Self::Many(column) => column.feed(state),
         }
     }
 }

@@ -30,6 +30,7 @@ mod build;
 mod call;
 mod carried;
 mod choice;
+mod columns;
 mod demand;
 mod dirty;
 mod edit;
@@ -73,6 +74,7 @@ use millstream_ir::answer::EvalError;
 use millstream_node::Failure;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::buffers::Buffers;
 use boxed::{Boxes, HeldValues};
 use demand::{Demand, Demands};
 use dirty::Dirty;
@@ -92,7 +94,7 @@ pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub use recall::Recall;
 pub use shown::Shown;
-pub use untyped::{NodeNumber, can_be_live, inputs_needed, lane_of_number, number_bits};
+pub use untyped::{NodeNumber, can_be_live, lane_of_number, number_bits};
 pub use within::Within;
 
 pub use millstream_form::Op;
@@ -149,6 +151,10 @@ pub struct LiveGraph {
     n_runs: u64,
     /// The nodes that ran, in order, if they are recorded.
     journal: Option<Vec<u32>>,
+    /// For nodes in the journal that ran on columns, the number of elements beyond one per run.
+    elements: FxHashMap<u32, i64>,
+    /// Columns that are no longer needed.
+    buffers: Buffers,
     propagation: Propagation,
     /// The positions of nodes that are retracted.
     retracted: Dirty,
@@ -290,6 +296,7 @@ impl LiveGraph {
     /// Starts a new journal of the nodes that run, with their times if `is_timed`.
     pub fn start_journal(&mut self, is_timed: bool) {
         self.journal = Some(Vec::new());
+        self.elements.clear();
         let new = || Times { by_node: FxHashMap::default(), last: Instant::now() };
         self.times = is_timed.then(new);
     }
@@ -304,6 +311,13 @@ impl LiveGraph {
     /// The numbers of the nodes that ran since the journal was started, in order.
     pub fn journal(&self) -> &[u32] {
         self.journal.as_deref().unwrap_or_default()
+    }
+
+    /// The number of elements for which a node ran since the journal was started; a run on single
+    /// values counts as one.
+    pub fn elements_of(&self, node: NodeNumber, n_runs: u32) -> u64 {
+        let more = self.elements.get(&node.0).copied().unwrap_or_default();
+        u64::try_from(i64::from(n_runs) + more).unwrap_or_default()
     }
 
     /// Number of nodes, including sources and removed nodes.

@@ -11,7 +11,7 @@ use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
 use millstream_node::Data;
 use millstream_run::live::Within;
 
-use super::mirror::{Mirror, Moment};
+use super::mirror::{Cells, Mirror, Moment};
 use super::settings::{fits, one};
 use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
@@ -156,8 +156,10 @@ impl Session {
         ask: &Ask,
         what: For,
     ) -> Option<Result<Evaluated, SessionError>> {
+        self.fit_mirror();
         let known = |name: &String| self.document().outputs.contains_key(name.as_str());
-        if !self.is_of_one_cell(ask) || !ask.outputs.iter().all(known) {
+        let cells = self.live_cells(ask)?;
+        if !ask.outputs.iter().all(known) {
             return None;
         }
         let is_wrong = |name: &&String| !self.mirror.as_ref().is_some_and(|m| m.is_right(name));
@@ -203,13 +205,18 @@ impl Session {
             Err(error) => return Some(Err(error)),
         };
         let mirror = self.mirror.as_mut()?;
+        // The live graph runs an arm for all elements, a plan only for those that take it. Which
+        // elements fail, and how many bytes are needed, is what the plan says.
+        let is_live = !mirror.holds_columns() || failures.is_empty() && !is_short(&outputs);
         let outputs = match outputs {
-            Ok(outputs) => outputs,
+            Ok(outputs) if is_live => outputs,
             // A plan stores only the values that are still to be read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 self.without_mirror();
                 return None;
             }
+            Ok(_) | Err(EvalError::Bytes { .. }) if !is_live => return None,
+            Ok(_) => unreachable!("it is live"),
             Err(error) => return Some(Err(error.into())),
         };
         mirror.evaluated();
@@ -220,7 +227,10 @@ impl Session {
             self.states.commit_values(kept);
         }
         let log = millstream_ir::answer::RunLog::default();
-        let answer = Answer::of_one_cell(outputs, failures, log);
+        let mut answer = Answer::of_one_cell(outputs, failures, log);
+        if let Cells::Elements(n) = cells {
+            answer.count = Some(n);
+        }
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 
@@ -231,9 +241,7 @@ impl Session {
         ask: &Ask,
         run: impl FnOnce(&mut Mirror, &Editor, &Moment, Option<Within>) -> T,
     ) -> Option<Result<T, SessionError>> {
-        if !self.is_of_one_cell(ask) {
-            return None;
-        }
+        let cells = self.live_cells(ask)?;
         let (moment, within) = (self.moment(ask), self.within(ask));
         let is_frame = self.is_frame(ask);
         let mirror = self.mirror.as_mut()?;
@@ -241,13 +249,13 @@ impl Session {
             return Some(Err(no_frame()));
         }
         mirror.bring_states(&self.editor, &self.states);
-        mirror.set_features(&self.settings.features);
+        mirror.set_features(&self.settings.features, cells);
         for (name, given) in &ask.what_if {
-            mirror.set(name, one(given));
+            mirror.set(name, Some(given));
         }
         let done = run(mirror, &self.editor, &moment, within);
         for (name, _) in &ask.what_if {
-            mirror.set(name, self.settings.inputs.get(name).and_then(one));
+            mirror.set(name, self.settings.inputs.get(name));
         }
         Some(Ok(done))
     }
@@ -262,19 +270,25 @@ impl Session {
         (mirror.has_calls() || within.is_watched()).then_some(within)
     }
 
-    /// Whether there is a mirror that can answer: everything is one value at one moment.
-    pub(super) fn is_of_one_cell(&self, ask: &Ask) -> bool {
-        let Some(mirror) = &self.mirror else { return false };
-        let mut given = self.settings.inputs.values();
-        let mut what_if = ask.what_if.iter().map(|(_, given)| given);
-        self.settings.count.is_none()
-            && given.all(|given| one(given).is_some())
-            && what_if.all(|given| one(given).is_some())
+    /// The cells for which a mirror can answer; `None` if a plan must. Everything is at one moment,
+    /// and features other than the numbers of elements are single values.
+    pub(super) fn live_cells(&self, ask: &Ask) -> Option<Cells> {
+        let mirror = self.mirror.as_ref()?;
+        let cells = self.settings.cells(&ask.what_if)?;
+        let features = &self.settings.features;
+        let fits = match cells {
+            Cells::One => true,
+            Cells::Elements(_) => mirror.holds_columns(),
+        };
+        let is_other = |(feature, given): &(Feature, Given)| {
+            matches!(feature, Feature::Time | Feature::Tick | Feature::Index)
+                || one(given).is_none()
+        };
+        let is_live = fits
             && mirror.is_given()
-            && mirror.are_provided(&self.settings.features)
-            && !self.settings.features.iter().any(|(feature, given)| {
-                matches!(feature, Feature::Time | Feature::Tick) || one(given).is_none()
-            })
+            && mirror.are_provided(features, cells)
+            && !features.iter().any(is_other);
+        is_live.then_some(cells)
     }
 
     /// Whether the request is for a frame, not for a time.
@@ -399,6 +413,11 @@ pub(super) enum For {
     Tick,
     /// The next tick alone.
     States,
+}
+
+/// Whether an evaluation needed more bytes than it may.
+fn is_short<T>(outputs: &Result<T, EvalError>) -> bool {
+    matches!(outputs, Err(EvalError::Bytes { .. }))
 }
 
 fn no_frame() -> SessionError {

@@ -14,6 +14,7 @@
 mod answer;
 mod build;
 mod carried;
+mod elements;
 mod follow;
 mod look;
 mod moved;
@@ -33,14 +34,16 @@ mod variables;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(super) use answer::Moment;
+pub(super) use answer::{Cells, Moment};
+pub(super) use elements::Columns;
 use millstream_base::{Feature, Limits, Type, Value};
 use millstream_compile::lower::StatefulType;
 use millstream_document::Muted;
 use millstream_document::check::NodeChecker;
 use millstream_document::edit::BodyKey;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_node::convert::convert_value;
-use millstream_node::{Instance, Registry};
+use millstream_node::{Data, Instance, Registry};
 use millstream_run::live::{LiveGraph, NodeNumber, Shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -184,7 +187,7 @@ struct Many {
 struct RootInput {
     ty: Type,
     default: Option<Value>,
-    given: Option<Value>,
+    given: Option<Data>,
     node: NodeNumber,
 }
 
@@ -265,21 +268,33 @@ impl Mirror {
     }
 
     /// Sets an input of the document, or resets it to its default.
-    pub(super) fn set(&mut self, name: &str, value: Option<&Value>) {
+    pub(super) fn set(&mut self, name: &str, given: Option<&Given>) {
         let Some(input) = self.inputs.get_mut(name) else { return };
-        input.given = value.and_then(|value| convert_value(value, input.ty));
-        if let Some(value) = input.value() {
-            self.graph.set_value(input.node, value);
+        input.given = given.and_then(|given| match given {
+            Given::One(value) => convert_value(value, input.ty).map(Data::One),
+            Given::Along(RequestAxis::Index, column) => (self.graph.holds_columns()
+                && column.ty() == input.ty)
+                .then(|| Data::Many(column.clone())),
+            Given::Along(RequestAxis::Time | RequestAxis::View, _) => None,
+        });
+        match &input.given {
+            Some(Data::One(value)) => self.graph.set_value(input.node, value),
+            Some(data) => self.graph.set_data(input.node, data),
+            None => {
+                if let Some(value) = &input.default {
+                    self.graph.set_value(input.node, value);
+                }
+            }
         }
+    }
+
+    /// Whether inputs may be columns.
+    pub(super) fn holds_columns(&self) -> bool {
+        self.graph.holds_columns()
     }
 }
 
 impl RootInput {
-    /// The current value.
-    fn value(&self) -> Option<&Value> {
-        self.given.as_ref().or(self.default.as_ref())
-    }
-
     /// Whether there is neither a value nor a default.
     fn is_missing(&self) -> bool {
         self.given.is_none() && self.default.is_none()

@@ -114,6 +114,7 @@ impl Session {
         socket: &str,
         ask: &Ask,
     ) -> Option<Result<OutputAnswer, SessionError>> {
+        self.fit_mirror();
         let (node, ty) = self.mirror.as_ref()?.socket(&self.editor, path, socket)?;
         let done = self.on_mirror(ask, |mirror, _, moment, within| {
             mirror.look(node, ty, moment, within, ask.limits.bytes)
@@ -124,14 +125,15 @@ impl Session {
         };
         let mirror = self.mirror.as_ref()?;
         let value = match value {
+            Ok(None) if mirror.holds_columns() => return None,
             Ok(value) => value,
+            Err(EvalError::Bytes { .. }) if mirror.holds_columns() => return None,
             // A plan stores only the values that are still to be read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 return None;
             }
             Err(error) => return Some(Err(error.into())),
         };
-        let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
         Some(Ok(OutputAnswer { name: socket.into(), ty, value }))
     }
 

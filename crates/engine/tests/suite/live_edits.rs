@@ -32,16 +32,16 @@ thread_local! {
 /// Fails below zero and panics above a hundred, and fails or panics while faults are injected.
 fn picky(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut out: Vec<f32> = call.buffer(0);
-    let x: Vec<f32> = (0..call.extent()).map(|i| call.input::<f32>(0).get(i)).collect();
-    for (i, x) in x.iter().enumerate() {
+    for i in call.mask() {
+        let x = call.input::<f32>(0).get(i);
         if FAULTY.get() {
             assert!(i32::from_ne_bytes(x.to_ne_bytes()) & 1 == 0, "a fault");
             return Err(Failure::at(i, "a fault"));
         }
-        if *x < 0.0 {
+        if x < 0.0 {
             return Err(Failure::at(i, "it is below zero"));
         }
-        assert!(*x <= 100.0, "it is above a hundred");
+        assert!(x <= 100.0, "it is above a hundred");
         out[i] = x.sqrt();
     }
     call.set(0, out);
@@ -52,10 +52,10 @@ fn picky(call: &mut Call<'_>) -> Result<(), Failure> {
 fn ends(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut ends: [Vec<f32>; 2] = [call.buffer(0), call.buffer(1)];
     let [first, last] = &mut ends;
-    for (i, (first, last)) in first.iter_mut().zip(last).enumerate() {
+    for i in call.mask() {
         match call.lists(0).slice::<f32>(i).expect("it takes numbers") {
             [] => return Err(Failure::at(i, "there is no end").with_help("append an item")),
-            items => (*first, *last) = (items[0], items[items.len() - 1]),
+            items => (first[i], last[i]) = (items[0], items[items.len() - 1]),
         }
     }
     for (k, end) in ends.into_iter().enumerate() {

@@ -402,13 +402,15 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
     let document = json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 3 } },
         "outputs": { "call": output("call.value"), "use": output("use.v"),
-            "back": output("back.value"), "wrong": output("wrong.value") },
+            "back": output("back.value"), "wrong": output("wrong.value"),
+            "typed": output("typed.v") },
         "nodes": {
             "bad": add(&json!("text"), 1.0),
             "unfed": { "type": "math.sqrt", "in": { "x": { "from": "bad.value" } } },
             "last": { "type": "state.feedback", "in": { "value": { "from": "unfed.value" }, "initial": 1 } },
             "call": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": last })),
-            "use": muted(group, json!({ "x": x, "w": { "from": "last.value" } })),
+            "use": muted(group.clone(), json!({ "x": x, "w": { "from": "last.value" } })),
+            "typed": muted(group, json!({ "x": x, "w": { "from": "bad.value" } })),
             "back": muted(json!({ "type": "math.add" }), json!({ "a": last, "b": x })),
             "wrong": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": { "from": "bad.value" } })) },
         "groups": { "g": {
@@ -423,6 +425,8 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
     for mut session in [live, planned] {
         assert_eq!(value(&mut session, "call"), Some(3.0));
         assert_eq!(value(&mut session, "use"), Some(3.0));
+        // The interface of a group tells its types whatever its inputs read.
+        assert_eq!(value(&mut session, "typed"), Some(3.0));
         assert_eq!(value(&mut session, "back"), None);
         assert_eq!(value(&mut session, "wrong"), None);
         let mute = json!({ "edit": "mute", "node": "call", "muted": false });

@@ -45,6 +45,10 @@ impl LiveGraph {
                 let instance = Arc::clone(&call.instance);
                 Ok(self.call_of_values(&instance, inputs))
             }
+            Special::Choice(choice) if choice.is_select() => {
+                let Some(pick) = choice.pick() else { return Err("its functions are not known") };
+                self.select_of(pick, inputs)
+            }
             Special::Choice(choice) => {
                 let Some(pick) = choice.pick() else { return Err("its functions are not known") };
                 let is_boxed = self.boxes.has_place(&node);

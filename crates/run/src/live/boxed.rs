@@ -8,29 +8,36 @@
 use millstream_base::same::Same;
 use millstream_base::{Lane, Type, Value};
 use millstream_ir::EvalError;
+use millstream_node::Data;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::choice::Choice;
+use super::columns::{Changed, changed};
 use super::node::{Flags, Node};
 use super::special::Special;
 use super::{LiveGraph, NodeNumber, lane_of_number, number_bits};
+use crate::kernel::Scratch;
 
 /// The values of a graph that are not numbers.
 #[derive(Default)]
 pub(super) struct Boxes {
     /// The value at each place; `None` if it was never computed.
-    values: Vec<Option<Value>>,
+    values: Vec<Option<Data>>,
     free: Vec<u32>,
     last_stamp: u64,
     /// The stamps and values before the last wave, of sources that were set since.
-    pub(super) before: FxHashMap<u32, (u64, Value)>,
+    pub(super) before: FxHashMap<u32, (u64, Data)>,
     /// The old value of the node whose users are being marked.
-    replaced: Option<Value>,
+    pub(super) replaced: Option<Data>,
     bytes: usize,
     /// The values that the last evaluation with limits made.
     made: Made,
+    /// The last change of a column in which few elements changed, by node.
+    pub(super) changes: FxHashMap<u32, Changed>,
+    /// Whether every node has a place, so that it may hold a column.
+    pub(super) hold_all: bool,
     /// Scratch memory of forms.
-    pub(super) registers: Vec<u64>,
+    pub(super) scratch: Scratch,
 }
 
 /// The values that one evaluation made.
@@ -44,12 +51,12 @@ struct Made {
 }
 
 /// The boxed values that a node read at its last run, in the order of the inputs.
-pub(super) type HeldValues = Box<[Option<Value>]>;
+pub(super) type HeldValues = Box<[Option<Data>]>;
 
 impl Boxes {
     /// The value of a node; `None` if it is a number, or was never computed.
     #[inline]
-    pub(super) fn of(&self, node: &Node) -> Option<&Value> {
+    pub(super) fn of(&self, node: &Node) -> Option<&Data> {
         self.values[place(node)?].as_ref()
     }
 
@@ -72,7 +79,7 @@ impl Boxes {
     }
 
     /// Counts a value that replaces another one of a node.
-    fn note(&mut self, node: u32, value: &Value, old: Option<&Value>) {
+    fn note(&mut self, node: u32, value: &Data, old: Option<&Data>) {
         let bytes = value.bytes();
         if !self.made.is_counted || bytes == 0 {
             return;
@@ -80,11 +87,11 @@ impl Boxes {
         self.made.bytes += bytes;
         if !self.made.nodes.insert(node) {
             // The node ran twice.
-            self.made.bytes -= old.map_or(0, Value::bytes).min(self.made.bytes);
+            self.made.bytes -= old.map_or(0, Data::bytes).min(self.made.bytes);
         }
     }
 
-    fn stamp(&mut self) -> u64 {
+    pub(super) fn stamp(&mut self) -> u64 {
         self.last_stamp += 1;
         self.last_stamp
     }
@@ -106,8 +113,28 @@ impl Boxes {
         }
     }
 
+    /// Takes the data of a node out of its place.
+    pub(super) fn take(&mut self, node: &Node) -> Option<(usize, Data)> {
+        let place = place(node)?;
+        Some((place, self.values[place].take()?))
+    }
+
+    /// Puts back data of the size of those that were taken.
+    pub(super) fn put(&mut self, place: usize, data: Data) {
+        self.values[place] = Some(data);
+    }
+
+    /// Records the elements in which a source differs from what it was, if these are few.
+    pub(super) fn note_change(&mut self, source: u32, node: &Node) {
+        let Some((from, before)) = self.before.get(&source) else { return };
+        let Some(now) = self.of(node) else { return };
+        if let Some(changed) = changed(Some(before), now, (*from, node.value)) {
+            self.changes.insert(source, changed);
+        }
+    }
+
     /// Makes a place for a value.
-    fn make(&mut self, value: Option<Value>) -> u32 {
+    fn make(&mut self, value: Option<Data>) -> u32 {
         match self.free.pop() {
             Some(at) => {
                 self.values[at as usize] = value;
@@ -120,8 +147,8 @@ impl Boxes {
         }
     }
 
-    fn replace(&mut self, place: usize, value: Option<Value>, counts: bool) -> Option<Value> {
-        let bytes = |value: &Option<Value>| match value {
+    fn replace(&mut self, place: usize, value: Option<Data>, counts: bool) -> Option<Data> {
+        let bytes = |value: &Option<Data>| match value {
             Some(value) if counts => value.bytes(),
             Some(_) | None => 0,
         };
@@ -145,36 +172,44 @@ fn place(node: &Node) -> Option<usize> {
 impl LiveGraph {
     /// A source with this initial value.
     pub fn source_of_value(&mut self, value: &Value) -> NodeNumber {
-        if let (Some(lane), Some(bits)) = (lane_of_number(value.ty()), number_bits(value)) {
+        if !self.boxes.hold_all
+            && let (Some(lane), Some(bits)) = (lane_of_number(value.ty()), number_bits(value))
+        {
             return self.source_of(lane, bits);
         }
         let stamp = self.boxes.stamp();
         let node = self.source_of(Lane::I64, stamp);
-        self.put_in_box(node.0, Some(value.clone()));
+        self.put_in_box(node.0, Some(Data::One(value.clone())));
         node
     }
 
     /// Gives a new node a place for a value that is not a number.
-    pub(super) fn put_in_box(&mut self, node: u32, value: Option<Value>) {
+    pub(super) fn put_in_box(&mut self, node: u32, value: Option<Data>) {
         let place = self.boxes.make(None);
         self.nodes[node as usize].inputs[2] = place + 1;
         self.boxes.replace(place as usize, value, true);
     }
 
+    /// Whether the data of a node are its own: a switch passes on those of another node.
+    pub(super) fn counts_bytes(&self, node: u32) -> bool {
+        self.choice_at(node).is_none_or(Choice::is_select)
+    }
+
     /// Drops the value of a node that is removed.
     pub(super) fn empty_box(&mut self, node: u32) {
         if let Some(place) = place(&self.nodes[node as usize]) {
-            let counts = self.choice_at(node).is_none();
+            let counts = self.counts_bytes(node);
             self.boxes.replace(place, None, counts);
             self.nodes[node as usize].inputs[2] = 0;
             self.boxes.free.push(place as u32);
             self.boxes.before.remove(&node);
+            self.boxes.changes.remove(&node);
         }
     }
 
     /// Size of a node's value outside the node, in bytes.
     pub fn bytes_of(&self, node: NodeNumber) -> usize {
-        self.boxes.of(&self.nodes[node.index()]).map_or(0, Value::bytes)
+        self.boxes.of(&self.nodes[node.index()]).map_or(0, Data::bytes)
     }
 
     /// Checks that the values of these nodes, together with those that the last evaluation [within
@@ -217,31 +252,41 @@ impl LiveGraph {
     ///
     /// # Panics
     /// If the node is not a source.
-    pub fn set_value(&mut self, NodeNumber(source): NodeNumber, value: &Value) {
-        let node = &self.nodes[source as usize];
-        let Some(place) = place(node) else {
+    pub fn set_value(&mut self, source: NodeNumber, value: &Value) {
+        if place(&self.nodes[source.index()]).is_none() {
             let bits = number_bits(value).expect("the value has the type of the source");
-            return self.set_bits(source, bits);
-        };
+            return self.set_bits(source.0, bits);
+        }
+        self.set_data(source, &Data::One(value.clone()));
+    }
+
+    /// Sets a source of a graph that [holds columns](Self::hold_columns) to a value or a column of
+    /// its type.
+    ///
+    /// # Panics
+    /// If the node is not a source.
+    pub fn set_data(&mut self, NodeNumber(source): NodeNumber, data: &Data) {
+        let node = &self.nodes[source as usize];
+        let place = place(node).expect("sources of graphs with columns have places");
         let (is_pending, stamp) = (node.inputs[1] != 0, node.value);
-        if self.boxes.of(node).is_some_and(|now| now.same(value)) {
+        if self.boxes.of(node).is_some_and(|now| now.same(data)) {
             return;
         }
         let before = self.boxes.before.get(&source).filter(|_| is_pending);
-        let back = before.filter(|(_, before)| before.same(value)).map(|(stamp, _)| *stamp);
+        let back = before.filter(|(_, before)| before.same(data)).map(|(stamp, _)| *stamp);
         let now = back.unwrap_or_else(|| self.boxes.stamp());
-        let old = self.boxes.replace(place, Some(value.clone()), true);
+        let old = self.boxes.replace(place, Some(data.clone()), true);
         if let (false, Some(old)) = (is_pending, old) {
             self.boxes.before.insert(source, (stamp, old));
         }
         self.set_bits(source, now);
     }
 
-    /// The value of a node that is observed and settled; `None` if it failed.
+    /// The value or column of a node that is observed and settled; `None` if it failed.
     ///
     /// # Panics
     /// If the node is a number of another lane than that of `ty`.
-    pub fn value(&self, of: NodeNumber, ty: Type) -> Option<Value> {
+    pub fn data(&self, of: NodeNumber, ty: Type) -> Option<Data> {
         let node = &self.nodes[of.index()];
         if self.failed.contains_key(&of.0) {
             None
@@ -249,8 +294,19 @@ impl LiveGraph {
             self.boxes.of(node).cloned()
         } else {
             assert_eq!(lane_of_number(ty), Some(node.flags.lane()), "numbers are read as they are");
-            Value::from_lanes(ty, &[node.value])
+            Value::from_lanes(ty, &[node.value]).map(Data::One)
         }
+    }
+
+    /// The one value of a node that is observed and settled; `None` if it failed.
+    ///
+    /// # Panics
+    /// As [`data`](Self::data), or if the node holds a column.
+    pub fn value(&self, of: NodeNumber, ty: Type) -> Option<Value> {
+        self.data(of, ty).map(|data| match data {
+            Data::One(value) => value,
+            Data::Many(_) => panic!("the value of a node is one"),
+        })
     }
 
     /// Whether a source or a call has values of a type.
@@ -260,7 +316,7 @@ impl LiveGraph {
             return lane_of_number(ty) == Some(node.flags.lane());
         }
         if node.is_source() {
-            return self.boxes.of(node).is_some_and(|value| value.ty() == ty);
+            return self.boxes.of(node).is_some_and(|data| data.ty() == ty);
         }
         match &self.specials[node.inputs[0] as usize] {
             Special::Call(call) => call.instance.outputs.first().is_some_and(|out| out.ty == ty),
@@ -268,27 +324,39 @@ impl LiveGraph {
         }
     }
 
-    /// Stores the value that a node computed, a number or not.
-    pub(super) fn change_value(&mut self, at: usize, value: Value) {
+    /// Stores the data that a node computed, a number or not.
+    pub(super) fn change_data(&mut self, at: usize, data: Data) {
         let node = &self.nodes[at];
         let Some(place) = place(node) else {
-            let bits = number_bits(&value).expect("a value without a place is a number");
+            let Data::One(value) = &data else { panic!("a node of numbers gives one") };
+            let bits = number_bits(value).expect("a value without a place is a number");
             return self.change(at, bits);
         };
         let is_new = node.flags.has(Flags::NEW);
-        if !is_new && self.boxes.of(node).is_some_and(|now| now.same(&value)) {
+        if !is_new && self.boxes.of(node).is_some_and(|now| now.same(&data)) {
+            if let Data::Many(column) = data {
+                self.buffers.give(column);
+            }
             return;
         }
-        let counts = self.choice_at(at as u32).is_none();
+        let counts = self.counts_bytes(at as u32);
         if counts {
             let old = self.boxes.values[place].take();
-            self.boxes.note(at as u32, &value, old.as_ref());
+            self.boxes.note(at as u32, &data, old.as_ref());
             self.boxes.values[place] = old;
         }
-        self.boxes.replaced = self.boxes.replace(place, Some(value), counts);
-        let stamp = self.boxes.stamp();
+        let (from, stamp) = (self.nodes[at].value, self.boxes.stamp());
+        if self.boxes.hold_all {
+            let of = &self.boxes.values[place];
+            if let Some(changed) = changed(of.as_ref(), &data, (from, stamp)) {
+                self.boxes.changes.insert(at as u32, changed);
+            }
+        }
+        self.boxes.replaced = self.boxes.replace(place, Some(data), counts);
         self.change(at, stamp);
-        self.boxes.replaced = None;
+        if let Some(Data::Many(column)) = self.boxes.replaced.take() {
+            self.buffers.give(column);
+        }
     }
 
     /// The boxed values that a node read at its last run. `changed` is the node that just changed.
@@ -313,10 +381,10 @@ impl LiveGraph {
 
     /// Whether a node reads the values that it read before, although not all of its numbers are the
     /// same.
-    pub(super) fn reads_again(&self, at: u32, bits: &[u64], values: &[Option<Value>]) -> bool {
+    pub(super) fn reads_again(&self, at: u32, bits: &[u64], values: &[Option<Data>]) -> bool {
         self.inputs_of(at).iter().zip(bits).zip(values).all(|((input, bits), held)| {
             let node = &self.nodes[*input as usize];
-            let is_same = |now: &Value| held.as_ref().is_some_and(|held| held.same(now));
+            let is_same = |now: &Data| held.as_ref().is_some_and(|held| held.same(now));
             node.value == *bits || self.boxes.of(node).is_some_and(is_same)
         })
     }

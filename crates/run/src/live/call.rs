@@ -26,6 +26,8 @@ use crate::lanes::push_lanes;
 pub(super) struct Call {
     pub(super) instance: Arc<Instance>,
     pub(super) inputs: Box<[u32]>,
+    /// The stamps of the inputs at the last run on columns; none after a failure.
+    pub(super) seen: SmallVec<[u64; 4]>,
     /// The outputs, if there are several.
     pub(super) outputs: Option<Box<Outputs>>,
 }
@@ -33,9 +35,9 @@ pub(super) struct Call {
 /// The outputs of a call that has several.
 pub(super) struct Outputs {
     /// The node of each.
-    nodes: SmallVec<[u32; 4]>,
+    pub(super) nodes: SmallVec<[u32; 4]>,
     /// The value of each; `None` if it was not computed.
-    values: SmallVec<[Option<Value>; 4]>,
+    pub(super) values: SmallVec<[Option<Data>; 4]>,
 }
 
 /// Passes on an output of a call.
@@ -47,6 +49,7 @@ pub(super) struct OneOutput {
 impl Call {
     /// Takes over the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
+        self.seen = std::mem::take(&mut other.seen);
         if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
             std::mem::swap(&mut outputs.values, &mut others.values);
         }
@@ -54,7 +57,7 @@ impl Call {
 }
 
 /// The results of a call.
-pub(super) type Results = SmallVec<[Option<Value>; 4]>;
+pub(super) type Results = SmallVec<[Option<Data>; 4]>;
 
 impl LiveGraph {
     /// A node that runs an instance, and the nodes of its outputs if there are several.
@@ -65,7 +68,8 @@ impl LiveGraph {
     ) -> NodeNumber {
         self.has_calls = true;
         let inputs = inputs.iter().map(|input| input.0).collect();
-        let call = Call { instance: Arc::clone(instance), inputs, outputs: None };
+        let seen = SmallVec::new();
+        let call = Call { instance: Arc::clone(instance), inputs, seen, outputs: None };
         if let [output] = &instance.outputs[..] {
             return NodeNumber(self.special_of(Special::Call(call), output.ty));
         }
@@ -84,7 +88,7 @@ impl LiveGraph {
 
     /// A special node with values of a type.
     pub(super) fn special_of(&mut self, special: Special, ty: Type) -> u32 {
-        match lane_of_number(ty) {
+        match lane_of_number(ty).filter(|_| !self.holds_columns()) {
             Some(lane) => self.special(special, lane),
             None => {
                 let node = self.special(special, Lane::I64);
@@ -159,45 +163,30 @@ impl LiveGraph {
             return;
         }
         let Special::Call(call) = &self.specials[index] else { return };
-        let wanted = |k: usize| match &call.outputs {
-            None => true,
-            Some(outputs) => self.is_read(outputs.nodes[k]),
-        };
+        if let Some(n) = self.n_elements(&call.inputs) {
+            return self.run_call_on_columns(at, index, n);
+        }
         let result = match &call.instance.kernel {
             Kernel::Form(form) => {
                 let mut params: SmallVec<[u64; 16]> = SmallVec::new();
                 for input in &call.inputs {
                     let node = &self.nodes[*input as usize];
                     match self.boxes.of(node) {
-                        Some(value) => push_lanes(value, &mut params),
+                        Some(Data::One(value)) => push_lanes(value, &mut params),
+                        Some(Data::Many(_)) => panic!("columns are read for each element"),
                         None => params.push(node.value),
                     }
                 }
                 let mut results: SmallVec<[u64; 16]> = SmallVec::from_elem(0, form.results.len());
-                form.run_scalar(&params, &mut results, &mut self.boxes.registers);
+                form.run_scalar(&params, &mut results, &mut self.boxes.scratch.registers);
                 Ok(of_lanes(&call.instance, &results))
             }
             Kernel::Function(function) => {
-                let read = self.read(call);
-                let wanted: SmallVec<[bool; 4]> =
-                    (0..call.instance.outputs.len()).map(wanted).collect();
-                let (instance, limits) = (&call.instance, &self.within.limits);
-                if !self.recall.is_empty()
-                    && let Some(results) = self.recall.find(instance, &read, &wanted, limits)
-                {
-                    return self.give(at, index, results);
-                }
-                let started = Instant::now();
-                let result = run_function(&**function, &read, wanted, &self.within, self.n_runs);
-                let cost = started.elapsed();
-                if let Ok(results) = &result {
-                    self.recall.note(instance, read, results, limits, cost);
-                }
-                result
+                let (read, wanted) = (self.read(call), self.outputs_wanted(call));
+                let (instance, function) = (Arc::clone(&call.instance), Arc::clone(function));
+                self.called(&instance, &*function, read, &wanted, 1)
             }
-            Kernel::Pass => {
-                Ok(self.read(call).into_iter().take(1).map(|x| Some(x.get(0))).collect())
-            }
+            Kernel::Pass => Ok(self.read(call).into_iter().take(1).map(Some).collect()),
             Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
                 panic!("no call is made of these kernels")
             }
@@ -207,32 +196,64 @@ impl LiveGraph {
             return;
         }
         self.ran(at);
+        let Special::Call(call) = &mut self.specials[index] else { return };
+        call.seen.clear();
         match result {
             Ok(results) => self.give(at, index, results),
             Err(failure) => self.fail(at, failure),
         }
     }
 
+    /// The results of a function for `n` elements, or earlier ones for the same data.
+    pub(super) fn called(
+        &mut self,
+        instance: &Arc<Instance>,
+        function: &dyn Function,
+        read: SmallVec<[Data; 4]>,
+        wanted: &[bool],
+        n: usize,
+    ) -> Result<Results, Failure> {
+        let limits = &self.within.limits;
+        if !self.recall.is_empty()
+            && let Some(results) = self.recall.find(instance, &read, wanted, limits)
+        {
+            return Ok(results);
+        }
+        let started = Instant::now();
+        let result = run_function(function, (&read, n), wanted, &self.within, self.n_runs);
+        let cost = started.elapsed();
+        if let Ok(results) = &result {
+            self.recall.note(instance, read, results, limits, cost);
+        }
+        result
+    }
+
+    /// Which outputs of a call are read.
+    pub(super) fn outputs_wanted(&self, call: &Call) -> SmallVec<[bool; 4]> {
+        match &call.outputs {
+            None => SmallVec::from_elem(true, 1),
+            Some(outputs) => outputs.nodes.iter().map(|node| self.is_read(*node)).collect(),
+        }
+    }
+
     /// The values that a call reads.
-    fn read(&self, call: &Call) -> SmallVec<[Data; 4]> {
+    pub(super) fn read(&self, call: &Call) -> SmallVec<[Data; 4]> {
         let value = |(input, slot): (&u32, &InputSlot)| {
             let node = &self.nodes[*input as usize];
-            let value = match self.boxes.of(node) {
-                Some(value) => value.clone(),
-                None => Value::from_lanes(slot.ty, &[node.value])
-                    .expect("a value without a place is a number"),
-            };
-            Data::One(value)
+            self.boxes.of(node).cloned().unwrap_or_else(|| {
+                let value = Value::from_lanes(slot.ty, &[node.value]);
+                Data::One(value.expect("a value without a place is a number"))
+            })
         };
         call.inputs.iter().zip(&call.instance.inputs).map(value).collect()
     }
 
     /// Stores the results of a call.
-    fn give(&mut self, at: usize, index: usize, results: Results) {
+    pub(super) fn give(&mut self, at: usize, index: usize, results: Results) {
         let Special::Call(call) = &mut self.specials[index] else { return };
         let Some(outputs) = &mut call.outputs else {
             let value = results.into_iter().flatten().next().expect("one output is always wanted");
-            return self.change_value(at, value);
+            return self.change_data(at, value);
         };
         let mut differs = false;
         for (known, now) in outputs.values.iter_mut().zip(results) {
@@ -254,7 +275,7 @@ impl LiveGraph {
         let ([of], position) = (one.of, one.position as usize);
         let outputs = self.call_at(of).and_then(|call| call.outputs.as_ref());
         match outputs.and_then(|outputs| outputs.values[position].clone()) {
-            Some(value) => self.change_value(at, value),
+            Some(data) => self.change_data(at, data),
             None => {
                 self.nodes[of as usize].flags.set(Flags::NEW);
                 self.mark(of);
@@ -270,22 +291,23 @@ fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
     let value = |output: &OutputSlot| {
         let (lanes, others) = rest.split_at(output.ty.lanes().map_or(0, |(_, n)| n as usize));
         rest = others;
-        Value::from_lanes(output.ty, lanes)
+        Value::from_lanes(output.ty, lanes).map(Data::One)
     };
     instance.outputs.iter().map(value).collect()
 }
 
-/// Calls a function for one cell.
+/// Calls a function for `n` elements.
 fn run_function(
     function: &dyn Function,
-    read: &[Data],
-    wanted: SmallVec<[bool; 4]>,
+    (read, n): (&[Data], usize),
+    wanted: &[bool],
     within: &Within,
     n_runs: u64,
 ) -> Result<Results, Failure> {
-    let of = |is_wanted| if is_wanted { Output::Wanted(None) } else { Output::Ignored };
-    let mut outputs: SmallVec<[Output; 4]> = wanted.into_iter().map(of).collect();
-    let mask = Mask::full(1);
+    let is_single = read.iter().all(|data| matches!(data, Data::One(_)));
+    let of = |is_wanted: &bool| if *is_wanted { Output::Wanted(None) } else { Output::Ignored };
+    let mut outputs: SmallVec<[Output; 4]> = wanted.iter().map(of).collect();
+    let mask = Mask::full(n);
     let is_over = || within.over(n_runs).is_some();
     {
         let mut arguments: Vec<Argument<'_>> =
@@ -293,12 +315,13 @@ fn run_function(
         let flag = within.watch.as_ref().and_then(|watch| watch.flag());
         let crew: Crew<'_> = (1, &is_over, flag);
         let limits = &within.limits;
-        call(function, (&mask, 1), limits, crew, &mut arguments, &mut outputs).0?;
+        call(function, (&mask, n), limits, crew, &mut arguments, &mut outputs).0?;
     }
     let value = |(k, output): (usize, Output)| match output {
         Output::Ignored => Ok(None),
         Output::Wanted(_) => Err(Failure::whole(format!("the node type gives no output {k}"))),
-        Output::Done(data) => Ok(Some(data.get(0))),
+        Output::Done(Data::Many(column)) if is_single => Ok(Some(Data::One(column.get(0)))),
+        Output::Done(data) => Ok(Some(data)),
     };
     outputs.into_iter().enumerate().map(value).collect()
 }

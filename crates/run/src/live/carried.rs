@@ -5,7 +5,7 @@
 //! held, and whether it must run. Stamps do not change, so that held values can be compared. The
 //! demand is computed when nodes are observed.
 
-use millstream_base::Value;
+use millstream_node::Data;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node::Flags;
@@ -15,7 +15,7 @@ use super::{LiveGraph, NodeNumber};
 /// The value of a source in the new graph.
 enum Own {
     Bits(u64),
-    Boxed(Value),
+    Boxed(Data),
 }
 
 impl LiveGraph {
@@ -57,7 +57,7 @@ impl LiveGraph {
         for (source, value) in own {
             match value {
                 Own::Bits(bits) => self.set_bits(source, bits),
-                Own::Boxed(value) => self.set_value(NodeNumber(source), &value),
+                Own::Boxed(data) => self.set_data(NodeNumber(source), &data),
             }
         }
     }
@@ -75,7 +75,7 @@ impl LiveGraph {
         }
         let (is_boxed, was_boxed) = (self.boxes.has_place(a), other.boxes.has_place(b));
         if a.is_source() {
-            let ty = |value: Option<&Value>| value.map(Value::ty);
+            let ty = |data: Option<&Data>| data.map(Data::ty);
             return is_boxed == was_boxed && ty(self.boxes.of(a)) == ty(other.boxes.of(b));
         }
         match (self.special_at(at), other.special_at(of)) {
@@ -91,7 +91,10 @@ impl LiveGraph {
             }
             (Some(Special::Call(a)), Some(Special::Call(b))) => a.instance.does_same(&b.instance),
             (Some(Special::Choice(a)), Some(Special::Choice(b))) => {
-                is_boxed == was_boxed && a.pick().is_some() && b.pick().is_some()
+                is_boxed == was_boxed
+                    && a.is_select() == b.is_select()
+                    && a.pick().is_some()
+                    && b.pick().is_some()
             }
             (Some(Special::Form(a)), Some(Special::Form(b))) => a.form == b.form,
             (Some(Special::Output(_)), Some(Special::Output(_))) => is_boxed == was_boxed,
@@ -116,7 +119,7 @@ impl LiveGraph {
             node.flags.set(Flags::CAREFUL);
             self.overtaken.insert(at);
         }
-        let counts = self.choice_at(at).is_none();
+        let counts = self.counts_bytes(at);
         self.boxes.take_over(&self.nodes[at as usize], &before.boxes, &old, counts);
         self.held.extend(before.held.remove(&of).map(|held| (at, held)));
         self.held_values.extend(before.held_values.remove(&of).map(|held| (at, held)));

@@ -9,13 +9,16 @@ use std::marker::PhantomData;
 
 use millstream_base::Lane;
 use millstream_form::LaneValue;
-use millstream_node::Failure;
 use millstream_node::function::catch_failure;
+use millstream_node::{Data, Failure};
 
+use super::boxed::Boxes;
+use super::columns::{arms_taken, selected};
 use super::demand::Waiting;
 use super::node::{NONE, Node};
 use super::special::Special;
-use super::{Handle, LiveGraph};
+use super::{Handle, LiveGraph, NodeNumber};
+use crate::buffers::Buffers;
 
 /// A number that picks an arm of a switch.
 pub trait Selector: LaneValue {
@@ -157,6 +160,12 @@ enum Kind {
     /// It passes one arm on, which the function computes from the bits of the selector and the
     /// number of arms.
     Switch(fn(u64, usize) -> usize),
+    /// It passes on the arm that the function picks, for each element if the selector is a column.
+    Select {
+        pick: fn(u64, usize) -> usize,
+        /// The stamps of the inputs at the last run, 0 for arms that were not read.
+        read: Box<[u64]>,
+    },
     Dynamic {
         functions: Box<dyn Dynamic>,
         /// The bits of the inputs at the last run, 0 for arms that were not read.
@@ -189,7 +198,9 @@ impl Choice {
     pub(super) fn takes(&self, arm: usize) -> bool {
         match self.kind {
             Kind::Switch(_) => self.taken == arm as u64,
-            Kind::Dynamic { .. } => self.taken != NOTHING && self.taken >> arm & 1 != 0,
+            Kind::Select { .. } | Kind::Dynamic { .. } => {
+                self.taken != NOTHING && self.taken >> arm & 1 != 0
+            }
         }
     }
 
@@ -198,7 +209,9 @@ impl Choice {
     pub(super) fn would_take(&self, selector: u64, arm: usize) -> Option<bool> {
         match self.kind {
             Kind::Switch(pick) => Some(pick(selector, self.arms().len()) == arm),
-            Kind::Dynamic { .. } => (self.taken_for == Some(selector)).then(|| self.takes(arm)),
+            Kind::Select { .. } | Kind::Dynamic { .. } => {
+                (self.taken_for == Some(selector)).then(|| self.takes(arm))
+            }
         }
     }
 
@@ -208,14 +221,14 @@ impl Choice {
         match (&self.guards, &self.kind) {
             (None, _) => &[],
             (Some(guards), Kind::Switch(_)) => &guards.blocks[self.taken as usize..][..1],
-            (Some(guards), Kind::Dynamic { .. }) => &guards.blocks,
+            (Some(guards), Kind::Select { .. } | Kind::Dynamic { .. }) => &guards.blocks,
         }
     }
 
-    /// The function that picks the arm of a switch.
+    /// The function that picks the arm of a switch or a select.
     pub(super) fn pick(&self) -> Option<fn(u64, usize) -> usize> {
         match self.kind {
-            Kind::Switch(pick) => Some(pick),
+            Kind::Switch(pick) | Kind::Select { pick, .. } => Some(pick),
             Kind::Dynamic { .. } => None,
         }
     }
@@ -224,7 +237,7 @@ impl Choice {
     pub(super) fn arm_taken(&self) -> Option<u32> {
         match self.kind {
             Kind::Switch(_) => self.arms().get(usize::try_from(self.taken).ok()?).copied(),
-            Kind::Dynamic { .. } => None,
+            Kind::Select { .. } | Kind::Dynamic { .. } => None,
         }
     }
 
@@ -232,6 +245,56 @@ impl Choice {
     pub(super) fn take_over(&mut self, other: &Self) {
         (self.taken_for, self.taken) = (other.taken_for, other.taken);
         self.last_taken = other.last_taken;
+        if let (Kind::Select { read, .. }, Kind::Select { read: other, .. }) =
+            (&mut self.kind, &other.kind)
+        {
+            read.clone_from(other);
+        }
+    }
+
+    /// Whether its value is made of its arms, not passed on.
+    pub(super) fn is_select(&self) -> bool {
+        matches!(self.kind, Kind::Select { .. })
+    }
+
+    /// Takes the arms that a selector picks for any element.
+    pub(super) fn take_columns(&mut self, stamp: u64, selector: Option<&Data>) {
+        let n_arms = self.arms().len();
+        if let (Kind::Select { pick, .. }, Some(selector)) = (&self.kind, selector)
+            && self.taken_for != Some(stamp)
+        {
+            self.taken = arms_taken(selector, *pick, n_arms);
+            self.taken_for = Some(stamp);
+        }
+    }
+
+    /// The data that a select passes on; `None` if it would read what it read at its last run.
+    pub(super) fn selected(
+        &mut self,
+        nodes: &[Node],
+        (boxes, buffers): (&Boxes, &mut Buffers),
+        is_new: bool,
+    ) -> Option<Data> {
+        let n_arms = self.arms().len();
+        let Kind::Select { pick, read } = &mut self.kind else { return None };
+        let mut differs = is_new;
+        for (k, (input, read)) in self.inputs.iter().zip(&mut **read).enumerate() {
+            if k == 0 || self.taken >> (k - 1) & 1 != 0 {
+                let stamp = nodes[*input as usize].value;
+                differs |= std::mem::replace(read, stamp) != stamp;
+            }
+        }
+        if !differs {
+            return None;
+        }
+        let data = |k: usize| boxes.of(&nodes[self.inputs[k] as usize]);
+        match data(0)? {
+            Data::Many(selector) if !self.taken.is_power_of_two() => {
+                let arm = |k: usize| data(k + 1);
+                Some(Data::Many(selected(selector, *pick, n_arms, arm, buffers)?))
+            }
+            Data::One(_) | Data::Many(_) => data(1 + self.taken.trailing_zeros() as usize).cloned(),
+        }
     }
 
     /// Drops the functions and links of a node that is removed.
@@ -243,6 +306,7 @@ impl Choice {
     pub(super) fn bytes(&self) -> usize {
         let kind = match &self.kind {
             Kind::Switch(_) => 0,
+            Kind::Select { read, .. } => size_of_val(&**read),
             Kind::Dynamic { functions, read } => size_of_val(&**functions) + size_of_val(&**read),
         };
         let guards = self.guards.as_ref();
@@ -262,6 +326,7 @@ impl Choice {
     ) -> Result<(), Option<Box<Failure>>> {
         match &self.kind {
             Kind::Switch(pick) => self.taken = pick(selector, self.inputs.len() - 1) as u64,
+            Kind::Select { .. } => panic!("a select takes arms by its data"),
             Kind::Dynamic { functions, read } => {
                 if is_new || self.taken_for != Some(selector) {
                     self.taken_for = Some(selector);
@@ -305,6 +370,7 @@ impl Choice {
                 let value = nodes[self.inputs[1 + self.taken as usize] as usize].value;
                 (differs || value != nodes[at].value).then_some(Ok(value))
             }
+            Kind::Select { .. } => panic!("a select passes data on"),
             Kind::Dynamic { functions, read } => {
                 let selector = nodes[self.inputs[0] as usize].value;
                 differs |= std::mem::replace(&mut read[0], selector) != selector;
@@ -357,6 +423,26 @@ impl LiveGraph {
     ) -> u32 {
         assert!(arms.len() > 0, "a switch has arms");
         self.choice(selector, arms, Kind::Switch(pick), lane)
+    }
+
+    /// A node that passes on, for each element, the arm that the selector picks. Arms that no
+    /// element picks are not computed.
+    ///
+    /// # Errors
+    /// If there are too many arms.
+    pub(super) fn select_of(
+        &mut self,
+        pick: fn(u64, usize) -> usize,
+        inputs: &[NodeNumber],
+    ) -> Result<NodeNumber, &'static str> {
+        let arms = inputs[1..].iter().map(|arm| arm.0);
+        if arms.len() > MOST_ARMS {
+            return Err("it picks among too many inputs for columns");
+        }
+        let kind = Kind::Select { pick, read: vec![0; inputs.len()].into() };
+        let node = self.choice(inputs[0].0, arms, kind, Lane::I64);
+        self.put_in_box(node, None);
+        Ok(NodeNumber(node))
     }
 
     /// A dynamic node, whose selector determines which arms it reads. `wanted` returns these arms,

@@ -5,7 +5,7 @@
 //! to those, and visits this node again once they are settled.
 
 use millstream_base::same::Same;
-use millstream_node::Failure;
+use millstream_node::{Data, Failure};
 
 use super::LiveGraph;
 use super::node::{Flags, NONE};
@@ -83,6 +83,10 @@ impl LiveGraph {
         let taken = if lacks_selector {
             choice.take_nothing();
             Ok(())
+        } else if choice.is_select() {
+            let node = &self.nodes[selector as usize];
+            choice.take_columns(node.value, self.boxes.of(node));
+            Ok(())
         } else {
             choice.take_for(self.nodes[selector as usize].value, is_new)
         };
@@ -104,6 +108,17 @@ impl LiveGraph {
             return self.fail_by_input(at);
         }
         let Special::Choice(choice) = &mut self.specials[index] else { return };
+        if choice.is_select() {
+            let places = (&self.boxes, &mut self.buffers);
+            return match choice.selected(&self.nodes, places, is_new) {
+                Some(data) => self.run_telling(at, |graph| {
+                    graph
+                        .ran_for(at, if let Data::Many(column) = &data { column.len() } else { 1 });
+                    graph.change_data(at, data);
+                }),
+                None => self.go_on(at as u32),
+            };
+        }
         if is_boxed {
             let toggled = choice.has_toggled();
             let arm = choice.arm_taken();
@@ -144,7 +159,7 @@ impl LiveGraph {
         let value = value.clone();
         self.run_telling(at, |graph| {
             graph.ran(at);
-            graph.change_value(at, value);
+            graph.change_data(at, value);
         });
     }
 }

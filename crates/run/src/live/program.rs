@@ -15,7 +15,7 @@ use millstream_node::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::untyped::{NOT_A_NUMBER, inputs_needed, lane_of_number, number_bits, result_lane};
+use super::untyped::{NOT_A_NUMBER, lane_of_number, number_bits, result_lane};
 use super::{Handle, LiveGraph, NodeNumber};
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
@@ -159,7 +159,7 @@ impl LiveProgram {
             return Ok(node);
         }
         let links = plan.inputs_of(step);
-        let needed = inputs_needed(instance);
+        let needed = self.graph.inputs_needed(instance);
         let inputs = needed.iter().map(|i| self.node_of(links[*i as usize]));
         let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
         let inputs = inputs.ok_or("an input has no node")?;

@@ -10,8 +10,8 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
+use millstream_base::Limits;
 use millstream_base::same::Same;
-use millstream_base::{Limits, Value};
 use millstream_node::{Class, Data, Instance};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -103,7 +103,7 @@ impl Recall {
         let at = all.iter().rposition(|made| {
             let has_all =
                 made.results.iter().zip(wanted).all(|(of, is_wanted)| !is_wanted || of.is_some());
-            has_all && made.limits == *limits && made.read.iter().zip(read).all(|(a, b)| same(a, b))
+            has_all && made.limits == *limits && made.read.iter().zip(read).all(|(a, b)| a.same(b))
         })?;
         all[at..].rotate_left(1);
         let made = all.last()?;
@@ -153,7 +153,7 @@ impl Recall {
             return;
         }
         let bytes = read.iter().map(Data::bytes).sum::<usize>()
-            + results.iter().flatten().map(Value::bytes).sum::<usize>()
+            + results.iter().flatten().map(Data::bytes).sum::<usize>()
             + size_of::<Made>();
         if bytes > self.budget {
             return;
@@ -185,14 +185,6 @@ impl Recall {
     /// Whether nothing is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.by_type.is_empty()
-    }
-}
-
-fn same(a: &Data, b: &Data) -> bool {
-    match (a, b) {
-        (Data::One(a), Data::One(b)) => a.same(b),
-        (Data::Many(a), Data::Many(b)) => a.same(b),
-        (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
     }
 }
 

@@ -40,16 +40,16 @@ pub fn number_bits(value: &Value) -> Option<u64> {
     lane_of_number(value.ty()).and_then(|_| value.lane(0))
 }
 
-/// The inputs of an instance that its node in a live graph reads, in order: some may not be needed,
-/// and some may be needed twice.
-pub fn inputs_needed(instance: &Instance) -> SmallVec<[u16; 4]> {
-    match operation_of(instance) {
-        Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
-        None => (0..instance.inputs.len() as u16).collect(),
-    }
-}
-
 impl LiveGraph {
+    /// The inputs of an instance that its node reads, in order: some may not be needed, and some
+    /// may be needed twice.
+    pub fn inputs_needed(&self, instance: &Instance) -> SmallVec<[u16; 4]> {
+        match operation_of(instance).filter(|_| !self.holds_columns()) {
+            Some((.., operands)) => operands.iter().map(|i| u16::from(*i)).collect(),
+            None => (0..instance.inputs.len() as u16).collect(),
+        }
+    }
+
     /// A node that runs an instance of a node type; `inputs` has a node for each input that is
     /// [needed](inputs_needed). If there are several outputs, each has a node of its own, see
     /// [`output`](Self::output).
@@ -61,11 +61,12 @@ impl LiveGraph {
         instance: &Arc<Instance>,
         inputs: &[NodeNumber],
     ) -> Result<NodeNumber, &'static str> {
-        if is_of_numbers(instance) {
+        if is_of_numbers(instance) && !self.holds_columns() {
             return self.call_of_numbers(instance, inputs);
         }
         is_plain(instance)?;
         match &instance.kernel {
+            Kernel::Choose if self.holds_columns() => self.select_of(picks(instance), inputs),
             Kernel::Choose => {
                 let inputs: SmallVec<[u32; 4]> = inputs.iter().map(|input| input.0).collect();
                 let arms = inputs[1..].iter().copied();

@@ -37,6 +37,9 @@ impl LiveGraph {
             let node = &mut self.nodes[source as usize];
             node.inputs[1] = 0;
             if node.value != old {
+                if self.boxes.hold_all {
+                    self.boxes.note_change(source, &self.nodes[source as usize]);
+                }
                 self.mark_users(source, old);
             }
         }
@@ -308,6 +311,15 @@ impl LiveGraph {
         }
     }
 
+    /// Counts a run of a node for `n` elements.
+    pub(super) fn ran_for(&mut self, at: usize, n: usize) {
+        self.ran(at);
+        if self.journal.is_some() {
+            // A run without a note is for one element.
+            *self.elements.entry(at as u32).or_default() += n as i64 - 1;
+        }
+    }
+
     fn run_special(&mut self, at: usize, index: usize) {
         let nodes = &self.nodes;
         match &mut self.specials[index] {
@@ -318,7 +330,7 @@ impl LiveGraph {
                 let params: SmallVec<[u64; 8]> =
                     whole.inputs.iter().map(|input| nodes[*input as usize].value).collect();
                 let mut result = [0];
-                whole.form.run_scalar(&params, &mut result, &mut self.boxes.registers);
+                whole.form.run_scalar(&params, &mut result, &mut self.boxes.scratch.registers);
                 self.ran(at);
                 self.change(at, result[0]);
             }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_base::{Feature, NodePath, Value};
+use millstream_base::{Column, Feature, NodePath, Value};
 use millstream_document::edit::{BodyKey, ROOT, references};
 use millstream_document::{Editor, InputValue, Node};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
-use millstream_ir::request::Given;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::{EvalError, NodeFailure};
 use millstream_node::{Data, Instance, Kernel};
 use millstream_run::live::{NodeNumber, Within};
@@ -24,6 +24,15 @@ pub(in crate::session) struct Moment {
     pub(in crate::session) tick: i64,
 }
 
+/// The cells of an evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::session) enum Cells {
+    /// One, without axes.
+    One,
+    /// This many elements.
+    Elements(usize),
+}
+
 /// The runs of the copies of a node at other moments.
 #[derive(Default)]
 struct Copies {
@@ -31,6 +40,15 @@ struct Copies {
     time: Duration,
     /// A copy that is demanded.
     demanded: Option<NodeNumber>,
+}
+
+/// Data of a live graph: columns vary with the elements.
+fn series(data: Data) -> Series {
+    let axes = match &data {
+        Data::One(_) => Vec::new(),
+        Data::Many(_) => vec![RequestAxis::Index],
+    };
+    Series { data, axes }
 }
 
 /// The one value of a feature, if it is given.
@@ -92,10 +110,10 @@ impl Mirror {
             None => self.graph.settle(),
         }
         self.graph.check_bytes(nodes(), limit)?;
-        let answer = asked.into_iter().map(|(name, node, ty)| {
-            let value = self.graph.value(node, ty);
-            let value = value.map(|value| Series { data: Data::One(value), axes: Vec::new() });
-            OutputAnswer { name, ty, value }
+        let answer = asked.into_iter().map(|(name, node, ty)| OutputAnswer {
+            name,
+            ty,
+            value: self.graph.data(node, ty).map(series),
         });
         Ok(answer.collect())
     }
@@ -170,27 +188,36 @@ impl Mirror {
     }
 
     /// Whether the features that nodes read are given, each as one value; moments always are.
-    pub(in crate::session) fn are_provided(&self, given: &[(Feature, Given)]) -> bool {
-        let is_moment = |feature: &Feature| matches!(feature, Feature::Time | Feature::Tick);
-        let mut features = self.features.keys();
-        features.all(|feature| is_moment(feature) || provided(given, feature).is_some())
+    pub(in crate::session) fn are_provided(
+        &self,
+        given: &[(Feature, Given)],
+        cells: Cells,
+    ) -> bool {
+        self.features.keys().all(|feature| match feature {
+            Feature::Time | Feature::Tick => true,
+            Feature::Index if matches!(cells, Cells::Elements(_)) => true,
+            feature => provided(given, feature).is_some(),
+        })
     }
 
-    /// Sets the features that are given, other than moments.
-    pub(in crate::session) fn set_features(&mut self, given: &[(Feature, Given)]) {
+    /// Sets the features that are given, other than moments, and the numbers of the elements.
+    pub(in crate::session) fn set_features(&mut self, given: &[(Feature, Given)], cells: Cells) {
         for (feature, node) in &self.features {
-            if let Some(value) = provided(given, feature) {
+            if let (Feature::Index, Cells::Elements(n)) = (feature, cells) {
+                let numbers = Column::range(0..i32::try_from(n).unwrap_or(i32::MAX));
+                self.graph.set_data(*node, &Data::Many(numbers));
+            } else if let Some(value) = provided(given, feature) {
                 self.graph.set_value(*node, value);
             }
         }
     }
 
     fn set_moment(&mut self, moment: &Moment) {
-        for (feature, bits) in
-            [(Feature::Time, moment.seconds.to_bits()), (Feature::Tick, moment.tick as u64)]
-        {
+        let values =
+            [(Feature::Time, Value::F64(moment.seconds)), (Feature::Tick, Value::I64(moment.tick))];
+        for (feature, value) in values {
             if let Some(node) = self.features.get(&feature) {
-                self.graph.set_number(*node, bits);
+                self.graph.set_value(*node, &value);
             }
         }
     }
@@ -305,7 +332,10 @@ impl Mirror {
             } else {
                 self.fate((node, seen), n, (new, &demanded), &runs)
             };
-            let elements = u64::from(n);
+            let elements = match instance.kernel {
+                Kernel::Read { .. } => u64::from(n),
+                _ => self.graph.elements_of(node, n),
+            };
             let time = self.graph.time_of(node) + copies.time;
             let bytes = if n > 0 { self.graph.bytes_of(seen) as u64 } else { 0 };
             let entry = LogEntry { fate, runs: n, elements, bytes, time, ..LogEntry::NOT_NEEDED };
@@ -425,12 +455,12 @@ impl Mirror {
         moment: &Moment,
         within: Option<Within>,
         limit: usize,
-    ) -> Result<Option<Value>, EvalError> {
+    ) -> Result<Option<Series>, EvalError> {
         self.set_moment(moment);
         let was = self.observed.all.contains(&node);
         self.graph.observe_number(node, true);
         let done = self.graph.settle_within(within.unwrap_or_default());
-        let value = self.graph.value(node, ty);
+        let value = self.graph.data(node, ty).map(series);
         let checked = self.graph.check_bytes([node], limit);
         if !was {
             self.graph.observe_number(node, false);

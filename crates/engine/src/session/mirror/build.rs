@@ -48,7 +48,8 @@ struct Whole<'c> {
 }
 
 impl Mirror {
-    /// The live graph of a document; parts that are wrong, or depend on these, have no nodes.
+    /// The live graph of a document; parts that are wrong, or depend on these, have no nodes. If it
+    /// `has_columns`, inputs may be columns.
     ///
     /// # Errors
     /// If something in it cannot be live.
@@ -57,8 +58,12 @@ impl Mirror {
         checked: &Checked,
         registry: &Arc<Registry>,
         limits: &Limits,
+        has_columns: bool,
     ) -> Result<Self, NotLive> {
         let mut mirror = Self::empty(registry, limits, checked.fps);
+        if has_columns {
+            mirror.graph.hold_columns();
+        }
         for input in checked.root().inputs.iter().filter(|input| !input.is_wrong) {
             mirror.add_input(&input.name, input.ty, input.default.clone());
         }

@@ -26,7 +26,12 @@ impl Session {
             return None;
         }
         let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-        let mirror = Mirror::new(&self.editor, checked, &registry, limits).ok();
+        let made =
+            |has_columns| Mirror::new(&self.editor, checked, &registry, limits, has_columns).ok();
+        // Where columns cannot be live, plans answer for them.
+        let with_columns = if self.columns.is_due() { made(true) } else { None };
+        self.columns.tried(with_columns.is_some());
+        let mirror = with_columns.or_else(|| made(false));
         let n_edits = (2 * last).clamp(1, MOST_REFUSED);
         self.refused = if mirror.is_some() { (0, 0) } else { (n_edits, n_edits) };
         mirror.map(Box::new)
@@ -44,8 +49,10 @@ impl Session {
         let Some(mut before) = self.mirror.take() else { return };
         let checked = self.whole().live().cloned();
         let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-        let made =
-            checked.and_then(|checked| Mirror::new(&self.editor, &checked, &registry, limits).ok());
+        let has_columns = before.holds_columns();
+        let made = checked.and_then(|checked| {
+            Mirror::new(&self.editor, &checked, &registry, limits, has_columns).ok()
+        });
         match made {
             Some(mut mirror) => {
                 mirror.carry_on(&mut before);

@@ -8,7 +8,7 @@ use millstream_document::{Muted, Passes};
 use millstream_ir::ZoneBody;
 use millstream_node::convert;
 use millstream_node::{Instance, Kernel};
-use millstream_run::live::{NodeNumber, inputs_needed, lane_of_number};
+use millstream_run::live::{NodeNumber, lane_of_number};
 use smallvec::SmallVec;
 
 use super::{Mirror, NotLive, Operand, Owner, Port};
@@ -91,7 +91,7 @@ impl Mirror {
         }
         let captured = self.with_captures(instance, operands)?;
         let operands = captured.as_deref().unwrap_or(operands);
-        let needed = inputs_needed(instance);
+        let needed = self.graph.inputs_needed(instance);
         if let Some(node) = before {
             if ZoneBody::of(instance).is_some() {
                 self.graph.reword(self.graph.call_behind(node), instance);
@@ -124,9 +124,12 @@ impl Mirror {
         if let Some(known) = self.features.get(feature) {
             return Ok(*known);
         }
-        let lane = lane_of_feature(feature).filter(|_| self.features.len() < MOST_FEATURES);
-        let lane = lane.ok_or(NotLive)?;
-        let node = self.graph.source_of(lane, 0);
+        let has_columns = self.graph.holds_columns();
+        let is_known = lane_of_feature(feature).is_some() || has_columns;
+        if !is_known || *feature == Feature::RealTime || self.features.len() >= MOST_FEATURES {
+            return Err(NotLive);
+        }
+        let node = self.graph.source_of_value(&feature.ty().default_value());
         self.features.insert(feature.clone(), node);
         Ok(node)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::Type;
+use millstream_base::{Feature, Type};
 use millstream_compile::lower::StatefulType;
 use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
@@ -124,6 +124,9 @@ impl Mirror {
 
     /// The kind of a node that calls a node type.
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
+        if self.graph.holds_columns() && !takes_columns(instance) {
+            return Err(NotLive);
+        }
         if let Some(network) = &instance.network {
             let is_live = |part: &Instance| can_be_live(part) || is_scope(part);
             let mut parts = network.parts.iter().map(|part| &part.instance);
@@ -383,6 +386,18 @@ impl Mirror {
         }
         Ok(())
     }
+}
+
+/// Whether the node of an instance may have columns as inputs. State has one value at a time, and
+/// at another index a column has another element.
+fn takes_columns(instance: &Instance) -> bool {
+    let rules = |it: &Instance| {
+        let mut rules = it.inputs.iter().flat_map(|input| &input.scope);
+        rules.any(|rule| *rule.feature() == Feature::Index)
+    };
+    let takes = |it: &Instance| it.def.state.is_none() && !rules(it);
+    let mut parts = instance.network.iter().flat_map(|network| &network.parts);
+    takes(instance) && parts.all(|part| takes(&part.instance))
 }
 
 /// The operands of a node, if all have values.

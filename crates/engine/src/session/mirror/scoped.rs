@@ -12,7 +12,7 @@ use millstream_base::Feature;
 use millstream_form::Form;
 use millstream_node::instance::InputSlot;
 use millstream_node::{Instance, Kernel, ScopeRule};
-use millstream_run::live::{NodeNumber, inputs_needed};
+use millstream_run::live::NodeNumber;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -145,7 +145,9 @@ impl Mirror {
                 ScopeRule::Inject { value, .. } => arg(&scope, *value)?,
                 ScopeRule::Modify { feature, form, args } => {
                     let modifier = modifier(instance, form, feature, args);
-                    let operands: SmallVec<[NodeNumber; 2]> = inputs_needed(&modifier)
+                    let operands: SmallVec<[NodeNumber; 2]> = self
+                        .graph
+                        .inputs_needed(&modifier)
                         .iter()
                         .map(|input| match input.checked_sub(1) {
                             None => Ok(outside),

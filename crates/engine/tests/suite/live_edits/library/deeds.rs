@@ -94,8 +94,10 @@ fn outputs_of(checked: &Checked, kind: &CheckedKind) -> Vec<(String, Type)> {
     }
 }
 
+/// A value as a literal; a number for values that cannot be written, such as images.
 fn literal(ty: Type, number: usize) -> Json {
-    let json = serde_json::from_str(&value(ty, number).to_string()).expect("values print as JSON");
+    let text = value(ty, number).to_string();
+    let json = serde_json::from_str(&text).unwrap_or_else(|_| json!(number));
     if matches!(json, Json::Object(_)) { json!({ "value": json }) } else { json }
 }
 

@@ -1,0 +1,327 @@
+//! Graphs that hold columns: a value for each of a number of elements.
+//!
+//! In such a graph every node has a place for its data, one value or a column, and a call runs for
+//! as many elements as the columns that it reads have. So whether a node varies with the elements
+//! is found when it runs, and an edit that changes it costs no more than any other.
+//!
+//! If few elements of a column change, they are recorded between the stamp before and the stamp
+//! after. A call that has run for the stamp before runs for these elements alone.
+
+use std::sync::Arc;
+
+use millstream_base::same::Same;
+use millstream_base::{Column, Mask};
+use millstream_form::{Form, LaneValue};
+use millstream_node::instance::OutputSlot;
+use millstream_node::{Data, Kernel};
+use smallvec::SmallVec;
+
+use super::call::{Call, Results};
+use super::node::Flags;
+use super::special::Special;
+use super::{LiveGraph, number_bits};
+use crate::buffers::Buffers;
+use crate::kernel::Operand;
+use crate::shape::CellMap;
+
+/// The elements that changed between two stamps of a node.
+pub(super) struct Changed {
+    from: u64,
+    to: u64,
+    /// In order.
+    elements: Box<[u32]>,
+}
+
+/// A change is recorded if at most one of this many elements changed.
+const FEW: usize = 8;
+
+/// The elements in which two columns of lanes differ, if these are few.
+fn changed_elements(old: &Column, new: &Column) -> Option<Box<[u32]>> {
+    /// Number of lanes that are compared at once.
+    const BLOCK: usize = 64;
+    let n = old.len();
+    let width = old.ty().lanes().map_or(0, |(_, width)| width as usize);
+    if n != new.len() || old.ty() != new.ty() || width == 0 {
+        return None;
+    }
+    let most = n / FEW;
+    let mut changed = Vec::new();
+    let mut compare = |first: usize, end: usize| {
+        changed.extend((first..end).filter(|i| !old.same_at(*i, new, *i)).map(|i| i as u32));
+        changed.len() <= most
+    };
+    macro_rules! compare_lanes {
+        ($a:expr, $b:expr) => {{
+            let block = (BLOCK / width).max(1) * width;
+            for (k, (a, b)) in $a.chunks(block).zip($b.chunks(block)).enumerate() {
+                let first = k * block / width;
+                if a != b && !compare(first, first + a.len() / width) {
+                    return None;
+                }
+            }
+        }};
+    }
+    if let (Some(a), Some(b)) = (old.as_f32_lanes(), new.as_f32_lanes()) {
+        compare_lanes!(bytemuck::cast_slice::<f32, u32>(a), bytemuck::cast_slice::<f32, u32>(b));
+    } else if let (Some(a), Some(b)) = (old.as_slice::<f64>(), new.as_slice::<f64>()) {
+        compare_lanes!(bytemuck::cast_slice::<f64, u64>(a), bytemuck::cast_slice::<f64, u64>(b));
+    } else if let (Some(a), Some(b)) = (old.as_slice::<i32>(), new.as_slice::<i32>()) {
+        compare_lanes!(a, b);
+    } else if let (Some(a), Some(b)) = (old.as_slice::<i64>(), new.as_slice::<i64>()) {
+        compare_lanes!(a, b);
+    } else if let (Some(a), Some(b)) = (old.as_slice::<bool>(), new.as_slice::<bool>()) {
+        compare_lanes!(a, b);
+    } else {
+        return None;
+    }
+    Some(changed.into())
+}
+
+/// The elements in which data differ, if both are columns and these are few.
+pub(super) fn changed(old: Option<&Data>, new: &Data, (from, to): (u64, u64)) -> Option<Changed> {
+    let (Some(Data::Many(old)), Data::Many(new)) = (old, new) else { return None };
+    let elements = changed_elements(old, new)?;
+    Some(Changed { from, to, elements })
+}
+
+/// The arms, one bit each, that a selector takes for any element. `pick` returns the arm for the
+/// bits of an element.
+pub(super) fn arms_taken(selector: &Data, pick: fn(u64, usize) -> usize, n_arms: usize) -> u64 {
+    let all = (1 << n_arms) - 1;
+    let mut taken = 0;
+    for_each_bits(selector, |_, bits| {
+        taken |= 1 << pick(bits, n_arms);
+        taken != all
+    });
+    taken
+}
+
+/// Calls a function with the bits of each element of a selector, until it returns false.
+fn for_each_bits(selector: &Data, mut f: impl FnMut(usize, u64) -> bool) {
+    match selector {
+        Data::One(value) => {
+            let bits = number_bits(value).expect("a selector is a number");
+            f(0, bits);
+        }
+        Data::Many(column) => {
+            if let Some(all) = column.as_slice::<bool>() {
+                all.iter().enumerate().all(|(i, x)| f(i, x.to_bits()));
+            } else if let Some(all) = column.as_slice::<i32>() {
+                all.iter().enumerate().all(|(i, x)| f(i, x.to_bits()));
+            }
+        }
+    }
+}
+
+/// For each element the value of the arm that the selector takes. `arms` has the data of arms that
+/// are taken for some element.
+pub(super) fn selected<'d>(
+    selector: &Column,
+    pick: fn(u64, usize) -> usize,
+    n_arms: usize,
+    arm: impl Fn(usize) -> Option<&'d Data>,
+    buffers: &mut Buffers,
+) -> Option<Column> {
+    let n = selector.len();
+    let mut elements: Vec<Vec<u32>> = vec![Vec::new(); n_arms];
+    let selector = Data::Many(selector.clone());
+    for_each_bits(&selector, |i, bits| {
+        elements[pick(bits, n_arms)].push(i as u32);
+        true
+    });
+    let mut joined: Option<Column> = None;
+    for (k, elements) in elements.into_iter().enumerate() {
+        if elements.is_empty() {
+            continue;
+        }
+        let data = arm(k)?;
+        let column = joined.get_or_insert_with(|| buffers.column(data.ty(), n));
+        let mask = Mask::from_indices(elements).expect("the indices are in order");
+        overwrite(column, &mask, data, |i| i);
+    }
+    joined
+}
+
+/// Sets the masked elements of a column from data.
+fn overwrite(column: &mut Column, mask: &Mask, from: &Data, entry: impl Fn(usize) -> usize) {
+    match from {
+        Data::One(value) => column.overwrite(mask, &Column::filled(value, 1), |_| 0),
+        Data::Many(from) => column.overwrite(mask, from, entry),
+    }
+}
+
+impl LiveGraph {
+    /// Makes a graph without nodes hold columns: sources may be set to columns, all of one length.
+    pub fn hold_columns(&mut self) {
+        debug_assert!(self.is_empty(), "nodes that hold numbers alone cannot hold columns");
+        self.boxes.hold_all = true;
+    }
+
+    /// Whether nodes may hold columns.
+    pub fn holds_columns(&self) -> bool {
+        self.boxes.hold_all
+    }
+
+    /// The number of elements for which a call runs; `None` if it reads no column.
+    pub(super) fn n_elements(&self, inputs: &[u32]) -> Option<usize> {
+        let column = |input: &u32| match self.boxes.of(&self.nodes[*input as usize])? {
+            Data::Many(column) => Some(column.len()),
+            Data::One(_) => None,
+        };
+        if self.boxes.hold_all { inputs.iter().find_map(column) } else { None }
+    }
+
+    /// Runs a call for `n` elements, or for those alone whose inputs changed since it last ran.
+    #[inline(never)]
+    pub(super) fn run_call_on_columns(&mut self, at: usize, index: usize, n: usize) {
+        let Special::Call(call) = &self.specials[index] else { return };
+        let instance = Arc::clone(&call.instance);
+        let wanted = self.outputs_wanted(call);
+        let mut read = self.read(call);
+        let stamps = call.inputs.iter().map(|input| self.nodes[*input as usize].value).collect();
+        let has_columns =
+            || (0..wanted.len()).all(|k| !wanted[k] || self.has_column(at, call, k, n));
+        let some = self.elements_to_run(at, call).filter(|_| has_columns());
+        if let Some(elements) = &some {
+            for data in &mut read {
+                if let Data::Many(column) = data {
+                    *column = column.gather(elements.iter().map(|i| *i as usize));
+                }
+            }
+        }
+        let n_run = some.as_ref().map_or(n, Vec::len);
+        let result = match &instance.kernel {
+            Kernel::Form(form) => {
+                Ok(self.run_form(form, &read, (&instance.outputs, &wanted), n_run))
+            }
+            Kernel::Function(function) => self.called(&instance, &**function, read, &wanted, n_run),
+            Kernel::Pass => Ok(read.into_iter().take(1).map(Some).collect()),
+            Kernel::Read { .. } | Kernel::Choose | Kernel::ReadState(_) => {
+                panic!("no call is made of these kernels")
+            }
+        };
+        if result.is_err() && self.is_stopped_at(at) {
+            // A call that was interrupted did not fail.
+            return;
+        }
+        self.ran_for(at, n_run);
+        let Special::Call(call) = &mut self.specials[index] else { return };
+        match (result, some) {
+            (Err(failure), _) => {
+                call.seen.clear();
+                self.fail(at, failure);
+            }
+            (Ok(results), None) => {
+                call.seen = stamps;
+                self.give(at, index, results);
+            }
+            (Ok(results), Some(elements)) => {
+                call.seen = stamps;
+                self.give_some(at, index, results, &elements);
+            }
+        }
+    }
+
+    /// A form for `n` elements.
+    fn run_form(
+        &mut self,
+        form: &Form,
+        read: &[Data],
+        (types, wanted): (&[OutputSlot], &[bool]),
+        n: usize,
+    ) -> Results {
+        let operands: SmallVec<[Operand<'_>; 4]> =
+            read.iter().map(|data| Operand { data, map: CellMap::Each }).collect();
+        let column = |(slot, is_wanted): (&OutputSlot, &bool)| {
+            is_wanted.then(|| self.buffers.column(slot.ty, n))
+        };
+        let mut columns: SmallVec<[Option<Column>; 4]> =
+            types.iter().zip(wanted).map(column).collect();
+        let mut outputs: Vec<Option<&mut Column>> =
+            columns.iter_mut().map(Option::as_mut).collect();
+        let all = Mask::full(n);
+        self.boxes.scratch.form(form, &operands, (types, &mut outputs), &all, &|| false);
+        drop(outputs);
+        columns.into_iter().map(|column| column.map(Data::Many)).collect()
+    }
+
+    /// Whether an output of a call is known for `n` elements.
+    fn has_column(&self, at: usize, call: &Call, output: usize, n: usize) -> bool {
+        let known = match &call.outputs {
+            None => self.boxes.of(&self.nodes[at]),
+            Some(outputs) => outputs.values[output].as_ref(),
+        };
+        matches!(known, Some(Data::Many(column)) if column.len() == n)
+    }
+
+    /// Stores the results of a call for some elements.
+    fn give_some(&mut self, at: usize, index: usize, results: Results, elements: &[u32]) {
+        let mask = Mask::from_indices(elements.to_vec()).expect("the elements are in order");
+        let Special::Call(call) = &mut self.specials[index] else { return };
+        let Some(outputs) = &mut call.outputs else {
+            let new = results.into_iter().flatten().next().expect("one output is always wanted");
+            return self.change_some(at, &new, elements, &mask);
+        };
+        let mut all = Results::new();
+        for (known, now) in outputs.values.iter().zip(results) {
+            all.push(match (known, now) {
+                (Some(Data::Many(known)), Some(now)) => {
+                    let mut known = known.clone();
+                    overwrite(&mut known, &mask, &now, |i| mask.rank(i));
+                    Some(Data::Many(known))
+                }
+                (Some(_) | None, now) => now,
+            });
+        }
+        self.give(at, index, all);
+    }
+
+    /// Changes some elements of the column of a node.
+    fn change_some(&mut self, at: usize, new: &Data, elements: &[u32], mask: &Mask) {
+        let Some((place, Data::Many(known))) = self.boxes.take(&self.nodes[at]) else {
+            panic!("the call gave a column");
+        };
+        let is_same = |k: usize, i: u32| match new {
+            Data::One(value) => known.get(i as usize).same(value),
+            Data::Many(column) => known.same_at(i as usize, column, k),
+        };
+        let differs = elements.iter().enumerate().filter(|(k, i)| !is_same(*k, **i));
+        let differing: Box<[u32]> = differs.map(|(_, i)| *i).collect();
+        if differing.is_empty() {
+            return self.boxes.put(place, Data::Many(known));
+        }
+        // Only readers that may not run in this wave need the column as it was.
+        let is_mixed = self.nodes[at].flags.has(Flags::MIXED);
+        let before = is_mixed.then(|| Data::Many(known.clone()));
+        let mut column = known;
+        overwrite(&mut column, mask, new, |i| mask.rank(i));
+        self.boxes.put(place, Data::Many(column));
+        self.boxes.replaced = before;
+        let (from, to) = (self.nodes[at].value, self.boxes.stamp());
+        self.boxes.changes.insert(at as u32, Changed { from, to, elements: differing });
+        self.change(at, to);
+        self.boxes.replaced = None;
+    }
+
+    /// The elements that a call must run for, if its last results hold for all others.
+    fn elements_to_run(&self, at: usize, call: &Call) -> Option<Vec<u32>> {
+        if call.seen.len() != call.inputs.len() || self.nodes[at].flags.has(Flags::NEW) {
+            return None;
+        }
+        let mut elements: Vec<u32> = Vec::new();
+        for (input, seen) in call.inputs.iter().zip(&call.seen) {
+            let stamp = self.nodes[*input as usize].value;
+            if stamp == *seen {
+                continue;
+            }
+            let changed = self.boxes.changes.get(input)?;
+            if changed.from != *seen || changed.to != stamp {
+                return None;
+            }
+            elements.extend(&changed.elements);
+        }
+        elements.sort_unstable();
+        elements.dedup();
+        (!elements.is_empty()).then_some(elements)
+    }
+}
