@@ -91,8 +91,12 @@ impl Buffers {
         macro_rules! sized {
             ($($rust:ty),*) => {$(
                 if ty == <$rust>::ty() {
+                    let old = self.take_longer(ty, n);
+                    if old.as_ref().is_some_and(|old| old.len() == n && !old.is_shared()) {
+                        return old;
+                    }
                     // A shared column is left to its other owners.
-                    let old = self.take_longer(ty, n).map(Column::try_into_vec::<$rust>);
+                    let old = old.map(Column::try_into_vec::<$rust>);
                     if let Some(Ok(mut buffer)) = old {
                         buffer.truncate(n);
                         return Some(Column::from_vec(buffer));

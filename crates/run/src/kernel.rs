@@ -3,10 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use millstream_base::{Column, Limits, Mask};
-use millstream_form::{ColumnScratch, Form, LaneOutput, run_columns};
+use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Argument, Call, Data, Failure, Function};
+use smallvec::SmallVec;
 
 use crate::lanes::{lane_slice_mut, push_inputs};
 use crate::shape::CellMap;
@@ -38,20 +39,26 @@ impl Scratch {
         is_over: &dyn Fn() -> bool,
     ) {
         // A single value is passed as a column of one entry.
-        let columns: Vec<(Column, bool)> = operands
+        let singles: SmallVec<[Column; 2]> = operands
             .iter()
-            .map(|operand| match operand.data {
-                Data::One(value) => (Column::filled(value, 1), true),
-                Data::Many(column) => (column.clone(), false),
+            .filter_map(|operand| match operand.data {
+                Data::One(value) => Some(Column::filled(value, 1)),
+                Data::Many(_) => None,
             })
             .collect();
-        let mut inputs = Vec::with_capacity(form.params.len());
-        for ((column, single), operand) in columns.iter().zip(operands) {
-            let map = if *single { CellMap::Single.as_map() } else { operand.map.as_map() };
-            push_inputs(&mut inputs, column, map);
+        let mut inputs: SmallVec<[LaneInput<'_>; 8]> = SmallVec::new();
+        let mut single = singles.iter();
+        for operand in operands {
+            match operand.data {
+                Data::One(_) => {
+                    let column = single.next().expect("each value has a column");
+                    push_inputs(&mut inputs, column, CellMap::Single.as_map());
+                }
+                Data::Many(column) => push_inputs(&mut inputs, column, operand.map.as_map()),
+            }
         }
         let mut first = 0;
-        let mut results = Vec::with_capacity(outputs.len());
+        let mut results: SmallVec<[LaneOutput<'_>; 4]> = SmallVec::new();
         for (slot, output) in types.iter().zip(outputs) {
             let width = slot.ty.lanes().map_or(0, |(_, n)| n as usize);
             if let Some(column) = output {

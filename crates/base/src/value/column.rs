@@ -358,6 +358,11 @@ impl Column {
         self.0.feed_at(i, state);
     }
 
+    /// Whether another column has this buffer too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Whether both columns share one buffer.
     pub fn is_same_buffer(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

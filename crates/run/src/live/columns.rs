@@ -37,44 +37,53 @@ const FEW: usize = 8;
 
 /// The elements in which two columns of lanes differ, if these are few.
 fn changed_elements(old: &Column, new: &Column) -> Option<Box<[u32]>> {
-    /// Number of lanes that are compared at once.
-    const BLOCK: usize = 64;
     let n = old.len();
     let width = old.ty().lanes().map_or(0, |(_, width)| width as usize);
     if n != new.len() || old.ty() != new.ty() || width == 0 {
         return None;
     }
-    let most = n / FEW;
-    let mut changed = Vec::new();
-    let mut compare = |first: usize, end: usize| {
-        changed.extend((first..end).filter(|i| !old.same_at(*i, new, *i)).map(|i| i as u32));
-        changed.len() <= most
-    };
-    macro_rules! compare_lanes {
-        ($a:expr, $b:expr) => {{
-            let block = (BLOCK / width).max(1) * width;
-            for (k, (a, b)) in $a.chunks(block).zip($b.chunks(block)).enumerate() {
-                let first = k * block / width;
-                if a != b && !compare(first, first + a.len() / width) {
-                    return None;
-                }
+    macro_rules! blocks_of {
+        ($($lane:ty => $bits:ty),*) => {$(
+            if let (Some(a), Some(b)) = (old.as_slice::<$lane>(), new.as_slice::<$lane>()) {
+                let bits = |lanes| bytemuck::cast_slice::<$lane, $bits>(lanes);
+                return Some(elements_of(changed_blocks(bits(a), bits(b), (n, 1))?, old, new));
             }
-        }};
+        )*};
     }
     if let (Some(a), Some(b)) = (old.as_f32_lanes(), new.as_f32_lanes()) {
-        compare_lanes!(bytemuck::cast_slice::<f32, u32>(a), bytemuck::cast_slice::<f32, u32>(b));
-    } else if let (Some(a), Some(b)) = (old.as_slice::<f64>(), new.as_slice::<f64>()) {
-        compare_lanes!(bytemuck::cast_slice::<f64, u64>(a), bytemuck::cast_slice::<f64, u64>(b));
-    } else if let (Some(a), Some(b)) = (old.as_slice::<i32>(), new.as_slice::<i32>()) {
-        compare_lanes!(a, b);
-    } else if let (Some(a), Some(b)) = (old.as_slice::<i64>(), new.as_slice::<i64>()) {
-        compare_lanes!(a, b);
-    } else if let (Some(a), Some(b)) = (old.as_slice::<bool>(), new.as_slice::<bool>()) {
-        compare_lanes!(a, b);
-    } else {
-        return None;
+        let bits = bytemuck::cast_slice::<f32, u32>;
+        return Some(elements_of(changed_blocks(bits(a), bits(b), (n, width))?, old, new));
     }
-    Some(changed.into())
+    blocks_of!(f64 => u64, i32 => u32, i64 => u64, bool => u8);
+    None
+}
+
+/// Number of elements that are compared at once.
+const BLOCK: usize = 64;
+
+/// The blocks of elements in which lanes differ, if few lanes do.
+fn changed_blocks<T: PartialEq>(
+    old: &[T],
+    new: &[T],
+    (n, width): (usize, usize),
+) -> Option<Vec<usize>> {
+    let (mut blocks, mut left) = (Vec::new(), n / FEW * width);
+    let lanes = old.chunks(BLOCK * width).zip(new.chunks(BLOCK * width));
+    for (block, (old, new)) in lanes.enumerate() {
+        let n_changed = old.iter().zip(new).filter(|(old, new)| old != new).count();
+        if n_changed > 0 {
+            left = left.checked_sub(n_changed)?;
+            blocks.push(block);
+        }
+    }
+    Some(blocks)
+}
+
+/// The elements of these blocks in which columns differ.
+fn elements_of(blocks: Vec<usize>, old: &Column, new: &Column) -> Box<[u32]> {
+    let elements = |block: usize| block * BLOCK..old.len().min((block + 1) * BLOCK);
+    let all = blocks.into_iter().flat_map(elements);
+    all.filter(|i| !old.same_at(*i, new, *i)).map(|i| i as u32).collect()
 }
 
 /// The elements in which data differ, if both are columns and these are few.
