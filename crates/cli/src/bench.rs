@@ -72,7 +72,7 @@ pub(crate) struct Args {
           "frame", "one", "changes", "per_read", "inputs", "count", "size", "features", "nodes",
           "threads", "format"])]
     study: Option<PathBuf>,
-    /// Simulate live editing: 60 frames a second, with and without a random edit in each
+    /// Simulate live editing: frames with and without a random edit in each
     #[arg(long, conflicts_with_all = ["evaluators", "threads", "outputs", "time", "frame", "one",
           "changes", "per_read"])]
     edits: bool,
@@ -84,6 +84,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "1", requires = "changes",
           value_parser = number::positive, allow_negative_numbers = true)]
     per_read: NonZeroUsize,
+    /// With --edits: frames a second; a frame that takes longer than its share is missed
+    #[arg(long, value_name = "HZ", default_value = "60", requires = "edits",
+          value_parser = number::positive, allow_negative_numbers = true)]
+    rate: NonZeroUsize,
     /// The number of nodes of the random graph to edit [default: 100000]
     #[arg(long, value_name = "N", requires = "edits", conflicts_with = "graphs",
           value_parser = number::positive, allow_negative_numbers = true)]
@@ -257,5 +261,5 @@ fn play(args: &Args, engine: &Engine, limits: &Limits) -> Result<Exit, Stop> {
         session.set_all([(at.name, given)]).map_err(|error| edits::refused(&error))?;
     }
     session.set_count(count);
-    edits::play(session, args.seconds, args.format.is_json())
+    edits::play(session, args.rate.get(), args.seconds, args.format.is_json())
 }

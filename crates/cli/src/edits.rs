@@ -1,5 +1,4 @@
-//! `millstream bench --edits`: a simulated user turns a knob sixty times a second and edits the
-//! graph.
+//! `millstream bench --edits`: a simulated user turns a knob in each frame and edits the graph.
 //!
 //! Seconds without edits alternate with seconds of one edit per frame, so that other load on the
 //! machine affects both alike. The time of a frame runs from the edit or knob turn to the values of
@@ -17,9 +16,6 @@ use crate::outcome::{Exit, Stop};
 use crate::percentiles::Percentiles;
 use crate::random::Random;
 use crate::terminal::{eprint, print, visible};
-
-/// Frames per second.
-const RATE: f64 = 60.0;
 
 /// A graph of `n` nodes, each depending on one or two recent nodes, and so on the inputs. Its
 /// values stay between 0 and 1, and every change reaches the outputs.
@@ -70,35 +66,21 @@ pub(crate) fn random_columns(count: usize) -> impl Iterator<Item = (String, Give
     })
 }
 
-/// Plays and prints the results.
-pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<Exit, Stop> {
+/// Plays `rate` frames a second and prints the results.
+pub(crate) fn play(
+    mut session: Session,
+    rate: usize,
+    seconds: f64,
+    as_json: bool,
+) -> Result<Exit, Stop> {
+    let hz = rate as f64;
     let mut player = Player::new(&session);
     session.settle();
     if let Some(failure) = evaluate(&mut session)? {
         eprint(&format!("note: {}\n", visible(&failure)));
     }
-    let (mut quiet, mut edited) = (Vec::new(), Vec::new());
-    let mut n_failed = 0;
     let blocks = (seconds / 2.0).ceil().max(1.0) as usize;
-    for block in 0..2 * blocks {
-        let with_edits = block % 2 == 1;
-        let start = Instant::now();
-        for frame in 0..RATE as u32 {
-            let planned = with_edits.then(|| player.next(session.document()));
-            let begin = Instant::now();
-            if let Some(planned) = planned {
-                player.make(&mut session, &planned);
-            }
-            player.turn(&mut session);
-            // After an edit, nodes may fail or outputs may have no value. This is counted, and play
-            // continues.
-            n_failed += usize::from(!matches!(evaluate(&mut session), Ok(None)));
-            let times = if with_edits { &mut edited } else { &mut quiet };
-            times.push(begin.elapsed().as_secs_f64());
-            let due = start + Duration::from_secs_f64(f64::from(frame + 1) / RATE);
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        }
-    }
+    let Frames { quiet, edited, n_failed } = player.frames(&mut session, rate, blocks);
     // The time until an optimized plan that includes the last edit runs.
     let last = player.next(session.document());
     player.make(&mut session, &last);
@@ -106,6 +88,9 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     session.settle();
     let settled = begin.elapsed().as_secs_f64();
     let n_frames = quiet.len() + edited.len();
+    let n_missed = |times: &[f64]| times.iter().filter(|time| **time > 1.0 / hz).count();
+    let (n_quiet, n_edited) = (quiet.len(), edited.len());
+    let (missed_quiet, missed_edited) = (n_missed(&quiet), n_missed(&edited));
     let (quiet, edited) = (Percentiles::of(quiet), Percentiles::of(edited));
     let times = std::mem::take(&mut player.times);
     let n_made = times.len() - player.n_refused;
@@ -114,10 +99,12 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
     let ratio = (n_made > 0).then_some(edited.p99 / quiet.p99);
     if as_json {
         let report = json!({
-            "hz": RATE,
+            "hz": hz,
             "nodes": session.document().n_nodes(),
             "frames_without_edits": quiet.json(),
             "frames_with_edits": edited.json(),
+            "missed_without_edits": missed_quiet,
+            "missed_with_edits": missed_edited,
             "edits": edits.json(),
             "edits_refused": player.n_refused,
             "frames_with_failures": n_failed,
@@ -126,7 +113,7 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
         });
         print(&report.to_string())?;
     } else {
-        print(&format!("{} nodes, {RATE} frames a second", session.document().n_nodes()))?;
+        print(&format!("{} nodes, {hz} frames a second", session.document().n_nodes()))?;
         print("                      number       p50 ms       p90 ms       p99 ms       max ms")?;
         print(&quiet.row("frames without edits"))?;
         print(&edited.row("frames with an edit"))?;
@@ -138,6 +125,11 @@ pub(crate) fn play(mut session: Session, seconds: f64, as_json: bool) -> Result<
             ),
             None => "no edit was applicable to the document, so there is no comparison".into(),
         })?;
+        print(&format!(
+            "missed, because they took longer than {:.1} ms: {missed_quiet} of {n_quiet} frames \
+             without edits, {missed_edited} of {n_edited} with an edit",
+            1000.0 / hz
+        ))?;
         print(&format!(
             "{} edits were refused; the last optimized plan ran after {settled:.3} s",
             player.n_refused
@@ -158,6 +150,14 @@ pub(crate) fn refused(error: &dyn std::error::Error) -> Stop {
 fn evaluate(session: &mut Session) -> Result<Option<String>, Stop> {
     let evaluated = session.eval(&Ask::all()).map_err(|error| refused(&error))?;
     Ok(evaluated.answer.failures.first().map(ToString::to_string))
+}
+
+/// The times of frames in seconds, and the number of those in which an output had no value.
+#[derive(Default)]
+struct Frames {
+    quiet: Vec<f64>,
+    edited: Vec<f64>,
+    n_failed: usize,
 }
 
 /// The next action.
@@ -212,6 +212,31 @@ impl Player {
             // A frame that failed is retried together with the next one.
             None => drop(session.seek(self.frame)),
         }
+    }
+
+    /// Plays blocks of a second without edits and one with an edit in each frame.
+    fn frames(&mut self, session: &mut Session, rate: usize, blocks: usize) -> Frames {
+        let mut frames = Frames::default();
+        for block in 0..2 * blocks {
+            let with_edits = block % 2 == 1;
+            let start = Instant::now();
+            for frame in 0..rate {
+                let planned = with_edits.then(|| self.next(session.document()));
+                let begin = Instant::now();
+                if let Some(planned) = planned {
+                    self.make(session, &planned);
+                }
+                self.turn(session);
+                // After an edit, nodes may fail or outputs may have no value. This is counted, and
+                // play continues.
+                frames.n_failed += usize::from(!matches!(evaluate(session), Ok(None)));
+                let times = if with_edits { &mut frames.edited } else { &mut frames.quiet };
+                times.push(begin.elapsed().as_secs_f64());
+                let due = start + Duration::from_secs_f64((frame + 1) as f64 / rate as f64);
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
+        }
+        frames
     }
 
     fn next(&mut self, document: &Document) -> Planned {

@@ -1,10 +1,10 @@
 //! Sessions: live documents, which are edited, set and queried.
 //!
-//! An edit changes the document at once, or is refused and changes nothing. If everything is one
-//! value at one moment, a live graph follows the edits and answers (see `mirror`). For columns of
-//! elements and other changes of context a plan answers: first a plain one, made when it is needed
-//! after an edit, then an optimised one, which a thread compiles and which replaces the plain one
-//! before an evaluation (see `swap`). All give the same bits. If the document is wrong, outputs
+//! An edit changes the document at once, or is refused and changes nothing. At one moment, for one
+//! value or for columns of elements, a live graph follows the edits and answers (see `mirror`). For
+//! several moments and other changes of context a plan answers: first a plain one, made when it is
+//! needed after an edit, then an optimised one, which a thread compiles and which replaces the plain
+//! one before an evaluation (see `swap`). All give the same bits. If the document is wrong, outputs
 //! that do not depend on the error still have values, and [`Session::problems`] has the errors.
 //!
 //! Nothing is computed on its own, except for observed outputs. An answer is stored until an edit,

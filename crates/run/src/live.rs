@@ -1,6 +1,6 @@
-//! The live graph: single values that are kept up to date by changes that travel along links.
-//! Numbers are stored in the nodes, other values beside them (see `boxed`), and nodes may fail (see
-//! `failed`).
+//! The live graph: values that are kept up to date by changes that travel along links. Numbers are
+//! stored in the nodes, other values and columns beside them (see `boxed` and `columns`), and nodes
+//! may fail (see `failed`).
 //!
 //! *Order.* Each node has a position after those of its inputs. A change marks the positions of the
 //! users of a node; a wave takes the lowest marked position until none is left. So a node runs when
@@ -94,7 +94,7 @@ pub use program::{LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub use recall::Recall;
 pub use shown::Shown;
-pub use untyped::{NodeNumber, can_be_live, lane_of_number, number_bits};
+pub use untyped::{NodeNumber, can_be_live, gathers_elements, lane_of_number, number_bits};
 pub use within::Within;
 
 pub use millstream_form::Op;

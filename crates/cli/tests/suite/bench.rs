@@ -234,7 +234,23 @@ fn live_editing_is_simulated_and_reported() {
         assert!(0.0 < p50 && p50 <= p90 && p90 <= p99 && p99 <= max, "{told}");
     }
     assert!(told["edits_refused"].as_u64().expect("a number") < 60, "most edits are made");
-    // A document of columns is evaluated with plans.
+    let missed = |told: &serde_json::Value, key| told[key].as_u64().expect("a number");
+    assert!(
+        missed(&told, "missed_without_edits") <= 60 && missed(&told, "missed_with_edits") <= 60
+    );
+    let args = [&args[..], &["--count", "200", "--rate", "4000"]].concat();
+    let told = json(&args);
+    for (key, frames) in [
+        ("missed_without_edits", "frames_without_edits"),
+        ("missed_with_edits", "frames_with_edits"),
+    ] {
+        let (n, frames) = (missed(&told, key), &told[frames]);
+        assert_eq!(frames["n"], 4000);
+        let takes_longer = |part: &str| frames[part].as_f64().expect("a number") > 1.0 / 4000.0;
+        assert_eq!(takes_longer("max_s"), n > 0, "{told}");
+        assert!(if takes_longer("p50_s") { n >= 1999 } else { n <= 2001 }, "{told}");
+        assert!(if takes_longer("p90_s") { n >= 399 } else { n <= 401 }, "{told}");
+    }
     let args = ["bench", "--edits", TRIANGLE, "--count", "100", "--seconds", "0"];
     assert!(millstream(&args).status.success());
     assert_eq!(code(&["bench"]), Some(2));

@@ -1,4 +1,4 @@
-//! The document as a live graph, which answers if everything is one value at one moment.
+//! The document as a live graph, which answers at one moment, for one value or for columns.
 //!
 //! In each use of the group around it, every node that computes something has a node in a
 //! [`LiveGraph`]; so has every literal, and every conversion between different types. An edit
@@ -68,6 +68,8 @@ pub(super) struct Mirror {
     inputs: HashMap<Arc<str>, RootInput>,
     outputs: HashMap<Arc<str>, RootOutput>,
     features: FxHashMap<Feature, NodeNumber>,
+    /// The source of the number of elements, once a node reads it.
+    n_elements: Option<NodeNumber>,
     conversions: FxHashMap<(Type, Type), Arc<Instance>>,
     /// Nodes with state, by the use of the body and the slot.
     stateful: FxHashMap<(u32, u32), StatefulNode>,

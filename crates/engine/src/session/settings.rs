@@ -90,9 +90,8 @@ impl Settings {
     }
 }
 
-/// Maximal number of elements for which live graphs answer: for more, a plan that keeps values in
-/// registers from node to node takes less time than looking for what changed saves.
-const MOST_ELEMENTS: usize = 1 << 17;
+/// Maximal number of elements for which live graphs answer: they store the columns of all nodes.
+const MOST_ELEMENTS: usize = 1 << 20;
 
 impl Session {
     /// Gives an input its default again; false if it was not set.

@@ -8,6 +8,7 @@ mod expressions;
 mod fine_grain;
 mod groups;
 mod images;
+mod live_columns;
 mod live_edits;
 mod live_parts;
 mod repeats;

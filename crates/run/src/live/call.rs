@@ -26,6 +26,9 @@ use crate::lanes::push_lanes;
 pub(super) struct Call {
     pub(super) instance: Arc<Instance>,
     pub(super) inputs: Box<[u32]>,
+    /// Whether some inputs are lists of the values of all elements; then one more input is the
+    /// number of elements.
+    pub(super) gathers: bool,
     /// The stamps of the inputs at the last run on columns; none after a failure.
     pub(super) seen: SmallVec<[u64; 4]>,
     /// The outputs, if there are several.
@@ -68,8 +71,8 @@ impl LiveGraph {
     ) -> NodeNumber {
         self.has_calls = true;
         let inputs = inputs.iter().map(|input| input.0).collect();
-        let seen = SmallVec::new();
-        let call = Call { instance: Arc::clone(instance), inputs, seen, outputs: None };
+        let (gathers, seen) = (instance.has_scopes(), SmallVec::new());
+        let call = Call { instance: Arc::clone(instance), inputs, gathers, seen, outputs: None };
         if let [output] = &instance.outputs[..] {
             return NodeNumber(self.special_of(Special::Call(call), output.ty));
         }
@@ -163,7 +166,7 @@ impl LiveGraph {
             return;
         }
         let Special::Call(call) = &self.specials[index] else { return };
-        if let Some(n) = self.n_elements(&call.inputs) {
+        if let Some(n) = self.n_elements(call) {
             return self.run_call_on_columns(at, index, n);
         }
         let result = match &call.instance.kernel {
@@ -240,10 +243,11 @@ impl LiveGraph {
     pub(super) fn read(&self, call: &Call) -> SmallVec<[Data; 4]> {
         let value = |(input, slot): (&u32, &InputSlot)| {
             let node = &self.nodes[*input as usize];
-            self.boxes.of(node).cloned().unwrap_or_else(|| {
+            let data = self.boxes.of(node).cloned().unwrap_or_else(|| {
                 let value = Value::from_lanes(slot.ty, &[node.value]);
                 Data::One(value.expect("a value without a place is a number"))
-            })
+            });
+            if call.gathers && slot.gathers() { self.gathered(call, data) } else { data }
         };
         call.inputs.iter().zip(&call.instance.inputs).map(value).collect()
     }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use millstream_base::same::Same;
-use millstream_base::{Column, Mask};
+use millstream_base::{Column, Mask, Value};
 use millstream_form::{Form, LaneValue};
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Data, Kernel};
@@ -23,6 +23,9 @@ use super::{LiveGraph, number_bits};
 use crate::buffers::Buffers;
 use crate::kernel::Operand;
 use crate::shape::CellMap;
+
+/// Number of elements from which on a form may take so long that it must notice a cancellation.
+const LONG: usize = 1 << 12;
 
 /// The elements that changed between two stamps of a node.
 pub(super) struct Changed {
@@ -171,13 +174,32 @@ impl LiveGraph {
         self.boxes.hold_all
     }
 
-    /// The number of elements for which a call runs; `None` if it reads no column.
-    pub(super) fn n_elements(&self, inputs: &[u32]) -> Option<usize> {
+    /// The number of elements for which a call runs; `None` if it reads no element of a column.
+    pub(super) fn n_elements(&self, call: &Call) -> Option<usize> {
         let column = |input: &u32| match self.boxes.of(&self.nodes[*input as usize])? {
             Data::Many(column) => Some(column.len()),
             Data::One(_) => None,
         };
-        if self.boxes.hold_all { inputs.iter().find_map(column) } else { None }
+        if !self.boxes.hold_all {
+            return None;
+        }
+        if !call.gathers {
+            return call.inputs.iter().find_map(column);
+        }
+        let mut inputs = call.inputs.iter().zip(&call.instance.inputs);
+        inputs.find_map(|(input, slot)| if slot.gathers() { None } else { column(input) })
+    }
+
+    /// The values of all elements as a list.
+    pub(super) fn gathered(&self, call: &Call, data: Data) -> Data {
+        let n = || match call.inputs.last().map(|n| self.boxes.of(&self.nodes[*n as usize])) {
+            Some(Some(Data::One(Value::I32(n)))) => usize::try_from(*n).unwrap_or_default(),
+            _ => panic!("a call that gathers reads the number of elements"),
+        };
+        Data::One(Value::List(match data {
+            Data::Many(column) => column,
+            Data::One(value) => Column::filled(&value, n()),
+        }))
     }
 
     /// Runs a call for `n` elements, or for those alone whose inputs changed since it last ran.
@@ -209,8 +231,8 @@ impl LiveGraph {
                 panic!("no call is made of these kernels")
             }
         };
-        if result.is_err() && self.is_stopped_at(at) {
-            // A call that was interrupted did not fail.
+        if (result.is_err() || n_run >= LONG) && self.is_stopped_at(at) {
+            // A call that was interrupted did not fail, and its columns are incomplete.
             return;
         }
         self.ran_for(at, n_run);
@@ -249,7 +271,9 @@ impl LiveGraph {
         let mut outputs: Vec<Option<&mut Column>> =
             columns.iter_mut().map(Option::as_mut).collect();
         let all = Mask::full(n);
-        self.boxes.scratch.form(form, &operands, (types, &mut outputs), &all, &|| false);
+        let (within, n_runs) = (&self.within, self.n_runs);
+        let is_over = || n >= LONG && within.over(n_runs).is_some();
+        self.boxes.scratch.form(form, &operands, (types, &mut outputs), &all, &is_over);
         drop(outputs);
         columns.into_iter().map(|column| column.map(Data::Many)).collect()
     }
@@ -314,7 +338,10 @@ impl LiveGraph {
 
     /// The elements that a call must run for, if its last results hold for all others.
     fn elements_to_run(&self, at: usize, call: &Call) -> Option<Vec<u32>> {
-        if call.seen.len() != call.inputs.len() || self.nodes[at].flags.has(Flags::NEW) {
+        if call.gathers
+            || call.seen.len() != call.inputs.len()
+            || self.nodes[at].flags.has(Flags::NEW)
+        {
             return None;
         }
         let mut elements: Vec<u32> = Vec::new();

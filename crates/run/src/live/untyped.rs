@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Lane, Type, Value};
+use millstream_base::{Feature, Lane, Type, Value};
 use millstream_form::{Form, Op};
-use millstream_node::{Class, Instance, Kernel};
+use millstream_node::{Class, Instance, Kernel, ScopeRule};
 use smallvec::SmallVec;
 
 use super::node::{Flags, NONE, Node, canonical};
@@ -64,7 +64,9 @@ impl LiveGraph {
         if is_of_numbers(instance) && !self.holds_columns() {
             return self.call_of_numbers(instance, inputs);
         }
-        is_plain(instance)?;
+        if !(self.holds_columns() && gathers_elements(instance)) {
+            is_plain(instance)?;
+        }
         match &instance.kernel {
             Kernel::Choose if self.holds_columns() => self.select_of(picks(instance), inputs),
             Kernel::Choose => {
@@ -237,6 +239,18 @@ fn is_of_numbers(instance: &Instance) -> bool {
     kernel
         && result_lane(instance).is_ok()
         && instance.inputs.iter().all(|input| lane_of_number(input.ty).is_some())
+}
+
+/// Whether an instance changes the context only by gathering the elements of the request, so that
+/// in a graph that holds columns it reads lists. Its node reads the number of elements after its
+/// inputs.
+pub fn gathers_elements(instance: &Instance) -> bool {
+    let is_index = |rule: &ScopeRule| matches!(rule, ScopeRule::Along { feature, level: 0 } if *feature == Feature::Index);
+    let mut inputs = instance.inputs.iter();
+    matches!(instance.kernel, Kernel::Function(_))
+        && instance.class < Class::Stateful
+        && instance.has_scopes()
+        && inputs.all(|input| input.scope.len() <= 1 && input.scope.iter().all(is_index))
 }
 
 /// Whether an instance can be a node of a live graph, provided that the features that it reads

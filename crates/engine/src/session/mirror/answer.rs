@@ -202,6 +202,13 @@ impl Mirror {
 
     /// Sets the features that are given, other than moments, and the numbers of the elements.
     pub(in crate::session) fn set_features(&mut self, given: &[(Feature, Given)], cells: Cells) {
+        if let Some(node) = self.n_elements {
+            let n = match cells {
+                Cells::One => 1,
+                Cells::Elements(n) => n,
+            };
+            self.graph.set_value(node, &Value::I32(i32::try_from(n).unwrap_or(i32::MAX)));
+        }
         for (feature, node) in &self.features {
             if let (Feature::Index, Cells::Elements(n)) = (feature, cells) {
                 let numbers = Column::range(0..i32::try_from(n).unwrap_or(i32::MAX));

@@ -91,6 +91,7 @@ impl Mirror {
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             features: FxHashMap::default(),
+            n_elements: None,
             conversions: FxHashMap::default(),
             kept_sources: FxHashSet::default(),
             zones: FxHashMap::default(),

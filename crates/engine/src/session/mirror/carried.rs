@@ -20,21 +20,26 @@ const MOST_REFUSED: u32 = 16;
 impl Session {
     /// The mirror of a document, if it can be live. After a failure it is not tried at every edit.
     pub(in crate::session) fn new_mirror(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
+        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
+        let made = |has_columns| {
+            Mirror::new(&self.editor, checked, &registry, limits, has_columns).ok().map(Box::new)
+        };
+        if self.columns.is_due() {
+            let mirror = made(true);
+            self.columns.tried(mirror.is_some());
+            if mirror.is_some() {
+                return mirror;
+            }
+        }
         let (left, last) = self.refused;
         if left > 0 {
             self.refused.0 -= 1;
             return None;
         }
-        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-        let made =
-            |has_columns| Mirror::new(&self.editor, checked, &registry, limits, has_columns).ok();
-        // Where columns cannot be live, plans answer for them.
-        let with_columns = if self.columns.is_due() { made(true) } else { None };
-        self.columns.tried(with_columns.is_some());
-        let mirror = with_columns.or_else(|| made(false));
+        let mirror = made(false);
         let n_edits = (2 * last).clamp(1, MOST_REFUSED);
         self.refused = if mirror.is_some() { (0, 0) } else { (n_edits, n_edits) };
-        mirror.map(Box::new)
+        mirror
     }
 
     /// Rebuilds the mirror if most of it was removed.
@@ -91,6 +96,7 @@ impl Mirror {
         stack.extend(inputs.filter_map(|(name, it)| Some((it.node, self.inputs.get(name)?.node))));
         let features = before.features.iter();
         stack.extend(features.filter_map(|(name, it)| Some((*it, *self.features.get(name)?))));
+        stack.extend(before.n_elements.zip(self.n_elements));
         let outputs = before.outputs.iter();
         stack.extend(
             outputs.filter_map(|(name, it)| Some((it.node?, self.outputs.get(name)?.node?))),

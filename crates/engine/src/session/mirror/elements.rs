@@ -17,6 +17,8 @@ pub(in crate::session) struct Columns {
     /// and all.
     left: u32,
     last: u32,
+    /// Whether the present document cannot be a live graph of numbers.
+    are_needed: bool,
 }
 
 impl Columns {
@@ -36,6 +38,7 @@ impl Columns {
     /// Records an edit.
     pub(in crate::session) fn edited(&mut self) {
         self.left = self.left.saturating_sub(1);
+        self.are_needed = false;
     }
 }
 
@@ -43,15 +46,21 @@ impl Session {
     /// Replaces the live graph by one that holds columns if some are given, or by one of numbers if
     /// none are.
     pub(in crate::session) fn fit_mirror(&mut self) {
-        let Some(mirror) = &self.mirror else { return };
-        self.columns.are_wanted = self.settings.has_elements();
-        let (has, wanted) = (mirror.holds_columns(), self.columns.are_wanted);
-        if has == wanted || wanted && !self.columns.is_due() {
+        let wanted = self.settings.has_elements();
+        let has = self.mirror.as_ref().map(|mirror| mirror.holds_columns());
+        self.columns.are_wanted = wanted;
+        let is_due = match has {
+            Some(false) | None => self.columns.is_due(),
+            // It also answers where no column is given, if numbers alone cannot.
+            Some(true) => !wanted && !self.columns.are_needed,
+        };
+        if !self.is_mirrored || self.rest.0 > 0 || !is_due {
             return;
         }
-        let Some(checked) = self.whole().live().cloned() else { return };
-        let Some(mut made) = self.new_mirror(&checked) else { return };
-        if made.holds_columns() != has {
+        let made = self.whole().live().cloned().and_then(|checked| self.new_mirror(&checked));
+        let made = made.filter(|made| made.holds_columns() == wanted);
+        self.columns.are_needed = !wanted && made.is_none();
+        if let Some(mut made) = made {
             if let Some(before) = &mut self.mirror {
                 made.go_on_with_results_of(before);
             }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use millstream_base::feature::Aspect;
-use millstream_base::{Feature, Lane, Type};
+use millstream_base::{Feature, Lane, Type, Value};
 use millstream_document::{Muted, Passes};
 use millstream_ir::ZoneBody;
 use millstream_node::convert;
 use millstream_node::{Instance, Kernel};
-use millstream_run::live::{NodeNumber, lane_of_number};
+use millstream_run::live::{NodeNumber, gathers_elements, lane_of_number};
 use smallvec::SmallVec;
 
 use super::{Mirror, NotLive, Operand, Owner, Port};
@@ -86,7 +86,11 @@ impl Mirror {
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
             return self.feature(feature);
         }
-        if instance.has_scopes() {
+        if counts(instance) {
+            return Ok(self.n_elements());
+        }
+        let gathers = gathers_elements(instance);
+        if instance.has_scopes() && !gathers {
             return self.scoped(before, instance, operands);
         }
         let captured = self.with_captures(instance, operands)?;
@@ -113,6 +117,9 @@ impl Mirror {
             let (operand, to) = (&operands[*input as usize], instance.inputs[*input as usize].ty);
             inputs.push(self.fitted(Owner::Call, None, operand, to)?);
         }
+        if gathers {
+            inputs.push(self.n_elements());
+        }
         self.n_calls += 1;
         if self.n_calls > self.limits.expanded_nodes {
             return Err(NotLive);
@@ -132,6 +139,11 @@ impl Mirror {
         let node = self.graph.source_of_value(&feature.ty().default_value());
         self.features.insert(feature.clone(), node);
         Ok(node)
+    }
+
+    /// The source of the number of elements.
+    fn n_elements(&mut self) -> NodeNumber {
+        *self.n_elements.get_or_insert_with(|| self.graph.source_of_value(&Value::I32(1)))
     }
 
     /// The outputs of a muted node, `None` where the source has no value.
@@ -178,7 +190,7 @@ impl Mirror {
 
     /// Drops the node of a call.
     pub(super) fn doom_call(&mut self, node: NodeNumber) {
-        if self.features.values().any(|known| *known == node) {
+        if self.features.values().chain(&self.n_elements).any(|known| *known == node) {
             return;
         }
         self.doom_scope(node);
@@ -221,6 +233,14 @@ impl Mirror {
         }
         if self.doomed.is_empty() { Ok(()) } else { Err(NotLive) }
     }
+}
+
+/// Whether an instance gives the number of elements of the request.
+pub(super) fn counts(instance: &Instance) -> bool {
+    let Kernel::Read { feature, level: 0, aspect: Aspect::Extent } = &instance.kernel else {
+        return false;
+    };
+    *feature == Feature::Index
 }
 
 /// Maximal number of features, as in plans.

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::{Feature, Type};
+use millstream_base::Type;
 use millstream_compile::lower::StatefulType;
 use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
 use millstream_ir::ZoneBody;
 use millstream_node::Instance;
-use millstream_run::live::{NodeNumber, can_be_live};
+use millstream_run::live::{NodeNumber, can_be_live, gathers_elements};
 use smallvec::SmallVec;
 
+use super::parts::counts;
 use super::queue::Queue;
 use super::scoped::is_scope;
 use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Operands, Owner, RootOutput, Side};
@@ -124,17 +125,20 @@ impl Mirror {
 
     /// The kind of a node that calls a node type.
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
-        if self.graph.holds_columns() && !takes_columns(instance) {
-            return Err(NotLive);
-        }
+        let has_columns = self.graph.holds_columns();
+        let is_live = |it: &Instance| {
+            can_be_live(it) || is_scope(it) || has_columns && (gathers_elements(it) || counts(it))
+        };
         if let Some(network) = &instance.network {
-            let is_live = |part: &Instance| can_be_live(part) || is_scope(part);
             let mut parts = network.parts.iter().map(|part| &part.instance);
             // State is identified by the path of a node of the document.
             let are_live = parts.all(|part| part.def.state.is_none() && is_live(part));
             return if are_live { Ok(Kind::Call(Arc::clone(instance))) } else { Err(NotLive) };
         }
         if let Some(state) = &instance.def.state {
+            if has_columns {
+                return Err(NotLive);
+            }
             // Other delayed inputs are not taken apart.
             let has_other_delay = instance.def.delayed.is_some() && !state.delays_first();
             if instance.has_scopes() || has_other_delay {
@@ -143,9 +147,7 @@ impl Mirror {
         }
         match StatefulType::of(instance, |ty| Arc::new(self.registry.pick(ty))) {
             Some(of_type) => Ok(Kind::Stateful(Arc::new(of_type))),
-            None if can_be_live(instance) || is_scope(instance) => {
-                Ok(Kind::Call(Arc::clone(instance)))
-            }
+            None if is_live(instance) => Ok(Kind::Call(Arc::clone(instance))),
             None => Err(NotLive),
         }
     }
@@ -386,18 +388,6 @@ impl Mirror {
         }
         Ok(())
     }
-}
-
-/// Whether the node of an instance may have columns as inputs. State has one value at a time, and
-/// at another index a column has another element.
-fn takes_columns(instance: &Instance) -> bool {
-    let rules = |it: &Instance| {
-        let mut rules = it.inputs.iter().flat_map(|input| &input.scope);
-        rules.any(|rule| *rule.feature() == Feature::Index)
-    };
-    let takes = |it: &Instance| it.def.state.is_none() && !rules(it);
-    let mut parts = instance.network.iter().flat_map(|network| &network.parts);
-    takes(instance) && parts.all(|part| takes(&part.instance))
 }
 
 /// The operands of a node, if all have values.

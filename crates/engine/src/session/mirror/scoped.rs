@@ -203,6 +203,10 @@ impl Mirror {
         if let Some((_, inside)) = scope.features.iter().find(|(outside, _)| *outside == node) {
             return Ok(*inside);
         }
+        if self.n_elements == Some(node) && self.replaces_index(scope) {
+            // At another index there is one element.
+            return Err(NotLive);
+        }
         if self.graph.is_source(node) {
             // State differs between contexts.
             return if self.kept_sources.contains(&node) { Err(NotLive) } else { Ok(node) };
@@ -227,6 +231,10 @@ impl Mirror {
             return Err(NotLive);
         }
         self.graph.alike(node, &inside).map_err(|_| NotLive)
+    }
+
+    fn replaces_index(&self, scope: &Scoped) -> bool {
+        self.features.get(&Feature::Index).is_some_and(|index| scope.gives(*index))
     }
 
     /// Links a node, of which there may be copies.

@@ -1,0 +1,153 @@
+//! Sessions whose inputs are columns: live graphs answer, and elements that change run alone.
+
+use millstream::session::{Ask, Session};
+use millstream::{Column, Edit, Engine, Given, RequestAxis, Value};
+use millstream_ir::answer::Fate;
+use millstream_ir::request::LogDetail;
+use serde_json::{Value as Json, json};
+
+fn open(document: &Json) -> Session {
+    Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens")
+}
+
+fn set(session: &mut Session, name: &str, values: &[f32]) {
+    let column = Column::from_vec(values.to_vec());
+    session.set_all([(name, Given::Along(RequestAxis::Index, column))]).expect("it fits");
+}
+
+/// The values of an output, one for each of `n` elements, from a live graph.
+fn live(session: &mut Session, output: &str, n: usize) -> Vec<f32> {
+    let evaluated = session.eval(&Ask::output(output)).expect("it runs");
+    assert!(evaluated.plan().is_none(), "a live graph answers for {output}");
+    assert_eq!(evaluated.answer.count, Some(n));
+    evaluated.answer.column(output).expect("it has values")
+}
+
+/// How many elements each node runs for, in an evaluation of all outputs by a live graph.
+fn elements_run(session: &mut Session) -> Vec<(String, u64)> {
+    let evaluated = session.eval(&Ask::all().with_log(LogDetail::Counts)).expect("it runs");
+    assert!(evaluated.plan().is_none(), "a live graph answers");
+    let runs = evaluated.runs();
+    let ran = runs.iter().filter(|run| matches!(run.entry.fate, Fate::Ran(_)));
+    ran.map(|run| (run.path.to_string(), run.entry.elements)).collect()
+}
+
+fn from(node: &str) -> Json {
+    json!({ "from": format!("{node}.value") })
+}
+
+/// A square, its mean, the difference of both, and a sine of the square.
+fn about_squares() -> Json {
+    let output = |node: &str| json!({ "type": "f32", "from": format!("{node}.value") });
+    json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" }, "k": { "type": "f32", "default": 2 } },
+        "outputs": { "sine": output("sine"), "off": output("off"), "mean": output("mean") },
+        "nodes": {
+            "square": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": { "input": "x" } } },
+            "sine": { "type": "math.sin", "in": { "x": from("square") } },
+            "mean": { "type": "reduce.mean", "in": { "value": from("square") } },
+            "off": { "type": "math.subtract", "in": { "a": from("square"), "b": from("mean") } } } })
+}
+
+fn ran(named: &[(&str, u64)]) -> Vec<(String, u64)> {
+    named.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
+}
+
+#[test]
+fn elements_that_change_run_alone() {
+    const N: usize = 50;
+    let mut session = open(&about_squares());
+    let mut values: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
+    set(&mut session, "x", &values);
+    let all = [("square", N as u64), ("sine", N as u64), ("mean", 1), ("off", N as u64)];
+    assert_eq!(elements_run(&mut session), ran(&all));
+    values[17] = 3.5;
+    set(&mut session, "x", &values);
+    let some = [("square", 1), ("sine", 1), ("mean", 1), ("off", N as u64)];
+    assert_eq!(elements_run(&mut session), ran(&some));
+    let expected: Vec<f32> = values.iter().map(|x| (x * x).sin()).collect();
+    let sines = live(&mut session, "sine", N);
+    assert!(sines.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6));
+    let mean: f32 = values.iter().map(|x| x * x).sum::<f32>() / N as f32;
+    let off = live(&mut session, "off", N);
+    assert!((off[17] - (3.5 * 3.5 - mean)).abs() < 1e-4);
+    // The square does not change, and so nothing after it runs.
+    values[17] = -3.5;
+    set(&mut session, "x", &values);
+    assert_eq!(elements_run(&mut session), ran(&[("square", 1)]));
+    // A tenth of the elements are too many to run apart.
+    for value in &mut values[..N / 5] {
+        *value += 100.0;
+    }
+    set(&mut session, "x", &values);
+    assert_eq!(elements_run(&mut session), ran(&all));
+}
+
+#[test]
+fn an_edit_runs_what_it_touches() {
+    let mut session = open(&about_squares());
+    set(&mut session, "x", &[1.0, 2.0, 3.0]);
+    assert_eq!(
+        live(&mut session, "off", 3),
+        [1.0 - 14.0 / 3.0, 4.0 - 14.0 / 3.0, 9.0 - 14.0 / 3.0]
+    );
+    session.edit(&Edit::literal("off", "b", 1)).expect("it is valid");
+    assert_eq!(live(&mut session, "off", 3), [0.0, 3.0, 8.0]);
+    assert!(session.undo());
+    assert_eq!(live(&mut session, "mean", 3), [14.0 / 3.0; 3]);
+    // A number instead of a column is read by all that read the column.
+    session.set("x", 2.0_f32).expect("it fits");
+    assert_eq!(session.value::<f32>("mean").expect("it runs"), Some(4.0));
+}
+
+#[test]
+fn elements_pick_their_arms_and_their_number_may_change() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 0 } },
+        "outputs": { "y": { "type": "f32", "from": "y.value" } },
+        "nodes": {
+            "i": { "type": "context.index" },
+            "n": { "type": "context.count" },
+            "is_low": { "type": "compare.less", "in": { "a": { "input": "x" }, "b": 2 } },
+            "far": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 10 } },
+            "sum": { "type": "math.add", "in": { "a": from("i"), "b": from("n") } },
+            "y": { "type": "control.switch",
+                "in": { "condition": from("is_low"), "false": from("far"), "true": from("sum") } } } });
+    let mut session = open(&document);
+    set(&mut session, "x", &[1.0, 3.0, 0.0]);
+    assert_eq!(live(&mut session, "y", 3), [3.0, 30.0, 5.0]);
+    set(&mut session, "x", &[1.0, 1.0, 0.0, -1.0]);
+    assert_eq!(live(&mut session, "y", 4), [4.0, 5.0, 6.0, 7.0]);
+    session.unset("x");
+    session.set_count(Some(2));
+    assert_eq!(live(&mut session, "y", 2), [2.0, 3.0]);
+}
+
+#[test]
+fn a_plan_says_which_elements_fail() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "i": { "type": "i32" } },
+        "outputs": { "y": { "type": "f32", "from": "y.value" }, "z": { "type": "i32", "from": "one.value" } },
+        "nodes": {
+            "one": { "type": "math.add", "in": { "a": { "input": "i" }, "b": 1 } },
+            "is_in": { "type": "compare.less", "in": { "a": { "input": "i" }, "b": 3 } },
+            "get": { "type": "list.get", "in": { "list": [7, 8, 9], "index": { "input": "i" } } },
+            "y": { "type": "control.switch",
+                "in": { "condition": from("is_in"), "false": 0, "true": from("get") } } } });
+    let mut session = open(&document);
+    let given = |values: Vec<i32>| Given::Along(RequestAxis::Index, Column::from_vec(values));
+    session.set_all([("i", given(vec![2, 5, 0]))]).expect("it fits");
+    // Element 1 would fail, but takes the other arm.
+    let evaluated = session.eval(&Ask::output("y")).expect("it runs");
+    assert!(evaluated.answer.failures.is_empty());
+    assert_eq!(evaluated.answer.column::<f32>("y"), Some(vec![9.0, 0.0, 7.0]));
+    session.set_all([("i", given(vec![2, -5, 0]))]).expect("it fits");
+    let evaluated = session.eval(&Ask::output("y")).expect("it runs");
+    assert_eq!(evaluated.answer.failures.len(), 1);
+    assert_eq!(evaluated.answer.failures[0].cell, [("index", 1)]);
+    let evaluated = session.eval(&Ask::output("z")).expect("it runs");
+    assert!(evaluated.plan().is_none(), "what does not fail is live");
+    assert_eq!(evaluated.answer.column::<i32>("z"), Some(vec![3, -4, 1]));
+    session.set_all([("i", Given::One(Value::I32(1)))]).expect("it fits");
+    assert_eq!(session.value::<f32>("y").expect("it runs"), Some(8.0));
+}
