@@ -87,7 +87,7 @@ pub struct Session {
     whole: OnceCell<Whole>,
     plans: Plans,
     live: Box<dyn Live>,
-    /// The live graph, which answers if everything is one value at one moment.
+    /// The live graph, which answers at one moment, for one value or for columns.
     mirror: Option<Box<Mirror>>,
     /// Whether the session may use a mirror.
     is_mirrored: bool,

@@ -99,7 +99,7 @@ pub use within::Within;
 
 pub use millstream_form::Op;
 
-/// A graph of single values that are kept up to date.
+/// A graph of values that are kept up to date.
 ///
 /// ```
 /// use millstream_run::live::{LiveGraph, Op};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millstream_base::{Budget, Feature, Limits, ValueType};
 use millstream_document::Editor;
 use millstream_ir::answer::{Answer, OutputAnswer};
-use millstream_ir::request::{Given, LogDetail, RequestError};
+use millstream_ir::request::{Given, LogDetail, RequestAxis, RequestError};
 use millstream_ir::states::is_state;
 use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
 use millstream_node::Data;
@@ -15,6 +15,9 @@ use super::mirror::{Cells, Mirror, Moment};
 use super::settings::{fits, one};
 use super::{Session, SessionError};
 use crate::run_log::{self, NodeRun};
+
+/// Maximal number of elements for which live graphs answer: they store the columns of all nodes.
+const MOST_ELEMENTS: usize = 1 << 20;
 
 /// A request to a session, for one evaluation.
 #[derive(Clone, Debug, Default)]
@@ -209,16 +212,18 @@ impl Session {
         // elements fail, and how many bytes are needed, is what the plan says.
         let is_live = !mirror.holds_columns() || failures.is_empty() && !is_short(&outputs);
         let outputs = match outputs {
-            Ok(outputs) if is_live => outputs,
+            Ok(outputs) => outputs,
             // A plan stores only the values that are still to be read.
             Err(EvalError::Bytes { .. }) if mirror.bytes_of_values() > self.kept_bytes => {
                 self.without_mirror();
                 return None;
             }
-            Ok(_) | Err(EvalError::Bytes { .. }) if !is_live => return None,
-            Ok(_) => unreachable!("it is live"),
+            Err(EvalError::Bytes { .. }) if !is_live => return None,
             Err(error) => return Some(Err(error.into())),
         };
+        if !is_live {
+            return None;
+        }
         mirror.evaluated();
         if is_over {
             let Some(kept) = mirror.commit() else {
@@ -270,11 +275,44 @@ impl Session {
         (mirror.has_calls() || within.is_watched()).then_some(within)
     }
 
+    /// The cells of an evaluation with these inputs instead of those that are set; `None` if only a
+    /// plan can evaluate it or say why nothing can.
+    pub(super) fn cells(&self, what_if: &[(String, Given)]) -> Option<Cells> {
+        let set = self.settings.inputs.iter();
+        let set = set.filter(|(name, _)| what_if.iter().all(|(other, _)| other != *name));
+        let other = what_if.iter().map(|(name, given)| (name, given));
+        let mut n = self.settings.count;
+        for (name, given) in set.chain(other) {
+            let Given::Along(axis, column) = given else { continue };
+            let input = self.document().inputs.get(name.as_str());
+            let ty = input.and_then(|input| self.engine.registry().type_named(&input.ty));
+            if !ty.is_some_and(|ty| fits(given, ty)) {
+                continue;
+            }
+            if *axis != RequestAxis::Index || n.is_some_and(|n| n != column.len()) {
+                return None;
+            }
+            n = Some(column.len());
+        }
+        match n {
+            None => Some(Cells::One),
+            Some(n @ 1..=MOST_ELEMENTS) => Some(Cells::Elements(n)),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether settings vary with the elements so that a live graph with columns may answer.
+    pub(super) fn has_elements(&self) -> bool {
+        let mut features = self.settings.features.iter();
+        matches!(self.cells(&[]), Some(Cells::Elements(_)))
+            && features.all(|(_, given)| one(given).is_some())
+    }
+
     /// The cells for which a mirror can answer; `None` if a plan must. Everything is at one moment,
     /// and features other than the numbers of elements are single values.
     pub(super) fn live_cells(&self, ask: &Ask) -> Option<Cells> {
         let mirror = self.mirror.as_ref()?;
-        let cells = self.settings.cells(&ask.what_if)?;
+        let cells = self.cells(&ask.what_if)?;
         let features = &self.settings.features;
         let fits = match cells {
             Cells::One => true,

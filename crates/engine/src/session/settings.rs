@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use millstream_base::{Feature, Type, Value};
 use millstream_document::{Edit, EditKind};
-use millstream_ir::request::{Given, RequestAxis};
+use millstream_ir::request::Given;
 use millstream_node::convert::convertible;
 
 use super::Session;
-use super::mirror::Cells;
 
 /// The settings of a session.
 #[derive(Clone, Debug, Default)]
@@ -56,42 +55,6 @@ impl Settings {
         removed
     }
 }
-
-impl Settings {
-    /// Whether some settings vary with the elements.
-    pub(super) fn has_elements(&self) -> bool {
-        self.count.is_some()
-            || self.inputs.values().any(|given| one(given).is_none())
-            || self.features.iter().any(|(_, given)| one(given).is_none())
-    }
-
-    /// The cells of an evaluation with these inputs beside the settings; `None` if only a plan can
-    /// evaluate it or say why nothing can.
-    pub(super) fn cells(&self, what_if: &[(String, Given)]) -> Option<Cells> {
-        let mut n = self.count;
-        let inputs = self.inputs.values().chain(what_if.iter().map(|(_, given)| given));
-        for given in inputs.chain(self.features.iter().map(|(_, given)| given)) {
-            match given {
-                Given::One(_) => {}
-                Given::Along(RequestAxis::Index, column) => {
-                    if n.is_some_and(|n| n != column.len()) {
-                        return None;
-                    }
-                    n = Some(column.len());
-                }
-                Given::Along(RequestAxis::Time | RequestAxis::View, _) => return None,
-            }
-        }
-        match n {
-            None => Some(Cells::One),
-            Some(n @ 1..=MOST_ELEMENTS) => Some(Cells::Elements(n)),
-            Some(_) => None,
-        }
-    }
-}
-
-/// Maximal number of elements for which live graphs answer: they store the columns of all nodes.
-const MOST_ELEMENTS: usize = 1 << 20;
 
 impl Session {
     /// Gives an input its default again; false if it was not set.

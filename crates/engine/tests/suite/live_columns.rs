@@ -75,7 +75,7 @@ fn elements_that_change_run_alone() {
     values[17] = -3.5;
     set(&mut session, "x", &values);
     assert_eq!(elements_run(&mut session), ran(&[("square", 1)]));
-    // A tenth of the elements are too many to run apart.
+    // A fifth of the elements are too many to run apart.
     for value in &mut values[..N / 5] {
         *value += 100.0;
     }
@@ -150,4 +150,74 @@ fn a_plan_says_which_elements_fail() {
     assert_eq!(evaluated.answer.column::<i32>("z"), Some(vec![3, -4, 1]));
     session.set_all([("i", Given::One(Value::I32(1)))]).expect("it fits");
     assert_eq!(session.value::<f32>("y").expect("it runs"), Some(8.0));
+}
+
+#[test]
+fn bytes_are_those_of_the_present_columns() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "n": { "type": "i32", "default": 1 } },
+        "outputs": { "i": { "type": "i32", "from": "i.value" }, "l": { "type": "list<f32>", "from": "l.value" } },
+        "nodes": { "i": { "type": "context.index" },
+            "l": { "type": "list.range", "in": { "count": { "input": "n" } } } } });
+    let mut session = open(&document);
+    for n in [1000, 5, 70] {
+        session.set_count(Some(n));
+        let evaluated = session.eval(&Ask::output("i")).expect("it runs");
+        assert!(evaluated.plan().is_none(), "numbers of elements are stored when they are read");
+        assert_eq!(evaluated.answer.column::<i32>("i"), Some((0..n as i32).collect()));
+    }
+    session.set_count(None);
+    let mut counts = vec![1; 16];
+    for (at, count) in [(3, 1), (3, 1000), (3, 2), (7, 500), (7, 1)] {
+        counts[at] = count;
+        let column = Given::Along(RequestAxis::Index, Column::from_vec(counts.clone()));
+        session.set_all([("n", column)]).expect("it fits");
+        let evaluated = session.eval(&Ask::output("l")).expect("it runs");
+        assert!(evaluated.plan().is_none(), "lists of elements may grow and shrink");
+        let lists = evaluated.answer.output("l").and_then(|it| it.value.as_ref()).expect("it runs");
+        let Value::List(items) = lists.data.get(at) else { panic!("it is a list") };
+        assert_eq!(items.len(), count as usize);
+    }
+    session
+        .set_all([("n", Given::Along(RequestAxis::Index, Column::from_vec(vec![1; 16])))])
+        .expect("it fits");
+    assert!(session.eval(&Ask::output("l")).expect("it runs").plan().is_none());
+}
+
+#[test]
+fn only_inputs_that_are_read_open_an_axis() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "n": { "type": "i32", "from": "n.value" }, "sum": { "type": "f32", "from": "sum.value" },
+            "y": { "type": "f32", "from": "y.value" } },
+        "nodes": { "n": { "type": "context.count" },
+            "sum": { "type": "reduce.sum", "in": { "value": { "input": "x" } } },
+            "is_low": { "type": "compare.less", "in": { "a": { "input": "x" }, "b": 2 } },
+            "twice": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } },
+            "y": { "type": "control.switch",
+                "in": { "condition": from("is_low"), "false": from("twice"), "true": 0 } } } });
+    let mut session = open(&document);
+    set(&mut session, "x", &[1.0, 5.0, 0.5]);
+    let told = |session: &mut Session, ask: &Ask| {
+        let answer = session.eval(ask).expect("it runs").answer;
+        (answer.value::<i32>("n"), answer.value::<f32>("sum"), answer.count)
+    };
+    assert_eq!(told(&mut session, &Ask::all()), (Some(3), Some(6.5), Some(3)));
+    let other = Ask::all().what_if("x", 2.0_f32);
+    assert_eq!(told(&mut session, &other), (Some(1), Some(2.0), None));
+    let longer = Given::Along(RequestAxis::Index, Column::from_vec(vec![1.0_f32; 4]));
+    let longer = Ask { what_if: vec![("x".into(), longer)], ..Ask::all() };
+    assert_eq!(told(&mut session, &longer), (Some(4), Some(4.0), Some(4)));
+    assert_eq!(told(&mut session, &Ask::all()), (Some(3), Some(6.5), Some(3)));
+    // Nothing runs again, the number of elements included.
+    assert_eq!(elements_run(&mut session), ran(&[]));
+    // Elements that all take the same arm still have a value each.
+    let shape = |session: &mut Session| {
+        let evaluated = session.eval(&Ask::output("y")).expect("it runs");
+        evaluated.answer.outputs[0].value.as_ref().expect("it runs").axes.clone()
+    };
+    assert_eq!(shape(&mut session), [RequestAxis::Index]);
+    set(&mut session, "x", &[1.0, 1.0]);
+    assert_eq!(shape(&mut session), [RequestAxis::Index]);
+    assert_eq!(live(&mut session, "y", 2), [0.0, 0.0]);
 }

@@ -23,6 +23,8 @@ use crate::kernel::Scratch;
 pub(super) struct Boxes {
     /// The value at each place; `None` if it was never computed.
     values: Vec<Option<Data>>,
+    /// The size in bytes that was counted for each place; a value may grow later.
+    counted: Vec<usize>,
     free: Vec<u32>,
     last_stamp: u64,
     /// The stamps and values before the last wave, of sources that were set since.
@@ -79,7 +81,7 @@ impl Boxes {
     }
 
     /// Counts a value that replaces another one of a node.
-    fn note(&mut self, node: u32, value: &Data, old: Option<&Data>) {
+    fn note(&mut self, node: u32, value: &Data, old: usize) {
         let bytes = value.bytes();
         if !self.made.is_counted || bytes == 0 {
             return;
@@ -87,7 +89,7 @@ impl Boxes {
         self.made.bytes += bytes;
         if !self.made.nodes.insert(node) {
             // The node ran twice.
-            self.made.bytes -= old.map_or(0, Data::bytes).min(self.made.bytes);
+            self.made.bytes -= old.min(self.made.bytes);
         }
     }
 
@@ -119,17 +121,26 @@ impl Boxes {
         Some((place, self.values[place].take()?))
     }
 
-    /// Puts back data of the size of those that were taken.
-    pub(super) fn put(&mut self, place: usize, data: Data) {
-        self.values[place] = Some(data);
+    /// Puts data back into the place of a node.
+    pub(super) fn put(&mut self, node: u32, place: usize, data: Data) {
+        self.note(node, &data, self.counted[place]);
+        self.replace(place, Some(data), true);
     }
 
     /// Records the elements in which a source differs from what it was, if these are few.
     pub(super) fn note_change(&mut self, source: u32, node: &Node) {
         let Some((from, before)) = self.before.get(&source) else { return };
         let Some(now) = self.of(node) else { return };
-        if let Some(changed) = changed(Some(before), now, (*from, node.value)) {
-            self.changes.insert(source, changed);
+        let changed = changed(Some(before), now, (*from, node.value));
+        self.record(source, changed);
+    }
+
+    /// Records the change of a node, or that too much changed.
+    pub(super) fn record(&mut self, node: u32, changed: Option<Changed>) {
+        match changed {
+            Some(changed) => drop(self.changes.insert(node, changed)),
+            None if self.changes.is_empty() => {}
+            None => drop(self.changes.remove(&node)),
         }
     }
 
@@ -142,20 +153,17 @@ impl Boxes {
             }
             None => {
                 self.values.push(value);
+                self.counted.push(0);
                 self.values.len() as u32 - 1
             }
         }
     }
 
     fn replace(&mut self, place: usize, value: Option<Data>, counts: bool) -> Option<Data> {
-        let bytes = |value: &Option<Data>| match value {
-            Some(value) if counts => value.bytes(),
-            Some(_) | None => 0,
-        };
-        self.bytes += bytes(&value);
-        let old = std::mem::replace(&mut self.values[place], value);
-        self.bytes -= bytes(&old);
-        old
+        let bytes = value.as_ref().filter(|_| counts).map_or(0, Data::bytes);
+        self.bytes += bytes;
+        self.bytes -= std::mem::replace(&mut self.counted[place], bytes);
+        std::mem::replace(&mut self.values[place], value)
     }
 }
 
@@ -341,16 +349,13 @@ impl LiveGraph {
         }
         let counts = self.counts_bytes(at as u32);
         if counts {
-            let old = self.boxes.values[place].take();
-            self.boxes.note(at as u32, &data, old.as_ref());
-            self.boxes.values[place] = old;
+            self.boxes.note(at as u32, &data, self.boxes.counted[place]);
         }
         let (from, stamp) = (self.nodes[at].value, self.boxes.stamp());
         if self.boxes.hold_all {
             let of = &self.boxes.values[place];
-            if let Some(changed) = changed(of.as_ref(), &data, (from, stamp)) {
-                self.boxes.changes.insert(at as u32, changed);
-            }
+            let changed = changed(of.as_ref(), &data, (from, stamp));
+            self.boxes.record(at as u32, changed);
         }
         self.boxes.replaced = self.boxes.replace(place, Some(data), counts);
         self.change(at, stamp);

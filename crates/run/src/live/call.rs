@@ -26,9 +26,6 @@ use crate::lanes::push_lanes;
 pub(super) struct Call {
     pub(super) instance: Arc<Instance>,
     pub(super) inputs: Box<[u32]>,
-    /// Whether some inputs are lists of the values of all elements; then one more input is the
-    /// number of elements.
-    pub(super) gathers: bool,
     /// The stamps of the inputs at the last run on columns; none after a failure.
     pub(super) seen: SmallVec<[u64; 4]>,
     /// The outputs, if there are several.
@@ -50,6 +47,12 @@ pub(super) struct OneOutput {
 }
 
 impl Call {
+    /// Whether some inputs are lists of the values of all elements; then one more input is the
+    /// number of elements.
+    pub(super) fn gathers(&self) -> bool {
+        self.inputs.len() > self.instance.inputs.len()
+    }
+
     /// Takes over the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         self.seen = std::mem::take(&mut other.seen);
@@ -71,8 +74,8 @@ impl LiveGraph {
     ) -> NodeNumber {
         self.has_calls = true;
         let inputs = inputs.iter().map(|input| input.0).collect();
-        let (gathers, seen) = (instance.has_scopes(), SmallVec::new());
-        let call = Call { instance: Arc::clone(instance), inputs, gathers, seen, outputs: None };
+        let seen = SmallVec::new();
+        let call = Call { instance: Arc::clone(instance), inputs, seen, outputs: None };
         if let [output] = &instance.outputs[..] {
             return NodeNumber(self.special_of(Special::Call(call), output.ty));
         }
@@ -247,7 +250,7 @@ impl LiveGraph {
                 let value = Value::from_lanes(slot.ty, &[node.value]);
                 Data::One(value.expect("a value without a place is a number"))
             });
-            if call.gathers && slot.gathers() { self.gathered(call, data) } else { data }
+            if slot.gathers() { self.gathered(call, data) } else { data }
         };
         call.inputs.iter().zip(&call.instance.inputs).map(value).collect()
     }
@@ -301,7 +304,7 @@ fn of_lanes(instance: &Instance, lanes: &[u64]) -> Results {
 }
 
 /// Calls a function for `n` elements.
-fn run_function(
+pub(super) fn run_function(
     function: &dyn Function,
     (read, n): (&[Data], usize),
     wanted: &[bool],

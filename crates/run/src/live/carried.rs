@@ -30,6 +30,12 @@ impl LiveGraph {
         // The first wave of this graph counts as done.
         self.wave = self.wave.max(1);
         self.boxes.stamps_follow(&before.boxes);
+        // The stamps of sources that have no original must not be those of other nodes there.
+        for node in self.nodes.iter_mut().filter(|node| node.is_source()) {
+            if self.boxes.has_place(node) {
+                node.value = self.boxes.stamp();
+            }
+        }
         self.within.limits = before.within.limits.clone();
         self.n_runs = before.n_runs;
         let to: FxHashMap<u32, u32> = places.iter().map(|(old, new)| (old.0, new.0)).collect();

@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use millstream_base::Lane;
+use millstream_base::{Column, Lane};
 use millstream_form::LaneValue;
 use millstream_node::function::catch_failure;
 use millstream_node::{Data, Failure};
@@ -293,7 +293,13 @@ impl Choice {
                 let arm = |k: usize| data(k + 1);
                 Some(Data::Many(selected(selector, *pick, n_arms, arm, buffers)?))
             }
-            Data::One(_) | Data::Many(_) => data(1 + self.taken.trailing_zeros() as usize).cloned(),
+            selector => match (selector, data(1 + self.taken.trailing_zeros() as usize)?) {
+                // Elements pick, so each has a value.
+                (Data::Many(selector), Data::One(value)) => {
+                    Some(Data::Many(Column::filled(value, selector.len())))
+                }
+                (_, arm) => Some(arm.clone()),
+            },
         }
     }
 

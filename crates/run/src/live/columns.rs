@@ -16,7 +16,7 @@ use millstream_node::instance::OutputSlot;
 use millstream_node::{Data, Kernel};
 use smallvec::SmallVec;
 
-use super::call::{Call, Results};
+use super::call::{Call, Results, run_function};
 use super::node::Flags;
 use super::special::Special;
 use super::{LiveGraph, number_bits};
@@ -35,7 +35,7 @@ pub(super) struct Changed {
     elements: Box<[u32]>,
 }
 
-/// A change is recorded if at most one of this many elements changed.
+/// A change is recorded if at most one in this many lanes changed.
 const FEW: usize = 8;
 
 /// The elements in which two columns of lanes differ, if these are few.
@@ -183,7 +183,7 @@ impl LiveGraph {
         if !self.boxes.hold_all {
             return None;
         }
-        if !call.gathers {
+        if !call.gathers() {
             return call.inputs.iter().find_map(column);
         }
         let mut inputs = call.inputs.iter().zip(&call.instance.inputs);
@@ -224,6 +224,9 @@ impl LiveGraph {
         let result = match &instance.kernel {
             Kernel::Form(form) => {
                 Ok(self.run_form(form, &read, (&instance.outputs, &wanted), n_run))
+            }
+            Kernel::Function(function) if some.is_some() => {
+                run_function(&**function, (&read, n_run), &wanted, &self.within, self.n_runs)
             }
             Kernel::Function(function) => self.called(&instance, &**function, read, &wanted, n_run),
             Kernel::Pass => Ok(read.into_iter().take(1).map(Some).collect()),
@@ -321,24 +324,24 @@ impl LiveGraph {
         let differs = elements.iter().enumerate().filter(|(k, i)| !is_same(*k, **i));
         let differing: Box<[u32]> = differs.map(|(_, i)| *i).collect();
         if differing.is_empty() {
-            return self.boxes.put(place, Data::Many(known));
+            return self.boxes.put(at as u32, place, Data::Many(known));
         }
         // Only readers that may not run in this wave need the column as it was.
         let is_mixed = self.nodes[at].flags.has(Flags::MIXED);
         let before = is_mixed.then(|| Data::Many(known.clone()));
         let mut column = known;
         overwrite(&mut column, mask, new, |i| mask.rank(i));
-        self.boxes.put(place, Data::Many(column));
+        self.boxes.put(at as u32, place, Data::Many(column));
         self.boxes.replaced = before;
         let (from, to) = (self.nodes[at].value, self.boxes.stamp());
-        self.boxes.changes.insert(at as u32, Changed { from, to, elements: differing });
+        self.boxes.record(at as u32, Some(Changed { from, to, elements: differing }));
         self.change(at, to);
         self.boxes.replaced = None;
     }
 
     /// The elements that a call must run for, if its last results hold for all others.
     fn elements_to_run(&self, at: usize, call: &Call) -> Option<Vec<u32>> {
-        if call.gathers
+        if call.gathers()
             || call.seen.len() != call.inputs.len()
             || self.nodes[at].flags.has(Flags::NEW)
         {

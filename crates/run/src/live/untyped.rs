@@ -51,7 +51,7 @@ impl LiveGraph {
     }
 
     /// A node that runs an instance of a node type; `inputs` has a node for each input that is
-    /// [needed](inputs_needed). If there are several outputs, each has a node of its own, see
+    /// [needed](Self::inputs_needed), and for one that [gathers](gathers_elements) one more. If there are several outputs, each has a node of its own, see
     /// [`output`](Self::output).
     ///
     /// # Errors

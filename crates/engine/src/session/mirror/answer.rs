@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_base::{Column, Feature, NodePath, Value};
+use millstream_base::{Column, Feature, NodePath, Type, Value};
 use millstream_document::edit::{BodyKey, ROOT, references};
 use millstream_document::{Editor, InputValue, Node};
 use millstream_ir::answer::{Fate, LogEntry, OutputAnswer, RunReason, Series, SkipReason};
@@ -92,7 +92,7 @@ impl Mirror {
         limit: usize,
     ) -> Result<Vec<OutputAnswer>, EvalError> {
         self.set_moment(moment);
-        let mut asked: smallvec::SmallVec<[(Arc<str>, NodeNumber, millstream_base::Type); 4]> =
+        let mut asked: smallvec::SmallVec<[(Arc<str>, NodeNumber, Type); 4]> =
             smallvec::SmallVec::new();
         for name in names {
             if let Some((name, output)) = self.outputs.get_key_value(name)
@@ -141,7 +141,7 @@ impl Mirror {
             path: self.path_of(editor, originals.get(&node).copied().unwrap_or(node)),
             message: why.message.clone(),
             help: why.help.clone(),
-            // There is only one cell.
+            // Where there are more cells, a plan answers.
             cell: Vec::new(),
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
@@ -211,8 +211,11 @@ impl Mirror {
         }
         for (feature, node) in &self.features {
             if let (Feature::Index, Cells::Elements(n)) = (feature, cells) {
-                let numbers = Column::range(0..i32::try_from(n).unwrap_or(i32::MAX));
-                self.graph.set_data(*node, &Data::Many(numbers));
+                let known = self.graph.data(*node, Type::I32);
+                if !matches!(known, Some(Data::Many(known)) if known.len() == n) {
+                    let numbers = Column::range(0..i32::try_from(n).unwrap_or(i32::MAX));
+                    self.graph.set_data(*node, &Data::Many(numbers));
+                }
             } else if let Some(value) = provided(given, feature) {
                 self.graph.set_value(*node, value);
             }
@@ -351,7 +354,7 @@ impl Mirror {
             log.push(NodeRun { path, node_type, entry, failure: None });
         }
         self.graph.stop_journal();
-        let features = self.features.values().copied();
+        let features = self.features.values().chain(&self.n_elements).copied();
         self.shown.note(&self.graph, features.filter(|node| demanded.contains(node)));
         log
     }
@@ -395,7 +398,7 @@ impl Mirror {
     /// Records that the demanded nodes have been evaluated since they were edited.
     pub(in crate::session) fn evaluated(&mut self) {
         self.edited.retain(|node, _| self.graph.is_pending(*node));
-        let features = self.features.values().copied();
+        let features = self.features.values().chain(&self.n_elements).copied();
         self.shown.note(&self.graph, features.filter(|node| self.graph.is_live(*node)));
     }
 
@@ -406,7 +409,7 @@ impl Mirror {
         editor: &Editor,
         path: &str,
         socket: &str,
-    ) -> Option<(NodeNumber, millstream_base::Type)> {
+    ) -> Option<(NodeNumber, Type)> {
         let (use_id, slot) = self.place_at(editor, path)?;
         let body = self.use_of(use_id).body;
         let (_, node) = editor.nodes_of_body(body).at(slot)?;
@@ -420,7 +423,7 @@ impl Mirror {
         (use_id, slot): (u32, u32),
         body: BodyKey,
         output: &str,
-    ) -> Option<(NodeNumber, millstream_base::Type)> {
+    ) -> Option<(NodeNumber, Type)> {
         let position = self.output_position(editor, body, slot, output)?;
         let ty = self.output_type(editor, body, slot, position)?;
         Some((self.output_in(use_id, slot, position)?, ty))
@@ -433,7 +436,7 @@ impl Mirror {
         (use_id, slot): (u32, u32),
         node: &Node,
         input: &str,
-    ) -> Option<(NodeNumber, millstream_base::Type)> {
+    ) -> Option<(NodeNumber, Type)> {
         let body = self.use_of(use_id).body;
         match self.bodies.get(&body)?.kinds.get(slot as usize)? {
             Kind::Call(_) | Kind::Stateful(_) | Kind::Group(_) => {}
@@ -458,7 +461,7 @@ impl Mirror {
     pub(in crate::session) fn look(
         &mut self,
         node: NodeNumber,
-        ty: millstream_base::Type,
+        ty: Type,
         moment: &Moment,
         within: Option<Within>,
         limit: usize,

@@ -18,28 +18,39 @@ const MANY_REMOVED: usize = 1 << 16;
 const MOST_REFUSED: u32 = 16;
 
 impl Session {
-    /// The mirror of a document, if it can be live. After a failure it is not tried at every edit.
+    /// The mirror of a document, if it can be live: one that holds columns if these are wanted.
     pub(in crate::session) fn new_mirror(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
-        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
-        let made = |has_columns| {
-            Mirror::new(&self.editor, checked, &registry, limits, has_columns).ok().map(Box::new)
-        };
-        if self.columns.is_due() {
-            let mirror = made(true);
-            self.columns.tried(mirror.is_some());
-            if mirror.is_some() {
-                return mirror;
-            }
+        self.mirror_of_columns(checked).or_else(|| self.mirror_of_numbers(checked))
+    }
+
+    /// The mirror of a document if it can hold columns. After a failure it is not tried at every
+    /// edit.
+    pub(super) fn mirror_of_columns(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
+        if !self.columns.is_due() {
+            return None;
         }
+        let mirror = self.made_mirror(checked, true);
+        self.columns.tried(mirror.is_some());
+        mirror
+    }
+
+    /// The mirror of a document without columns. After a failure it is not tried at every edit.
+    pub(super) fn mirror_of_numbers(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
         let (left, last) = self.refused;
         if left > 0 {
             self.refused.0 -= 1;
             return None;
         }
-        let mirror = made(false);
+        let mirror = self.made_mirror(checked, false);
         let n_edits = (2 * last).clamp(1, MOST_REFUSED);
         self.refused = if mirror.is_some() { (0, 0) } else { (n_edits, n_edits) };
         mirror
+    }
+
+    fn made_mirror(&self, checked: &Checked, has_columns: bool) -> Option<Box<Mirror>> {
+        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
+        let mirror = Mirror::new(&self.editor, checked, &registry, limits, has_columns);
+        mirror.ok().map(Box::new)
     }
 
     /// Rebuilds the mirror if most of it was removed.
@@ -53,15 +64,12 @@ impl Session {
     pub(in crate::session) fn renew_mirror(&mut self) {
         let Some(mut before) = self.mirror.take() else { return };
         let checked = self.whole().live().cloned();
-        let (registry, limits) = (self.engine.shared_registry(), self.engine.limits());
         let has_columns = before.holds_columns();
-        let made = checked.and_then(|checked| {
-            Mirror::new(&self.editor, &checked, &registry, limits, has_columns).ok()
-        });
+        let made = checked.and_then(|checked| self.made_mirror(&checked, has_columns));
         match made {
             Some(mut mirror) => {
                 mirror.carry_on(&mut before);
-                self.mirror = Some(Box::new(mirror));
+                self.mirror = Some(mirror);
                 self.set_mirror();
             }
             // The document as a whole cannot be live; it is tried again after a number of edits.

@@ -17,7 +17,7 @@ pub(in crate::session) struct Columns {
     /// and all.
     left: u32,
     last: u32,
-    /// Whether the present document cannot be a live graph of numbers.
+    /// Whether the present document could not be made a live graph of numbers.
     are_needed: bool,
 }
 
@@ -46,7 +46,7 @@ impl Session {
     /// Replaces the live graph by one that holds columns if some are given, or by one of numbers if
     /// none are.
     pub(in crate::session) fn fit_mirror(&mut self) {
-        let wanted = self.settings.has_elements();
+        let wanted = self.has_elements();
         let has = self.mirror.as_ref().map(|mirror| mirror.holds_columns());
         self.columns.are_wanted = wanted;
         let is_due = match has {
@@ -57,8 +57,10 @@ impl Session {
         if !self.is_mirrored || self.rest.0 > 0 || !is_due {
             return;
         }
-        let made = self.whole().live().cloned().and_then(|checked| self.new_mirror(&checked));
-        let made = made.filter(|made| made.holds_columns() == wanted);
+        let checked = self.whole().live().cloned();
+        let made = checked.and_then(|checked| {
+            if wanted { self.mirror_of_columns(&checked) } else { self.mirror_of_numbers(&checked) }
+        });
         self.columns.are_needed = !wanted && made.is_none();
         if let Some(mut made) = made {
             if let Some(before) = &mut self.mirror {

@@ -203,6 +203,23 @@ impl Played {
         answered
     }
 
+    /// Compares with plans if an input were another.
+    fn compare_what_if(&mut self, input: &str, other: &Given) {
+        if !self.session.document().inputs.contains_key(input) {
+            return;
+        }
+        let ask = Ask {
+            frame: Some(self.frame),
+            what_if: vec![(input.to_owned(), other.clone())],
+            ..Ask::default()
+        };
+        let text = millstream_document::save(self.session.document());
+        let keeps = text.contains("\"state.");
+        let ask = if keeps { Ask { frame: None, ..ask } } else { ask };
+        let (mine, its) = (told_by(&mut self.session, &ask).0, told_by(&mut self.plain, &ask).0);
+        assert_eq!(mine, its, "if {input} were {other:?}, in {text} with {:?}", self.inputs);
+    }
+
     /// Does the same in both sessions; returns whether both did.
     fn both<T: std::fmt::Debug + PartialEq>(
         &mut self,
@@ -351,6 +368,12 @@ fn play_elements(start: &str, script: &[Deed], settles: u16) -> Answered {
             played.set(name, Given::Along(RequestAxis::Index, changed));
         }
         answered += played.compare(settles >> i & 1 != 0);
+        let other = match number % 3 {
+            0 => Given::One(value(*ty, number)),
+            1 => Given::Along(RequestAxis::Index, column(*ty, N, number)),
+            _ => Given::Along(RequestAxis::Index, column(*ty, 3, number)),
+        };
+        played.compare_what_if(name, &other);
     }
     answered
 }
