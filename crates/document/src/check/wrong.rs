@@ -55,7 +55,7 @@ pub(super) fn mark(
 }
 
 /// Marks nodes that read a wrong node of their body, because their types are unknown. Exceptions
-/// are nodes that stand for their group, muted or not, nodes with outputs that need only some
+/// are nodes that stand for their group, muted zones, nodes with outputs that need only some
 /// inputs, and nodes that read the other one only in later ticks. So a muted node still passes one
 /// input on if another one merely lacks a value.
 fn mark_readers(checked: &mut Checked, bodies: &[BodyDef<'_>]) {
@@ -67,7 +67,11 @@ fn mark_readers(checked: &mut Checked, bodies: &[BodyDef<'_>]) {
             let written = bodies[id.index()].nodes.get_index(at).map(|(_, node)| &node.kind);
             let n_delayed = match &node.kind {
                 CheckedKind::Group(_) | CheckedKind::Wrong => continue,
-                CheckedKind::Muted(_) if matches!(written, Some(NodeKind::Group(_))) => continue,
+                CheckedKind::Muted(_)
+                    if matches!(written, Some(NodeKind::Group(_) | NodeKind::Zone(..))) =>
+                {
+                    continue;
+                }
                 CheckedKind::Zone(_) | CheckedKind::Closure(_) | CheckedKind::Muted(_) => 0,
                 CheckedKind::Call(instance)
                     if instance.network.as_ref().is_some_and(|network| network.is_divided) =>

@@ -403,7 +403,7 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
         "inputs": { "x": { "type": "f32", "default": 3 } },
         "outputs": { "call": output("call.value"), "use": output("use.v"),
             "back": output("back.value"), "wrong": output("wrong.value"),
-            "typed": output("typed.v") },
+            "typed": output("typed.v"), "zone": output("zone.v") },
         "nodes": {
             "bad": add(&json!("text"), 1.0),
             "unfed": { "type": "math.sqrt", "in": { "x": { "from": "bad.value" } } },
@@ -411,12 +411,19 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
             "call": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": last })),
             "use": muted(group.clone(), json!({ "x": x, "w": { "from": "last.value" } })),
             "typed": muted(group, json!({ "x": x, "w": { "from": "bad.value" } })),
+            "zone": muted(json!({ "type": "repeat", "group": "round" }),
+                json!({ "v": x, "w": { "from": "bad.value" }, "count": 2 })),
             "back": muted(json!({ "type": "math.add" }), json!({ "a": last, "b": x })),
             "wrong": muted(json!({ "type": "math.add" }), json!({ "a": x, "b": { "from": "bad.value" } })) },
         "groups": { "g": {
             "inputs": { "x": { "type": "f32" }, "w": { "type": "f32" } },
             "outputs": { "v": { "type": "f32", "input": "x" } },
-            "nodes": { "n": { "type": "state.counter" } } } } });
+            "nodes": { "n": { "type": "state.counter" } } },
+          "round": {
+            "inputs": { "v": { "type": "f32" }, "w": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "sum.value" } },
+            "nodes": { "sum": { "type": "math.add",
+                "in": { "a": { "input": "v" }, "b": { "input": "w" } } } } } } });
     let text = document.to_string();
     let (loaded, _) = millstream_document::load(text.as_bytes(), Engine::new().limits());
     let planned =
@@ -427,6 +434,7 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
         assert_eq!(value(&mut session, "use"), Some(3.0));
         // The interface of a group tells its types whatever its inputs read.
         assert_eq!(value(&mut session, "typed"), Some(3.0));
+        assert_eq!(value(&mut session, "zone"), Some(3.0));
         assert_eq!(value(&mut session, "back"), None);
         assert_eq!(value(&mut session, "wrong"), None);
         let mute = json!({ "edit": "mute", "node": "call", "muted": false });

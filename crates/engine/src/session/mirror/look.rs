@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_document::check::{SingleNode, SingleSource};
+use millstream_document::check::{NodeChecker, SingleNode, SingleSource};
 use millstream_document::edit::{BodyKey, Reference, divided_output, reference_of, references};
-use millstream_document::{Editor, Node, OutputDef};
+use millstream_document::{CheckedKind, Editor, Node, NodeKind, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
@@ -53,11 +53,37 @@ impl Mirror {
                 let known = self.output_position(editor, body, slot, &link.output);
                 let (output, ty) = match known {
                     Some(output) => (output, self.output_type(editor, body, slot, output)?),
-                    None => divided_output(&self.registry, nodes.at(slot)?.1, &link.output)?,
+                    None => {
+                        let (_, node) = nodes.at(slot)?;
+                        divided_output(&self.registry, node, &link.output)
+                            .or_else(|| self.zone_output(editor, body, node, &link.output))?
+                    }
                 };
                 Some((ty, Read::Output { slot, output }))
             }
         }
+    }
+
+    /// The position and the type of an output of a zone whose group is wrong: the interface of the
+    /// group tells them.
+    fn zone_output(
+        &self,
+        editor: &Editor,
+        body: BodyKey,
+        node: &Node,
+        output: &str,
+    ) -> Option<(usize, Type)> {
+        if !matches!(node.kind, NodeKind::Zone(..)) {
+            return None;
+        }
+        let written = (node, editor.widths_in_body(body));
+        let nothing = |_: Reference<'_>| None::<(Type, ())>;
+        let checked =
+            NodeChecker::default().check(&self.registry, editor.document(), written, nothing)?;
+        let CheckedKind::Zone(zone) = &checked.kind else { return None };
+        let mut outputs = zone.outputs.iter().enumerate();
+        let (position, (_, ty)) = outputs.find(|(_, (name, _))| **name == *output)?;
+        Some((position, *ty))
     }
 
     pub(super) fn output_position(

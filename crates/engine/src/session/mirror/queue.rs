@@ -23,6 +23,8 @@ pub(super) struct Queue<'e> {
     waiting: FxHashSet<Place>,
     /// Nodes that the edit names.
     pub(super) edited: FxHashSet<(BodyKey, u32)>,
+    /// Wrong zones whose readers were visited, because their types may have changed.
+    pub(super) retyped: FxHashSet<(BodyKey, u32)>,
     /// Outputs of the document, by slot.
     pub(super) outputs: BTreeSet<u32>,
     /// Live nodes of nodes that were removed and may have moved.
@@ -52,6 +54,7 @@ impl<'e> Queue<'e> {
             heap: BinaryHeap::new(),
             waiting: FxHashSet::default(),
             edited: FxHashSet::default(),
+            retyped: FxHashSet::default(),
             outputs: BTreeSet::new(),
             left: FxHashMap::default(),
             lacking: FxHashSet::default(),

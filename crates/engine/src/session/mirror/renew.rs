@@ -54,7 +54,11 @@ impl Mirror {
                 Arc::ptr_eq(a, b) || a.instance.does_same(&b.instance)
             }
             (Kind::Group(a), Kind::Group(b)) => a == b,
-            (Kind::Wrong, Kind::Wrong) => true,
+            // The types of a wrong zone are those of the interface, which may have changed.
+            (Kind::Wrong, Kind::Wrong) => {
+                let is_zone = matches!(node.kind, NodeKind::Zone(..));
+                !(is_zone && queue.retyped.insert((body, slot)))
+            }
             (Kind::Muted(a), Kind::Muted(b)) => {
                 a.outputs.iter().map(|o| o.ty).eq(b.outputs.iter().map(|o| o.ty))
             }
