@@ -184,7 +184,7 @@ impl Session {
             self.live.replaced(plan);
         }
         let is_over = what != For::Outputs;
-        let done = self.on_mirror(ask, |mirror, editor, moment, within| {
+        let done = self.on_mirror(ask, cells, |mirror, editor, moment, within| {
             let is_timed = ask.log == LogDetail::Times;
             let new = (ask.log != LogDetail::Off).then(|| mirror.start_log(is_timed));
             let all: Vec<String>;
@@ -239,14 +239,14 @@ impl Session {
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 
-    /// Calls a function on the mirror with all settings and the inputs of the request; `None` if a
-    /// plan must answer.
+    /// Calls a function on the mirror with all settings and the inputs of the request, which has
+    /// these [cells](Self::live_cells); `None` if there is no mirror.
     pub(super) fn on_mirror<T>(
         &mut self,
         ask: &Ask,
+        cells: Cells,
         run: impl FnOnce(&mut Mirror, &Editor, &Moment, Option<Within>) -> T,
     ) -> Option<Result<T, SessionError>> {
-        let cells = self.live_cells(ask)?;
         let (moment, within) = (self.moment(ask), self.within(ask));
         let is_frame = self.is_frame(ask);
         let mirror = self.mirror.as_mut()?;

@@ -116,7 +116,8 @@ impl Session {
     ) -> Option<Result<OutputAnswer, SessionError>> {
         self.fit_mirror();
         let (node, ty) = self.mirror.as_ref()?.socket(&self.editor, path, socket)?;
-        let done = self.on_mirror(ask, |mirror, _, moment, within| {
+        let cells = self.live_cells(ask)?;
+        let done = self.on_mirror(ask, cells, |mirror, _, moment, within| {
             mirror.look(node, ty, moment, within, ask.limits.bytes)
         });
         let value = match done? {
