@@ -76,10 +76,13 @@ impl Mirror {
         if !matches!(node.kind, NodeKind::Zone(..)) {
             return None;
         }
-        let written = (node, editor.widths_in_body(body));
+        // Whatever its inputs read.
+        let mut bare = node.clone();
+        drop(std::mem::take(&mut bare.inputs));
+        let written = (&bare, editor.widths_in_body(body));
         let nothing = |_: Reference<'_>| None::<(Type, ())>;
-        let checked =
-            NodeChecker::default().check(&self.registry, editor.document(), written, nothing)?;
+        let document = editor.document();
+        let checked = NodeChecker::default().check(&self.registry, document, written, nothing)?;
         let CheckedKind::Zone(zone) = &checked.kind else { return None };
         let mut outputs = zone.outputs.iter().enumerate();
         let (position, (_, ty)) = outputs.find(|(_, (name, _))| **name == *output)?;
