@@ -66,18 +66,23 @@ fn session(n: usize, is_live: bool) -> Session {
     session
 }
 
-/// Sets the input to a column that it has not had, and reads the output.
-fn all_change(bencher: Bencher, n: usize, is_live: bool) {
+/// Sets the input to the next column, and reads the output.
+fn set_and_read(bencher: Bencher, n: usize, is_live: bool, column: impl Fn(usize) -> Given) {
     let mut session = session(n, is_live);
     let turn = Cell::new(0);
     let next = || {
         turn.set(turn.get() + 1);
-        column(n, turn.get())
+        column(turn.get())
     };
     bencher.with_inputs(next).bench_local_values(|given| {
         session.set_all([("x", given)]).expect("it fits");
         black_box(session.get("y").expect("it runs"));
     });
+}
+
+/// All elements differ from those of all columns before.
+fn all_change(bencher: Bencher, n: usize, is_live: bool) {
+    set_and_read(bencher, n, is_live, |turn| column(n, turn));
 }
 
 #[divan::bench(args = COUNTS)]
@@ -90,20 +95,13 @@ fn all_elements_change_by_plan(bencher: Bencher, n: usize) {
     all_change(bencher, n, false);
 }
 
-/// Sets the input to a column that differs from the one before in one element, and from all others.
+/// One element differs from that of all columns before.
 fn one_changes(bencher: Bencher, n: usize, is_live: bool) {
-    let mut session = session(n, is_live);
     let values: Vec<f32> = (0..n).map(|i| (i * 7 % 1000) as f32 / 1000.0).collect();
-    let turn = Cell::new(0);
-    let next = || {
-        turn.set(turn.get() + 1);
+    set_and_read(bencher, n, is_live, |turn| {
         let mut values = values.clone();
-        values[n / 2] = turn.get() as f32;
+        values[n / 2] = turn as f32;
         Given::Along(RequestAxis::Index, Column::from_vec(values))
-    };
-    bencher.with_inputs(next).bench_local_values(|given| {
-        session.set_all([("x", given)]).expect("it fits");
-        black_box(session.get("y").expect("it runs"));
     });
 }
 

@@ -68,8 +68,7 @@ pub use error::SessionError;
 pub use observe::{ObserverId, Pushed, Standing};
 
 use live::{Cached, Live, Uncached};
-use mirror::Columns;
-use mirror::Mirror;
+use mirror::{Columns, Mirror};
 use moves::{Moves, Places, may_move};
 use observe::Observers;
 use plans::{Old, Plans};

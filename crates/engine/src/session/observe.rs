@@ -9,7 +9,6 @@ use millstream_base::same::Same;
 use millstream_base::{Budget, Limits};
 use millstream_ir::answer::{OutputAnswer, Series};
 use millstream_ir::{EvalError, Progress};
-use millstream_node::Data;
 
 use super::{Ask, Session, SessionError};
 
@@ -198,12 +197,7 @@ fn is_end(error: &SessionError) -> bool {
 
 fn is_same(a: &OutputAnswer, b: &OutputAnswer) -> bool {
     let series = |a: &Series, b: &Series| {
-        a.axes == b.axes
-            && match (&a.data, &b.data) {
-                (Data::One(a), Data::One(b)) => a.ty() == b.ty() && a.same(b),
-                (Data::Many(a), Data::Many(b)) => a.ty() == b.ty() && a.same(b),
-                (Data::One(_), Data::Many(_)) | (Data::Many(_), Data::One(_)) => false,
-            }
+        a.axes == b.axes && a.data.ty() == b.data.ty() && a.data.same(&b.data)
     };
     a.ty == b.ty
         && match (&a.value, &b.value) {

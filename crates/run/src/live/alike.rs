@@ -45,12 +45,11 @@ impl LiveGraph {
                 let instance = Arc::clone(&call.instance);
                 Ok(self.call_of_values(&instance, inputs))
             }
-            Special::Choice(choice) if choice.is_select() => {
-                let Some(pick) = choice.pick() else { return Err("its functions are not known") };
-                self.select_of(pick, inputs)
-            }
             Special::Choice(choice) => {
                 let Some(pick) = choice.pick() else { return Err("its functions are not known") };
+                if choice.is_select() {
+                    return self.select_of(pick, inputs);
+                }
                 let is_boxed = self.boxes.has_place(&node);
                 let arms = inputs[1..].iter().map(|arm| arm.0);
                 let made = self.switch_of(inputs[0].0, pick, arms, lane);

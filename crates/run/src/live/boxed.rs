@@ -127,7 +127,8 @@ impl Boxes {
         self.replace(place, Some(data), true);
     }
 
-    /// Records the elements in which a source differs from what it was, if these are few.
+    /// Compares a source with its data before the last wave, and records the elements that changed
+    /// if there are few.
     pub(super) fn note_change(&mut self, source: u32, node: &Node) {
         let Some((from, before)) = self.before.get(&source) else { return };
         let Some(now) = self.of(node) else { return };

@@ -268,7 +268,7 @@ impl Choice {
         }
     }
 
-    /// The data that a select passes on; `None` if it would read what it read at its last run.
+    /// The data that a select passes on; `None` if its inputs have not changed since its last run.
     pub(super) fn selected(
         &mut self,
         nodes: &[Node],
