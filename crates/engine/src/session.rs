@@ -30,6 +30,7 @@
 //! ```
 
 mod ask;
+mod back_off;
 mod error;
 mod live;
 mod mirror;
@@ -67,6 +68,7 @@ pub use ask::{Ask, Evaluated};
 pub use error::SessionError;
 pub use observe::{ObserverId, Pushed, Standing};
 
+use back_off::BackOff;
 use live::{Cached, Live, Uncached};
 use mirror::{Columns, Mirror};
 use moves::{Moves, Places, may_move};
@@ -92,12 +94,10 @@ pub struct Session {
     is_mirrored: bool,
     /// Maximal size in bytes of the values stored between evaluations.
     kept_bytes: usize,
-    /// The number of compilations until a mirror is tried again after one that stored too much:
-    /// those left, and all.
-    rest: (u32, u32),
-    /// The number of documents until a mirror is tried again after one that could not be live:
-    /// those left, and all.
-    refused: (u32, u32),
+    /// When to try a mirror again after one that stored too much.
+    rest: BackOff,
+    /// When to try a mirror of numbers again after a document could not be live.
+    refused: BackOff,
     /// When to try a live graph that holds columns.
     columns: Columns,
     settings: Settings,
@@ -221,8 +221,8 @@ impl Session {
             mirror: None,
             is_mirrored,
             kept_bytes: KEPT_BYTES,
-            rest: (0, 0),
-            refused: (0, 0),
+            rest: BackOff::default(),
+            refused: BackOff::default(),
             columns: Columns::default(),
             settings: Settings::default(),
             states: States::new(),
@@ -301,7 +301,7 @@ impl Session {
     /// they would exceed it, plans answer, which store less and run more.
     pub fn keep_at_most(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
-        self.rest = (0, 0);
+        self.rest = BackOff::default();
     }
 
     /// Changes the document.
@@ -376,6 +376,8 @@ impl Session {
         if let Some(moves) = &moves {
             self.live.moved(moves);
         }
+        self.rest.edited();
+        self.refused.edited();
         self.columns.edited();
         let (editor, changes) = (&self.editor, &done.changes);
         let followed =
@@ -409,10 +411,9 @@ impl Session {
     /// starts making the optimised plan.
     fn compile(&mut self) {
         self.forget_whole();
-        self.rest.0 = self.rest.0.saturating_sub(1);
         self.plans.edited();
         let mut before = self.mirror.take();
-        let may_be_live = self.is_mirrored && self.rest.0 == 0;
+        let may_be_live = self.is_mirrored && self.rest.is_due();
         if let Some(checked) = self.whole().live().filter(|_| may_be_live).cloned() {
             self.mirror = self.new_mirror(&checked);
             if let Some(mirror) = &mut self.mirror {
@@ -431,9 +432,7 @@ impl Session {
     /// too many bytes.
     fn without_mirror(&mut self) {
         self.mirror = None;
-        let n_edits = (2 * self.rest.1).clamp(2, MOST_RESTED);
-        // The next compilation, which follows no edit, counts too.
-        self.rest = (n_edits + 1, n_edits);
+        self.rest.tried(false, MOST_RESTED);
         self.compile();
     }
 

@@ -83,6 +83,27 @@ impl NodeChecker {
     }
 }
 
+/// The position and the type of an output of a zone, whatever is wrong inside its group and at its
+/// inputs: the interface of the group and the settings of the zone tell them.
+pub fn zone_output(
+    registry: &Registry,
+    document: &Document,
+    node: &Node,
+    output: &str,
+) -> Option<(usize, Type)> {
+    let NodeKind::Zone(zone, group) = &node.kind else { return None };
+    let body = BodyDef::group(group, document.groups.get(group)?);
+    if body.spot.is_wrong() {
+        return None;
+    }
+    let (mut problems, at) = (Problems::silent(), At::ROOT.part(Part::Node("")));
+    let mut shapes = Shapes::new(document, registry, KnownShapes::default());
+    let shape = shapes.zone_of_first(node, *zone, body, at, &mut problems);
+    let NodeShape::Zone(zone) = shape else { return None };
+    let face = Faces::new(registry).of(&body, &mut problems);
+    shapes.zone(zone).output_named(&face, output)
+}
+
 fn single<'n, P: Clone>(
     shapes: &mut Shapes<'_>,
     instances: &mut Instances,

@@ -53,16 +53,7 @@ impl Typing<'_, '_> {
     /// The type of an output of a zone.
     pub(super) fn zone_output(&self, zone: u32, output: u32) -> Option<Type> {
         let shape = self.shapes.zone(zone);
-        let face = &self.faces[shape.group as usize];
-        let k = output as usize;
-        match face.outputs.get(k) {
-            Some(ty) => shape.course.outer_output(k, (*ty)?),
-            None => {
-                let zone = shape.course.mode.zone();
-                let mut own = zone.outputs_after(|name| has_output(face, name));
-                own.nth(k - face.outputs.len()).map(Told::ty)
-            }
-        }
+        shape.output(&self.faces[shape.group as usize], output as usize)
     }
 
     /// The inputs and outputs of a zone, in a body without errors.
@@ -119,6 +110,29 @@ impl Typing<'_, '_> {
             output.passes = Passes::Default(output.ty.default_value());
         }
         Some(Arc::new(muted))
+    }
+}
+
+impl ZoneShape {
+    /// The type of an output, given the interface of the group.
+    fn output(&self, face: &Face, k: usize) -> Option<Type> {
+        match face.outputs.get(k) {
+            Some(ty) => self.course.outer_output(k, (*ty)?),
+            None => {
+                let zone = self.course.mode.zone();
+                let mut own = zone.outputs_after(|name| has_output(face, name));
+                own.nth(k - face.outputs.len()).map(Told::ty)
+            }
+        }
+    }
+
+    /// The position and the type of an output, given the interface of the group.
+    pub(super) fn output_named(&self, face: &Face, name: &str) -> Option<(usize, Type)> {
+        let mut own = self.course.mode.zone().outputs_after(|own| has_output(face, own));
+        let position = face.output_names.iter().position(|known| **known == *name);
+        let n = face.output_names.len();
+        let k = position.or_else(|| own.position(|own| own.name() == name).map(|at| n + at))?;
+        Some((k, self.output(face, k)?))
     }
 }
 

@@ -84,6 +84,33 @@ fn elements_that_change_run_alone() {
 }
 
 #[test]
+fn elements_that_run_for_another_time_count_too() {
+    let later = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "now": { "type": "f32", "from": "sum.value" },
+            "later": { "type": "f32", "from": "late.value" } },
+        "nodes": {
+            "t": { "type": "context.time" },
+            "sum": { "type": "math.add", "in": { "a": { "input": "x" }, "b": from("t") } },
+            "late": { "type": "time.shift", "in": { "value": from("sum"), "by": 4 } } } });
+    let mut session = open(&later);
+    set(&mut session, "x", &[1.0; 50]);
+    let n_of = |session: &mut Session, node: &str| {
+        elements_run(session)
+            .into_iter()
+            .filter(|(name, _)| name == node)
+            .map(|(_, n)| n)
+            .sum::<u64>()
+    };
+    // Now and four seconds later.
+    assert_eq!(n_of(&mut session, "sum"), 100);
+    let mut values = [1.0; 50];
+    values[20] = 2.0;
+    set(&mut session, "x", &values);
+    assert_eq!(n_of(&mut session, "sum"), 2);
+}
+
+#[test]
 fn an_edit_runs_what_it_touches() {
     let mut session = open(&about_squares());
     set(&mut session, "x", &[1.0, 2.0, 3.0]);

@@ -444,3 +444,52 @@ fn a_muted_node_passes_on_what_has_a_value_whatever_its_other_inputs_read() {
         assert_eq!(value(&mut session, "call"), Some(3.0));
     }
 }
+
+#[test]
+fn a_muted_zone_stays_wrong_where_a_wrong_zone_gives_another_type() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "y": { "type": "f32", "from": "around.v" } },
+        "nodes": {
+            "first": { "type": "repeat", "group": "round", "in": { "v": { "input": "x" }, "count": 1 } },
+            "around": { "type": "repeat", "group": "round", "muted": true,
+                "in": { "v": { "input": "x" }, "count": { "from": "first.v" } } } },
+        "groups": { "round": {
+            "inputs": { "v": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "v" }, "b": 1 } } } } } });
+    let mut live = session(document, false);
+    assert_eq!(value(&mut live, "y"), None);
+    let edit_of =
+        json!({ "edit": "set_input", "within": "round", "node": "s", "input": "b", "to": "text" });
+    edit(&mut live, &edit_of);
+    assert_eq!(value(&mut live, "y"), None);
+    assert!(live.undo());
+    assert_eq!(value(&mut live, "y"), None);
+}
+
+#[test]
+fn a_muted_node_without_an_interface_is_wrong_where_it_reads_a_wrong_zone() {
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "y": { "type": "f32", "from": "sum.value" } },
+        "nodes": {
+            "around": { "type": "repeat", "group": "round", "in": { "v": 1, "count": 2 } },
+            "sum": { "type": "math.add", "muted": true,
+                "in": { "a": { "input": "x" }, "b": { "from": "around.v" } } } },
+        "groups": { "round": {
+            "inputs": { "v": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "math.add", "in": { "a": { "input": "v" }, "b": 1 } } } } } });
+    let mut live = session(document, false);
+    assert_eq!(value(&mut live, "y"), Some(3.0));
+    let count = json!({ "edit": "set_input", "node": "around", "input": "count", "to": "text" });
+    edit(&mut live, &count);
+    assert_eq!(value(&mut live, "y"), None);
+    // It is looked at again for another reason.
+    let last = json!({ "edit": "set_input", "node": "sum", "input": "a", "to": 5 });
+    edit(&mut live, &last);
+    assert_eq!(value(&mut live, "y"), None);
+    assert!(live.undo() && live.undo());
+    assert_eq!(value(&mut live, "y"), Some(3.0));
+}

@@ -37,6 +37,7 @@ pub(in crate::session) enum Cells {
 #[derive(Default)]
 struct Copies {
     runs: u32,
+    elements: u64,
     time: Duration,
     /// A copy that is demanded.
     demanded: Option<NodeNumber>,
@@ -288,7 +289,9 @@ impl Mirror {
         let mut of_copies: FxHashMap<NodeNumber, Copies> = FxHashMap::default();
         for (copy, original) in &originals {
             let all = of_copies.entry(*original).or_default();
-            all.runs += runs.get(copy).copied().unwrap_or_default();
+            let n_runs = runs.get(copy).copied().unwrap_or_default();
+            all.runs += n_runs;
+            all.elements += self.graph.elements_of(*copy, n_runs);
             all.time += self.graph.time_of(*copy);
             all.demanded = all.demanded.or(demanded.contains(copy).then_some(*copy));
         }
@@ -332,7 +335,8 @@ impl Mirror {
         let mut log = Vec::with_capacity(calls_of_log.len());
         for (node, instance, path) in calls_of_log {
             let copies = of_copies.remove(&node).unwrap_or_default();
-            let mut n = runs.get(&node).copied().unwrap_or_default() + copies.runs;
+            let own = runs.get(&node).copied().unwrap_or_default();
+            let mut n = own + copies.runs;
             // A node that is demanded only at another moment has the fate of its copy.
             let seen = copies.demanded.filter(|_| !demanded.contains(&node)).unwrap_or(node);
             let fate = if let Kernel::Read { .. } = instance.kernel {
@@ -344,7 +348,7 @@ impl Mirror {
             };
             let elements = match instance.kernel {
                 Kernel::Read { .. } => u64::from(n),
-                _ => self.graph.elements_of(node, n),
+                _ => self.graph.elements_of(node, own) + copies.elements,
             };
             let time = self.graph.time_of(node) + copies.time;
             let bytes = if n > 0 { self.graph.bytes_of(seen) as u64 } else { 0 };

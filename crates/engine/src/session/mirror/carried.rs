@@ -15,7 +15,7 @@ const MANY_REMOVED: usize = 1 << 16;
 
 /// Maximal number of edits until a mirror is tried again for a document that could not be live:
 /// trying takes as long as making one.
-const MOST_REFUSED: u32 = 16;
+pub(super) const MOST_REFUSED: u32 = 16;
 
 impl Session {
     /// The mirror of a document, if it can be live: one that holds columns if these are wanted.
@@ -36,14 +36,11 @@ impl Session {
 
     /// The mirror of a document without columns. After a failure it is not tried at every edit.
     pub(super) fn mirror_of_numbers(&mut self, checked: &Checked) -> Option<Box<Mirror>> {
-        let (left, last) = self.refused;
-        if left > 0 {
-            self.refused.0 -= 1;
+        if !self.refused.is_due() {
             return None;
         }
         let mirror = self.made_mirror(checked, false);
-        let n_edits = (2 * last).clamp(1, MOST_REFUSED);
-        self.refused = if mirror.is_some() { (0, 0) } else { (n_edits, n_edits) };
+        self.refused.tried(mirror.is_some(), MOST_REFUSED);
         mirror
     }
 

@@ -4,19 +4,16 @@
 //! and made again when none does. Where a document with columns cannot be live, plans answer, and
 //! it is tried again after a number of edits.
 
+use super::carried::MOST_REFUSED;
 use crate::session::Session;
-
-/// Maximal number of edits until it is tried again.
-const MOST_REFUSED: u32 = 16;
+use crate::session::back_off::BackOff;
 
 /// When to try a live graph that holds columns.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Columns {
     are_wanted: bool,
-    /// The number of edits until one is tried again after a document could not be live: those left,
-    /// and all.
-    left: u32,
-    last: u32,
+    /// When to try one again after a document could not be live.
+    again: BackOff,
     /// Whether the present document could not be made a live graph of numbers.
     are_needed: bool,
 }
@@ -24,20 +21,17 @@ pub(in crate::session) struct Columns {
 impl Columns {
     /// Whether to try one now.
     pub(super) fn is_due(&self) -> bool {
-        self.are_wanted && self.left == 0
+        self.are_wanted && self.again.is_due()
     }
 
-    /// Records the result of trying, if it was due.
+    /// Records the result of trying.
     pub(super) fn tried(&mut self, is_made: bool) {
-        if self.is_due() {
-            self.last = if is_made { 0 } else { (2 * self.last).clamp(1, MOST_REFUSED) };
-            self.left = self.last;
-        }
+        self.again.tried(is_made, MOST_REFUSED);
     }
 
     /// Records an edit.
     pub(in crate::session) fn edited(&mut self) {
-        self.left = self.left.saturating_sub(1);
+        self.again.edited();
         self.are_needed = false;
     }
 }
@@ -54,7 +48,7 @@ impl Session {
             // It also answers where no column is given, if numbers alone cannot.
             Some(true) => !wanted && !self.columns.are_needed,
         };
-        if !self.is_mirrored || self.rest.0 > 0 || !is_due {
+        if !self.is_mirrored || !self.rest.is_due() || !is_due {
             return;
         }
         let checked = self.whole().live().cloned();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_document::check::{NodeChecker, SingleNode, SingleSource};
+use millstream_document::check::{SingleNode, SingleSource, zone_output};
 use millstream_document::edit::{BodyKey, Reference, divided_output, reference_of, references};
-use millstream_document::{CheckedKind, Editor, Node, NodeKind, OutputDef};
+use millstream_document::{Editor, Node, OutputDef};
 use millstream_node::convert::convertible;
 use millstream_node::{Instance, Kernel};
 use millstream_run::live::NodeNumber;
@@ -28,18 +28,18 @@ impl Mirror {
         node: &'e Node,
     ) -> Option<SingleNode<Read<'e>>> {
         let mut checker = std::mem::take(&mut self.checker);
-        let find = |reference: Reference<'e>| self.find(editor, body, reference);
+        let find = |reference: Reference<'e>| self.find(editor, (body, Some(node)), reference);
         let node = (node, editor.widths_in_body(body));
         let checked = checker.check(&self.registry, editor.document(), node, find);
         self.checker = checker;
         checked
     }
 
-    /// The operand that a node or output of a body reads, with its type; `None` if it is wrong.
+    /// The operand that a node or an output of a body reads, with its type; `None` if it is wrong.
     fn find<'e>(
         &self,
         editor: &Editor,
-        body: BodyKey,
+        (body, reader): (BodyKey, Option<&Node>),
         reference: Reference<'e>,
     ) -> Option<(Type, Read<'e>)> {
         match reference {
@@ -55,38 +55,17 @@ impl Mirror {
                     Some(output) => (output, self.output_type(editor, body, slot, output)?),
                     None => {
                         let (_, node) = nodes.at(slot)?;
-                        divided_output(&self.registry, node, &link.output)
-                            .or_else(|| self.zone_output(editor, body, node, &link.output))?
+                        let (registry, output) = (&self.registry, &link.output);
+                        // The types of other readers depend on those of all that they read.
+                        let has_interface = reader.is_some_and(|it| it.kind.group().is_some());
+                        let of_zone = || zone_output(registry, editor.document(), node, output);
+                        divided_output(registry, node, output)
+                            .or_else(|| has_interface.then(of_zone).flatten())?
                     }
                 };
                 Some((ty, Read::Output { slot, output }))
             }
         }
-    }
-
-    /// The position and the type of an output of a zone whose group is wrong: the interface of the
-    /// group tells them.
-    fn zone_output(
-        &self,
-        editor: &Editor,
-        body: BodyKey,
-        node: &Node,
-        output: &str,
-    ) -> Option<(usize, Type)> {
-        if !matches!(node.kind, NodeKind::Zone(..)) {
-            return None;
-        }
-        // Whatever its inputs read.
-        let mut bare = node.clone();
-        drop(std::mem::take(&mut bare.inputs));
-        let written = (&bare, editor.widths_in_body(body));
-        let nothing = |_: Reference<'_>| None::<(Type, ())>;
-        let document = editor.document();
-        let checked = NodeChecker::default().check(&self.registry, document, written, nothing)?;
-        let CheckedKind::Zone(zone) = &checked.kind else { return None };
-        let mut outputs = zone.outputs.iter().enumerate();
-        let (position, (_, ty)) = outputs.find(|(_, (name, _))| **name == *output)?;
-        Some((position, *ty))
     }
 
     pub(super) fn output_position(
@@ -115,7 +94,7 @@ impl Mirror {
         use_id: u32,
         reference: Reference<'_>,
     ) -> Option<Operand> {
-        self.operand_of(use_id, self.find(editor, self.use_of(use_id).body, reference)?)
+        self.operand_of(use_id, self.find(editor, (self.use_of(use_id).body, None), reference)?)
     }
 
     fn operand_of(&self, use_id: u32, (ty, read): (Type, Read<'_>)) -> Option<Operand> {
