@@ -68,6 +68,21 @@ impl Mirror {
         }
     }
 
+    /// Whether a node reads an output, of unknown type, of a wrong node.
+    pub(super) fn reads_unknown_types(&self, editor: &Editor, body: BodyKey, node: &Node) -> bool {
+        let nodes = editor.nodes_of_body(body);
+        let kinds = self.bodies.get(&body).map_or(&[][..], |known| &known.kinds);
+        let is_wrong = |slot: u32| matches!(kinds.get(slot as usize), Some(Kind::Wrong));
+        let mut read = node.inputs.iter().flat_map(|(_, input)| references(input));
+        read.any(|reference| match reference {
+            Reference::Input(_) => false,
+            Reference::Link(link) => {
+                nodes.slot_of(&link.node).is_some_and(is_wrong)
+                    && self.find(editor, (body, Some(node)), reference).is_none()
+            }
+        })
+    }
+
     pub(super) fn output_position(
         &self,
         editor: &Editor,

@@ -38,6 +38,10 @@ impl Mirror {
             return Ok(());
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
+        if node.muted && self.reads_unknown_types(editor, body, node) {
+            // What it passes on depends on types that only a check of the whole document knows.
+            return Err(NotLive);
+        }
         let checked = self.checked(editor, body, node);
         let kind = match checked.as_ref().map(|checked| &checked.kind) {
             None => Kind::Wrong,
