@@ -493,3 +493,37 @@ fn a_muted_node_without_an_interface_is_wrong_where_it_reads_a_wrong_zone() {
     assert!(live.undo() && live.undo());
     assert_eq!(value(&mut live, "y"), Some(3.0));
 }
+
+#[test]
+fn a_muted_node_that_reads_what_depends_on_a_wrong_group_has_the_types_of_a_fresh_check() {
+    let sum = |a: Json| json!({ "type": "math.add", "in": { "a": a, "b": 1 } });
+    let document = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "zone": { "type": "f32", "from": "zone.v" },
+            "convert": { "type": "f32", "from": "convert.value" },
+            "call": { "type": "f32", "from": "call.value" } },
+        "nodes": {
+            "first": { "type": "repeat", "group": "round", "in": { "v": { "input": "x" }, "count": 1 } },
+            "after": sum(json!({ "from": "first.v" })),
+            "zone": { "type": "repeat", "group": "round", "muted": true,
+                "in": { "v": { "input": "x" }, "count": { "from": "after.value" } } },
+            "convert": { "type": "convert", "set": { "to": "f32" }, "muted": true,
+                "in": { "x": { "from": "after.value" } } },
+            "call": { "type": "math.add", "muted": true,
+                "in": { "a": { "input": "x" }, "b": { "from": "after.value" } } } },
+        "groups": { "round": {
+            "inputs": { "v": { "type": "f32" } },
+            "outputs": { "v": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": sum(json!({ "input": "v" })) } } } });
+    let mut live = session(document, false);
+    let all = |live: &mut Session| ["zone", "convert", "call"].map(|output| value(live, output));
+    assert_eq!(all(&mut live), [None, Some(5.0), Some(3.0)]);
+    let wrong =
+        json!({ "edit": "set_input", "within": "round", "node": "s", "input": "b", "to": "text" });
+    edit(&mut live, &wrong);
+    assert_eq!(all(&mut live), [None, None, Some(3.0)]);
+    edit(&mut live, &json!({ "edit": "set_input", "node": "after", "input": "b", "to": 2 }));
+    assert_eq!(all(&mut live), [None, None, Some(3.0)]);
+    assert!(live.undo() && live.undo());
+    assert_eq!(all(&mut live), [None, Some(5.0), Some(3.0)]);
+}
