@@ -159,11 +159,32 @@ impl PictureTarget {
             eprint(&format!("{} was not written\n", self.path.display()));
             return Ok(false);
         };
+        // A placeholder asks for a picture each, even if all are alike.
+        let text = self.path.display().to_string();
+        let mut axes = series.axes.clone();
+        if text.contains('#') && at.moments.is_some() {
+            axes.push(RequestAxis::Time);
+        }
+        if text.contains(VIEW) && !at.views.is_empty() {
+            axes.push(RequestAxis::View);
+        }
+        let axes: Vec<RequestAxis> =
+            RequestAxis::ALL.into_iter().filter(|axis| axes.contains(axis)).collect();
         match &series.data {
-            Data::One(image) => self.write_and_report(&self.path, &image_of(image))?,
-            Data::Many(images) => self.write_sequence(images, (answer, &series.axes), at)?,
+            Data::One(image) if axes.is_empty() => {
+                self.write_and_report(&self.path_of(at.number(0)), &image_of(image))?;
+            }
+            _ => self.write_sequence(&answer.column_over(series, &axes), (answer, &axes), at)?,
         }
         Ok(true)
+    }
+
+    /// The file of the only picture.
+    fn path_of(&self, number: i64) -> PathBuf {
+        match self.path.to_str() {
+            Some(text) => numbered(text, number).into(),
+            None => self.path.clone(),
+        }
     }
 
     /// Writes one picture for each cell of these axes, such as each moment and view.
@@ -229,8 +250,9 @@ impl PictureTarget {
         program: &Program,
         evaluator: &mut dyn Evaluator,
         request: &Request,
-        output: &str,
+        (output, number): (&str, i64),
     ) -> Result<Option<Exit>, Stop> {
+        let path = &self.path_of(number);
         let Some(Given::One(view)) = request.of_feature(&Feature::Footprint) else {
             return Ok(None);
         };
@@ -275,7 +297,7 @@ impl PictureTarget {
             match answer.value::<Image>(output) {
                 Some(image) if answer.failures.is_empty() => Ok(image),
                 _ => {
-                    let text = format!("{} was not written", self.path.display());
+                    let text = format!("{} was not written", path.display());
                     Err(Stop::new(Exit::Failed, text, None))
                 }
             }
@@ -285,7 +307,7 @@ impl PictureTarget {
         let mut image = strip(first.clone())?;
         if image.width() != width || image.height() != n_rows || !view.contains(image.view()) {
             // The image keeps its own size, whatever the view is.
-            self.write_and_report(&self.path, &image)?;
+            self.write_and_report(path, &image)?;
             return Ok(Some(Exit::Done));
         }
         let n = image.n_channels();
@@ -300,7 +322,7 @@ impl PictureTarget {
             }
             Ok(rows)
         };
-        report_written(&self.path, &self.write(&self.path, (width, height, n), rows)?);
+        report_written(path, &self.write(path, (width, height, n), rows)?);
         Ok(Some(Exit::Done))
     }
 

@@ -93,12 +93,15 @@ impl Plot<'_> {
     ) -> Result<(), Stop> {
         let document = program.document();
         let unit = |name: &str| document.outputs.get(name).and_then(|it| it.unit.as_deref());
-        let mut all: Vec<Drawn> = Vec::new();
+        let (mut all, mut shown): (Vec<Drawn>, Vec<String>) = Default::default();
         for table in &tables(answer, at, 1) {
             let over = Over::of(table, program, request, only, answer, at);
-            all.extend(charts_of(table, &over, self.kind, &unit));
+            let (charts, names) = charts_of(table, &over, self.kind, &unit);
+            all.extend(charts);
+            shown.extend(names);
         }
-        if all.is_empty() {
+        let are_single = all.is_empty();
+        if are_single {
             all.extend(of_singles(answer, &unit));
         }
         all.retain(|drawn| drawn.chart.is_drawn());
@@ -122,6 +125,14 @@ impl Plot<'_> {
             eprint(&format!(
                 "{n_more} more are not drawn: {text} {MAX_CHARTS}; choose with --out\n"
             ));
+        }
+        let left = answer.outputs.iter().filter(|it| !are_single && it.value.is_some());
+        let left: Vec<&str> =
+            left.map(|it| &*it.name).filter(|name| !shown.iter().any(|it| it == name)).collect();
+        if !left.is_empty() {
+            let names = left.join(", ");
+            let help = "choose outputs of one shape with --out";
+            eprint(&format!("not drawn: {}; {help}\n", visible(&names)));
         }
         Ok(())
     }

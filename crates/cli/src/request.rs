@@ -119,7 +119,11 @@ impl RequestArgs {
     /// The meaning of the request's cells.
     pub(crate) fn coordinates(&self, plan: &Plan) -> Coordinates {
         let views = self.views.iter().map(|view| view.name.clone()).collect();
-        Coordinates { moments: self.moments(plan), views }
+        let frame = match &self.frame {
+            Some(FrameNumbers::One(frame)) => Some(*frame),
+            Some(FrameNumbers::Many(_)) | None => None,
+        };
+        Coordinates { moments: self.moments(plan), views, frame }
     }
 
     /// The moments of the time axis, if there is one. Documents with state have frames only.

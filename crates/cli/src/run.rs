@@ -228,8 +228,11 @@ fn save_picture(
 ) -> Result<Exit, Stop> {
     let at = args.given.coordinates(program.plan());
     let is_one = !at.has_outer_axes() && args.given.count.is_none() && !args.stats && !args.watch;
-    if is_one && let Some(exit) = target.in_strips(program, evaluator, &request, output)? {
-        return Ok(exit);
+    if is_one {
+        let output = (output, at.number(0));
+        if let Some(exit) = target.in_strips(program, evaluator, &request, output)? {
+            return Ok(exit);
+        }
     }
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());

@@ -40,6 +40,8 @@ pub(crate) struct Coordinates {
     pub(crate) moments: Option<Moments>,
     /// The names of the views, if the request has a view axis.
     pub(crate) views: Vec<String>,
+    /// The frame, if the request has only one.
+    pub(crate) frame: Option<i64>,
 }
 
 impl Coordinates {
@@ -51,7 +53,7 @@ impl Coordinates {
     /// The number of a moment; of a frame, its frame number.
     pub(crate) fn number(&self, i: usize) -> i64 {
         let frames = self.moments.as_ref().and_then(|moments| moments.frames.as_ref());
-        frames.and_then(|frames| frames.get(i).copied()).unwrap_or(i as i64)
+        frames.and_then(|frames| frames.get(i).copied()).or(self.frame).unwrap_or(i as i64)
     }
 }
 

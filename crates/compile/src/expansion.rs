@@ -80,6 +80,8 @@ pub struct Expansion {
     pub sizes: SideTable<BodyId, Size>,
     /// The bodies, each after those that it uses.
     pub inside_out: Vec<BodyId>,
+    /// Whether any body enters a group several times.
+    pub enters_again: bool,
 }
 
 /// The bodies that the root uses, with their sizes.
@@ -143,7 +145,8 @@ fn all_sizes(checked: &Checked) -> Result<Expansion, Diagnostics> {
         inside_out.push(id);
         stack.pop();
     }
-    Ok(Expansion { sizes, inside_out })
+    let enters_again = checked.bodies.iter().any(|(_, body)| body.order.len() > body.nodes.len());
+    Ok(Expansion { sizes, inside_out, enters_again })
 }
 
 fn counted(n: u64) -> String {

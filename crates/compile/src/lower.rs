@@ -19,10 +19,11 @@ mod wrong;
 
 pub use stateful::{DELAYED, StatefulParts, StatefulType};
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use millstream_base::diagnostics::Diagnostics;
-use millstream_base::id::{Id, SideTable};
+use millstream_base::id::Id;
 use millstream_base::{Limits, Need, Type};
 use millstream_document::{
     Body, BodyId, Checked, CheckedKind, CheckedNode, CheckedZone, Muted, Passes, Source as From,
@@ -33,7 +34,7 @@ use rustc_hash::FxHashMap;
 
 use self::repeats::Zones;
 use crate::converter::Converter;
-use crate::expansion::{self, Size};
+use crate::expansion::{self, Expansion};
 use crate::state_scopes;
 
 /// The flat graph of a document.
@@ -80,8 +81,7 @@ fn lowered(
 ) -> Result<Graph, Diagnostics> {
     let expansion = expansion::expansion(checked, limits)?;
     let zones = Zones::compile(checked, registry, limits, &expansion)?;
-    let size = expansion.sizes[checked.root];
-    Ok(lowered_body(checked, checked.root, registry, &zones, size, state))
+    Ok(lowered_body(checked, checked.root, registry, &zones, &expansion, state))
 }
 
 /// The flat graph of a body, whose inputs and outputs become those of the graph; the zones in it
@@ -91,9 +91,10 @@ pub(crate) fn lowered_body(
     body: BodyId,
     registry: &Registry,
     zones: &Zones,
-    size: Size,
+    expansion: &Expansion,
     state: State,
 ) -> Graph {
+    let size = expansion.sizes[body];
     let mut graph = Graph::with_capacity(size.nodes as usize, size.links as usize);
     let mut lowering = Lowering {
         checked,
@@ -101,10 +102,10 @@ pub(crate) fn lowered_body(
         zones,
         captures: FxHashMap::default(),
         nowhere: checked.is_partial.then(|| graph.add_gap()),
-        pending: enters_again(checked).then(|| graph.add_gap()),
+        pending: expansion.enters_again.then(|| graph.add_gap()),
         graph,
         converter: Converter::new(registry.conversion()),
-        literals: SideTable::for_arena(&checked.bodies, Vec::new()),
+        literals: FxHashMap::default(),
         spare: Vec::new(),
         scratch: Vec::new(),
         registry,
@@ -121,11 +122,6 @@ pub(crate) fn lowered_body(
     lowering.graph
 }
 
-/// Whether any body enters a group several times.
-fn enters_again(checked: &Checked) -> bool {
-    checked.bodies.iter().map(|(_, body)| body).any(|body| body.order.len() > body.nodes.len())
-}
-
 /// The outputs of a node after lowering: those of a graph node, or an entry of the pool.
 #[derive(Clone, Copy)]
 struct Became(u32);
@@ -136,6 +132,7 @@ const POOLED: u32 = 1 << 31;
 struct Frame<'a> {
     body_id: BodyId,
     body: &'a Body,
+    literals: Rc<[NodeId]>,
     nowhere: Option<NodeId>,
     path: PathId,
     /// Next position in the body's order.
@@ -167,7 +164,7 @@ struct Lowering<'a> {
     graph: Graph,
     converter: Converter<'a>,
     /// The constant of each literal, for each body entered so far.
-    literals: SideTable<BodyId, Vec<NodeId>>,
+    literals: FxHashMap<BodyId, Rc<[NodeId]>>,
     /// Finished frames, kept for their buffers.
     spare: Vec<Frame<'a>>,
     scratch: Vec<Source>,
@@ -232,7 +229,7 @@ impl<'a> Lowering<'a> {
                     let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
                     self.scratch.clear();
                     for source in frame.body.sources_of(node) {
-                        self.scratch.push(frame.source(&self.literals, *source));
+                        self.scratch.push(frame.source(*source));
                     }
                     let made = self.graph.add_call(instance, &self.scratch, path);
                     frame.became[position as usize] = Became(made.index() as u32);
@@ -291,7 +288,7 @@ impl<'a> Lowering<'a> {
             CheckedKind::Zone(_) | CheckedKind::Closure(_) => 0,
         };
         let sources = frame.body.sources_of(node).iter().skip(n_delayed);
-        let mut sources = sources.map(|source| frame.source(&self.literals, *source));
+        let mut sources = sources.map(|source| frame.source(*source));
         sources.find(|source| self.has_no_node(*source)).map(|source| source.node)
     }
 
@@ -304,14 +301,15 @@ impl<'a> Lowering<'a> {
     /// A frame at the start of a body, whose literals become constants on first use.
     fn frame(&mut self, id: BodyId, path: PathId, inputs: &[Source]) -> Frame<'a> {
         let body = &self.checked.bodies[id];
-        if self.literals[id].len() < body.literals.len() {
-            let graph = &mut self.graph;
-            self.literals[id] =
-                body.literals.iter().map(|value| graph.add_const(value.clone())).collect();
-        }
+        let graph = &mut self.graph;
+        let literals = self.literals.entry(id).or_insert_with(|| {
+            body.literals.iter().map(|value| graph.add_const(value.clone())).collect()
+        });
+        let literals = Rc::clone(literals);
         let mut frame = self.spare.pop().unwrap_or_else(|| Frame {
             body_id: id,
             body,
+            literals: Rc::clone(&literals),
             nowhere: self.nowhere,
             path,
             at: 0,
@@ -323,6 +321,7 @@ impl<'a> Lowering<'a> {
             parts: FxHashMap::default(),
         });
         (frame.body_id, frame.body, frame.path, frame.at) = (id, body, path, 0);
+        frame.literals = literals;
         frame.inputs.clear();
         frame.inputs.extend_from_slice(inputs);
         frame.became.clear();
@@ -356,7 +355,7 @@ impl<'a> Lowering<'a> {
             outer.body.sources_of(node).iter().zip(&body.inputs).enumerate()
         {
             let known = again.as_ref().map(|frame| frame.inputs[at]);
-            let source = outer.source(&self.literals, *source);
+            let source = outer.source(*source);
             inputs.push(match (known, self.nowhere) {
                 (Some(known), _) if self.pending != Some(known.node) => known,
                 (_, Some(nowhere)) if input.is_wrong => Source::first(nowhere),
@@ -381,7 +380,7 @@ impl<'a> Lowering<'a> {
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut sources = Vec::with_capacity(made.instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&made.instance.inputs) {
-            let source = frame.source(&self.literals, *source);
+            let source = frame.source(*source);
             sources.push(self.converted(source, slot.ty, path));
         }
         for need in &made.body.captures {
@@ -411,7 +410,7 @@ impl<'a> Lowering<'a> {
                 .then(|| outer.pool[(before & !POOLED) as usize + at])
                 .filter(|known| self.pending != Some(known.node));
             let source = known.unwrap_or_else(|| {
-                let source = done.source(&self.literals, output.source);
+                let source = done.source(output.source);
                 self.converted(source, output.ty, done.path)
             });
             outer.pool.push(source);
@@ -429,7 +428,7 @@ impl<'a> Lowering<'a> {
     fn finish_root(&mut self, done: &Frame<'a>) {
         self.resolve_later(done);
         for output in &done.body.outputs {
-            let source = done.source(&self.literals, output.source);
+            let source = done.source(output.source);
             if self.has_no_node(source) {
                 continue;
             }
@@ -455,7 +454,7 @@ impl<'a> Lowering<'a> {
                 (Some(known), _) => *known,
                 (None, Passes::Source(i)) => {
                     let source = frame.body.sources_of(node)[*i as usize];
-                    let source = frame.source(&self.literals, source);
+                    let source = frame.source(source);
                     self.converted(source, output.ty, path)
                 }
                 (None, Passes::Default(value)) => {
@@ -494,9 +493,9 @@ impl Frame<'_> {
 
     /// The lowered source of a source in the body.
     #[inline]
-    fn source(&self, literals: &SideTable<BodyId, Vec<NodeId>>, source: From) -> Source {
+    fn source(&self, source: From) -> Source {
         match source {
-            From::Literal(i) => Source::first(literals[self.body_id][i as usize]),
+            From::Literal(i) => Source::first(self.literals[i as usize]),
             From::Input(i) => self.inputs[i as usize],
             From::Node { node, output } => {
                 let Became(at) = self.became[node as usize];

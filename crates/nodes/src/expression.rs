@@ -29,17 +29,18 @@ use token::Number;
 
 /// Adds the node type. Expressions can call the node types registered so far.
 pub fn register(registry: &mut Registry) {
-    let library = Library::new(registry);
+    let library = Arc::new(Library::new(registry));
+    let of_sockets = Arc::clone(&library);
     registry.register(
         NodeDef::new(NAME, SUMMARY)
             .details(details())
             .reserves(functions::reserved())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
-            .sockets_by_settings(|settings| {
-                Ok(signature(&parse(settings.text(TEXT)).map_err(refused)?))
+            .sockets_by_settings(move |settings| {
+                Ok(signature(&parsed(settings.text(TEXT), &of_sockets)?))
             })
             .network(move |parts| {
-                let expression = parse(parts.settings.text(TEXT)).map_err(refused)?;
+                let expression = parsed(parts.settings.text(TEXT), &library)?;
                 network::network(&expression, parts.generics, &library).map_err(refused)
             }),
     );
@@ -103,11 +104,13 @@ pub struct SyntaxError {
     pub range: Range<usize>,
     /// The next step for the author.
     pub hint: Option<String>,
+    /// The function that there is not.
+    function: Option<Box<str>>,
 }
 
 impl SyntaxError {
     fn new(message: impl Into<String>, range: Range<usize>) -> Self {
-        Self { message: message.into(), range, hint: None }
+        Self { message: message.into(), range, hint: None, function: None }
     }
 
     fn hint(self, hint: impl Into<String>) -> Self {
@@ -195,6 +198,15 @@ impl Binary {
     fn is_equality(self) -> bool {
         matches!(self, Self::Equal | Self::NotEqual)
     }
+}
+
+/// The parsed text of a node.
+fn parsed(text: &str, library: &Library) -> Result<Expression, SettingError> {
+    parse(text).map_err(|error| {
+        let named = error.function.as_deref().and_then(|name| library.namesake(name));
+        let near = named.map(|near| format!("did you mean `{near}`?"));
+        refused(SyntaxError { hint: near.or(error.hint), ..error })
+    })
 }
 
 fn refused(error: SyntaxError) -> SettingError {

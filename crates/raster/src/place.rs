@@ -60,6 +60,9 @@ impl Affine {
 /// The maximum number of samples per pixel and direction when an image is reduced.
 const MAX_SAMPLES: f64 = 32.0;
 
+/// How far a stretch may be from a whole number by rounding.
+const ROUNDING: f64 = 1e-4;
+
 /// The image resampled to the requested pixels of a view. On the same grid, pixels are copied;
 /// otherwise they are interpolated, or averaged where several fall into one.
 ///
@@ -92,14 +95,14 @@ pub fn place<E>(
         let to_scene = Affine::of(&view.transform);
         let to_pixels = sampler.to_pixels.unwrap_or(Affine([0.0; 6])).after(&to_scene);
         let stretch = to_pixels.stretch();
-        let is_mean = filter != Filter::Nearest && stretch > 1.0;
-        let n_samples = if is_mean { stretch.min(MAX_SAMPLES).ceil() } else { 1.0 };
+        let is_mean = filter != Filter::Nearest && stretch > 1.0 + ROUNDING;
+        let samples = Samples::of(if is_mean { stretch } else { 1.0 });
         let [left, lower, ..] = view.crop.map(f64::from);
         for y in 0..height {
-            work(width * (n_samples * n_samples) as usize)?;
+            work(width * samples.n * samples.n)?;
             for x in 0..width {
                 let corner = [left + x as f64, lower + y as f64];
-                let pixel = average(&sampler, &to_pixels, corner, n_samples);
+                let pixel = average(&sampler, &to_pixels, corner, samples);
                 values.extend_from_slice(&pixel[..n]);
             }
         }
@@ -107,18 +110,46 @@ pub fn place<E>(
     Ok(Image::from_channels(view.clone(), n, values).expect("all pixels were computed"))
 }
 
+/// The samples of a pixel in one direction.
+#[derive(Clone, Copy)]
+struct Samples {
+    n: usize,
+    /// The distances, in pixels, of the first sample from the border and of neighbors.
+    first: f64,
+    step: f64,
+}
+
+impl Samples {
+    /// The samples where this many pixels of the image fall into one. Together with interpolation,
+    /// which reaches half a pixel of the image further, they cover the pixel.
+    fn of(stretch: f64) -> Self {
+        let stretch = stretch.clamp(1.0, MAX_SAMPLES);
+        let n = (stretch - ROUNDING).ceil().max(1.0);
+        let span = if n > 1.0 { 1.0 - 1.0 / stretch } else { 0.0 };
+        Self { n: n as usize, first: 0.5 - span / 2.0, step: span / (n - 1.0).max(1.0) }
+    }
+
+    fn at(self, i: usize) -> f64 {
+        self.first + i as f64 * self.step
+    }
+}
+
 /// The mean of the samples of the pixel with this lower left corner.
-fn average(sampler: &Sampler<'_>, to_pixels: &Affine, corner: [f64; 2], n: f64) -> [f32; 4] {
-    let n_samples = n as usize;
+fn average(
+    sampler: &Sampler<'_>,
+    to_pixels: &Affine,
+    corner: [f64; 2],
+    samples: Samples,
+) -> [f32; 4] {
     let mut sum = [0.0; 4];
-    for j in 0..n_samples {
-        for i in 0..n_samples {
-            let at = [corner[0] + (i as f64 + 0.5) / n, corner[1] + (j as f64 + 0.5) / n];
+    for j in 0..samples.n {
+        for i in 0..samples.n {
+            let at = [corner[0] + samples.at(i), corner[1] + samples.at(j)];
             let sample = sampler.at_pixel(to_pixels.at(at));
             (0..4).for_each(|k| sum[k] += sample[k]);
         }
     }
-    let n_all = (n * n) as f32;
+    let n_all = (samples.n * samples.n) as f32;
     sum.map(|x| x / n_all)
 }
 
@@ -135,6 +166,34 @@ mod tests {
     fn placed(image: &Image, view: &Footprint, filter: Filter, edge: Edge) -> Vec<f32> {
         let work = |_| Ok::<(), ()>(());
         place(image, view, (filter, edge), work).expect("nothing fails").channels().to_vec()
+    }
+
+    #[test]
+    fn a_stretch_next_to_a_whole_number_gives_nearly_the_same() {
+        let values = (0..81).map(|i| (i * 37 % 11) as f32).collect();
+        let image = Image::from_channels(Footprint::of_size(9, 9), 1, values).expect("it fits");
+        let scaled = |scale: f64| {
+            let mut view = Footprint::of_size(4, 4);
+            (view.transform.0[0], view.transform.0[5]) = (scale as f32, scale as f32);
+            placed(&image, &view, Filter::Linear, Edge::Extend)
+        };
+        for (whole, near) in [(1.0, 1.0 - 1e-6), (1.0, 1.0 + 1e-6), (1.0, 1.0005), (2.0, 2.000_01)]
+        {
+            let pairs = scaled(whole).into_iter().zip(scaled(near));
+            let most = pairs.fold(0.0_f32, |most, (a, b)| most.max((a - b).abs()));
+            assert!(most < 0.03, "{near}: {most}");
+        }
+    }
+
+    #[test]
+    fn samples_of_a_whole_stretch_are_the_middles_of_equal_parts() {
+        for n in [1, 2, 3, 32] {
+            let samples = Samples::of(n as f64);
+            assert_eq!(samples.n, n);
+            for i in 0..n {
+                assert!((samples.at(i) - (i as f64 + 0.5) / n as f64).abs() < 1e-12);
+            }
+        }
     }
 
     #[test]

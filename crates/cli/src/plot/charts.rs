@@ -43,33 +43,48 @@ struct Group<'a> {
     lanes: Vec<Lane>,
 }
 
-/// The charts of a table.
+/// The charts of a table, and the names of the outputs that they show.
 pub(super) fn charts_of<'a>(
     table: &Table<'_>,
     over: &Over,
     wanted: Option<Kind>,
     unit: &impl Fn(&str) -> Option<&'a str>,
-) -> Vec<Drawn> {
+) -> (Vec<Drawn>, Vec<String>) {
     if table.n_rows == 0 {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
+    let mut shown: Vec<String> = Vec::new();
     let mut all = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let columns: Vec<&(&str, Column)> = table.columns.iter().collect();
     let own = own_axis(&columns, over, unit);
     let rows = own.as_ref().map_or(&over.rows, |(_, places)| places);
-    let columns = columns.into_iter().skip(usize::from(own.is_some()));
+    shown.extend(own.iter().map(|_| columns[0].0.to_owned()));
+    let columns = &columns[usize::from(own.is_some())..];
+    // What equals the axis is drawn only if nothing else is.
+    let is_axis = |lane: &Lane| wanted.is_none_or(|kind| kind == Kind::Lines) && rows.is(lane);
+    let is_other = |(name, column): &&(&str, Column)| {
+        column.ty().element().is_some() || lanes_of(name, column).iter().any(|lane| !is_axis(lane))
+    };
+    let has_others = columns.iter().copied().any(|it| is_other(&it));
     for (name, column) in columns {
         let unit = unit(name);
+        let n_charts = all.len();
+        let is_listed = over.inner.is_some() || column.ty().element().is_some();
+        if is_listed || is_drawable(name, column) {
+            shown.push((*name).to_owned());
+        }
         if let Some(inner) = &over.inner {
             for lane in lanes_of(name, column) {
                 all.extend(of_grid(&lane, unit, inner, &over.rows, wanted));
             }
         } else if let Some(element) = column.ty().element() {
             all.extend(of_lists(name, column, element, unit, rows, wanted));
+            if all.len() == n_charts {
+                shown.pop();
+            }
         } else if is_drawable(name, column) {
-            let lanes: Vec<Lane> =
-                lanes_of(name, column).into_iter().filter(|lane| !rows.is(lane)).collect();
+            let mut lanes = lanes_of(name, column);
             let is_place = [Type::VEC2, Type::VEC3].contains(&column.ty());
             let is_scatter = match wanted {
                 None => is_place && !over.is_time && table.n_rows > 1,
@@ -79,6 +94,7 @@ pub(super) fn charts_of<'a>(
                 all.push(of_points(name, unit, &lanes));
                 continue;
             }
+            lanes.retain(|lane| !has_others || !is_axis(lane));
             for lane in lanes {
                 let kind = wanted.unwrap_or_else(|| {
                     let is_plain = !over.is_time && rows.is_plain();
@@ -96,7 +112,7 @@ pub(super) fn charts_of<'a>(
         }
     }
     all.extend(groups.into_iter().map(|group| group.draw(rows)));
-    all
+    (all, shown)
 }
 
 /// The first output, if it ascends, as the axis of the others, unless there is a better axis.

@@ -72,7 +72,7 @@ impl<'a> Lowering<'a> {
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
         let mut inputs = Vec::with_capacity(instance.inputs.len());
         for (source, slot) in frame.body.sources_of(node).iter().zip(&instance.inputs) {
-            let source = frame.source(&self.literals, *source);
+            let source = frame.source(*source);
             inputs.push(self.converted(source, slot.ty, path));
         }
         let before = frame.parts.remove(&position).unwrap_or_default().into_iter();

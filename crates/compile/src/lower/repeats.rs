@@ -111,8 +111,8 @@ impl Zones {
         if self.0.contains_key(zone) {
             return Ok(());
         }
-        let (size, state) = (expansion.sizes[zone.body], State::TakenApart);
-        let graph = lowered_body(checked, zone.body, registry, self, size, state);
+        let state = State::TakenApart;
+        let graph = lowered_body(checked, zone.body, registry, self, expansion, state);
         let body = &checked.bodies[zone.body];
         let is_wrong = body.is_wrong
             || body.inputs.iter().any(|input| input.is_wrong)

@@ -268,7 +268,7 @@ impl<'a> Lowering<'a> {
         let inputs: Vec<Option<Source>> = (0..sources.len())
             .map(|at| {
                 let is_there = !of_type.is_delayed(at);
-                is_there.then(|| frame.source(&self.literals, sources[at]))
+                is_there.then(|| frame.source(sources[at]))
             })
             .collect();
         let path = self.graph.paths.child(frame.path, Arc::clone(&node.name));
@@ -326,7 +326,7 @@ impl<'a> Lowering<'a> {
         let mut sources = Vec::with_capacity(instance.inputs.len());
         for (i, from) in frame.body.sources_of(node).iter().enumerate() {
             if !is_delayed(i) {
-                sources.push(frame.source(&self.literals, *from));
+                sources.push(frame.source(*from));
                 continue;
             }
             // The nodes that it reads may come after it.
@@ -359,7 +359,7 @@ impl<'a> Lowering<'a> {
     /// then are on cycles of a partial document.
     pub(super) fn resolve_later(&mut self, done: &Frame<'a>) {
         for (at, source) in &done.later {
-            let source = done.source(&self.literals, *source);
+            let source = done.source(*source);
             let nowhere = self.nowhere.filter(|_| self.has_no_node(source));
             self.next_states[*at as usize].source = nowhere.map_or(source, Source::first);
         }

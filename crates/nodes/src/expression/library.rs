@@ -37,6 +37,11 @@ impl Library {
         self.registry.get(name).expect("the node types of expressions are registered before them")
     }
 
+    /// The node type whose last name is this one.
+    pub(super) fn namesake(&self, name: &str) -> Option<&str> {
+        self.registry.namesake(name)
+    }
+
     /// The node type that a text calls by this name.
     ///
     /// # Errors

@@ -368,6 +368,7 @@ impl<'t> Parser<'t> {
 fn unknown_function(name: &str, token: Token<'_>) -> SyntaxError {
     let error =
         SyntaxError::new(format!("there is no function called `{name}`"), token.start..token.end);
+    let error = SyntaxError { function: Some(name.into()), ..error };
     match did_you_mean(name, names()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("a product is written `{name} * (...)`")),
