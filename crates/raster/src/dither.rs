@@ -92,7 +92,7 @@ pub fn ordered(
 /// ("An adaptive algorithm for spatial grey scale", 1976): 7/16 to the right, 3/16, 5/16 and 1/16
 /// to the three above.
 ///
-/// Levels are those of [`ordered`]. Rows are computed from the bottom up, each from left to right.
+/// Levels are those of [`ordered`]; color stays at or below alpha. Rows are computed from the bottom up, each from left to right.
 /// So every pixel depends on all previous ones, and **the result depends on the region**: pass the
 /// whole image. This runs on one thread.
 ///
@@ -100,7 +100,7 @@ pub fn ordered(
 /// If cancelled.
 pub fn diffused(image: &Image, levels: u32, crew: &Crew<'_>) -> Result<Image, Cancelled> {
     let n_channels = image.n_channels();
-    let stride = image.width() * n_channels;
+    let (stride, has_alpha) = (image.width() * n_channels, image.has_alpha());
     let steps = steps(levels);
     let mut values = fresh(image.channels().len());
     // Errors passed on to a row, with one extra pixel at both ends.
@@ -111,16 +111,23 @@ pub fn diffused(image: &Image, levels: u32, crew: &Crew<'_>) -> Result<Image, Ca
         pace.work(8 * stride)?;
         let [row, above] = &mut errors;
         above.fill(0.0);
-        for (i, (to, value)) in out.iter_mut().zip(from).enumerate() {
-            let at = i + n_channels;
-            let wanted = unit(*value) * steps + row[at];
-            let level = (wanted + 0.5).floor().clamp(0.0, steps);
-            let error = (wanted - level) * (1.0 / 16.0);
-            row[at + n_channels] += error * 7.0;
-            above[i] += error * 3.0;
-            above[at] += error * 5.0;
-            above[at + n_channels] += error;
-            *to = level / steps;
+        for start in (0..stride).step_by(n_channels) {
+            // The color of a pixel is not above its alpha, which comes last.
+            let mut most = steps;
+            for i in (start..start + n_channels).rev() {
+                let at = i + n_channels;
+                let wanted = unit(from[i]) * steps + row[at];
+                let level = (wanted + 0.5).floor().clamp(0.0, most);
+                let error = (wanted - level) * (1.0 / 16.0);
+                row[at + n_channels] += error * 7.0;
+                above[i] += error * 3.0;
+                above[at] += error * 5.0;
+                above[at + n_channels] += error;
+                out[i] = level / steps;
+                if has_alpha && i + 1 == start + n_channels {
+                    most = level;
+                }
+            }
         }
         errors.swap(0, 1);
     }
@@ -151,6 +158,31 @@ mod tests {
             std::array::from_fn(|y| std::array::from_fn(|x| rank(x as i32, y as i32)));
         assert_eq!(rows, [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]);
         assert_eq!(Bayer::Sixteen.threshold(-1, -1), Bayer::Sixteen.threshold(15, 15));
+    }
+
+    #[test]
+    fn diffused_color_stays_below_alpha() {
+        let mut state = 7_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        };
+        let values: Vec<f32> = (0..31 * 23)
+            .flat_map(|_| {
+                let alpha = random();
+                [alpha * random(), alpha * random(), alpha * random(), alpha]
+            })
+            .collect();
+        let sum = |values: &[f32], k: usize| values.iter().skip(k).step_by(4).sum::<f32>();
+        let image = Image::from_channels(Footprint::of_size(31, 23), 4, values).expect("it fits");
+        let diffused = diffused(&image, 2, &Crew::alone()).expect("nobody cancels");
+        for pixel in diffused.channels().chunks(4) {
+            assert!(pixel.iter().all(|x| *x <= pixel[3]), "{pixel:?}");
+        }
+        for k in 0..4 {
+            let (before, after) = (sum(image.channels(), k), sum(diffused.channels(), k));
+            assert!((before - after).abs() < 0.05 * before + 10.0, "{k}: {before} {after}");
+        }
     }
 
     fn gray(crop: [i32; 4], values: impl Fn(i32, i32) -> f32) -> Image {

@@ -39,22 +39,27 @@ pub enum Operation {
 }
 
 /// An operation of mathematical morphology on each channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Morphology {
     /// The operation.
     pub operation: Operation,
     /// The neighborhood.
     pub shape: Shape,
-    /// Its radius in pixels. Nothing changes if it is not above 0.
-    pub radius: i32,
+    /// Its radius in pixels; a square reaches over whole pixels. Nothing changes if it is below 1.
+    pub radius: f32,
     /// What lies beyond the image.
     pub edge: Edge,
 }
 
 impl Morphology {
+    /// The whole pixels in the radius; NaN is 0.
+    fn whole(self) -> i32 {
+        self.radius.max(0.0) as i32
+    }
+
     /// How far beyond the region of its result the operation reads, in pixels in x and y.
     pub fn reach(&self) -> [i32; 2] {
-        let radius = self.radius.max(0);
+        let radius = self.whole();
         match self.operation {
             Operation::Dilate | Operation::Erode => [radius; 2],
             Operation::Open | Operation::Close => [radius.saturating_mul(2); 2],
@@ -89,7 +94,7 @@ impl Morphology {
     /// The region of the first of two steps: what the second one needs, extended beyond the image
     /// where the second step itself would extend the result of the first.
     fn middle(self, view: &Footprint, crop: [i32; 4]) -> [i32; 4] {
-        let radius = self.radius.max(0);
+        let radius = self.whole();
         crate::region::needed(crop, [radius; 2], view.crop, self.edge)
     }
 
@@ -101,10 +106,10 @@ impl Morphology {
     ) -> Result<Image, Cancelled> {
         let from = image.view().crop;
         // Nothing new lies farther than the length of the image.
-        let radii = [0, 1].map(|axis| (self.radius.max(0) as usize).min(size(from)[axis]));
+        let radii = [0, 1].map(|axis| (self.whole() as usize).min(size(from)[axis]));
         let view = image.view().with_crop(crop);
-        if self.shape == Shape::Disc && self.radius > 0 {
-            let disc = Disc::new(self.radius as u64, radii);
+        if self.shape == Shape::Disc && self.whole() > 0 {
+            let disc = Disc::new(f64::from(self.radius).powi(2) as u64, radii);
             return disc.maximum::<REVERSED>(image, self.edge, view, crew);
         }
         let [along_x, along_y] = [0, 1].map(|axis| WindowMaximum {

@@ -104,7 +104,7 @@ fn change(job: &Job<'_>) -> Box<dyn Filter> {
         "square" => Shape::Square,
         _ => Shape::Disc,
     };
-    let radius = pixels(job, job.number(0)).max(0.0) as i32;
+    let radius = pixels(job, job.number(0));
     Box::new(Morphology { operation, shape, radius, edge: edge_of(job.settings) })
 }
 
@@ -296,6 +296,10 @@ fn morphology() -> NodeDef {
     filter("image.morphology", "Bright regions grown or shrunk")
         .choice("operation", Change::ALL, "dilate", "operation")
         .choice("shape", SHAPES, "disc", "shape of the neighborhood")
+        .details(
+            "A disc consists of the pixels whose centers are at most the radius away. A square \
+             reaches over whole pixels.",
+        )
         .input_or("radius", Type::F32, 1.0, "size of the neighborhood, in units of the scene")
 }
 

@@ -40,7 +40,7 @@ fn text() -> NodeDef {
              that the font lacks.\n\nWhere outlines overlap, a point is inside if any of them \
              winds around it, and an outline inside another one still affects the distance. Curves \
              are approximated to within 1/8000 of the size. A string without outlines is \
-             infinitely far away, as is any string if the size is not above 0.",
+             infinitely far away, as is any string if the size is not above 0 or infinite.",
         )
         .choice("align", Align::ALL, "left", "alignment of lines")
         .flag("own_font", false, "use a custom font; adds an input `font`")
@@ -148,7 +148,8 @@ impl Block {
         self.distances.resize(self.points.len(), 0.0);
         outlines.measure(&self.points, &mut self.distances, work);
         for ((i, distance), size) in self.elements.iter().zip(&self.distances).zip(&self.sizes) {
-            let distance = if *size > 0.0 { distance * size } else { f32::INFINITY };
+            let is_there = *size > 0.0 && size.is_finite();
+            let distance = if is_there { distance * size } else { f32::INFINITY };
             if is_uniform {
                 values.push(distance);
             } else {

@@ -25,11 +25,11 @@ pub(super) struct Disc {
 }
 
 impl Disc {
-    /// A disc without the offsets in x and y above `cut`.
-    pub(super) fn new(radius: u64, cut: [usize; 2]) -> Self {
+    /// A disc, by the square of its radius, without the offsets in x and y above `cut`.
+    pub(super) fn new(squared: u64, cut: [usize; 2]) -> Self {
         let mut windows: Vec<(usize, Vec<i64>)> = Vec::new();
         for dy in (0..=cut[1] as u64).rev() {
-            let half = (radius * radius - dy * dy).isqrt();
+            let half = (squared - dy * dy).isqrt();
             let half = usize::try_from(half).unwrap_or(usize::MAX).min(cut[0]);
             let same = windows.last().is_some_and(|(last, _)| *last == half);
             if !same {

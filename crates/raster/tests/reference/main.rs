@@ -85,7 +85,8 @@ fn filter() -> impl Strategy<Value = Filter> {
         Operation::Close,
     ]);
     let shape = prop::sample::select(vec![Shape::Square, Shape::Disc]);
-    let whole_radius = prop_oneof![6 => 0..12, 1 => 12..90, 1 => Just(i32::MAX), 1 => Just(-1)];
+    let far = prop::sample::select(vec![f32::MAX, f32::INFINITY, -1.0, f32::NAN, 2e9]);
+    let reach = prop_oneof![3 => (0..12).prop_map(|whole| whole as f32), 3 => 0.0..12.0_f32, 1 => 12.0..90.0_f32, 2 => far];
     let weights = (1..6_usize, 1..6_usize).prop_flat_map(|(width, height)| {
         prop::collection::vec(-1.0_f32..1.0, width * height).prop_map(move |values| {
             Weights::of_rectangle(width, height, &values).expect("their number fits")
@@ -110,7 +111,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         1 => edge().prop_map(|edge| {
             Filter::Normals(Normals { strength: 2.0, encoding: Encoding::Unit, edge })
         }),
-        3 => (operation, shape, whole_radius, edge()).prop_map(|(operation, shape, radius, edge)| {
+        3 => (operation, shape, reach, edge()).prop_map(|(operation, shape, radius, edge)| {
             Filter::Morphology(Morphology { operation, shape, radius, edge })
         }),
         2 => (-0.5_f32..1.5, radius()).prop_map(|(threshold, limit)| {
@@ -241,7 +242,7 @@ proptest! {
     #[test]
     fn morphology_finds_extremes(
         image in image(),
-        radius in 0..30_i32,
+        radius in prop_oneof![0.0..30.0_f32, (0..30).prop_map(|whole| whole as f32)],
         disc in any::<bool>(),
         erode in any::<bool>(),
         edge in edge(),
@@ -332,8 +333,8 @@ fn a_cancel_is_noticed_soon() {
         Filter::Gaussian(Gaussian::of_radius([60.0; 2], edge)),
         Filter::Box(BoxBlur { radius: [200.0; 2], edge }),
         Filter::Directional(Directional { length: 40.0, angle_rad: 1.0, edge }),
-        Filter::Morphology(Morphology { operation, shape, radius: 20, edge }),
-        Filter::Morphology(Morphology { operation, shape: Shape::Square, radius: 200, edge }),
+        Filter::Morphology(Morphology { operation, shape, radius: 20.0, edge }),
+        Filter::Morphology(Morphology { operation, shape: Shape::Square, radius: 200.0, edge }),
         Filter::Distance(Distance { channel: 0, threshold: 0.5, limit: 1e9 }),
     ];
     for filter in filters {
@@ -380,7 +381,7 @@ fn regions_far_from_the_image_are_computed_as_others() {
         Filter::Morphology(Morphology {
             operation: Operation::Open,
             shape: Shape::Square,
-            radius: 0,
+            radius: 0.0,
             edge,
         }),
         Filter::Sharpen(Sharpen { sigma: [1.0, 0.0], amount: 1.0, threshold: 0.0, edge }),

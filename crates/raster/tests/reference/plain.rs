@@ -110,18 +110,18 @@ pub(crate) fn mean(image: &Image, crop: [i32; 4], radius: [f32; 2], edge: Edge) 
 pub(crate) fn extreme(
     image: &Image,
     crop: [i32; 4],
-    radius: i32,
+    radius: f32,
     disc: bool,
     least: bool,
     edge: Edge,
 ) -> Image {
-    let cut = sizes(image).map(|size| i64::from(radius).min(size as i64));
-    let squared = i64::from(radius) * i64::from(radius);
+    let cut = sizes(image).map(|size| (radius as i64).min(size as i64));
+    let squared = f64::from(radius).powi(2);
     of_pixels(image, image.view().with_crop(crop), image.n_channels(), |x, y, channel| {
         let mut best = f32::NAN;
         for dy in -cut[1]..=cut[1] {
             for dx in -cut[0]..=cut[0] {
-                if disc && dx * dx + dy * dy > squared {
+                if disc && (dx * dx + dy * dy) as f64 > squared {
                     continue;
                 }
                 let value = at(image, x + dx, y + dy, channel, edge);
