@@ -38,6 +38,7 @@ use crate::place::refuse_source;
 use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::run::report_failures;
+use crate::tables::Coordinates;
 use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
 use crate::{interrupt, mesh, number, watch};
@@ -190,7 +191,7 @@ pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
         return cache::status(args.format, &args.output, &args.cache());
     }
     if args.clean {
-        return cache::clean(args.format, &args.cache());
+        return cache::clean(args.format, &args.output, &args.cache());
     }
     let graph = args.graph.as_deref().expect("clap requires a graph here");
     if args.watch {
@@ -305,7 +306,11 @@ fn job(
     }
     let mut names = args.saves.clone();
     if names.is_empty() {
-        names.push(usual_name(&program, named, place.shows_pixels(&program)).into());
+        names.extend(usual_names(&program, named, place.shows_pixels(&program)));
+    }
+    if args.sheet && names.iter().any(|name| name == sheet::NAME) {
+        let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);
+        return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
     }
     let saves = Saves::of(&names, args.frames().len(), args.depth)?;
     if args.depth.is_some() && !saves.has_pictures() {
@@ -325,6 +330,9 @@ fn job(
         }
         Some(_) | None => args.outputs.clone(),
     };
+    if saves.has_tables() {
+        refuse_hidden_images(&program, &outputs, picture.as_deref())?;
+    }
     let given = RequestArgs {
         inputs: place.inputs.clone(),
         count: args.count,
@@ -341,20 +349,44 @@ fn job(
     Ok(Job { program, request, saves, shown: Shown { picture } })
 }
 
-/// The name of the file if none is given.
-fn usual_name(
+/// The names of the files if none are given.
+fn usual_names(
     program: &Program,
     is_named: impl Fn(&str) -> bool,
     shows_pixels: bool,
-) -> &'static str {
+) -> impl Iterator<Item = String> {
     let mut outputs = program.outputs().iter().filter(|output| is_named(&output.name));
-    if shows_pixels || outputs.clone().any(|output| output.ty == Type::of::<Image>()) {
-        "frame.####.png"
+    let is_image = |ty: Type| ty == Type::of::<Image>();
+    let names: &[&str] = if outputs.clone().any(|output| is_image(output.ty)) {
+        let has_others = outputs.any(|output| !is_image(output.ty));
+        if has_others { &["frame.####.png", "frames.csv"] } else { &["frame.####.png"] }
+    } else if shows_pixels {
+        &["frame.####.png"]
     } else if outputs.any(|output| mesh::is_of_faces(&output.name, output.ty)) {
-        "frame.####.ply"
+        &["frame.####.ply"]
     } else {
-        "frames.csv"
-    }
+        &["frames.csv"]
+    };
+    names.iter().map(|name| (*name).to_owned())
+}
+
+/// Refuses images that no file would hold.
+fn refuse_hidden_images(
+    program: &Program,
+    outputs: &[String],
+    picture: Option<&str>,
+) -> Result<(), Stop> {
+    let is_asked = |name: &str| outputs.iter().any(|it| it == name);
+    let is_hidden = |name: &str| is_asked(name) && picture != Some(name);
+    let mut images = program.outputs().iter().filter(|output| output.ty == Type::of::<Image>());
+    let Some(image) = images.find(|output| is_hidden(&output.name)) else { return Ok(()) };
+    let text = format!("a table cannot hold the output `{}`, an image", visible(&image.name));
+    let help = if picture.is_some() {
+        "a bake saves one picture per frame; choose outputs with --out"
+    } else {
+        "add --save frame.####.png, or choose other outputs with --out"
+    };
+    Err(Stop::new(Exit::Usage, text, Some(help.into())))
 }
 
 /// The number of frames by outcome.
@@ -468,14 +500,14 @@ impl Taking<'_> {
     }
 
     fn report_failure(&mut self, answer: &Answer, frames: &[i64]) {
+        if self.tally.failed == MAX_REPORTED {
+            eprint("further failures are only counted\n");
+        }
         if self.tally.failed >= MAX_REPORTED {
             return;
         }
         eprint(&format!("frame {} was not written:\n", frames[0]));
-        report_failures(answer);
-        if self.tally.failed + 1 == MAX_REPORTED {
-            eprint("further failures are only counted\n");
-        }
+        report_failures(answer, &Coordinates::default());
     }
 }
 

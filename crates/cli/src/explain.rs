@@ -212,7 +212,7 @@ fn run(
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(source, error),
     })?;
-    report_failures(&answer);
+    report_failures(&answer, &args.given.coordinates(program.plan()));
     let exit = if answer.failures.is_empty() { Exit::Done } else { Exit::Failed };
     Ok((explanation, exit))
 }

@@ -293,7 +293,7 @@ impl PictureTarget {
             let part = view.with_crop([left, bottom.max(lower), right, top]);
             let request = request.clone().view(part);
             let answer: Answer = evaluate(&request).map_err(|error| refused(&error))?;
-            report_failures(&answer);
+            report_failures(&answer, &Coordinates::default());
             match answer.value::<Image>(output) {
                 Some(image) if answer.failures.is_empty() => Ok(image),
                 _ => {

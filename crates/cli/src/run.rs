@@ -25,6 +25,7 @@ use crate::progress::Progress;
 use crate::request::{Files, RequestArgs, refused};
 use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
+use crate::tables::Coordinates;
 use crate::terminal::{self, eprint, visible};
 use crate::{interrupt, mesh, number, save, show, stats, watch};
 
@@ -169,7 +170,7 @@ pub(crate) fn once(
     drop(progress);
     phases.end(Phase::Evaluate);
     let at = args.given.coordinates(program.plan());
-    report_failures(&answer);
+    report_failures(&answer, &at);
     if args.watch && !args.stats {
         watch::report_runs(&program, &answer, started);
     }
@@ -241,7 +242,7 @@ fn save_picture(
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
-    report_failures(&answer);
+    report_failures(&answer, &at);
     if args.watch && !args.stats {
         watch::report_runs(program, &answer, started);
     }
@@ -371,10 +372,11 @@ fn in_blocks(
     Ok((!sources.is_empty()).then_some((sources, outputs)))
 }
 
-pub(crate) fn report_failures(answer: &Answer) {
+pub(crate) fn report_failures(answer: &Answer, at: &Coordinates) {
     let style = terminal::of_stderr();
     for failure in &answer.failures {
-        eprint(&format!("{} {}\n", style.error("error:"), visible(&failure.to_string())));
+        let text = format!("{}: {}{}", failure.path, failure.message, at.place(&failure.cell));
+        eprint(&format!("{} {}\n", style.error("error:"), visible(&text)));
         if let Some(help) = &failure.help {
             let help = in_flags(help);
             eprint(&format!("  {} {}\n", style.help("help:"), visible(&help)));

@@ -18,6 +18,7 @@ use crate::range;
 use crate::request::refused;
 use crate::run::report_failures;
 use crate::save::saved;
+use crate::tables::Coordinates;
 use crate::terminal::eprint;
 
 /// An input and the file that holds its values.
@@ -68,7 +69,7 @@ impl Stream<'_> {
             if failed || !answer.failures.is_empty() {
                 drop(progress);
                 shift(&mut answer, n_done);
-                report_failures(&answer);
+                report_failures(&answer, &Coordinates::default());
                 if failed {
                     let name = target.name();
                     eprint(&format!("{name} was not written because an output has no value\n"));

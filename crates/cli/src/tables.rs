@@ -50,6 +50,22 @@ impl Coordinates {
         self.moments.is_some() || !self.views.is_empty()
     }
 
+    /// Where a failure is, in words; nothing if it is nowhere in particular.
+    pub(crate) fn place(&self, cell: &[(&'static str, usize)]) -> String {
+        let named = |(axis, i): &(&'static str, usize)| match (*axis, &self.moments) {
+            ("time", Some(Moments { frames: Some(frames), .. })) if *i < frames.len() => {
+                format!("frame {}", frames[*i])
+            }
+            ("time", Some(Moments { seconds, .. })) if *i < seconds.len() => {
+                format!("{} s", (seconds[*i] * 1e9).round() / 1e9)
+            }
+            ("view", _) if *i < self.views.len() => format!("view {}", self.views[*i]),
+            _ => format!("{axis} {i}"),
+        };
+        let all: Vec<String> = cell.iter().map(named).collect();
+        if all.is_empty() { String::new() } else { format!(" (at {})", all.join(", ")) }
+    }
+
     /// The number of a moment; of a frame, its frame number.
     pub(crate) fn number(&self, i: usize) -> i64 {
         let frames = self.moments.as_ref().and_then(|moments| moments.frames.as_ref());

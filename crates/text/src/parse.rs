@@ -86,8 +86,8 @@ struct Parser<'t> {
     blocks: Vec<Opened>,
     /// The zone at the start of the statement.
     header: Option<block::Header>,
-    /// The names of used documents so far.
-    aliases: HashSet<Cow<'t, str>>,
+    /// The names of used documents, once they are asked for.
+    aliases: Option<HashSet<Cow<'t, str>>>,
     tree: Tree<'t>,
     problems: Vec<Problem>,
     n_more: usize,
@@ -109,7 +109,7 @@ impl<'t> Parser<'t> {
             opened: Vec::new(),
             blocks: Vec::new(),
             header: None,
-            aliases: HashSet::new(),
+            aliases: None,
             tree: Tree::default(),
             problems: Vec::new(),
             n_more: 0,

@@ -52,6 +52,7 @@ fn stop(problem: &CacheProblem) -> Stop {
 
 /// Prints the state of the cache and the manifest.
 pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
+    refuse_missing(folder)?;
     let found = Cache::status(cache).map_err(|problem| stop(&problem))?;
     let (mut n_frames, mut n_finished) = manifest::count(folder)?;
     // Views have directories of their own.
@@ -92,7 +93,10 @@ pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit
 }
 
 /// Empties the cache.
-pub(super) fn clean(format: Format, cache: &Path) -> Result<Exit, Stop> {
+pub(super) fn clean(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
+    if !cache.exists() {
+        refuse_missing(folder)?;
+    }
     let (bytes, stay) = if cache.exists() {
         Cache::clean(cache).map_err(|problem| stop(&problem))?
     } else {
@@ -107,6 +111,14 @@ pub(super) fn clean(format: Format, cache: &Path) -> Result<Exit, Stop> {
         eprint(&format!("{stay} files were kept because a bake is writing them\n"));
     }
     Ok(Exit::Done)
+}
+
+fn refuse_missing(folder: &Path) -> Result<(), Stop> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let text = format!("there is no directory `{}`", folder.display());
+    Err(Stop::new(Exit::Usage, text, Some("name the directory of a bake with -o".into())))
 }
 
 #[cfg(test)]

@@ -63,6 +63,10 @@ impl Save {
             let text = format!("`{name}` is reserved for the bake itself");
             return Err(usage(text, "save under another name"));
         }
+        if name.contains("{view}") {
+            let text = format!("`{name}`: each view has a directory of its own");
+            return Err(usage(text, "leave out {view}"));
+        }
         let is_many = name.contains('#');
         let animation = AnimationFormat::of_path(path);
         let is_picture = PictureFormat::of_path(path).is_ok();

@@ -10,7 +10,7 @@ use crate::picture::PictureTarget;
 use crate::terminal::eprint;
 
 /// The name of the file.
-const NAME: &str = "sheet.png";
+pub(super) const NAME: &str = "sheet.png";
 
 /// The maximum number of thumbnails.
 const MAX_THUMBNAILS: usize = 20;

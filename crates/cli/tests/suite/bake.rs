@@ -518,3 +518,40 @@ fn killed_bakes_resume_where_they_stopped() {
     let frames = ["--frames", "1..16", "--size", "96x64", "--sheet"];
     killed("bake-killed-all", &[&[&*graph], &frames[..], &saves].concat(), kills / 4);
 }
+
+#[test]
+fn every_output_is_in_some_file() {
+    let graph = file(
+        "bake-both.mill",
+        "output pic: image = image.from_field(context.position() / 10)\n\
+         output mean: f32 = convert.to_f32(context.tick())\n",
+    );
+    let folder = folder("bake-both");
+    let args = ["bake", &graph, "--frames", "0..2", "--size", "8x6", "-o", &text(&folder)];
+    assert_eq!(code(&args), Some(0));
+    let names: Vec<String> = files(&folder).into_keys().collect();
+    assert_eq!(names, ["frame.0000.png", "frame.0001.png", "frame.0002.png", "frames.csv"]);
+    let rows = std::fs::read_to_string(folder.join("frames.csv")).expect("it was written");
+    assert!(rows.starts_with("frame,time,mean\n0,"), "{rows}");
+    // A table holds no image, and the sheet has a name of its own.
+    expect_seen(
+        &[&args[..], &["--save", "all.csv"]].concat(),
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: a table cannot hold the output `pic`, an image
+              help: add --save frame.####.png, or choose other outputs with --out
+        "#]],
+    );
+    expect_seen(
+        &[&args[..], &["--sheet", "--save", "sheet.png"]].concat(),
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `sheet.png` is the contact sheet of --sheet
+              help: save under another name
+        "#]],
+    );
+    assert_eq!(code(&["bake", "--status", "-o", &text(&folder.join("nowhere"))]), Some(2));
+    assert_eq!(code(&["bake", "--clean", "-o", &text(&folder.join("nowhere"))]), Some(2));
+}

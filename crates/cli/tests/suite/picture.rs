@@ -143,3 +143,28 @@ fn impossible_pictures_are_reported() {
         assert!(text.contains(part) && code(&all) != Some(0), "{args:?}: {text}");
     }
 }
+
+#[test]
+fn a_placeholder_is_replaced_even_if_there_is_one_picture() {
+    let graph =
+        file("still.mill", "output v: f32 = fract(vector.length(context.position()) * 0.1)\n");
+    let folder = new_file("placeholders");
+    std::fs::create_dir_all(&folder).expect("it can be made");
+    let saved = |name: &str, args: &[&str]| {
+        let path = folder.join(name).display().to_string();
+        let given = [&["run", &*graph, "--save", &path], args].concat();
+        assert_eq!(code(&given), Some(0), "{given:?}");
+    };
+    saved("f.##.png", &["--size", "9x9", "--frame", "1..2"]);
+    saved("a.###.png", &["--size", "9x9", "--frame", "5"]);
+    saved("large.#.png", &["--size", "2048x1100", "--frame", "7"]);
+    saved("{view}.#.png", &["--view", "l=9x9", "--view", "r=8x8", "--frame", "3"]);
+    let mut names: Vec<String> = folder
+        .read_dir()
+        .expect("it is there")
+        .map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a.005.png", "f.01.png", "f.02.png", "l.3.png", "large.7.png", "r.3.png"]);
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}

@@ -126,3 +126,24 @@ fn outputs_that_cannot_be_drawn_are_reported() {
     let refused = seen(&["run", &own, "--count", "3", "--plot", &own]);
     assert!(refused.contains("is an input of this run and is not overwritten"), "{refused}");
 }
+
+#[test]
+fn what_equals_the_axis_is_drawn_too() {
+    let data = file("axis.csv", "t\n1\n2\n3\n");
+    let given = format!("t=@{data}");
+    let plotted = |name: &str, outputs: &str| {
+        let graph = file(name, &format!("input t: f32\n{outputs}"));
+        drawn("axis.svg", &[&graph, "--in", &given]).0
+    };
+    let same = "output v: f32 = t\n";
+    assert_eq!(plotted("axis_alone.mill", same), "drew FILE: lines of v over t\n");
+    let both = "output v: f32 = t\noutput w: f32 = t * t\n";
+    assert_eq!(plotted("axis_both.mill", both), "drew FILE: lines of w over t\n");
+    let points = "output v: vec2 = vec2(t, t * t)\n";
+    assert_eq!(plotted("axis_points.mill", points), "drew FILE: points of v\n");
+    let left = "output w: f32 = t * t\noutput k: f32 = 3\n";
+    assert_eq!(
+        plotted("axis_left.mill", left),
+        "drew FILE: lines of w over t\nnot drawn: k; choose outputs of one shape with --out\n"
+    );
+}

@@ -577,3 +577,18 @@ fn a_part_of_a_view_is_evaluated() {
     let text = seen(&["run", "examples/square_wave.mill", "--size", "6x4"]);
     assert!(text.starts_with("exit code 2") && text.contains("reads the footprint"), "{text}");
 }
+
+#[test]
+fn failures_name_the_moment() {
+    let graph = file(
+        "late_failure.mill",
+        "t = convert.to_i32(context.time() * 10)\n\
+         output n: f32 = list.get(list.generate(context.index() * 1.0, count: 3), index: t)\n",
+    );
+    let told = |args: &[&str]| {
+        let output = millstream(&[&["run", &*graph], args].concat());
+        String::from_utf8(output.stderr).expect("messages are UTF-8")
+    };
+    assert!(told(&["--time", "0..1:0.05"]).contains("(at 0.3 s)"));
+    assert!(told(&["--frame", "2..9"]).contains("(at frame "));
+}

@@ -232,7 +232,7 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
         }
-        if self.is(Symbol::Divide) && self.aliases.contains(&name) {
+        if self.is(Symbol::Divide) && self.is_alias(&name) {
             let (at, token, last) = (self.lexer.at, self.token, self.last_end);
             let n_comments = self.lexer.comments.len();
             if let Ok(path) = self.path_after(name.clone())

@@ -15,10 +15,29 @@ impl<'t> Parser<'t> {
     /// `use name = "path"`, from the name on.
     pub(super) fn use_line(&mut self) -> Result<What<'t>, Problem> {
         let name = self.name("the name of the used document")?;
-        self.aliases.insert(name.clone());
         self.expect(Symbol::Assign, "a used document is written `use noise = \"lib/noise.mill\"`")?;
         let path = self.string("the path of the document")?;
         Ok(What::Use(Box::new(UseLine { name, path })))
+    }
+
+    /// Whether a document is used under this name, anywhere in the text.
+    pub(super) fn is_alias(&mut self, name: &str) -> bool {
+        let text = self.text;
+        let aliases = self.aliases.get_or_insert_with(|| {
+            let named = text.split('\n').filter_map(|line| {
+                let after = line.trim_start().strip_prefix("use")?;
+                let start = after.trim_start_matches([' ', '\t']);
+                if start.len() == after.len() {
+                    return None;
+                }
+                match start.strip_prefix('`') {
+                    Some(_) => name::read_quoted(start, 0).ok().map(|(name, _)| name),
+                    None => Some(Cow::Borrowed(&start[..name::plain_end(start, 0)])),
+                }
+            });
+            named.collect()
+        });
+        aliases.contains(name)
     }
 
     /// `lock name = format "hash"`, from the name on.

@@ -460,3 +460,18 @@ fn a_text_means_the_same_whatever_other_libraries_hold() {
     let loaded = load_text(text.as_bytes(), &more, &limits());
     assert_eq!(loaded.document, Some(document(text)));
 }
+
+#[test]
+fn a_document_may_be_used_above_the_line_that_names_it() {
+    let use_line = "use water = \"lib/water.mill.json\"\n";
+    let call = "w = water/ring(age: 1)\n";
+    let read = |text: &str| {
+        let loaded = load_text(text.as_bytes(), &crate::REGISTRY, &limits());
+        assert!(!loaded.problems.has_errors(), "{}", loaded.problems);
+        save(&loaded.document.expect("it can be read"))
+    };
+    let (above, below) = (format!("{use_line}{call}"), format!("{call}{use_line}"));
+    assert_eq!(read(&above), read(&below));
+    // Without such a line it is a quotient.
+    assert!(!read("water = 2\nring = 3\nw = water / (ring)\n").contains("group"));
+}
