@@ -36,7 +36,7 @@ const PACKS: u64 = 16;
 pub enum CacheProblem {
     /// The directory contains something else.
     Foreign(PathBuf),
-    /// Another version wrote the cache.
+    /// Another version, which is empty if it is unknown, wrote the cache.
     Version(PathBuf, String),
     /// The directory cannot be read.
     Unreadable(PathBuf, String),
@@ -62,9 +62,13 @@ impl fmt::Display for CacheProblem {
             }
             Self::Version(path, version) => write!(
                 f,
-                "the cache `{}` has format {version}, but this program uses format {FORMAT}; it is \
-                 not used",
-                path.display()
+                "the cache `{}` has {}, but this program uses format {FORMAT}; it is not used",
+                path.display(),
+                if version.is_empty() {
+                    "an unknown format".to_owned()
+                } else {
+                    format!("format {version}")
+                }
             ),
             Self::Unreadable(path, why) => {
                 write!(f, "the cache `{}` cannot be read: {why}; it is not used", path.display())
@@ -438,7 +442,7 @@ fn check_tag(folder: &Path) -> Result<(), CacheProblem> {
             std::fs::write(folder.join(TAG), text)
                 .map_err(|error| CacheProblem::Unwritable(folder.to_owned(), error.to_string()))
         }
-        None => Err(CacheProblem::Version(folder.to_owned(), "that is unknown".into())),
+        None => Err(CacheProblem::Version(folder.to_owned(), String::new())),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The end of a verb: exit codes, and the errors that stop it early.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 
+use millstream_io::pictures::AnimationFormat;
 use millstream_io::{Ended, IoError};
 use serde_json::{Value as Json, json};
 
@@ -89,8 +91,15 @@ impl Stop {
         let mut message = Message::of(error);
         let mut exit = exit;
         match error {
-            IoError::UnknownFormat { known, .. } => {
-                message.help = Some(format!("give a file with one of the extensions {known}"));
+            IoError::UnknownFormat { file, known } => {
+                let is_animation =
+                    exit == Exit::Usage && AnimationFormat::of_path(Path::new(file)).is_some();
+                message.help = Some(if is_animation {
+                    "`millstream bake` writes animations of frames".into()
+                } else {
+                    let pictures = "of a picture, such as png, jpeg, exr, tiff or webp";
+                    format!("give a file with one of the extensions {known}, or one {pictures}")
+                });
             }
             IoError::Ended { why, .. } => {
                 exit = Exit::Failed;

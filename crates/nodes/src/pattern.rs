@@ -72,21 +72,26 @@ fn checker() -> NodeDef {
         [1.0; 2],
         "width and height of a square",
     )
-    .details("The square whose lower left corner is at the origin is 0.")
+    .details(
+        "The square whose lower left corner is at the origin is 0. Everything is 0 if a square has \
+         no width or height.",
+    )
     .form(|_, x| {
         let cell = |k: usize| (x[0][k] / x[1][k]).floor();
-        vec![vec![is_odd(cell(0) + cell(1))]]
+        let is_empty = (x[1][0] * x[1][1]).eq(0.0);
+        vec![vec![is_empty.select(0.0, is_odd(cell(0) + cell(1)))]]
     })
 }
 
 fn stripes() -> NodeDef {
     pattern("pattern.stripes", "Stripes: a wave from 0 to 1 and back")
+        .details("Everything is 0 if the width is 0.")
         .input_or("width", Type::F32, 1.0, "width of a stripe together with the gap next to it")
         .input_or("angle", Type::F32, 0.0, "direction across the stripes, in radians")
         .form(|_, x| {
             let angle = x[2][0];
             let across = x[0][0] * angle.cos() + x[0][1] * angle.sin();
             let turns = across / x[1][0] * std::f64::consts::TAU;
-            vec![vec![0.5 - turns.cos() * 0.5]]
+            vec![vec![x[1][0].eq(0.0).select(0.0, 0.5 - turns.cos() * 0.5)]]
         })
 }

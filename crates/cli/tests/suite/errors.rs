@@ -158,7 +158,7 @@ fn wrong_data_is_reported_with_file_line_and_column() {
         exit code 1
         stderr:
         error: `data.xlsx` has no extension that names a format
-          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb
+          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb, or one of a picture, such as png, jpeg, exr, tiff or webp
     "#]]
     .assert_eq(&wrong("data.xlsx", "x\n1\n"));
     expect_seen(

@@ -162,14 +162,14 @@ fn values_that_a_format_cannot_hold_are_refused() {
         exit code 2
         stderr:
         error: `area.xlsx` has no extension that names a format
-          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb
+          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb, or one of a picture, such as png, jpeg, exr, tiff or webp
     "#]]
     .assert_eq(&refused("area.xlsx"));
     expect![[r#"
         exit code 2
         stderr:
         error: `area` has no extension that names a format
-          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb
+          help: give a file with one of the extensions csv, tsv, tab, json, jsonl, ndjson, npy, obj, ply, parquet, pq, arrow, arrows, feather, ipc, gltf, glb, or one of a picture, such as png, jpeg, exr, tiff or webp
     "#]]
     .assert_eq(&refused("area"));
     let directory = env!("CARGO_TARGET_TMPDIR").to_owned() + "/missing/area.csv";

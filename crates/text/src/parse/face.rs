@@ -145,7 +145,10 @@ impl<'t> Parser<'t> {
 
     fn twice(&self) -> Problem {
         let found = shown(self.text, self.token.start);
-        let message = format!("{found} is given twice");
+        let message = match self.token.kind {
+            Kind::Text => "the description is given twice".into(),
+            _ => format!("{found} is given twice"),
+        };
         Problem::syntax(self.token.start, self.token.end, message).hint("remove one of them")
     }
 

@@ -284,7 +284,7 @@ fn generated_cycles_have_the_values_of_a_model() {
     });
     let n_conditional = std::cell::Cell::new(0);
     // Few of the generated graphs have a conditional cycle.
-    for _ in 0..10 {
+    for _ in 0..60 {
         let result = runner.run(&made(6), |nodes| {
             n_conditional.set(n_conditional.get() + usize::from(check(&nodes)));
             link(&nodes);
