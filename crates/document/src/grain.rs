@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Registry, Settings, Signature, SocketType};
+use millstream_node::{NodeDef, Registry, Settings, Signature, SocketType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -87,19 +87,26 @@ impl Divided<'_> {
     }
 }
 
+/// The sockets of a node of a type; `None` if its settings are wrong.
+fn signature_of<'r>(
+    registry: &Registry,
+    def: &'r NodeDef,
+    node: &Node,
+) -> Option<Cow<'r, Signature>> {
+    if let Some(signature) = def.fixed_signature() {
+        return Some(Cow::Borrowed(signature));
+    }
+    let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
+    let type_named = |name: &str| registry.type_named(name);
+    let settings = Settings::read(&def.settings, given, &type_named).ok()?;
+    Some(Cow::Owned(def.signature(&settings).ok()?.into_owned()))
+}
+
 /// The sockets of a node whose type declares which output needs which input.
 fn declared<'r>(registry: &'r Registry, node: &Node) -> Option<Cow<'r, Signature>> {
     let NodeKind::Type(ty) = &node.kind else { return None };
     let def = registry.get(ty).filter(|def| !node.muted && def.has_callback())?;
-    let signature = match def.fixed_signature() {
-        Some(signature) => Cow::Borrowed(signature),
-        None => {
-            let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
-            let type_named = |name: &str| registry.type_named(name);
-            let settings = Settings::read(&def.settings, given, &type_named).ok()?;
-            Cow::Owned(def.signature(&settings).ok()?.into_owned())
-        }
-    };
+    let signature = signature_of(registry, def, node)?;
     signature.outputs.iter().any(|output| output.needs.is_some()).then_some(signature)
 }
 
@@ -139,6 +146,8 @@ pub(crate) struct Grain<'d> {
     in_cases: InCases,
     /// The groups that keep state, directly or in nested groups; `None` until first needed.
     stateful: Option<FxHashSet<Arc<str>>>,
+    /// Groups with nodes that evaluate an input in another context, once they are asked for.
+    scoped: Option<FxHashSet<Arc<str>>>,
 }
 
 /// The parts of the nodes of a body. The first part of a node is the whole node.
@@ -185,7 +194,14 @@ impl Parts<'_> {
 impl<'d> Grain<'d> {
     pub(crate) fn new(document: &'d Document, registry: &'d Registry) -> Self {
         let in_cases = InCases::default();
-        Self { document, registry, reach: FxHashMap::default(), in_cases, stateful: None }
+        Self {
+            document,
+            registry,
+            reach: FxHashMap::default(),
+            in_cases,
+            stateful: None,
+            scoped: None,
+        }
     }
 
     /// The order of the nodes of a body. Cost: linear in nodes and links; plus, for each group on a

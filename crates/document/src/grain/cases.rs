@@ -12,11 +12,12 @@ use millstream_node::signature::{Signature, SocketType};
 use millstream_node::{Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{FineOrder, Grain};
+use super::{FineOrder, Grain, signature_of};
 use crate::fields::Fields;
 use crate::model::{Input, InputValue, Named, Node, NodeKind};
 use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
+use crate::references::{Reference, references};
 
 /// The maximum number of cases of one cycle, and of nodes in all of its cases.
 const MAX_CASES: usize = 64;
@@ -152,6 +153,16 @@ impl Grain<'_> {
         {
             let name = shortened(&stateful);
             let why = format!(" that switches cannot break, as `{name}` keeps state");
+            return Err(search.cycle(&part, why));
+        }
+        if !search.selectors(&part).is_empty()
+            && let Some(scoped) = search.grain.scoped_among(&part.nodes)
+        {
+            // There the selectors may have other values.
+            let name = shortened(&scoped);
+            let why = format!(
+                " that switches cannot break, as `{name}` evaluates a part of it in another context"
+            );
             return Err(search.cycle(&part, why));
         }
         let choice = search.split(part)?;
@@ -309,11 +320,61 @@ impl Search<'_, '_> {
 impl Grain<'_> {
     /// A node that keeps state, itself or through its group.
     fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
-        let stateful = self.stateful.take().unwrap_or_else(|| self.stateful_groups());
+        let stateful = self.stateful.take().unwrap_or_else(|| {
+            self.groups_with(|grain, node| grain.keeps_state(node, &FxHashSet::default()))
+        });
         let keeps = |node: &Node| self.keeps_state(node, &stateful);
         let found = nodes.iter().find(|(_, node)| keeps(node)).map(|(name, _)| name.to_string());
         self.stateful = Some(stateful);
         found
+    }
+
+    /// A node that evaluates others of these in another context, itself or in its group.
+    fn scoped_among(&mut self, nodes: &Named<Node>) -> Option<String> {
+        let is_scope = |grain: &Self, node: &Node| {
+            let scoped = |_: &str| true;
+            grain.has_scope(node, scoped)
+        };
+        let groups = self.scoped.take().unwrap_or_else(|| self.groups_with(is_scope));
+        let is_member = |reference: Reference<'_>| match reference {
+            Reference::Link(link) => nodes.contains_key(&link.node),
+            Reference::Input(_) => false,
+        };
+        let is_scoped = |node: &Node| match &node.kind {
+            NodeKind::Type(_) => self.has_scope(node, |input| {
+                node.inputs.get(input).is_some_and(|it| references(it).any(is_member))
+            }),
+            NodeKind::Group(name) | NodeKind::Zone(_, name) | NodeKind::Closure(name) => {
+                !node.muted && groups.contains(name)
+            }
+        };
+        let found =
+            nodes.iter().find(|(_, node)| is_scoped(node)).map(|(name, _)| name.to_string());
+        self.scoped = Some(groups);
+        found
+    }
+
+    /// Whether a node evaluates one of these inputs in another context, or has a text that calls a
+    /// node type which does.
+    fn has_scope(&self, node: &Node, is_meant: impl Fn(&str) -> bool) -> bool {
+        let NodeKind::Type(name) = &node.kind else { return false };
+        let Some(def) = self.registry.get(name).filter(|_| !node.muted) else { return false };
+        let scopes = |name: &str| {
+            let def = self.registry.get(name)?;
+            let plain = Node::new(NodeKind::Type(name.into()));
+            let signature = signature_of(self.registry, def, &plain)?;
+            Some(signature.inputs.iter().any(|socket| !socket.scope.is_empty()))
+        };
+        let is_called = |text: &str| {
+            let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+            let mut words = text.split(|c| !is_name(c)).filter(|word| word.contains('.'));
+            words.any(|word| scopes(word) == Some(true))
+        };
+        let mut texts = node.set.iter().filter_map(|(_, setting)| setting.json.as_str());
+        let signature = signature_of(self.registry, def, node);
+        let mut sockets = signature.iter().flat_map(|signature| &signature.inputs);
+        sockets.any(|socket| !socket.scope.is_empty() && is_meant(&socket.name))
+            || texts.any(is_called)
     }
 
     /// Whether a node keeps state, given the groups that do.
@@ -329,10 +390,10 @@ impl Grain<'_> {
         !node.muted && (def.is_some_and(|def| def.state.is_some()) || stateful.contains(name))
     }
 
-    /// The groups that keep state, directly or in nested groups. Cost: linear in nodes.
-    fn stateful_groups(&self) -> FxHashSet<Arc<str>> {
+    /// The groups with such a node, directly or in nested groups. Cost: linear in nodes.
+    fn groups_with(&self, is_such: impl Fn(&Self, &Node) -> bool) -> FxHashSet<Arc<str>> {
         let mut users: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
-        let (mut stateful, mut found) = (FxHashSet::default(), Vec::new());
+        let (mut all, mut found) = (FxHashSet::default(), Vec::new());
         for (name, group) in &self.document.groups {
             for node in group.nodes.values().filter(|node| !node.muted) {
                 let (NodeKind::Type(used)
@@ -343,15 +404,15 @@ impl Grain<'_> {
                     users.entry(used).or_default().push(name);
                 }
             }
-            if group.nodes.values().any(|node| self.keeps_state(node, &stateful)) {
+            if group.nodes.values().any(|node| is_such(self, node)) {
                 found.push(name);
             }
         }
         while let Some(name) = found.pop() {
-            if stateful.insert(Arc::clone(name)) {
+            if all.insert(Arc::clone(name)) {
                 found.extend(users.remove(&**name).unwrap_or_default());
             }
         }
-        stateful
+        all
     }
 }

@@ -123,6 +123,39 @@ fn nodes_that_keep_state_cannot_be_copied() {
 }
 
 #[test]
+fn nodes_that_evaluate_the_cycle_in_another_context_cannot_be_copied() {
+    // The selector may have another value there.
+    let refused = |nodes: &Json, groups: &Json| {
+        let mut document = document(nodes, &["p", "q"]);
+        document["groups"] = groups.clone();
+        error(&document)
+    };
+    let scopes = [
+        json!({ "type": "time.shift", "in": { "value": from("s2"), "by": -1 } }),
+        json!({ "type": "reduce.sum", "in": { "value": from("s2") } }),
+        json!({ "type": "math.expression", "set": { "text": "time.shift(v, -1) * 2" },
+            "in": { "v": from("s2") } }),
+        json!({ "type": "group", "group": "late", "in": { "v": from("s2") } }),
+    ];
+    let groups = json!({ "late": {
+        "inputs": { "v": { "type": "f32" } },
+        "outputs": { "value": { "type": "f32", "from": "t.value" } },
+        "nodes": { "t": { "type": "time.shift", "in": { "value": { "input": "v" }, "by": 2 } } } } });
+    for scope in scopes {
+        let mut nodes = either_way();
+        nodes["q"] = scope;
+        let error = refused(&nodes, &groups);
+        assert!(error.contains("as `q` evaluates a part of it in another context"), "{error}");
+    }
+    // What is evaluated there may lie outside of the cycle.
+    let mut nodes = either_way();
+    nodes["late"] = json!({ "type": "time.shift", "in": { "value": input("x"), "by": from("q") } });
+    nodes["before"] = json!({ "type": "time.shift", "in": { "value": input("x"), "by": 1 } });
+    nodes["p"]["in"]["b"] = from("before");
+    assert_eq!(run(&document(&nodes, &["late"]), &Request::new(), "late"), [3.0]);
+}
+
+#[test]
 fn choices_of_several_arms_and_several_selectors_have_a_case_for_each() {
     // `k` selects which of `a`, `b` and `c` has the value of `x`; each next one adds 1, and if `s`
     // is true the last one doubles.

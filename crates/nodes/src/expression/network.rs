@@ -386,6 +386,11 @@ impl Writer<'_> {
 
     /// A literal as a value of a type.
     fn number(&mut self, number: Number, ty: Type) -> PartSource {
+        // A list of one is made of the number as along links.
+        let mut ty = ty;
+        while ty.lanes().is_none() {
+            ty = ty.element().unwrap_or(Type::F32);
+        }
         let lane = ty.lanes().map_or(Lane::F32, |(lane, _)| lane);
         self.bits(ty, number.bits(lane))
     }

@@ -1,5 +1,6 @@
 //! Minimum and maximum, rounding, and folding of numbers into a range.
 
+use millstream_base::Lane;
 use millstream_form::Val;
 use millstream_node::{Law, Registry};
 
@@ -39,7 +40,15 @@ pub(crate) fn snap<'b>(x: Val<'b>, increment: Val<'b>, offset: Val<'b>) -> Val<'
 pub(crate) fn wrap<'b>(x: Val<'b>, minimum: Val<'b>, maximum: Val<'b>) -> Val<'b> {
     let (low, high) = (minimum.min(maximum), minimum.max(maximum));
     let inside = x.ge(low) & x.lt(high);
-    let wrapped = low + floored_modulo(x - low, high - low);
+    let width = high - low;
+    let wrapped = match x.lane() {
+        // The difference of integers may leave the range of their type.
+        Lane::I32 | Lane::I64 => {
+            let off = floored_modulo(x, width) - floored_modulo(low, width);
+            low + off.lt(0).select(off + width, off)
+        }
+        Lane::Bool | Lane::F32 | Lane::F64 => low + floored_modulo(x - low, width),
+    };
     inside.select(x, low.eq(high).select(low, wrapped))
 }
 
