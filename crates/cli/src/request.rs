@@ -123,7 +123,7 @@ impl RequestArgs {
             Some(FrameNumbers::One(frame)) => Some(*frame),
             Some(FrameNumbers::Many(_)) | None => None,
         };
-        Coordinates { moments: self.moments(plan), views, frame }
+        Coordinates { moments: self.moments(plan), views, frame, only: self.only.clone() }
     }
 
     /// The moments of the time axis, if there is one. Documents with state have frames only.

@@ -28,7 +28,7 @@ enum Source<'a> {
     Frame(&'a [i64], Type),
     Time(&'a Moments),
     View(&'a [String]),
-    Index,
+    Index(&'a Coordinates),
     /// An output.
     Series(&'a Series),
     /// The items of an output that is a list, or a column of a table.
@@ -125,7 +125,7 @@ fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Sou
         columns.push((ColumnSpec::new("view", Type::STRING), Source::View(&at.views)));
     }
     if at.has_outer_axes() && answer.count.is_some() {
-        columns.push((ColumnSpec::new("index", Type::I32), Source::Index));
+        columns.push((ColumnSpec::new("index", Type::I32), Source::Index(at)));
     }
     columns
 }
@@ -184,7 +184,7 @@ impl Source<'_> {
                 let mut names = rows.map(|row| Value::from(names[row / count % n_views].as_str()));
                 Type::STRING.collect(&mut names).expect("names are strings")
             }
-            Self::Index => rows.map(|row| (row % count) as i32).collect(),
+            Self::Index(at) => rows.map(|row| at.element(row % count) as i32).collect(),
             Self::Items(list) => list.slice(rows),
             Self::Series(Series { data: Data::One(value), .. }) => {
                 Column::filled(value, rows.len())

@@ -134,6 +134,10 @@ pub(crate) fn json(
     if let Some(count) = answer.count {
         write!(out, ",\n\"count\": {count}")?;
     }
+    if let (Some(_), Some(count)) = (&at.only, answer.count) {
+        let elements: Vec<usize> = (0..count).map(|i| at.element(i)).collect();
+        write!(out, ",\n\"index\": {}", json!(elements))?;
+    }
     if !at.views.is_empty() {
         write!(out, ",\n\"view\": {}", json!(at.views))?;
     }

@@ -1,6 +1,7 @@
 //! Answers as tables: outputs that vary along the same axes share a table, and so do lists of equal
 //! length.
 
+use millstream::Mask;
 use millstream::evaluate::{Answer, Data, RequestAxis};
 use millstream::values::{Column, Value};
 
@@ -42,9 +43,16 @@ pub(crate) struct Coordinates {
     pub(crate) views: Vec<String>,
     /// The frame, if the request has only one.
     pub(crate) frame: Option<i64>,
+    /// The elements that were asked for, if not all.
+    pub(crate) only: Option<Mask>,
 }
 
 impl Coordinates {
+    /// The index of an element of the answer.
+    pub(crate) fn element(&self, i: usize) -> usize {
+        self.only.as_ref().and_then(|only| only.nth(i)).unwrap_or(i)
+    }
+
     /// Whether the request has an axis outside that of elements.
     pub(crate) fn has_outer_axes(&self) -> bool {
         self.moments.is_some() || !self.views.is_empty()
@@ -141,7 +149,10 @@ fn keys<'a>(axes: &[RequestAxis], answer: &Answer, at: &'a Coordinates) -> Vec<K
             (RequestAxis::View, _) if !at.views.is_empty() => {
                 (axis.name(), Box::new(move |row| at.views[position(row)].clone()))
             }
-            (RequestAxis::Time | RequestAxis::View | RequestAxis::Index, _) => {
+            (RequestAxis::Index, _) => {
+                (axis.name(), Box::new(move |row| at.element(position(row)).to_string()))
+            }
+            (RequestAxis::Time | RequestAxis::View, _) => {
                 (axis.name(), Box::new(move |row| position(row).to_string()))
             }
         };

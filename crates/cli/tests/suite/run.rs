@@ -627,3 +627,15 @@ fn integers_wrap_from_the_ends_of_their_range() {
         assert_eq!((found("x"), found("y")), (Some(wrapped(x)), Some(wrapped(y))), "{told}");
     }
 }
+
+#[test]
+fn elements_that_are_asked_for_keep_their_index() {
+    let graph = file("only.mill", "i = context.index()\noutput o: f32 = i * 10\n");
+    let shown = seen(&["run", &graph, "--count", "10", "--only", "1,3"]);
+    assert!(shown.contains("    1  10.0\n    3  30.0\n"), "{shown}");
+    let given = ["run", &*graph, "--count", "10", "--only", "1,3"];
+    let told = json(&[&given[..], &["--format", "json"]].concat());
+    assert_eq!(told["index"], serde_json::json!([1, 3]), "{told}");
+    let rows = seen(&[&given[..], &["--time", "0..1:1", "--save", "csv:-"]].concat());
+    assert!(rows.contains("\n0.0,3,30.0\n"), "{rows}");
+}
