@@ -1,5 +1,6 @@
 //! The command line as users meet it: every verb and flag, what is printed where, and exit codes.
 
+mod answers;
 mod bake;
 mod bench;
 mod check;

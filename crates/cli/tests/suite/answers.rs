@@ -1,0 +1,65 @@
+//! What a run tells: places of failures, indices of elements, numbers at the ends of their range.
+
+use crate::{file, json, millstream, seen};
+
+#[test]
+fn failures_name_the_moment() {
+    let graph = file(
+        "late_failure.mill",
+        "t = convert.to_i32(context.time() * 10)\n\
+         output n: f32 = list.get(list.generate(context.index() * 1.0, count: 3), index: t)\n",
+    );
+    let told = |args: &[&str]| {
+        let output = millstream(&[&["run", &*graph], args].concat());
+        String::from_utf8(output.stderr).expect("messages are UTF-8")
+    };
+    assert!(told(&["--time", "0..1:0.05"]).contains("(at 0.3 s)"));
+    assert!(told(&["--frame", "2..9"]).contains("(at frame "));
+}
+
+#[test]
+fn a_number_is_a_list_of_one_in_a_formula_as_along_links() {
+    let graph = file(
+        "number_as_list.mill",
+        "output sum: f32 = list.sum(1) + 1\n\
+         output length: f32 = list.length(true) + 0.5\n\
+         output item: f32 = list.get(5, 0) + 0\n",
+    );
+    let told = json(&["run", &graph, "--format", "json"]);
+    for (name, expected) in [("sum", 2.0), ("length", 1.5), ("item", 5.0)] {
+        assert_eq!(told["outputs"][name]["value"].as_f64(), Some(expected), "{told}");
+    }
+}
+
+#[test]
+fn integers_wrap_from_the_ends_of_their_range() {
+    let graph = file(
+        "wrapped.mill",
+        "input x: i32\ninput y: i64\n\
+         output x: i32 = math.wrap(x, -3, 4)\noutput y: i64 = math.wrap(y, -3, 4)\n",
+    );
+    for x in [i64::from(i32::MAX), i64::from(i32::MIN), -4, -3, 3, 4, 100] {
+        let y = match x {
+            2_147_483_647 => i64::MAX,
+            -2_147_483_648 => i64::MIN,
+            other => other,
+        };
+        let given = (format!("x={x}"), format!("y={y}"));
+        let told = json(&["run", &graph, "--in", &given.0, "--in", &given.1, "--format", "json"]);
+        let wrapped = |x: i64| (i128::from(x) + 3).rem_euclid(7) - 3;
+        let found = |name: &str| told["outputs"][name]["value"].as_i64().map(i128::from);
+        assert_eq!((found("x"), found("y")), (Some(wrapped(x)), Some(wrapped(y))), "{told}");
+    }
+}
+
+#[test]
+fn elements_that_are_asked_for_keep_their_index() {
+    let graph = file("only.mill", "i = context.index()\noutput o: f32 = i * 10\n");
+    let shown = seen(&["run", &graph, "--count", "10", "--only", "1,3"]);
+    assert!(shown.contains("    1  10.0\n    3  30.0\n"), "{shown}");
+    let given = ["run", &*graph, "--count", "10", "--only", "1,3"];
+    let told = json(&[&given[..], &["--format", "json"]].concat());
+    assert_eq!(told["index"], serde_json::json!([1, 3]), "{told}");
+    let rows = seen(&[&given[..], &["--time", "0..1:1", "--save", "csv:-"]].concat());
+    assert!(rows.contains("\n0.0,3,30.0\n"), "{rows}");
+}
