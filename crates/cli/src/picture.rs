@@ -32,7 +32,7 @@ const STRIP: usize = 1 << 20;
 const IN_STRIPS: usize = 16;
 
 /// A placeholder in file names for the name of the view.
-const VIEW: &str = "{view}";
+pub(crate) const VIEW: &str = "{view}";
 
 /// The file of a picture, and how it is written.
 #[derive(Clone, Debug)]

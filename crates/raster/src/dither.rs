@@ -92,9 +92,9 @@ pub fn ordered(
 /// ("An adaptive algorithm for spatial grey scale", 1976): 7/16 to the right, 3/16, 5/16 and 1/16
 /// to the three above.
 ///
-/// Levels are those of [`ordered`]; color stays at or below alpha. Rows are computed from the bottom up, each from left to right.
-/// So every pixel depends on all previous ones, and **the result depends on the region**: pass the
-/// whole image. This runs on one thread.
+/// Levels are those of [`ordered`]; color stays at or below alpha. Rows are computed from the bottom
+/// up, each from left to right. So every pixel depends on all previous ones, and **the result
+/// depends on the region**: pass the whole image. This runs on one thread.
 ///
 /// # Errors
 /// If cancelled.

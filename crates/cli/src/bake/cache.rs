@@ -94,12 +94,10 @@ pub(super) fn status(format: Format, folder: &Path, cache: &Path) -> Result<Exit
 
 /// Empties the cache.
 pub(super) fn clean(format: Format, folder: &Path, cache: &Path) -> Result<Exit, Stop> {
-    if !cache.exists() {
-        refuse_missing(folder)?;
-    }
     let (bytes, stay) = if cache.exists() {
         Cache::clean(cache).map_err(|problem| stop(&problem))?
     } else {
+        refuse_missing(folder)?;
         (0, 0)
     };
     if format.is_json() {

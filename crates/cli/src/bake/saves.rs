@@ -10,7 +10,7 @@ use millstream_io::{ColumnSpec, Format, TableWriter};
 
 use super::rows::rows;
 use crate::outcome::{Exit, Stop};
-use crate::picture::{PictureTarget, numbered};
+use crate::picture::{PictureTarget, VIEW, numbered};
 use crate::place::{Target, stop};
 use crate::save;
 use crate::tables::Coordinates;
@@ -63,7 +63,7 @@ impl Save {
             let text = format!("`{name}` is reserved for the bake itself");
             return Err(usage(text, "save under another name"));
         }
-        if name.contains("{view}") {
+        if name.contains(VIEW) {
             let text = format!("`{name}`: each view has a directory of its own");
             return Err(usage(text, "leave out {view}"));
         }

@@ -331,11 +331,10 @@ impl Grain<'_> {
 
     /// A node that evaluates others of these in another context, itself or in its group.
     fn scoped_among(&mut self, nodes: &Named<Node>) -> Option<String> {
-        let is_scope = |grain: &Self, node: &Node| {
-            let scoped = |_: &str| true;
-            grain.has_scope(node, scoped)
-        };
-        let groups = self.scoped.take().unwrap_or_else(|| self.groups_with(is_scope));
+        let groups = self
+            .scoped
+            .take()
+            .unwrap_or_else(|| self.groups_with(|grain, node| grain.has_scope(node, |_| true)));
         let is_member = |reference: Reference<'_>| match reference {
             Reference::Link(link) => nodes.contains_key(&link.node),
             Reference::Input(_) => false,

@@ -147,7 +147,7 @@ fn nodes_that_evaluate_the_cycle_in_another_context_cannot_be_copied() {
         let error = refused(&nodes, &groups);
         assert!(error.contains("as `q` evaluates a part of it in another context"), "{error}");
     }
-    // What is evaluated there may lie outside of the cycle.
+    // An input outside of the cycle may be evaluated in another context.
     let mut nodes = either_way();
     nodes["late"] = json!({ "type": "time.shift", "in": { "value": input("x"), "by": from("q") } });
     nodes["before"] = json!({ "type": "time.shift", "in": { "value": input("x"), "by": 1 } });

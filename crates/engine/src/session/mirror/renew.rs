@@ -39,7 +39,8 @@ impl Mirror {
         }
         let before = known.kinds.get(slot as usize).cloned().unwrap_or_default();
         if node.muted && self.reads_unknown_types(editor, body, node) {
-            // What it passes on depends on types that only a check of the whole document knows.
+            // The value of a muted node depends on the types of its inputs. Here, only a check of the
+            // whole document can find them.
             return Err(NotLive);
         }
         let checked = self.checked(editor, body, node);
