@@ -11,6 +11,7 @@ mod manifest;
 mod rows;
 mod saves;
 mod sheet;
+mod table;
 mod views;
 
 use std::cell::RefCell;

@@ -1,13 +1,40 @@
 //! Frames as rows of one table: a column for the frame, one for the time, one for the element if
-//! there are several, and the outputs. Lists of equal length, and tables, take one row per item.
+//! there are several, and the outputs. Lists of equal length, and tables, may take one row per item.
 
 use millstream::Answer;
-use millstream::evaluate::OutputAnswer;
-use millstream::values::{Column, Table, Type};
+use millstream::evaluate::{Data, OutputAnswer};
+use millstream::values::{Column, Table, Type, Value};
 use millstream_io::ColumnSpec;
 
 use crate::outcome::{Exit, Stop};
 use crate::save;
+
+/// The meaning of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Items of lists or of a table.
+    Items,
+    /// Cells of the request.
+    Cells,
+}
+
+impl Layout {
+    /// The layouts that may fit all frames, given the answer for one of them; the first that does
+    /// is preferred.
+    pub(super) fn possible(answer: &Answer, outputs: &[&OutputAnswer]) -> Vec<Self> {
+        let is_list = |output: &&OutputAnswer| {
+            let value = output.value.as_ref().map(|series| &series.data);
+            matches!(value, Some(Data::One(Value::List(_))))
+        };
+        if outputs.len() > 1 && outputs.iter().all(is_list) {
+            vec![Self::Items, Self::Cells]
+        } else if save::items(answer, outputs).is_some() {
+            vec![Self::Items]
+        } else {
+            vec![Self::Cells]
+        }
+    }
+}
 
 /// The rows of an answer for some frames.
 pub(super) struct Rows {
@@ -27,14 +54,20 @@ impl Rows {
     }
 }
 
-/// The rows of the outputs of an answer.
+/// The rows of the outputs of an answer; `None` if their items are not rows.
 pub(super) fn rows(
     answer: &Answer,
     outputs: &[&OutputAnswer],
-    frames: &[i64],
-    fps: f64,
-) -> Result<Rows, Stop> {
-    let items = save::items(answer, outputs);
+    (frames, fps): (&[i64], f64),
+    layout: Layout,
+) -> Result<Option<Rows>, Stop> {
+    let items = match layout {
+        Layout::Items => match save::items(answer, outputs) {
+            None => return Ok(None),
+            items => items,
+        },
+        Layout::Cells => None,
+    };
     let n_times = answer.times.unwrap_or(1);
     let count = answer.count.unwrap_or(1);
     let n_rows = items.as_ref().map_or(n_times * count, |(_, n)| *n);
@@ -52,7 +85,7 @@ pub(super) fn rows(
         for (spec, list) in items {
             add(&spec.name, list);
         }
-        return Ok(rows);
+        return Ok(Some(rows));
     }
     if answer.count.is_some() {
         add("index", (0..n_rows).map(|row| (row % count) as i32).collect());
@@ -65,5 +98,5 @@ pub(super) fn rows(
         }
         add(&output.name, answer.full_column(series));
     }
-    Ok(rows)
+    Ok(Some(rows))
 }

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
 use millstream::values::{Image, Type};
+use millstream::{Answer, Program};
+use millstream_io::Format;
 use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFormat};
-use millstream_io::{ColumnSpec, Format, TableWriter};
 
-use super::rows::rows;
+use super::table::FramesTable;
 use crate::outcome::{Exit, Stop};
 use crate::picture::{PictureTarget, VIEW, numbered};
 use crate::place::{Target, stop};
-use crate::save;
 use crate::tables::Coordinates;
+use crate::{mesh, save};
 
 /// The output shown in pictures, if pictures are saved.
 pub(super) struct Shown {
@@ -43,9 +43,7 @@ enum Kind {
     /// One table or mesh per frame.
     Tables,
     /// All frames in one table.
-    Rows {
-        writer: Option<(TableWriter, Vec<ColumnSpec>)>,
-    },
+    Rows(FramesTable),
 }
 
 fn usage(text: String, help: &str) -> Stop {
@@ -89,7 +87,7 @@ impl Save {
                     let help = "write # in the name in place of the number, such as mesh.####.ply";
                     return Err(usage(text, help));
                 }
-                if is_many || is_mesh { Kind::Tables } else { Kind::Rows { writer: None } }
+                if is_many || is_mesh { Kind::Tables } else { Kind::Rows(FramesTable::default()) }
             }
         };
         Ok(Self { name: name.to_owned(), kind })
@@ -122,18 +120,17 @@ impl Saves {
     }
 
     pub(super) fn has_tables(&self) -> bool {
-        self.all.iter().any(|save| matches!(save.kind, Kind::Tables | Kind::Rows { .. }))
+        self.all.iter().any(|save| matches!(save.kind, Kind::Tables | Kind::Rows(_)))
     }
 
     /// Whether every file is a table of all frames.
     pub(super) fn are_tables(&self) -> bool {
-        self.all.iter().all(|save| matches!(save.kind, Kind::Rows { .. }))
+        self.all.iter().all(|save| matches!(save.kind, Kind::Rows(_)))
     }
 
     /// Whether some file holds all frames, so that every frame is needed whatever already exists.
     pub(super) fn need_all(&self) -> bool {
-        let holds_all =
-            |save: &Save| matches!(save.kind, Kind::Rows { .. } | Kind::Animation { .. });
+        let holds_all = |save: &Save| matches!(save.kind, Kind::Rows(_) | Kind::Animation { .. });
         self.all.iter().any(holds_all)
     }
 
@@ -202,32 +199,9 @@ impl Saves {
                     save::write_outputs(&target, answer, &outputs, &Coordinates::default())?;
                     bytes = path(&name).metadata().ok().map(|data| data.len());
                 }
-                Kind::Rows { writer } => {
-                    let rows = rows(answer, &outputs, frames, fps)?;
-                    let is_npy = Format::of_path(&path(&name)).is_ok_and(|it| it == Format::NPY);
-                    let rows = if is_npy { rows.of_outputs() } else { rows };
-                    if writer.is_none() {
-                        let target = Target::of(&path(&name), &[])?;
-                        let axes = answer.count.map(|count| vec![self.n_frames, count]);
-                        let axes = axes.unwrap_or_default();
-                        *writer = Some((
-                            target.writer(rows.specs.clone(), None, axes)?,
-                            rows.specs.clone(),
-                        ));
-                    }
-                    let (writer, specs) = writer.as_mut().expect("the writer was created above");
-                    if *specs != rows.specs {
-                        let text = format!(
-                            "frame {} has different columns from the frames before it",
-                            frames[0]
-                        );
-                        return Err(Stop::new(
-                            Exit::Failed,
-                            text,
-                            Some(format!("save a file for each frame: {}", with_number(&name))),
-                        ));
-                    }
-                    writer.write_rows(&rows.columns).map_err(|error| stop(&error))?;
+                Kind::Rows(table) => {
+                    let moments = (frames, fps, self.n_frames);
+                    table.push(&path(&name), (answer, &outputs), moments)?;
                 }
             }
             files.push((name, bytes));
@@ -255,11 +229,11 @@ impl Saves {
                     let writer = writer.expect("writers are started before frames");
                     writer.finish().map_err(|error| stop(&error))?;
                 }
-                Kind::Rows { writer: Some((writer, _)) } => {
-                    writer.finish().map_err(|error| stop(&error))?;
+                Kind::Rows(table) => {
+                    if !table.finish()? {
+                        continue;
+                    }
                 }
-                // Every frame failed.
-                Kind::Rows { writer: None } => continue,
             }
             names.push(save.name);
         }

@@ -11,33 +11,33 @@ use serde_json::Value as Json;
 use crate::{code, command, expect_seen, file, json, millstream, seen};
 
 /// An empty directory for a test.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     // It exists if an earlier run of the tests created it.
     let _ = std::fs::remove_dir_all(&path);
     path
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
 /// Bakes into a directory, and returns how many frames ran and were reused.
-fn counts(args: &[&str], folder: &Path) -> (u64, u64) {
+pub(crate) fn counts(args: &[&str], folder: &Path) -> (u64, u64) {
     let report = json(&[&["bake"], args, &["-o", &text(folder), "--format", "json"]].concat());
     let number = |name: &str| report[name].as_u64().unwrap_or_else(|| panic!("{report}"));
     (number("ran"), number("reused"))
 }
 
 /// The lines of a manifest about single frames.
-fn lines(folder: &Path) -> Vec<Json> {
+pub(crate) fn lines(folder: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(folder.join("manifest.jsonl")).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
     lines.filter(|line| line["frame"].is_i64()).collect()
 }
 
 /// The files of a directory by name, without the bake's own files.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = folder.read_dir().expect("the bake made it");
     let mut files = BTreeMap::new();
     for entry in entries {

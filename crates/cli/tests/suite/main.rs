@@ -2,6 +2,7 @@
 
 mod answers;
 mod bake;
+mod bake_files;
 mod bench;
 mod check;
 mod completions;
