@@ -153,14 +153,19 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// The requested view or views; `has_own` says whether inputs differ by view.
-    fn view(&self, has_own: bool) -> ViewFlag {
+    /// The requested view or views; `has_own` says whether inputs differ by view, and `is_axis`
+    /// whether views are an axis.
+    fn view(&self, has_own: bool, is_axis: bool) -> ViewFlag {
         let reduced = |view: &Footprint| view.reduced(self.reduce);
         if self.views.is_empty() {
             return ViewFlag::size(self.size.as_ref().map(reduced).as_ref());
         }
-        let views = self.views.iter().map(|view| reduced(&view.view)).collect();
-        let given = Given::Along(RequestAxis::View, views);
+        let given = if is_axis {
+            let views = self.views.iter().map(|view| reduced(&view.view)).collect();
+            Given::Along(RequestAxis::View, views)
+        } else {
+            Given::One(reduced(&self.views[0].view).into())
+        };
         if has_own { ViewFlag::ViewIfRead(given) } else { ViewFlag::View(given) }
     }
 
@@ -217,12 +222,14 @@ impl RequestArgs {
             }
             all.push((at.name, given));
         }
-        let by_view = by_view.columns(program, &mut all, &self.views)?;
+        // State must not differ along an axis of views, so a single view is none.
+        let is_axis = self.views.len() != 1 || !program.plan().has_states();
+        let by_view = by_view.given(program, &mut all, &self.views, is_axis)?;
         let has_own = !by_view.is_empty();
         for (name, given) in all.into_iter().chain(by_view) {
             request = request.given(name, given);
         }
-        let view = self.view(has_own);
+        let view = self.view(has_own, is_axis);
         for (feature, given) in features(program, &self.features, view, &limits, until)? {
             request = request.feature(feature, given);
         }

@@ -120,12 +120,13 @@ impl<'a> ByView<'a> {
     }
 
     /// The columns, with a value for each view: its own, else the one in `otherwise`, else the
-    /// default of the input.
-    pub(crate) fn columns(
+    /// default of the input. If views are no axis, the values for the only one.
+    pub(crate) fn given(
         self,
         program: &Program,
         otherwise: &mut Vec<(&'a str, Given)>,
         views: &[NamedView],
+        is_axis: bool,
     ) -> Result<Vec<(&'a str, Given)>, Stop> {
         let mut columns = Vec::new();
         for (name, ty, values) in self.inputs {
@@ -151,7 +152,12 @@ impl<'a> ByView<'a> {
                 values.into_iter().enumerate().map(lacking).collect::<Result<_, _>>()?;
             let column: Column =
                 ty.collect(&mut values.into_iter()).expect("literals have the input's type");
-            columns.push((name, Given::Along(RequestAxis::View, column)));
+            let given = if is_axis {
+                Given::Along(RequestAxis::View, column)
+            } else {
+                Given::One(column.get(0))
+            };
+            columns.push((name, given));
         }
         Ok(columns)
     }

@@ -75,6 +75,26 @@ fn pictures_of_views_have_their_names() {
 }
 
 #[test]
+fn a_single_view_is_possible_where_state_depends_on_it() {
+    let graph = file(
+        "view_state.mill",
+        "input gain: f32 = 1\n\
+         before = state.feedback(now, initial: 0)\n\
+         now = before + gain * footprint.pixel_size(context.footprint())\n\
+         output c: f32 = now\n",
+    );
+    let run = ["run", &*graph, "--frame", "0..2"];
+    let one = ["--view", "a=4x4*0.5", "--in", "gain@a=4"];
+    let told = seen(&[&run[..], &one].concat());
+    assert_eq!(told, seen(&[&run[..], &["--size", "4x4*0.5", "--in", "gain=4"]].concat()));
+    assert!(told.contains("    2  6.0\n"), "{told}");
+    let saved = seen(&[&run[..], &one, &["--save", "csv:-"]].concat());
+    assert!(saved.starts_with("frame,time,view,c\n0,0.0,a,2.0\n"), "{saved}");
+    let two = seen(&[&run[..], &one, &["--view", "b=4x4"]].concat());
+    assert!(two.contains("help: ask for one view at a time"), "{two}");
+}
+
+#[test]
 fn wrong_views_are_refused() {
     let graph = graph();
     let refused = |args: &[&str], why: &str| {
