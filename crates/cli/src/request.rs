@@ -1,6 +1,7 @@
 //! Requests: the flags that `run`, `explain --run` and `check --twice` share, and the reasons for
 //! refusing a request, in terms of the command line.
 
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use millstream::diagnostics::did_you_mean;
@@ -17,6 +18,7 @@ use crate::interrupt;
 use crate::moments::{self, FrameNumbers, Times};
 use crate::number;
 use crate::outcome::{Exit, Message, Stop};
+use crate::picture::{VIEW, numbered};
 use crate::range;
 use crate::tables::{Coordinates, Moments};
 use crate::views::{self, ByView, NamedView, view};
@@ -139,6 +141,39 @@ impl RequestArgs {
             (Some(Times::Many(times)), _) => Some(Moments { seconds: times.clone(), frames: None }),
             (_, Some(FrameNumbers::Many(frames))) => Some(Moments::of_frames(frames.clone(), fps)),
             (Some(Times::One(_)) | None, Some(FrameNumbers::One(_)) | None) => None,
+        }
+    }
+
+    /// The name of a table file, in which the number of the frame and the name of the view replace
+    /// their placeholders. They are refused if the table holds several frames or views.
+    pub(crate) fn name_of_table(&self, path: &Path) -> Result<PathBuf, Stop> {
+        let Some(text) = path.to_str() else { return Ok(path.to_owned()) };
+        let refused = |n: usize, what: &str, sign: &str, help: &str| {
+            let text = format!("`{text}` is one table, which holds all {n} {what}");
+            let help = format!("leave out {sign}, or write a table for each with {help}");
+            Stop::new(Exit::Usage, text, Some(help))
+        };
+        let (n_moments, number) = match (&self.time, &self.frame) {
+            (Some(Times::Many(times)), _) => (times.len(), 0),
+            (_, Some(FrameNumbers::Many(frames))) => (frames.len(), frames[0]),
+            (_, Some(FrameNumbers::One(frame))) => (1, *frame),
+            (Some(Times::One(_)) | None, None) => (1, 0),
+        };
+        if text.contains('#') && n_moments > 1 {
+            let what = if self.time.is_some() { "moments" } else { "frames" };
+            return Err(refused(n_moments, what, "#", "`millstream bake`"));
+        }
+        let text = numbered(text, number);
+        match &self.views[..] {
+            _ if !text.contains(VIEW) => Ok(text.into()),
+            [] => {
+                let text =
+                    format!("`{text}` has a place for the name of a view, but there is none");
+                let help = format!("leave out {VIEW}, or give a view, such as --view left=640x480");
+                Err(Stop::new(Exit::Usage, text, Some(help)))
+            }
+            [view] => Ok(text.replace(VIEW, &view.name).into()),
+            views => Err(refused(views.len(), "views", VIEW, "`millstream bake --view`")),
         }
     }
 

@@ -270,7 +270,8 @@ pub(crate) fn check_targets(args: &Args) -> Result<(Option<Target>, Option<Plot<
         refuse_source(path, &sources)?;
     }
     let table = args.save.as_ref().filter(|_| !is_picture);
-    let target = table.map(|path| Target::of(path, &sources)).transpose()?;
+    let table = table.map(|path| args.given.name_of_table(path)).transpose()?;
+    let target = table.map(|path| Target::of(&path, &sources)).transpose()?;
     if args.format == Format::Json && target.as_ref().is_some_and(Target::is_stdout) {
         let text = "--save and --format json would both write to standard output";
         return Err(Stop::new(Exit::Usage, text, Some("leave out one of them".into())));

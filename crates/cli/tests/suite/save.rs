@@ -35,6 +35,33 @@ fn outputs_become_columns() {
 }
 
 #[test]
+fn placeholders_in_the_name_of_a_table_are_filled_in_or_refused() {
+    let graph = file(
+        "save_place.mill",
+        "output s: f32 = footprint.pixel_size(context.footprint()) + convert.to_f32(context.time())\n",
+    );
+    let path = new_file("place.{view}.###.csv");
+    let shown = path.display().to_string();
+    let run = |more: &[&str]| seen(&[&["run", &*graph, "--save", &*shown], more].concat());
+    let filled = shown.replace("{view}", "left").replace("###", "048");
+    let told = run(&["--view", "left=4x3", "--frame", "48"]);
+    assert!(told.contains(&format!("saved 1 row to {filled}\n")), "{told}");
+    expect![[r#"
+        view,s
+        left,3.0
+    "#]]
+    .assert_eq(&contents(std::path::Path::new(&filled)));
+    let several = run(&["--view", "left=4x3", "--frame", "1..3"]);
+    assert!(several.contains("is one table, which holds all 3 frames\n"), "{several}");
+    assert!(several.contains("help: leave out #, or write a table for each with"), "{several}");
+    let views = run(&["--view", "left=4x3", "--view", "right=4x3", "--frame", "1"]);
+    assert!(views.contains("is one table, which holds all 2 views\n"), "{views}");
+    let none = run(&["--size", "4x3", "--frame", "1"]);
+    assert!(none.contains("but there is none\n"), "{none}");
+    assert!(!path.exists());
+}
+
+#[test]
 fn moments_and_elements_get_columns() {
     let delays = file("save_delays.csv", "delay\n0.1\n0.2\n");
     let path = new_file("moments.csv");
