@@ -192,6 +192,31 @@ impl<'p> Bake<'p> {
         is_wanted: IsWanted<'_>,
         each: Each<'_, E>,
     ) -> Result<(), BakeError<E>> {
+        self.run_frames(cache, evaluator, (is_wanted, Asked::Every), each)
+    }
+
+    /// Computes and stores the frames that are not in the cache, provided that others are: what a
+    /// bake that was stopped left to do. `each` receives only these frames; the others are not
+    /// read.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_rest<E>(
+        &self,
+        cache: &mut Cache,
+        evaluator: &mut dyn Evaluator,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        self.run_frames(cache, evaluator, (&mut |_, _| true, Asked::Rest), each)
+    }
+
+    fn run_frames<E>(
+        &self,
+        cache: &mut Cache,
+        evaluator: &mut dyn Evaluator,
+        (is_wanted, asked): (IsWanted<'_>, Asked),
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
         let has_states = self.plan.has_states();
         let keyed: Vec<i64> = if has_states {
             (self.plan.start_frame..=self.frames[self.frames.len() - 1]).collect()
@@ -214,7 +239,11 @@ impl<'p> Bake<'p> {
             cache,
             last: vec![None; self.outputs.len()],
             first: if has_states { self.plan.start_frame } else { 0 },
+            asked,
         };
+        if asked == Asked::Rest && !look_up.has_stored() {
+            return Ok(());
+        }
         if has_states {
             ticked::run(&mut look_up, evaluator, is_wanted, each)
         } else {
@@ -243,6 +272,15 @@ pub(crate) struct LookUp<'r, 'p> {
     last: Vec<Option<(Key, Series)>>,
     /// The first tick, if there is state.
     first: i64,
+    asked: Asked,
+}
+
+/// The frames that a run answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Every,
+    /// Those that are not stored.
+    Rest,
 }
 
 impl<'r, 'p> LookUp<'r, 'p> {
@@ -281,6 +319,11 @@ impl<'r, 'p> LookUp<'r, 'p> {
     fn is_cheap(&self, output: usize, position: usize) -> bool {
         let at = self.keyed(position);
         self.keys.cheap_value(self.bake.outputs[output].source, at).is_some()
+    }
+
+    /// Whether the values of some frame are stored.
+    fn has_stored(&mut self) -> bool {
+        (0..self.bake.frames.len()).any(|position| self.missing(position).is_empty())
     }
 
     /// The outputs that are not stored.

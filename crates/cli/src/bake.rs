@@ -15,6 +15,7 @@ mod table;
 mod views;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -277,6 +278,7 @@ fn in_place(
         manifest,
         progress: Progress::of_frames(bake.frames().len() as u64),
         tally: Tally::default(),
+        ahead: BTreeMap::new(),
     };
     let taking = run(args, &bake, &mut cache, taking)?;
     baked.problems.extend(cache::report_problems(&mut cache));
@@ -417,6 +419,8 @@ struct Taking<'t> {
     manifest: Manifest,
     progress: Progress,
     tally: Tally,
+    /// The frames that were computed before their turn, by position, and the time they took.
+    ahead: BTreeMap<usize, Duration>,
 }
 
 fn run<'t>(
@@ -429,13 +433,18 @@ fn run<'t>(
     let evaluator = &mut *evaluator;
     let taking = RefCell::new(taking);
     let mut each = |part: Part| taking.borrow_mut().take(&part);
+    let is_resumable = taking.borrow().saves.need_all() && cache.limit() > 0;
     let done = if bake.is_cheap() && taking.borrow().saves.are_tables() {
         bake.run_blocks(evaluator, &mut each)
     } else {
         let mut is_wanted = |position: usize, key: Option<millstream_bake::Key>| {
             taking.borrow_mut().is_wanted(position, key)
         };
-        bake.run(cache, evaluator, &mut is_wanted, &mut each)
+        // Files of all frames start over with the first frame. What a stopped bake left to do is
+        // computed before, so that it goes on even if each call is stopped early.
+        let mut ahead = |part: Part| taking.borrow_mut().take_ahead(&part);
+        let rest = if is_resumable { bake.run_rest(cache, evaluator, &mut ahead) } else { Ok(()) };
+        rest.and_then(|()| bake.run(cache, evaluator, &mut is_wanted, &mut each))
     };
     match done {
         Ok(()) => Ok(taking.into_inner()),
@@ -461,7 +470,15 @@ impl Taking<'_> {
         is_wanted
     }
 
+    /// Notes a frame that was computed and stored before its turn.
+    fn take_ahead(&mut self, part: &Part) -> Result<(), Stop> {
+        self.ahead.insert(part.positions.start, part.took);
+        self.progress.rows(self.ahead.len() as u64);
+        interrupt::go_on(&interrupt::until(None))
+    }
+
     fn take(&mut self, part: &Part) -> Result<(), Stop> {
+        let ahead = self.ahead.remove(&part.positions.start);
         let frames = &self.bake.frames()[part.positions.clone()];
         let n = frames.len();
         let has_failed = !part.answer.failures.is_empty()
@@ -485,7 +502,7 @@ impl Taking<'_> {
             {
                 sheet.push(part.positions.start, &image);
             }
-            let is_new = part.fate == Fate::Ran;
+            let is_new = part.fate == Fate::Ran || ahead.is_some();
             *(if is_new { &mut self.tally.ran } else { &mut self.tally.reused }) += n;
             (if is_new { "ran" } else { "reused" }, files)
         };
@@ -493,7 +510,7 @@ impl Taking<'_> {
             frames: (frames[0], frames[n - 1]),
             key: part.key.map(|key| key.to_string()),
             files,
-            took: part.took / n as u32,
+            took: part.took / n as u32 + ahead.unwrap_or_default(),
             fate: fate.into(),
         })?;
         self.progress.rows(part.positions.end as u64);

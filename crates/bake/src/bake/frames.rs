@@ -13,7 +13,7 @@ use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
 use millstream_node::Data;
 use millstream_run::{Parts, Varying};
 
-use super::{BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
+use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
 use crate::cheap::Cheap;
 use crate::cuts::{Cuts, Way};
 use crate::keys::MARK;
@@ -77,6 +77,10 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 continue;
             }
             let missing = self.look_up.missing(position);
+            if missing.is_empty() && self.look_up.asked == Asked::Rest {
+                position += 1;
+                continue;
+            }
             if missing.is_empty()
                 && let Some(part) = self.look_up.reused(position)
             {

@@ -89,6 +89,36 @@ fn fates(all: &[(f64, Fate)]) -> String {
 }
 
 #[test]
+fn what_a_stopped_bake_left_is_computed_without_reading_the_rest() {
+    let (engine, _) = engine();
+    let store = Store::new("rest");
+    for text in [
+        "output y: f64 = test.work(context.time(), label: 1)\n",
+        "before = state.feedback(now, initial: 0)\nnow = test.work(before, label: 2)\n\
+         output y: f64 = now\n",
+    ] {
+        let program = engine.load(text.as_bytes()).expect("it compiles");
+        let request = Request::new();
+        let frames: Vec<i64> = (0..6).collect();
+        let rest = |cache: &mut Cache| {
+            let bake = Bake::new(program.plan(), request.clone(), frames.clone());
+            let mut all = Vec::new();
+            let done = bake.expect("it fits").run_rest(cache, &mut Lazy, &mut |part| {
+                all.push(part.positions.start);
+                Ok::<(), Infallible>(())
+            });
+            done.expect("it bakes");
+            all
+        };
+        assert_eq!(rest(&mut store.open()), [0; 0], "a bake that begins computes frame by frame");
+        baked(&program, &request, &[1, 2], &mut store.open());
+        assert_eq!(rest(&mut store.open()), [0, 3, 4, 5]);
+        assert_eq!(rest(&mut store.open()), [0; 0]);
+        assert_eq!(fates(&baked(&program, &request, &frames, &mut store.open())), "......");
+    }
+}
+
+#[test]
 fn baked_frames_are_not_computed_again() {
     let (engine, runs) = engine();
     let store = Store::new("again");

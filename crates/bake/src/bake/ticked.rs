@@ -11,7 +11,7 @@ use millstream_ir::request::Request;
 use millstream_ir::states::States;
 use millstream_run::{Parts, Varying};
 
-use super::{BakeError, Computed, Each, IsWanted, LookUp};
+use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
 use crate::stored;
 
 /// Storing state takes at most this fraction of the time of ticks.
@@ -46,6 +46,9 @@ pub(crate) fn run<E>(
             continue;
         }
         let missing = ticks.look_up.missing(position);
+        if missing.is_empty() && ticks.look_up.asked == Asked::Rest {
+            continue;
+        }
         let reused = if missing.is_empty() { ticks.look_up.reused(position) } else { None };
         let part = match reused {
             Some(part) => part,

@@ -51,3 +51,21 @@ fn lists_of_equal_length_in_some_frames_are_cells_in_all() {
     assert!(told.contains("csv cannot hold the column `a` of type list<f32>\n"), "{told}");
     assert!(told.contains("help: write lists to jsonl, parquet or arrow"), "{told}");
 }
+
+#[test]
+fn animations_of_a_longer_bake_compute_the_new_frames_alone() {
+    let folder = folder("bake-longer");
+    let graph = file(
+        "bake-longer.mill",
+        "p = context.position() + vec3(convert.to_f32(context.time()), 0, 0)\n\
+         output picture: image = image.from_field(noise.fbm(p, scale: 0.1))\n",
+    );
+    let args = |frames| [&*graph, "--size", "64x48", "--save", "a.gif", "--frames", frames];
+    assert_eq!(counts(&args("1..3"), &folder), (3, 0));
+    assert_eq!(counts(&args("1..6"), &folder), (3, 3));
+    let fates: Vec<Json> = lines(&folder).iter().map(|line| line["fate"].clone()).collect();
+    assert_eq!(fates, ["reused", "reused", "reused", "ran", "ran", "ran"]);
+    let whole = self::folder("bake-longer-whole");
+    assert_eq!(counts(&args("1..6"), &whole), (6, 0));
+    assert_eq!(files(&folder), files(&whole));
+}
