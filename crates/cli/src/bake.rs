@@ -45,7 +45,7 @@ use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
 use crate::{interrupt, mesh, number, watch};
 use manifest::{Manifest, Record};
-use saves::{Saves, Shown};
+use saves::{Saves, Shown, usual_names};
 use sheet::Sheet;
 use views::Place;
 
@@ -308,8 +308,9 @@ fn job(
         return Err(Stop::new(Exit::Wrong, text, Some(crate::run::name_outputs(&program))));
     }
     let mut names = args.saves.clone();
-    if names.is_empty() {
-        names.extend(usual_names(&program, named, place.shows_pixels(&program)));
+    let are_usual = names.is_empty();
+    if are_usual {
+        names.extend(usual_names(&program, named, place.has_view()));
     }
     if args.sheet && names.iter().any(|name| name == sheet::NAME) {
         let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);
@@ -342,7 +343,7 @@ fn job(
         only: None,
         time: None,
         frame: None,
-        size: place.size(&program).cloned(),
+        size: place.size(&program, are_usual).cloned(),
         views: Vec::new(),
         reduce: 1,
         features: args.features.clone(),
@@ -350,27 +351,6 @@ fn job(
     let request = given.request(&program, &outputs, limits, Files::Now, None)?;
     let request = request.with_log(LogDetail::Off);
     Ok(Job { program, request, saves, shown: Shown { picture } })
-}
-
-/// The names of the files if none are given.
-fn usual_names(
-    program: &Program,
-    is_named: impl Fn(&str) -> bool,
-    shows_pixels: bool,
-) -> impl Iterator<Item = String> {
-    let mut outputs = program.outputs().iter().filter(|output| is_named(&output.name));
-    let is_image = |ty: Type| ty == Type::of::<Image>();
-    let names: &[&str] = if outputs.clone().any(|output| is_image(output.ty)) {
-        let has_others = outputs.any(|output| !is_image(output.ty));
-        if has_others { &["frame.####.png", "frames.csv"] } else { &["frame.####.png"] }
-    } else if shows_pixels {
-        &["frame.####.png"]
-    } else if outputs.any(|output| mesh::is_of_faces(&output.name, output.ty)) {
-        &["frame.####.ply"]
-    } else {
-        &["frames.csv"]
-    };
-    names.iter().map(|name| (*name).to_owned())
 }
 
 /// Refuses images that no file would hold.

@@ -162,6 +162,13 @@ pub(crate) fn in_flags(help: &str) -> String {
     help.replace("allow the directory that holds it", "give its directory with --lib")
 }
 
+/// Shows the user a warning, after which the verb continues.
+pub(crate) fn warn(text: &str, help: &str) {
+    let style = terminal::of_stderr();
+    eprint(&format!("{} {}\n", style.strong("warning:"), visible(text)));
+    eprint(&format!("  {} {}\n", style.help("help:"), visible(help)));
+}
+
 /// Shows the user why a verb stopped.
 pub(crate) fn report(stop: &Stop) -> Exit {
     let style = terminal::of_stderr();

@@ -88,18 +88,36 @@ pub(crate) fn program_of_picture(
     engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
 }
 
-/// The output that a picture shows, with its type: the requested one, the only image, or the only
-/// value that can be a pixel.
+/// Whether an output can be a pixel and differs from pixel to pixel.
+pub(crate) fn is_field(program: &Program, output: &str) -> bool {
+    let plan = program.plan();
+    plan.output_named(output).is_some_and(|at| {
+        let output = &plan.outputs[at];
+        let needs = plan.needs_of(&plan.steps[output.source.step]);
+        let mut needs = needs.bits().map(|bit| plan.needs.need(bit));
+        is_pixel(output.ty) && needs.any(|it| it.level == 0 && it.feature == Feature::Position)
+    })
+}
+
+/// Whether a value can be a pixel.
+fn is_pixel(ty: Type) -> bool {
+    ty.lanes().is_some_and(|(_, n)| n <= 4) && ty != Type::QUAT
+}
+
+/// The output that a picture shows, with its type: the requested one, the only image, the only value
+/// that differs from pixel to pixel, or the only value that can be a pixel.
 fn shown_output(program: &Program, asked: &[String]) -> Result<(String, Type), Stop> {
     let outputs = program.outputs();
     let is_image = |ty: Type| ty == Type::of::<Image>();
-    let is_pixel = |ty: Type| ty.lanes().is_some_and(|(_, n)| n <= 4) && ty != Type::QUAT;
     let usage = |text: String, help: &str| Stop::new(Exit::Usage, text, Some(help.to_owned()));
     let named: Vec<_> = outputs
         .iter()
         .filter(|output| asked.is_empty() || asked.iter().any(|name| **name == *output.name))
         .collect();
     let mut found: Vec<_> = named.iter().filter(|output| is_image(output.ty)).collect();
+    if found.is_empty() {
+        found = named.iter().filter(|output| is_field(program, &output.name)).collect();
+    }
     if found.is_empty() {
         found = named.iter().filter(|output| is_pixel(output.ty)).collect();
     }

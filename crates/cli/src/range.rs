@@ -3,16 +3,13 @@
 use millstream::document::InputDef;
 use millstream::{Column, Given, Program};
 
-use crate::terminal::{self, eprint, visible};
+use crate::outcome::warn as warn_user;
 
 /// Warns about values of an input outside the range that the document states.
 pub(crate) fn warn(program: &Program, name: &str, given: &Given) {
     let text = program.document().inputs.get(name).and_then(|input| outside(input, name, given));
     let Some(text) = text else { return };
-    let style = terminal::of_stderr();
-    eprint(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
-    let help = "the value is used anyway; `millstream check` shows the range";
-    eprint(&format!("  {} {help}\n", style.help("help:")));
+    warn_user(&text, "the value is used anyway; `millstream check` shows the range");
 }
 
 /// A message about values outside the range; for a column, about the first one.

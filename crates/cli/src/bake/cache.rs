@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::manifest;
 use crate::format::Format;
-use crate::outcome::{Exit, Stop};
-use crate::terminal::{self, eprint, print, visible};
+use crate::outcome::{Exit, Stop, warn};
+use crate::terminal::{eprint, print, visible};
 
 /// Parses a number of bytes, such as `500M`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
@@ -36,11 +36,9 @@ fn shown(bytes: u64) -> String {
 
 /// Reports the problems of a cache since the last call; the bake continues.
 pub(super) fn report_problems(cache: &mut Cache) -> Vec<String> {
-    let style = terminal::of_stderr();
     let message = |problem: &CacheProblem| {
         let text = problem.to_string();
-        eprint(&format!("{} {}\n", style.strong("warning:"), visible(&text)));
-        eprint(&format!("  {} {}\n", style.help("help:"), problem.help()));
+        warn(&text, problem.help());
         text
     };
     cache.take_problems().iter().map(message).collect()

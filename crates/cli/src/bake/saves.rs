@@ -10,7 +10,7 @@ use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFo
 
 use super::table::FramesTable;
 use crate::outcome::{Exit, Stop};
-use crate::picture::{PictureTarget, VIEW, numbered};
+use crate::picture::{PictureTarget, VIEW, is_field, numbered};
 use crate::place::{Target, stop};
 use crate::tables::Coordinates;
 use crate::{mesh, save};
@@ -241,11 +241,27 @@ impl Saves {
     }
 }
 
-fn with_number(name: &str) -> String {
-    match name.rsplit_once('.') {
-        Some((stem, extension)) => format!("{stem}.####.{extension}"),
-        None => format!("{name}.####"),
-    }
+/// The names of the files if none are given: pictures of images or, with a view, of values that
+/// differ from pixel to pixel.
+pub(super) fn usual_names(
+    program: &Program,
+    is_named: impl Fn(&str) -> bool,
+    has_view: bool,
+) -> impl Iterator<Item = String> {
+    let all = program.outputs().iter().filter(|output| is_named(&output.name));
+    let outputs: Vec<(&str, Type)> = all.map(|output| (&*output.name, output.ty)).collect();
+    let n_images = outputs.iter().filter(|(_, ty)| *ty == Type::of::<Image>()).count();
+    let n_fields = outputs.iter().filter(|(name, _)| is_field(program, name)).count();
+    let n_shown = if n_images == 0 && has_view { n_fields } else { n_images };
+    let names: &[&str] = if n_shown > 0 {
+        let has_others = n_shown < outputs.len();
+        if has_others { &["frame.####.png", "frames.csv"] } else { &["frame.####.png"] }
+    } else if outputs.iter().any(|(name, ty)| mesh::is_of_faces(name, *ty)) {
+        &["frame.####.ply"]
+    } else {
+        &["frames.csv"]
+    };
+    names.iter().map(|name| (*name).to_owned())
 }
 
 fn several(name: &str) -> Stop {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use millstream::{Feature, Footprint, Program};
 
 use super::Args;
-use crate::outcome::{Exit, Stop};
+use crate::outcome::{Exit, Stop, warn};
 use crate::request::unknown;
 use crate::views::{NamedView, refuse_repeated};
 
@@ -81,17 +81,19 @@ impl Place<'_> {
         self.name.map_or_else(|| file.to_owned(), |view| format!("{view}/{file}"))
     }
 
-    /// The requested view. If only inputs differ by view, it may be that no node reads it.
-    pub(super) fn size(&self, program: &Program) -> Option<&Footprint> {
+    /// The requested view. It may be that no node reads it: if only inputs differ by view, or if the
+    /// usual files are tables.
+    pub(super) fn size(&self, program: &Program, are_usual: bool) -> Option<&Footprint> {
         let is_read = program.plan().needs.iter().any(|need| need.feature == Feature::Footprint);
-        self.view.filter(|_| is_read || !self.has_own)
+        if !is_read && are_usual && !self.has_own && self.view.is_some() {
+            warn("the view has no effect because no output depends on it", "leave it out");
+        }
+        self.view.filter(|_| is_read || !(self.has_own || are_usual))
     }
 
-    /// Whether outputs are shown as the pixels of a view.
-    pub(super) fn shows_pixels(&self, program: &Program) -> bool {
-        let is_read = |feature| program.plan().needs.iter().any(|need| need.feature == feature);
-        let has_pixels = is_read(Feature::Footprint) || is_read(Feature::Position);
-        self.view.is_some() && (has_pixels || !self.has_own)
+    /// Whether there is a view.
+    pub(super) fn has_view(&self) -> bool {
+        self.view.is_some()
     }
 }
 

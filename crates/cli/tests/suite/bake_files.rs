@@ -69,3 +69,35 @@ fn animations_of_a_longer_bake_compute_the_new_frames_alone() {
     assert_eq!(counts(&args("1..6"), &whole), (6, 0));
     assert_eq!(files(&folder), files(&whole));
 }
+
+#[test]
+fn values_that_are_the_same_at_each_pixel_are_rows() {
+    let graph = |name: &str, outputs: &str| {
+        let text = "p = context.position()\nt = convert.to_f32(context.time())\n";
+        file(name, &format!("{text}{outputs}"))
+    };
+    let baked = |graph: &str, more: &[&str]| {
+        let folder = folder("bake-values");
+        let (frames, shown) = (["--frames", "0..1", "--size", "8x6"], text(&folder));
+        let told = seen(&[&["bake", graph], &frames[..], more, &["-o", &shown]].concat());
+        let names: Vec<String> = files(&folder).into_keys().collect();
+        (names.join(" "), told, folder)
+    };
+    let both =
+        graph("bake-values.mill", "output c: f32 = p.x / 10 + t\noutput mean: f32 = t * 24\n");
+    let (names, _, folder) = baked(&both, &[]);
+    assert_eq!(names, "frame.0000.png frame.0001.png frames.csv");
+    assert!(read(&folder.join("frames.csv")).ends_with("\n1,0.041666666666666664,1.0\n"));
+    assert_eq!(baked(&both, &["--out", "c"]).0, "frame.0000.png frame.0001.png");
+    let size = "output size: f32 = footprint.pixel_size(context.footprint()) + t\n";
+    let (names, told, _) = baked(&graph("bake-size.mill", size), &[]);
+    assert_eq!(names, "frames.csv");
+    assert!(!told.contains("warning"), "{told}");
+    let color = "output shade: color = color.combine(t, 0, 1)\n";
+    let (names, told, _) = baked(&graph("bake-color.mill", color), &[]);
+    assert_eq!(names, "frames.csv");
+    assert!(told.contains("warning: the view has no effect"), "{told}");
+    // Whoever asks for a picture of one color gets it.
+    let saved = baked(&graph("bake-color.mill", color), &["--save", "#.png"]);
+    assert_eq!(saved.0, "0.png 1.png");
+}
