@@ -43,7 +43,7 @@ use crate::run::report_failures;
 use crate::tables::Coordinates;
 use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
-use crate::{interrupt, mesh, number, watch};
+use crate::{interrupt, number, unsettled, watch};
 use manifest::{Manifest, Record};
 use saves::{Saves, Shown, usual_names};
 use sheet::Sheet;
@@ -283,6 +283,11 @@ fn in_place(
     let taking = run(args, &bake, &mut cache, taking)?;
     baked.problems.extend(cache::report_problems(&mut cache));
     drop(taking.progress);
+    let unsettled = unsettled::report(&program);
+    baked.problems.extend(unsettled.iter().map(|it| {
+        let text = |key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", text("path"), text("message"))
+    }));
     let mut files = taking.saves.finish()?;
     if let Some(sheet) = taking.sheet {
         files.extend(sheet.write(folder)?);

@@ -51,6 +51,7 @@ mod stream;
 mod summary;
 mod tables;
 mod terminal;
+mod unsettled;
 mod views;
 mod watch;
 

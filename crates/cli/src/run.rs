@@ -27,7 +27,7 @@ use crate::stats::{Phase, Phases};
 use crate::stream::{Source, Stream};
 use crate::tables::Coordinates;
 use crate::terminal::{self, eprint, visible};
-use crate::{interrupt, mesh, number, save, show, stats, watch};
+use crate::{interrupt, mesh, number, save, show, stats, unsettled, watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -151,7 +151,10 @@ pub(crate) fn once(
         let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
         let outputs = [output];
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
-        return save_picture(args, evaluator, (&program, request), (&target, &outputs[0]), phases);
+        let picture = (&target, &*outputs[0]);
+        let exit = save_picture(args, evaluator, (&program, request), picture, phases)?;
+        unsettled::report(&program);
+        return Ok(exit);
     }
     if let Some(target) = &target
         && let Some((sources, outputs)) = in_blocks(args, target, &program, &limits, started)?
@@ -160,7 +163,9 @@ pub(crate) fn once(
         let n_block = args.block as usize;
         let program = &program;
         let stream = Stream { program, request: given, outputs, sources, n_block };
-        return stream.run(evaluator, target);
+        let exit = stream.run(evaluator, target)?;
+        unsettled::report(program);
+        return Ok(exit);
     }
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
@@ -171,6 +176,7 @@ pub(crate) fn once(
     phases.end(Phase::Evaluate);
     let at = args.given.coordinates(program.plan());
     report_failures(&answer, &at);
+    let warnings = unsettled::report(&program);
     if args.watch && !args.stats {
         watch::report_runs(&program, &answer, started);
     }
@@ -198,7 +204,7 @@ pub(crate) fn once(
         Format::Json => {
             phases.end(Phase::Write);
             let logged = args.stats.then_some((&program, &phases));
-            show::json(&answer, &at, logged)?;
+            show::json(&answer, &at, &warnings, logged)?;
         }
         Format::Text => {
             // Saved outputs are not printed as well.

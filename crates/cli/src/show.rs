@@ -117,10 +117,11 @@ fn cell(value: &Value) -> String {
     format!("{}...", text.chars().take(MAX_CELL - 3).collect::<String>())
 }
 
-/// Prints an answer for programs; `logged` adds the run log.
+/// Prints an answer for programs, with warnings if there are any; `logged` adds the run log.
 pub(crate) fn json(
     answer: &Answer,
     at: &Coordinates,
+    warnings: &[Json],
     logged: Option<(&Program, &Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
@@ -149,7 +150,10 @@ pub(crate) fn json(
             serde_json::to_writer(&mut out, frames)?;
         }
     }
-    write!(out, ",\n\"failures\": {}", failures(answer))?;
+    write!(out, ",\n\"failures\": {}", failures(answer, at))?;
+    if !warnings.is_empty() {
+        write!(out, ",\n\"warnings\": {}", json!(warnings))?;
+    }
     if let Some((program, phases)) = logged {
         write!(out, ",\n\"log\": {}", stats::json(program, answer))?;
         write!(out, ",\n\"seconds\": {}", stats::seconds_json(answer, phases))?;
@@ -195,7 +199,7 @@ fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
     Ok(())
 }
 
-fn failures(answer: &Answer) -> Json {
+fn failures(answer: &Answer, at: &Coordinates) -> Json {
     let failures = answer.failures.iter().map(|failure| {
         let cell = failure.cell.iter().map(|(axis, i)| ((*axis).to_owned(), Json::from(*i)));
         json!({

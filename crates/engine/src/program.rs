@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use millstream_base::NodePath;
 use millstream_base::diagnostics::Diagnostics;
 use millstream_base::feature::Need;
 use millstream_document::Document;
 use millstream_ir::plan::PlanOutput;
+use millstream_ir::repeat::take_unsettled;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
@@ -155,6 +157,13 @@ impl Program {
     /// see [`run_log`].
     pub fn runs<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = NodeRun> + 'a {
         run_log::runs(&self.plan, answer).into_iter().map(|(_, run)| run)
+    }
+
+    /// The repeats that end when they are stable, but did not become stable within their number of
+    /// rounds, in evaluations of this program since the last call: their paths, and the greatest
+    /// number of rounds. Repeats inside callbacks and closures are not listed.
+    pub fn take_unsettled(&self) -> Vec<(NodePath, u32)> {
+        take_unsettled(&self.plan)
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times

@@ -7,9 +7,10 @@
 //! elements.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use millstream_base::id::Id;
-use millstream_base::{Need, Type};
+use millstream_base::{Need, NodePath, Type};
 use millstream_node::zone::{Course, Mode, Told, Tolerance};
 use millstream_node::{Instance, Kernel};
 
@@ -41,6 +42,46 @@ pub struct ZoneBody {
     pub course: Course,
     /// The meaning of the node's outputs that follow those of the group.
     pub told: Vec<Told>,
+    /// What runs leave for a report.
+    pub unsettled: Unsettled,
+}
+
+/// The greatest number of rounds after which an element ended although a round still changed it,
+/// in a repeat that ends when it is stable. It is no part of any result: runs only raise it, in any
+/// order and from any thread.
+#[derive(Debug, Default)]
+pub struct Unsettled(AtomicU32);
+
+impl Unsettled {
+    /// Notes that an element ended unsettled after this number of rounds.
+    pub fn after(&self, rounds: u32) {
+        self.0.fetch_max(rounds, Ordering::Relaxed);
+    }
+
+    /// The number of rounds since the last call; 0 if all elements settled.
+    pub fn take(&self) -> u32 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// The repeats of a plan, and those inside its zones, that ended unsettled since the last call, with
+/// the number of rounds.
+pub fn take_unsettled(plan: &Plan) -> Vec<(NodePath, u32)> {
+    let mut found = Vec::new();
+    for (id, instance) in plan.instances.iter() {
+        let Some(body) = ZoneBody::of(instance) else { continue };
+        let rounds = body.unsettled.take();
+        let inside = take_unsettled(&body.plan);
+        if rounds == 0 && inside.is_empty() {
+            continue;
+        }
+        let steps = plan.steps.iter().filter(|(_, step)| step.op == StepOp::Call(id));
+        for path in steps.map(|(_, step)| plan.paths.get(step.path)) {
+            found.extend((rounds > 0).then(|| (path.clone(), rounds)));
+            found.extend(inside.iter().map(|(inner, n)| (path.child(inner.as_str()), *n)));
+        }
+    }
+    found
 }
 
 impl ZoneBody {

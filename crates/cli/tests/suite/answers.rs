@@ -18,6 +18,35 @@ fn failures_name_the_moment() {
 }
 
 #[test]
+fn a_repeat_that_does_not_settle_is_a_warning() {
+    let graph = file(
+        "unsettled.mill",
+        "input n: i32 = 5\ninput x: f32 = 100\n\
+         output y: f32 = repeat step(x, count: n, until = \"stable\").x\n\
+         group step(x: f32) -> x: f32 {\n  x = x / 2 + 1\n}\n",
+    );
+    let told = seen(&["run", &graph]);
+    expect_test::expect![[r#"
+        y = 5.0625
+        stderr:
+        warning: y: did not become stable within its maximum of 5 rounds
+          help: raise `count` or `tolerance`; the output `settled` tells where it did
+    "#]]
+    .assert_eq(&told);
+    let told = json(&["run", &graph, "--format", "json"]);
+    let message = told["warnings"][0]["message"].as_str();
+    assert_eq!(message, Some("did not become stable within its maximum of 5 rounds"), "{told}");
+    assert_eq!(told["outputs"]["y"]["value"], 5.0625, "the results are as they are");
+    let settled = json(&["run", &graph, "--in", "n=500", "--format", "json"]);
+    assert!(settled.get("warnings").is_none(), "{settled}");
+    let folder = crate::bake::folder("bake-unsettled");
+    let bake = ["bake", &graph, "--frames", "0..2", "-o", &crate::bake::text(&folder)];
+    let told = seen(&bake);
+    assert!(told.contains("within its maximum of 5 rounds\n  help: raise `count`"), "{told}");
+    assert_eq!(told.matches("warning").count(), 1, "{told}");
+}
+
+#[test]
 fn a_number_is_a_list_of_one_in_a_formula_as_along_links() {
     let graph = file(
         "number_as_list.mill",

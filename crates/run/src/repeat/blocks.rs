@@ -283,6 +283,7 @@ impl Block {
                 None => work.fused.go.map(|_| (false, 0)),
             };
             self.find_ended(work, round, go);
+            self.note_unsettled(work, round, go);
             self.put_out(work, piece, round);
         }
     }
@@ -384,6 +385,21 @@ impl Block {
             if *alive && (count <= round || is_stable || go.is_some_and(|go| !go[i])) {
                 self.positions.push(i as u32);
             }
+        }
+    }
+
+    /// Notes for the report whether an element ends unsettled.
+    fn note_unsettled(&self, work: &Work<'_>, round: u32, go: Option<(bool, usize)>) {
+        if work.body.stable().is_none() {
+            return;
+        }
+        let go = go.map(|(is_lane, lane)| {
+            let buffer = if is_lane { &self.now[lane] } else { &self.go };
+            buffer.as_bools()
+        });
+        let mut ended = self.positions.iter().map(|i| *i as usize);
+        if ended.any(|i| !self.stable[i] && go.is_none_or(|go| go[i])) {
+            work.body.unsettled.after(round);
         }
     }
 

@@ -210,6 +210,9 @@ pub(super) fn run_one(
         settled = is_stable;
         goes = !is_stable && fused.go.is_none_or(|go| results[go] != 0);
     }
+    if goes && round > 0 && body.stable().is_some() {
+        body.unsettled.after(round);
+    }
     let (now, results) = (registers.from(straight.lanes), registers.from(straight.results));
     for k in wanted {
         match body.told.get(k.wrapping_sub(body.n_outputs())) {

@@ -80,7 +80,11 @@ pub(super) fn run(
         let done: Vec<bool> = (0..n)
             .map(|i| {
                 let is_stable = stable.get(i).is_some_and(|stable| *stable);
-                active.count(i) <= round || !goes_on(go, i) || is_stable
+                let is_over = !goes_on(go, i) || is_stable;
+                if active.count(i) <= round && !is_over && !stable.is_empty() {
+                    body.unsettled.after(round);
+                }
+                active.count(i) <= round || is_over
             })
             .collect();
         for k in outputs {

@@ -14,3 +14,4 @@ mod loops;
 mod parts;
 mod progress;
 mod repeat;
+mod unsettled;
