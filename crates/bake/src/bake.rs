@@ -50,7 +50,7 @@ pub(crate) struct Wanted {
 pub enum Fate {
     /// Something had to be computed.
     Ran,
-    /// All values were stored.
+    /// All values were stored, or are cheaper to compute than to look up.
     Reused,
 }
 
