@@ -207,6 +207,7 @@ fn failures(answer: &Answer, at: &Coordinates) -> Json {
             "message": failure.message,
             "help": failure.help.as_deref().map(in_flags),
             "at": cell.collect::<serde_json::Map<_, _>>(),
+            "where": at.named(&failure.cell),
         })
     });
     failures.collect()

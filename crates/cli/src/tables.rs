@@ -4,6 +4,7 @@
 use millstream::Mask;
 use millstream::evaluate::{Answer, Data, RequestAxis};
 use millstream::values::{Column, Value};
+use serde_json::Value as Json;
 
 /// The moments of a request with a time axis.
 #[derive(Clone, Debug)]
@@ -72,6 +73,28 @@ impl Coordinates {
         };
         let all: Vec<String> = cell.iter().map(named).collect();
         if all.is_empty() { String::new() } else { format!(" (at {})", all.join(", ")) }
+    }
+
+    /// The place of a failure for programs: seconds and frame number instead of the position of a
+    /// moment, the name instead of the position of a view.
+    pub(crate) fn named(&self, cell: &[(&'static str, usize)]) -> Json {
+        let mut named = serde_json::Map::new();
+        for (axis, i) in cell {
+            let moments = self.moments.as_ref().filter(|it| *i < it.seconds.len());
+            match (*axis, moments) {
+                ("time", Some(moments)) => {
+                    named.insert("time".into(), moments.seconds[*i].into());
+                    if let Some(frames) = &moments.frames {
+                        named.insert("frame".into(), frames[*i].into());
+                    }
+                }
+                ("view", _) if *i < self.views.len() => {
+                    named.insert("view".into(), self.views[*i].as_str().into());
+                }
+                _ => drop(named.insert((*axis).into(), (*i).into())),
+            }
+        }
+        Json::Object(named)
     }
 
     /// The number of a moment; of a frame, its frame number.

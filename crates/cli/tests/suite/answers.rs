@@ -18,6 +18,23 @@ fn failures_name_the_moment() {
 }
 
 #[test]
+fn failures_have_the_moment_and_the_view_beside_their_positions() {
+    let graph = file(
+        "failing_view.mill",
+        "size = footprint.pixel_size(context.footprint())\n\
+         n = convert.to_i32(context.tick()) - 5 + convert.to_i32(size)\n\
+         output first: f32 = list.first(list.range(start: 7, count: n))\n",
+    );
+    let views = ["--view", "far=3x3*9", "--view", "near=4x4*1"];
+    let run = ["run", &*graph, "--format", "json"];
+    let told = json(&[&run[..], &views, &["--frame", "3..5"]].concat());
+    let failure = &told["failures"][0];
+    assert_eq!(failure["at"], serde_json::json!({"time": 0, "view": 1}), "{told}");
+    let named = serde_json::json!({"frame": 3, "time": 0.125, "view": "near"});
+    assert_eq!(failure["where"], named, "{told}");
+}
+
+#[test]
 fn a_repeat_that_does_not_settle_is_a_warning() {
     let graph = file(
         "unsettled.mill",
