@@ -323,8 +323,13 @@ fn job(
     }
     let saves = Saves::of(&names, args.frames().len(), args.depth)?;
     if args.depth.is_some() && !saves.has_pictures() {
-        let text = "--depth has no effect: no file is a picture";
-        return Err(Stop::new(Exit::Usage, text, Some("leave it out".into())));
+        let (text, help) = if saves.has_animations() {
+            let help = "leave it out, or save pictures, such as out.####.png";
+            ("--depth has no effect: animations have 8 bits per channel", help)
+        } else {
+            ("--depth has no effect: no file is a picture", "leave it out")
+        };
+        return Err(Stop::new(Exit::Usage, text, Some(help.into())));
     }
     let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
         let (program, name) = program_of_picture(engine, text, program, &args.outputs)?;

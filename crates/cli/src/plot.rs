@@ -105,6 +105,11 @@ impl Plot<'_> {
             all.extend(of_singles(answer, &unit));
         }
         all.retain(|drawn| drawn.chart.is_drawn());
+        if are_single && self.kind.is_some() && !all.is_empty() {
+            let text = "--plot-kind has no effect: every output is a single value";
+            let help = "leave it out, or evaluate many elements (--count) or moments (--time)";
+            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+        }
         if all.is_empty() {
             return Err(nothing(answer));
         }

@@ -44,7 +44,15 @@ pub(crate) fn view(text: &str) -> Result<Footprint, String> {
         None => (rest, ""),
     };
     let pixels = |text: &str| text.parse::<i32>().ok().filter(|n| *n > 0);
-    let size = size.split_once('x').and_then(|(w, h)| Some((pixels(w)?, pixels(h)?)));
+    let sides = size.split_once('x');
+    let is_large = |side: &str| {
+        let is_number = !side.is_empty() && side.bytes().all(|digit| digit.is_ascii_digit());
+        is_number && side.parse::<i32>().is_err()
+    };
+    if sides.is_some_and(|(w, h)| is_large(w) || is_large(h)) {
+        return Err(format!("a view of {size} is too large: write at most {} pixels", i32::MAX));
+    }
+    let size = sides.and_then(|(w, h)| Some((pixels(w)?, pixels(h)?)));
     let (width, height) = size.ok_or(wrong)?;
     let [x, y] = if place.is_empty() {
         [0.0, 0.0]
@@ -179,6 +187,9 @@ mod tests {
         assert_eq!(at("4x3*2"), ([4, 3], [0., 0., 2., 2.]));
         for wrong in ["", "4", "0x3", "4x3+1", "4x3*0", "4x3*-1", "4x3+a+b", "4x3+1+nan"] {
             assert!(view(wrong).is_err(), "{wrong}");
+        }
+        for large in ["99999999999x3", "3x2147483648+1+1"] {
+            assert!(view(large).is_err_and(|told| told.contains("too large")), "{large}");
         }
     }
 

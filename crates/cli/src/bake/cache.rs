@@ -20,8 +20,15 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         Some((at, 'T' | 't')) => (&text.trim()[..at], 1 << 40),
         _ => (text.trim(), 1_u64),
     };
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    number.checked_mul(scale).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let number: Option<u64> = digits.parse().ok();
+    match number.and_then(|number| number.checked_mul(scale)) {
+        Some(0) => Err(wrong()),
+        Some(bytes) => Ok(bytes),
+        None => Err(format!("`{text}` is too large: write at most {}T", u64::MAX >> 40)),
+    }
 }
 
 /// Formats a number of bytes for people.
@@ -128,6 +135,10 @@ mod tests {
         assert_eq!(size("2g"), Ok(2 << 30));
         for text in ["", "0", "M", "1.5G", "-1", "99999999999T"] {
             assert!(size(text).is_err(), "{text}");
+        }
+        for text in ["99999999999T", "99999999999999999999"] {
+            let told = size(text).expect_err("it is too large");
+            assert!(told.ends_with("is too large: write at most 16777215T"), "{told}");
         }
         assert_eq!(shown(3 << 29), "1.5 GB");
         assert_eq!(shown(12), "12 bytes");

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use millstream_bake::Key;
+use millstream_io::write_file;
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Exit, Stop};
-use crate::save::{not_written, write_complete};
 
 /// The file name of the manifest.
 pub(super) const NAME: &str = "manifest.jsonl";
@@ -94,6 +94,15 @@ impl Record {
     }
 }
 
+/// The next step if the manifest cannot be used.
+const HELP: &str = "make the directory and this file writable, with space left on the disk, or give \
+                    another directory with -o DIR; finished files remain";
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
+    let text = format!("cannot write `{}`: {error}", path.display());
+    Stop::new(Exit::Failed, text, Some(HELP.into()))
+}
+
 fn if_one(one: &'static str, many: &'static str, is_one: bool) -> &'static str {
     if is_one { one } else { many }
 }
@@ -105,7 +114,7 @@ fn read(path: &Path) -> Result<BTreeMap<i64, (Record, String)>, Stop> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => {
             let text = format!("cannot read `{}`: {error}", path.display());
-            return Err(Stop::new(Exit::Failed, text, None));
+            return Err(Stop::new(Exit::Failed, text, Some(HELP.into())));
         }
     };
     let mut known = BTreeMap::new();
@@ -151,7 +160,7 @@ impl Manifest {
         let (path, lock) = (folder.join(NAME), folder.join(LOCK));
         let open = |path: &Path| {
             let file = OpenOptions::new().create(true).append(true).read(true).open(path);
-            file.map_err(|error| not_written(path, &error))
+            file.map_err(|error| unwritable(path, &error))
         };
         let lock = open(&lock)?;
         // On systems without file locks the file is never rewritten, only appended to.
@@ -161,7 +170,7 @@ impl Manifest {
         let header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
         // The leading newline ends a line that was cut off.
         let line = format!("\n{header}\n");
-        file.write_all(line.as_bytes()).map_err(|error| not_written(&path, &error))?;
+        file.write_all(line.as_bytes()).map_err(|error| unwritable(&path, &error))?;
         Ok(Self { path, file, lock, description, header, known, done: Vec::new() })
     }
 
@@ -184,7 +193,7 @@ impl Manifest {
     pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
         let line = format!("{}\n", record.json(&self.description));
         let written = self.file.write_all(line.as_bytes());
-        written.map_err(|error| not_written(&self.path, &error))?;
+        written.map_err(|error| unwritable(&self.path, &error))?;
         self.done.push(record);
         Ok(())
     }
@@ -217,6 +226,6 @@ impl Manifest {
                 text += &format!("{}\n", kept.json(description));
             }
         }
-        write_complete(&self.path, text.as_bytes())
+        write_file(&self.path, text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
     }
 }

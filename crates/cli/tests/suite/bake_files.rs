@@ -101,3 +101,28 @@ fn values_that_are_the_same_at_each_pixel_are_rows() {
     let saved = baked(&graph("bake-color.mill", color), &["--save", "#.png"]);
     assert_eq!(saved.0, "0.png 1.png");
 }
+
+#[test]
+fn what_cannot_be_is_refused_with_a_hint() {
+    let folder = folder("bake-hints");
+    let shown = text(&folder);
+    let bake = ["bake", "examples/echo.mill", "--frames", "0..9", "-o", &shown];
+    let gif = ["--size", "8x6", "--save", "a.gif", "--depth", "16"];
+    expect_seen(
+        &[&bake[..], &gif].concat(),
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: --depth has no effect: animations have 8 bits per channel
+              help: leave it out, or save pictures, such as out.####.png
+        "#]],
+    );
+    // The manifest cannot be written where a directory has its name.
+    std::fs::create_dir_all(folder.join(".manifest.lock")).expect("it can be made");
+    let told = seen(&bake);
+    assert!(told.contains(".manifest.lock`: "), "{told}");
+    assert!(told.contains("or give another directory with -o DIR"), "{told}");
+    let large = [&bake[..], &["--cache-size", "99999999999T"]].concat();
+    assert!(seen(&large).contains("too large: write at most 16777215T"), "{}", seen(&large));
+    assert_eq!(code(&large), Some(2));
+}

@@ -249,3 +249,26 @@ fn the_needs_of_a_nodes_state_are_shown_once() {
     let said = String::from_utf8_lossy(&seen.stdout).into_owned();
     assert_eq!(said.matches("the state of `damp`").count(), 1, "{said}");
 }
+
+#[test]
+fn a_step_of_0_is_refused_in_both_forms() {
+    let graph = file(
+        "step_0.mill",
+        "input a: f32 = 0.5 from 0 to 1 step 0.1\ninput b: f32 = 1 step 0\n\
+         output y: f32 = a * b\n",
+    );
+    let told = seen(&["run", &graph]);
+    let own = format!("{graph}:2:");
+    assert!(
+        told.contains(&own) && told.contains("the step 0 of input `b` is not above 0"),
+        "{told}"
+    );
+    assert!(told.contains("help: choose a positive step, or leave it out"), "{told}");
+    let json = file(
+        "step_0.json",
+        r#"{"millstream": 2, "inputs": {"b": {"type": "f32", "default": 1, "step": 0}},
+           "outputs": {"y": {"type": "f32", "input": "b"}}}"#,
+    );
+    let told = seen(&["run", &json]);
+    assert!(told.contains("the step 0 of input `b` is not above 0"), "{told}");
+}

@@ -59,6 +59,15 @@ fn selected_elements_are_computed_alone() {
     "#]],
     );
     expect_seen(
+        &["run", &path, "--count", "0", "--only", "0"],
+        expect![[r#"
+        exit code 2
+        stderr:
+        error: element 0 is asked for, but there are none
+          help: give more elements, or ask for all
+    "#]],
+    );
+    expect_seen(
         &["run", &path, "--only", "3"],
         expect![[r#"
         exit code 2

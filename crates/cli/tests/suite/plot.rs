@@ -120,6 +120,10 @@ fn outputs_that_cannot_be_drawn_are_reported() {
         |more: &[&str]| seen(&[&["run", &*graph, "--out", "s", "--count", "3"][..], more].concat());
     assert!(run(&["--plot", "x.pdf"]).starts_with("exit code 2\n"));
     assert!(run(&["--plot-kind", "lines"]).starts_with("exit code 2\n"));
+    let single = file("plot_single.mill", "output k: f32 = 3\n");
+    let (told, svg) = drawn("single.svg", &[&single, "--plot-kind", "histogram"]);
+    assert_eq!(svg, "");
+    assert!(told.contains("--plot-kind has no effect: every output is a single value"), "{told}");
     let nowhere = run(&["--plot", "/nowhere/x.svg"]);
     assert!(nowhere.contains("cannot write `/nowhere/x.svg`"), "{nowhere}");
     let own = file("own.svg", "i = context.index()\noutput y: f32 = sin(i)\n");

@@ -108,4 +108,5 @@ fn wrong_views_are_refused() {
     refused(&["--view", "a=4x3", "--in", "eye@a=1", "--in", "eye@a=2"], "`eye@a` is given twice");
     refused(&["--reduce", "2"], "--reduce has no effect");
     refused(&["--view", "a=0x3"], "write the width and the height");
+    refused(&["--view", "a=9999999999x3"], "too large: write at most 2147483647 pixels");
 }

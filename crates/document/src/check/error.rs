@@ -317,6 +317,15 @@ pub enum CheckError {
         /// The problem with the value.
         error: LiteralError,
     },
+    /// A step that leads nowhere.
+    #[error("the step {step} of input `{name}` is not above 0")]
+    #[diagnostic(code(check::wrong_step), help("choose a positive step, or leave it out"))]
+    WrongStep {
+        /// The input.
+        name: String,
+        /// The step.
+        step: String,
+    },
     /// A range that is empty, or belongs to a type without numbers.
     #[error("the range of input `{name}` {reason}")]
     #[diagnostic(

@@ -136,6 +136,11 @@ impl<'d> Faces<'d> {
         {
             problems.report(at, def.spot.span(), &warning);
         }
+        // NaN, as documents in code may have, is no step either.
+        if let Some(step) = def.step.filter(|step| step.is_nan() || *step <= 0.0) {
+            let error = CheckError::WrongStep { name: name.to_string(), step: step.to_string() };
+            problems.report(at, def.spot.span(), &error);
+        }
         let default = default.ok()?;
         Some(BodyInput {
             name: Arc::clone(name),

@@ -313,6 +313,23 @@ fn recursive_groups_are_reported() {
 }
 
 #[test]
+fn a_step_must_be_positive() {
+    check_problems(
+        r#""inputs": {
+            "x": { "type": "f32", "default": 0, "min": 0, "max": 1, "step": 0 },
+            "y": { "type": "f32", "default": 0, "step": -0.5 },
+            "z": { "type": "f32", "default": 0, "step": 0.5 }
+        },
+        "outputs": {
+            "x": { "type": "f32", "input": "x" },
+            "y": { "type": "f32", "input": "y" },
+            "z": { "type": "f32", "input": "z" }
+        }"#,
+        &expect![[r#""#]],
+    );
+}
+
+#[test]
 fn probable_mistakes_are_warnings() {
     check_problems(
         r#""inputs": {

@@ -97,8 +97,8 @@ pub enum RequestError {
     #[diagnostic(code(request::no_elements), help("give a count or a column, or ask for all"))]
     NoElements,
     /// A requested element does not exist.
-    #[error("element {element} is asked for, but there are {count}, numbered from 0")]
-    #[diagnostic(code(request::no_such_element), help("ask for elements below {count}"))]
+    #[error("element {element} is asked for, but there are {}", numbered(*.count))]
+    #[diagnostic(code(request::no_such_element), help("{}", elements_below(*.count)))]
     NoSuchElement {
         /// The element.
         element: usize,
@@ -135,5 +135,17 @@ impl RequestError {
         let known = known.filter(|name| !is_state(name));
         let hint = hint(name, known, "the graph has no outputs", "outputs");
         Self::UnknownOutput { name: name.into(), hint }
+    }
+}
+
+fn numbered(count: usize) -> String {
+    if count == 0 { "none".into() } else { format!("{count}, numbered from 0") }
+}
+
+fn elements_below(count: usize) -> String {
+    if count == 0 {
+        "give more elements, or ask for all".into()
+    } else {
+        format!("ask for elements below {count}")
     }
 }
