@@ -97,7 +97,7 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
             Ok(program) => {
                 let mut problems = program.warnings().clone();
                 if args.twice {
-                    let Twice { liars, failed, not_run, undeclared, unread } =
+                    let Twice { liars, failed, not_run, undeclared, unread, unsettled } =
                         run_twice(args, &engine, &text, &program)?;
                     if !liars.is_empty() || !undeclared.is_empty() {
                         exit = Exit::Wrong;
@@ -113,6 +113,9 @@ pub(crate) fn check(args: &Args) -> Result<Exit, Stop> {
                     }
                     for failed in failed {
                         problems.report(Place::at(failed.path.clone()), &failed);
+                    }
+                    for unsettled in unsettled {
+                        problems.report(Place::at(unsettled.path.clone()), &unsettled);
                     }
                     for not_run in not_run {
                         problems.report(Place::at(not_run.path.clone()), &not_run);

@@ -21,6 +21,7 @@ use crate::picture::program_of_picture;
 use crate::request::{Files, RequestArgs, refused};
 use crate::run::report_failures;
 use crate::terminal::visible_lines;
+use crate::unsettled;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -213,6 +214,7 @@ fn run(
         Error::Document(_) => shown(source, error),
     })?;
     report_failures(&answer, &args.given.coordinates(program.plan()));
+    unsettled::report(&program);
     let exit = if answer.failures.is_empty() { Exit::Done } else { Exit::Failed };
     Ok((explanation, exit))
 }

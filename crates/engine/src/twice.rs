@@ -16,6 +16,7 @@ use millstream_document::{Document, check};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::plan::{PlanOutput, Step};
+use millstream_ir::repeat::take_unsettled;
 use millstream_ir::request::Given;
 use millstream_ir::trace::reads;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
@@ -105,6 +106,21 @@ pub struct Unread {
     pub need: String,
 }
 
+/// A repeat that ends when it is stable, but did not become stable within its number of rounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` did not become stable within its maximum of {rounds} rounds")]
+#[diagnostic(
+    severity(warning),
+    code(twice::unsettled),
+    help("raise `count` or `tolerance`; the output `settled` tells where it did")
+)]
+pub struct Unsettled {
+    /// The repeat.
+    pub path: NodePath,
+    /// The maximum.
+    pub rounds: u32,
+}
+
 /// The result of running every node twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Twice {
@@ -118,6 +134,8 @@ pub struct Twice {
     pub undeclared: Vec<Undeclared>,
     /// The features that node types declare but that none of their callbacks read.
     pub unread: Vec<Unread>,
+    /// The repeats that reached their maximum before they became stable.
+    pub unsettled: Vec<Unsettled>,
 }
 
 /// The number of elements for nodes that read the index.
@@ -167,13 +185,16 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
         }
     }
     let [answer, _] = answers;
+    let unsettled = take_unsettled(&plan).into_iter();
+    let unsettled = unsettled.map(|(path, rounds)| Unsettled { path, rounds }).collect();
     let undeclared = undeclared(&graph);
     let failed = answer
         .failures
         .into_iter()
         .filter(|failure| !undeclared.iter().any(|known| known.path == failure.path))
         .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
-    Ok(Twice { liars, failed: failed.collect(), not_run, undeclared, unread: unread(&graph) })
+    let (failed, unread) = (failed.collect(), unread(&graph));
+    Ok(Twice { liars, failed, not_run, undeclared, unread, unsettled })
 }
 
 /// The nodes that run callbacks, with their paths.

@@ -54,6 +54,12 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
     let message = told["warnings"][0]["message"].as_str();
     assert_eq!(message, Some("did not become stable within its maximum of 5 rounds"), "{told}");
     assert_eq!(told["outputs"]["y"]["value"], 5.0625, "the results are as they are");
+    let told = seen(&["check", &graph, "--twice"]);
+    assert!(
+        told.contains("warning[twice::unsettled]: y: `y` did not become stable within"),
+        "{told}"
+    );
+    assert!(!seen(&["check", &graph, "--twice", "--in", "n=500"]).contains("unsettled"));
     let settled = json(&["run", &graph, "--in", "n=500", "--format", "json"]);
     assert!(settled.get("warnings").is_none(), "{settled}");
     let folder = crate::bake::folder("bake-unsettled");
