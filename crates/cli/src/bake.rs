@@ -315,7 +315,7 @@ fn job(
     let mut names = args.saves.clone();
     let are_usual = names.is_empty();
     if are_usual {
-        names.extend(usual_names(&program, named, place.has_view()));
+        names.extend(usual_names(&program, named, (place.has_view(), args.sheet)));
     }
     if args.sheet && names.iter().any(|name| name == sheet::NAME) {
         let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);

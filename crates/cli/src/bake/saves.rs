@@ -246,7 +246,7 @@ impl Saves {
 pub(super) fn usual_names(
     program: &Program,
     is_named: impl Fn(&str) -> bool,
-    has_view: bool,
+    (has_view, has_sheet): (bool, bool),
 ) -> impl Iterator<Item = String> {
     let all = program.outputs().iter().filter(|output| is_named(&output.name));
     let outputs: Vec<(&str, Type)> = all.map(|output| (&*output.name, output.ty)).collect();
@@ -256,6 +256,9 @@ pub(super) fn usual_names(
     let names: &[&str] = if n_shown > 0 {
         let has_others = n_shown < outputs.len();
         if has_others { &["frame.####.png", "frames.csv"] } else { &["frame.####.png"] }
+    } else if has_view && has_sheet {
+        // A contact sheet shows pictures of whatever can be a pixel.
+        &["frame.####.png"]
     } else if outputs.iter().any(|(name, ty)| mesh::is_of_faces(name, *ty)) {
         &["frame.####.ply"]
     } else {

@@ -100,6 +100,8 @@ fn values_that_are_the_same_at_each_pixel_are_rows() {
     // Whoever asks for a picture of one color gets it.
     let saved = baked(&graph("bake-color.mill", color), &["--save", "#.png"]);
     assert_eq!(saved.0, "0.png 1.png");
+    let sheet = baked(&graph("bake-color.mill", color), &["--sheet"]);
+    assert_eq!(sheet.0, "frame.0000.png frame.0001.png sheet.png");
 }
 
 #[test]
