@@ -325,7 +325,12 @@ fn a_step_must_be_positive() {
             "y": { "type": "f32", "input": "y" },
             "z": { "type": "f32", "input": "z" }
         }"#,
-        &expect![[r#""#]],
+        &expect![[r#"
+            error check::wrong_step at "x": { "type": "f32", "default": 0, "min": 0, "max": 1, "step": 0 }
+                the step 0 of input `x` is not above 0 (choose a positive step, or leave it out)
+            error check::wrong_step at "y": { "type": "f32", "default": 0, "step": -0.5 }
+                the step -0.5 of input `y` is not above 0 (choose a positive step, or leave it out)
+        "#]],
     );
 }
 
