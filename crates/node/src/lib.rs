@@ -26,7 +26,7 @@ pub use function::{Argument, Call, Data, Failure, Function};
 pub use interface::Interface;
 pub use node_def::callback::{CallbackContext, CallbackFunction, Stop};
 pub use node_def::instance::{Instance, Kernel};
-pub use node_def::network::{Network, NetworkParts, Part, PartSource};
+pub use node_def::network::{NarrowedText, Network, NetworkParts, Part, PartSource};
 pub use node_def::region::RegionUse;
 pub use node_def::state::StateSpec;
 pub use node_def::{Composition, Law, NodeDef, instance, state};

@@ -137,6 +137,30 @@ fn a_link_that_narrows_is_a_note() {
 }
 
 #[test]
+fn what_a_formula_narrows_is_a_note_at_its_place() {
+    let path = file(
+        "narrowed_formula.mill",
+        "input a: f64 = 1\ninput v: vec3 = 0\ninput c: color = 0\n\n\
+         p = vec3(a, 0, 0)\nq = 1 - v * a\nr = a > 1 ? v : a * 2\n\
+         s = vec3(f32(a), 0, 0) + c.rgb * f32(a)\nt = a * 2 + 1\n\n\
+         output p: vec3 = p\noutput q: vec3 = q\noutput r: vec3 = r\noutput s: vec3 = s\n\
+         output t: f64 = t\n",
+    );
+    let text = seen(&["check", &path]).replace(&path, "narrowed.mill");
+    let notes: Vec<&str> = text.lines().filter(|line| !line.starts_with("    ")).collect();
+    expect![[r#""#]].assert_eq(&(notes.join("\n") + "\n"));
+    let path = file(
+        "narrowed_formula.mill.json",
+        r#"{ "millstream": 2, "inputs": { "a": { "type": "f64" }, "c": { "type": "color" } },
+  "outputs": { "y": { "type": "f32", "from": "e.value" } },
+  "nodes": { "e": { "type": "math.expression", "set": { "text": "vector.distance(c, vec3(1)) + length(vec2(a, 1))" },
+    "in": { "a": { "input": "a" }, "c": { "input": "c" } } } } }"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "narrowed.mill.json");
+    expect![[r#""#]].assert_eq(&text);
+}
+
+#[test]
 fn long_defaults_are_shortened() {
     let list = format!("[{}1]", "1, ".repeat(1000));
     let text = format!(

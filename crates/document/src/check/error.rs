@@ -186,6 +186,17 @@ pub enum CheckError {
         /// The type of the target.
         to: Type,
     },
+    /// A part of a formula whose value is narrowed.
+    #[error("the formula narrows {} to {}", from.with_article(), to.with_article())]
+    #[diagnostic(severity(Advice), code(check::narrowed), help("{hint}"))]
+    NarrowedInFormula {
+        /// The type of the part.
+        from: Type,
+        /// The type that it becomes.
+        to: Type,
+        /// The next step.
+        hint: &'static str,
+    },
     /// A feature is used with two types.
     #[error(
         "the feature `{name}` is {} here and {} in `{first}`"

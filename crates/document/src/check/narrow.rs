@@ -6,11 +6,12 @@ use std::sync::Arc;
 use millstream_base::Type;
 use millstream_node::convert::{convertible, narrows};
 use millstream_node::signature::{Among, SocketType, Widths};
+use millstream_node::{NarrowedText, Network};
 
 use super::error::CheckError;
 use super::links::socket_at;
 use super::mismatch::describe;
-use super::shapes::Shape;
+use super::shapes::{Shape, part_of_text};
 use super::spots::source_at;
 use super::types::Typing;
 use crate::at::Part;
@@ -46,10 +47,36 @@ impl Typing<'_, '_> {
         self.widths == Widths::First && shape.signature.generics[usize::from(g)].among == Among::Own
     }
 
+    /// Notes the parts of a formula that are narrowed.
+    pub(super) fn narrowed_in_text(&mut self, node: u32, network: &Network) {
+        for NarrowedText { setting, start, end, from, to } in network.narrowed.iter().copied() {
+            if !self.problems.takes_note() {
+                continue;
+            }
+            let (name, def) = self.named_node(node);
+            let setting = def.set.get(setting);
+            let place = setting.map(|it| {
+                let place = part_of_text(it, start as usize, end as usize);
+                place.unwrap_or(it.spot.span())
+            });
+            let hint = if to == Type::F32 {
+                "write `f32(...)` around it if this is intended"
+            } else {
+                "its alpha is lost; write `.rgb` after it if this is intended"
+            };
+            let note = CheckError::NarrowedInFormula { from, to, hint };
+            let at = self.at.part(Part::Node(name));
+            self.problems.note(at, place.unwrap_or(def.spot.span()), &note);
+        }
+    }
+
     /// Notes the narrowing links of a call, and collects those that the newest format would not
     /// narrow.
     pub(super) fn narrowed(&mut self, node: u32, shape: &Shape, entry: u32) {
         let instance = Arc::clone(&self.instances.entry(entry).instance);
+        if let Some(network) = &instance.network {
+            self.narrowed_in_text(node, network);
+        }
         let newest = match self.widths {
             Widths::Kept => None,
             Widths::First => {

@@ -456,7 +456,7 @@ pub(super) fn report_setting(
 
 /// The bytes of the document that hold this range of a setting's string; `None` if the string
 /// contains escapes.
-fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
+pub(super) fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let Json::String(text) = &setting.json else { return None };
     let span = setting.spot.span();
     if let Some(places) = &setting.places.0 {

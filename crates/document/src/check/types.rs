@@ -393,7 +393,12 @@ impl<'d> Typing<'d, '_> {
             InputFact::Literal(_) => false,
         });
         let made = self.instances.make(shape_id, shape, generics, &arities);
-        made.map(|entry| (Known { entry, narrows }, by_links)).map_err(|error| {
+        let known = |entry| {
+            let network = &self.instances.entry(entry).instance.network;
+            let in_text = network.as_ref().is_some_and(|network| !network.narrowed.is_empty());
+            Known { entry, narrows: narrows || in_text }
+        };
+        made.map(|entry| (known(entry), by_links)).map_err(|error| {
             match &error {
                 InstanceError::Setting(error) => report_setting(def, error, at, self.problems),
                 InstanceError::Type(error) => {

@@ -21,6 +21,23 @@ pub struct Network {
     pub outputs: Vec<PartSource>,
     /// Whether an output is available as soon as the inputs that lead to it are.
     pub is_divided: bool,
+    /// The values that a text narrows without saying so, in order of the text.
+    pub narrowed: Vec<NarrowedText>,
+}
+
+/// A part of the text in a setting whose value is narrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NarrowedText {
+    /// The setting with the text.
+    pub setting: &'static str,
+    /// The first byte of the text.
+    pub start: u32,
+    /// The end of the text in bytes.
+    pub end: u32,
+    /// The type of the value.
+    pub from: Type,
+    /// The type that it becomes.
+    pub to: Type,
 }
 
 /// One node of a network.
@@ -124,8 +141,12 @@ impl Network {
         if self.parts.iter().all(|part| part.instance.network.is_none()) {
             return self;
         }
-        let mut flat =
-            Self { constants: self.constants, is_divided: self.is_divided, ..Self::default() };
+        let mut flat = Self {
+            constants: self.constants,
+            is_divided: self.is_divided,
+            narrowed: self.narrowed,
+            ..Self::default()
+        };
         // The sources that replace the outputs of each part.
         let mut became: Vec<SmallVec<[PartSource; 1]>> = Vec::with_capacity(self.parts.len());
         let moved = |became: &[SmallVec<[PartSource; 1]>], source| match source {

@@ -1,11 +1,12 @@
 //! The network of an expression: one node for each operator and function, named by its number in
 //! the order of computation.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::{Lane, Type, Value};
-use millstream_node::convert::convertible;
-use millstream_node::{Instance, Network, Part, PartSource};
+use millstream_node::convert::{convertible, narrows};
+use millstream_node::{Instance, NarrowedText, Network, Part, PartSource};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -13,7 +14,7 @@ use super::functions::{FUNCTIONS, Function, Typing};
 use super::library::Library;
 use super::token::Number;
 use super::typing::{Types, components_named, is_vector, number_type, types_of, vector};
-use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
+use super::{Binary, Expression, SyntaxError, TEXT, Term, TermId, Unary};
 
 /// The network of an expression whose inputs have these types.
 ///
@@ -41,8 +42,11 @@ pub(super) fn network(
     let last = TermId(expression.terms.len() as u32 - 1);
     let ty = writer.types.of(last);
     let output = writer.read(last, ty);
-    writer.network.outputs.push(output);
-    Ok(writer.network)
+    let mut network = writer.network;
+    network.outputs.push(output);
+    network.narrowed.sort_by_key(|part| (part.start, part.end));
+    network.narrowed.dedup();
+    Ok(network)
 }
 
 /// The result of translating a term.
@@ -331,7 +335,12 @@ impl Writer<'_> {
             });
             let ty = instance.inputs[i].ty;
             sources.push(match given {
-                Some((_, (_, arg))) => self.read(*arg, ty),
+                Some((_, (_, arg))) => {
+                    if self.types.of(*arg) == Type::COLOR && narrows(Type::COLOR, ty) {
+                        self.narrowed(*arg, Type::COLOR, ty);
+                    }
+                    self.read(*arg, ty)
+                }
                 None => {
                     let default = socket.default.value(ty);
                     self.constant(default.expect("the input has a default"))
@@ -370,14 +379,29 @@ impl Writer<'_> {
                 let whole = i64::from(holds);
                 self.number(Number { value: whole as f64, whole: Some(whole) }, ty)
             }
-            Became::Source(source, from) if convertible(from, ty) => source,
+            Became::Source(source, from) if convertible(from, ty) => {
+                if from == Type::F64 && narrows(from, ty) {
+                    self.narrowed(term, from, ty);
+                }
+                source
+            }
             // A number that is repeated for each component of a vector.
             Became::Source(source, from) => {
+                if [Type::F64, Type::I64].contains(&from) {
+                    self.narrowed(term, from, Type::F32);
+                }
                 let converts = self.library.instance("convert.to_f32", &[from]);
                 source_of(self.part(converts, smallvec![source]))
             }
             Became::Outputs(_) => unreachable!("one of several outputs is chosen"),
         }
+    }
+
+    /// Records that a term becomes narrower than it is, without a conversion in the text.
+    fn narrowed(&mut self, term: TermId, from: Type, to: Type) {
+        let Range { start, end } = self.expression.ranges[term.0 as usize];
+        let (start, end) = (start as u32, end as u32);
+        self.network.narrowed.push(NarrowedText { setting: TEXT, start, end, from, to });
     }
 
     fn truth(&mut self, holds: bool) -> PartSource {
