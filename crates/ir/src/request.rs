@@ -124,6 +124,8 @@ pub struct Bound {
     pub count: Option<usize>,
     /// The elements asked for, if they are some of the index axis.
     pub elements: Option<Mask>,
+    /// The numbers of the elements, if the index axis has only those asked for.
+    pub numbers: Option<Mask>,
     /// Time spent making the element numbers, if they are needed.
     pub numbering: Duration,
 }
@@ -136,6 +138,11 @@ impl Bound {
             RequestAxis::View => self.views,
             RequestAxis::Index => self.count,
         }
+    }
+
+    /// Whether the request is for some elements of the index axis.
+    pub fn is_for_some(&self) -> bool {
+        self.elements.is_some() || self.numbers.is_some()
     }
 
     /// Whether the request opens no axis.

@@ -40,8 +40,8 @@ mod state;
 mod sweep;
 mod task;
 
-use millstream_base::Limits;
 use millstream_base::id::SideTable;
+use millstream_base::{Limits, Mask};
 use millstream_ir::answer::{EvalError, LogEntry, NodeFailure};
 use millstream_ir::graph::InstanceId;
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
@@ -80,6 +80,8 @@ pub(crate) struct Walk<'a, M> {
     /// Data and shape of each input of the plan.
     pub(crate) inputs: SideTable<InputId, (Data, ShapeId)>,
     pub(crate) request_axes: Vec<(AxisId, RequestAxis)>,
+    /// The numbers of the elements, if the index axis has only some of them.
+    numbers: Option<Mask>,
     /// Axes of loops by extent, and by the number of axes of that extent that are open around them.
     pub(crate) loop_axes: FxHashMap<(LoopKey, u32), AxisId>,
     /// Instances with a scope at some input.

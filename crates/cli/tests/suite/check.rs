@@ -140,15 +140,27 @@ fn a_link_that_narrows_is_a_note() {
 fn what_a_formula_narrows_is_a_note_at_its_place() {
     let path = file(
         "narrowed_formula.mill",
-        "input a: f64 = 1\ninput v: vec3 = 0\ninput c: color = 0\n\n\
+        "input a: f64 = 1\ninput v: vec3 = [0, 0, 0]\ninput c: color = [0, 0, 0, 1]\n\n\
          p = vec3(a, 0, 0)\nq = 1 - v * a\nr = a > 1 ? v : a * 2\n\
          s = vec3(f32(a), 0, 0) + c.rgb * f32(a)\nt = a * 2 + 1\n\n\
          output p: vec3 = p\noutput q: vec3 = q\noutput r: vec3 = r\noutput s: vec3 = s\n\
          output t: f64 = t\n",
     );
     let text = seen(&["check", &path]).replace(&path, "narrowed.mill");
-    let notes: Vec<&str> = text.lines().filter(|line| !line.starts_with("    ")).collect();
-    expect![[r#""#]].assert_eq(&(notes.join("\n") + "\n"));
+    let notes: Vec<&str> = text
+        .lines()
+        .filter(|line| !["  input", "  output"].iter().any(|it| line.starts_with(it)))
+        .collect();
+    expect![[r#"
+        narrowed.mill:5:10: note[check::narrowed]: p: the formula narrows an f64 to an f32
+          help: write `f32(...)` around it if this is intended
+        narrowed.mill:6:13: note[check::narrowed]: q: the formula narrows an f64 to an f32
+          help: write `f32(...)` around it if this is intended
+        narrowed.mill:7:17: note[check::narrowed]: r: the formula narrows an f64 to an f32
+          help: write `f32(...)` around it if this is intended
+        narrowed.mill: ok, 3 notes, 5 nodes, 24 steps in the plan
+    "#]]
+    .assert_eq(&(notes.join("\n") + "\n"));
     let path = file(
         "narrowed_formula.mill.json",
         r#"{ "millstream": 2, "inputs": { "a": { "type": "f64" }, "c": { "type": "color" } },
@@ -157,7 +169,17 @@ fn what_a_formula_narrows_is_a_note_at_its_place() {
     "in": { "a": { "input": "a" }, "c": { "input": "c" } } } } }"#,
     );
     let text = seen(&["check", &path]).replace(&path, "narrowed.mill.json");
-    expect![[r#""#]].assert_eq(&text);
+    expect![[r#"
+        narrowed.mill.json:3:82: note[check::narrowed]: e: the formula narrows a color to a vec3
+          help: its alpha is lost; write `.rgb` after it if this is intended
+        narrowed.mill.json:3:108: note[check::narrowed]: e: the formula narrows an f64 to an f32
+          help: write `f32(...)` around it if this is intended
+        narrowed.mill.json: ok, 2 notes, 1 node, 10 steps in the plan
+          input a: f64, required
+          input c: color, required
+          output y: f32
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]

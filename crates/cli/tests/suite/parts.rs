@@ -49,6 +49,8 @@ fn selected_elements_are_computed_alone() {
     let log = ran["log"].as_array().expect("a log");
     let product = log.iter().find(|run| run["type"] == "math.multiply").expect("it ran");
     assert_eq!(product["elements"], 7);
+    let index = log.iter().find(|run| run["type"] == "context.index").expect("it ran");
+    assert_eq!((&index["elements"], &index["bytes"]), (&7.into(), &28.into()));
     expect_seen(
         &["run", &path, "--count", "3", "--only", "3"],
         expect![[r#"
@@ -88,4 +90,52 @@ fn selected_elements_are_computed_alone() {
             For more information, try '--help'.
         "#]],
     );
+}
+
+/// The elements that each node type computed for the elements 0 and 5 of 1000.
+fn computed_for_two(name: &str, text: &str, evaluator: &str) -> Vec<(String, i64, i64)> {
+    let path = file(name, text);
+    let given = ["run", &*path, "--count", "1000", "--only", "0,5", "--stats", "--format", "json"];
+    let ran = json(&[&given[..], &["--evaluator", evaluator]].concat());
+    let log = ran["log"].as_array().expect("a log");
+    let count = |run: &serde_json::Value, of: &str| run[of].as_i64().expect("a number");
+    let name = |run: &serde_json::Value| run["type"].as_str().expect("a name").to_owned();
+    log.iter().map(|run| (name(run), count(run, "elements"), count(run, "bytes"))).collect()
+}
+
+#[test]
+fn nothing_is_computed_for_elements_that_are_not_asked_for() {
+    for evaluator in ["lazy", "list", "parallel", "chunked", "incremental", "auto"] {
+        let ran = computed_for_two(
+            "index_of_two.mill",
+            "i = context.index()\nr = random.value(i)\n\
+             output x: f32 = r > 0.5 ? sin(r) : r * i\n",
+            evaluator,
+        );
+        assert!(ran.iter().any(|(name, ..)| name == "context.index"), "{ran:?}");
+        for (name, elements, bytes) in ran {
+            assert!(elements <= 2 && bytes <= 16, "{evaluator}: {name} {elements} {bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_all_elements_is_computed_from_all() {
+    let ran = computed_for_two(
+        "sum_of_all.mill",
+        "output x: f32 = context.index() / (reduce.sum(context.index()) + 0.5)\n",
+        "lazy",
+    );
+    assert!(ran.iter().any(|(_, elements, _)| *elements == 1000), "{ran:?}");
+}
+
+#[test]
+fn failures_name_the_number_of_an_element_that_was_asked_for() {
+    let path = file(
+        "failing_element.mill",
+        "input l: list<f32> = [1, 2]\noutput x: f32 = list.get(l, context.index())\n",
+    );
+    let failed = millstream(&["run", &path, "--count", "9", "--only", "1,7"]);
+    let told = String::from_utf8_lossy(&failed.stderr);
+    assert!(told.contains("(at index 7)"), "{told}");
 }

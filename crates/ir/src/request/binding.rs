@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use millstream_base::diagnostics::did_you_mean;
 use millstream_base::feature::Aspect;
 use millstream_base::id::{Id, SideTable};
-use millstream_base::{Feature, Mask, Type};
+use millstream_base::{Feature, Mask, Need, Type};
 use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
@@ -21,7 +21,8 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let bytes = request.limits.bytes;
     let (errors, extents, numbering) = (Vec::new(), [None, None, None], Duration::ZERO);
     let misgiven = Vec::new();
-    let mut binding = Binding { plan, errors, misgiven, extents, bytes, numbering };
+    let numbers = None;
+    let mut binding = Binding { plan, errors, misgiven, extents, bytes, numbering, numbers };
     if let Some(n) = request.count {
         binding.extents[RequestAxis::Index as usize] = Some((n, "the count".into()));
     }
@@ -31,14 +32,21 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let given = binding.given_features(features);
     let outputs = binding.outputs(request.outputs.as_deref());
     let optional = binding.outputs(Some(&request.optional));
-    let inputs = binding.with_defaults(inputs, &request.inputs, &outputs);
+    let mut inputs = binding.with_defaults(inputs, &request.inputs, &outputs);
     let [times, views, count] =
         RequestAxis::ALL.map(|axis| binding.extents[axis as usize].as_ref().map(|(n, _)| *n));
     let extents = [times, views, count].map(|extent| extent.unwrap_or(1));
     let cells = extents.into_iter().fold(1, usize::saturating_mul);
     // `index` is an `i32`.
     let limit = request.limits.list_length.min(i32::MAX as usize);
-    let features = if cells <= limit {
+    let n_errors = binding.errors.len();
+    let mut elements = binding.elements(request.elements.as_ref());
+    let of_elements = binding.errors.split_off(n_errors);
+    let wanted = [&outputs[..], &optional].concat();
+    if elements.is_some() && of_elements.is_empty() && !binding.reads_along_index(&wanted) {
+        binding.numbers = elements.take();
+    }
+    let mut features = if cells <= limit {
         binding.needs(&outputs, &given)
     } else {
         binding.errors.push(RequestError::TooManyCells { cells, limit });
@@ -53,13 +61,29 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     if views.is_some() {
         binding.state_by_view(&inputs, &given);
     }
-    let elements = binding.elements(request.elements.as_ref());
-    if binding.errors.is_empty() {
-        let numbering = binding.numbering;
-        Ok(Bound { outputs, optional, inputs, features, times, views, count, elements, numbering })
-    } else {
-        Err(binding.errors)
+    binding.errors.extend(of_elements);
+    if !binding.errors.is_empty() {
+        return Err(binding.errors);
     }
+    let Binding { numbers, numbering, .. } = binding;
+    let mut count = count;
+    if let Some(numbers) = &numbers {
+        count = Some(numbers.len());
+        let features = features.iter_mut().flatten();
+        inputs.iter_mut().chain(features).for_each(|data| data.keep(numbers));
+    }
+    Ok(Bound {
+        outputs,
+        optional,
+        inputs,
+        features,
+        times,
+        views,
+        count,
+        elements,
+        numbers,
+        numbering,
+    })
 }
 
 struct Binding<'p> {
@@ -73,6 +97,19 @@ struct Binding<'p> {
     bytes: usize,
     /// See [`Bound::numbering`].
     numbering: Duration,
+    /// See [`Bound::numbers`].
+    numbers: Option<Mask>,
+}
+
+impl BoundData {
+    /// Keeps these elements of a column along the index axis; element numbers are already those.
+    fn keep(&mut self, elements: &Mask) {
+        if let (Data::Many(column), Some(RequestAxis::Index)) = (&self.data, self.axis)
+            && column.len() != elements.len()
+        {
+            self.data = Data::Many(column.gather(elements.iter()));
+        }
+    }
 }
 
 impl Binding<'_> {
@@ -278,20 +315,38 @@ impl Binding<'_> {
         Some(mask.clone())
     }
 
+    /// Whether a step that these outputs need reads along the index axis, or its extent.
+    fn reads_along_index(&self, outputs: &[usize]) -> bool {
+        let plan = self.plan;
+        let is_along = |need: &Need| {
+            need.level == 0
+                && need.aspect == Aspect::Extent
+                && matches!(need.feature, Feature::Index | Feature::Position)
+        };
+        outputs.iter().any(|output| {
+            let step = &plan.steps[plan.outputs[*output].source.step];
+            plan.needs_of(step).bits().any(|bit| is_along(plan.needs.need(bit)))
+        })
+    }
+
     /// The numbers of the elements, if `feature` is `index` and the index axis is open.
     fn index_axis(&mut self, feature: &Feature) -> Option<BoundData> {
         let (n, _) = self.extents[RequestAxis::Index as usize].as_ref()?;
         if *feature != Feature::Index {
             return None;
         }
+        let n = self.numbers.as_ref().map_or(*n, Mask::len);
         let bytes = n.saturating_mul(size_of::<i32>());
         let is_too_large = bytes > self.bytes;
-        let n = if is_too_large { 0 } else { *n as i32 };
+        let n = if is_too_large { 0 } else { n as i32 };
         if is_too_large {
             self.errors.push(RequestError::TooManyBytes { bytes, limit: self.bytes });
         }
         let started = Instant::now();
-        let data = Data::Many((0..n).collect());
+        let data = Data::Many(match &self.numbers {
+            Some(numbers) => numbers.iter().map(|element| element as i32).collect(),
+            None => (0..n).collect(),
+        });
         self.numbering += started.elapsed();
         Some(BoundData { data, axis: Some(RequestAxis::Index) })
     }

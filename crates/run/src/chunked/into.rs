@@ -77,7 +77,7 @@ impl Chunked {
         buffers: &mut [OutputBuffer<'_>],
     ) -> Result<Written, EvalError> {
         let bound = request.bind(plan).map_err(EvalError::Request)?;
-        if bound.elements.is_some() {
+        if bound.is_for_some() {
             let why = "it writes all elements, but the request is for some".into();
             return Err(EvalError::Unfit { evaluator: self.name(), why });
         }

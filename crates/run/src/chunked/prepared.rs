@@ -88,7 +88,7 @@ impl Chunked {
         if bound.has_no_cells() {
             return Err(PrepareError::NoElements);
         }
-        if bound.elements.is_some() {
+        if bound.is_for_some() {
             return Err(PrepareError::SomeElements);
         }
         let single = if bound.n_cells() == 1 { Single::new(plan, &bound) } else { None };

@@ -95,6 +95,7 @@ impl<'b> Evaluation<'b> {
             views: None,
             count: (!is_one).then_some(n),
             elements: None,
+            numbers: None,
             numbering: Duration::ZERO,
         }
     }

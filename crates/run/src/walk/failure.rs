@@ -5,6 +5,7 @@
 //! is computed. So failures do not depend on the order of demands.
 
 use millstream_base::Mask;
+use millstream_ir::RequestAxis;
 use millstream_ir::answer::NodeFailure;
 
 use super::{Demand, Mode, Place, Stop, Task, Walk};
@@ -147,8 +148,16 @@ impl<M: Mode> Walk<'_, M> {
         let mut bad = None;
         if let Some((element, shape)) = element {
             for (axis, position) in self.shapes.coordinates(shape, element) {
-                let name = self.request_axes.iter().find(|(known, _)| *known == axis);
-                cell.push((name.map_or("item", |(_, axis)| axis.name()), position));
+                let of = self.request_axes.iter().find(|(known, _)| *known == axis);
+                let (name, position) = match of {
+                    Some((_, axis @ RequestAxis::Index)) => {
+                        let number = self.numbers.as_ref().and_then(|all| all.nth(position));
+                        (axis.name(), number.unwrap_or(position))
+                    }
+                    Some((_, axis)) => (axis.name(), position),
+                    None => ("item", position),
+                };
+                cell.push((name, position));
             }
             bad = Some(Bad { shape, cells: Mask::range(element..element + 1) });
         }
