@@ -6,6 +6,7 @@
 //! has several *parts* here: one for each output, and one for the whole node.
 
 mod cases;
+mod equal;
 mod in_cases;
 
 use std::borrow::Cow;
@@ -227,11 +228,11 @@ impl<'d> Grain<'d> {
         }
         let (mut cycles, mut conditional) = (Vec::new(), Vec::new());
         for (real, members) in on_cycles.into_values() {
-            match self.cases(nodes, members) {
+            match self.cases(nodes, &found.order, members) {
                 Ok(found) => conditional.push(found),
                 // The cycle exists without any case.
-                Err(cycle) if cycle.why.is_empty() => cycles.extend(real),
-                Err(cycle) => cycles.push(cycle),
+                Err(None) => cycles.extend(real),
+                Err(Some(cycle)) => cycles.push(cycle),
             }
         }
         // The numbers of components descend if each comes after those that it depends on.

@@ -230,8 +230,6 @@ impl Editor {
         let had_links = old.as_ref().is_some_and(|old| references(old).next().is_some());
         let inverse = EditKind::SetInput { node, input, to: old, before };
         self.note(body, Change::Node { body, slot }, inverse, done);
-        // With another selector, cycles may no longer be broken here or where the group is used.
-        done.is_relinked |= self.has_conditional_cycles();
         if to.is_some_and(|to| references(to).any(|it| matches!(it, Reference::Link(_)))) {
             return self.put_after_sources(body, slot, done);
         }

@@ -387,6 +387,8 @@ impl Editor {
             change,
             Change::Inputs { .. } | Change::Outputs { .. } | Change::GroupCame { .. }
         );
+        // Selectors may have been equal, and may no longer break cycles.
+        done.is_relinked |= matches!(change, Change::Node { .. }) && self.has_conditional_cycles();
         done.changes.push(change);
         done.inverses.push(inverse.within(self.group_name(body).cloned()));
     }

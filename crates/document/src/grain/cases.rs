@@ -12,6 +12,7 @@ use millstream_node::signature::{Signature, SocketType};
 use millstream_node::{Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::equal::read_firsts;
 use super::{FineOrder, Grain, signature_of};
 use crate::fields::Fields;
 use crate::model::{Input, InputValue, Named, Node, NodeKind};
@@ -97,6 +98,13 @@ pub(super) fn only_arm(
     Some((left, arm as u32))
 }
 
+/// The arm that a selector with this literal selects.
+fn arm_of_literal(value: &InputValue) -> Option<usize> {
+    let InputValue::Literal(json) = value else { return None };
+    let index = || json.as_i64().map(|index| usize::try_from(index).unwrap_or(0));
+    json.as_bool().map(usize::from).or_else(index)
+}
+
 /// A selector of switches on a cycle that does not depend on the nodes of the cycle.
 struct Selector {
     source: InputValue,
@@ -130,47 +138,81 @@ struct Part {
 }
 
 impl Grain<'_> {
-    /// The cases of nodes that depend on each other.
+    /// The cases of nodes that depend on each other; `order` is that of all nodes.
     ///
     /// # Errors
-    /// A cycle that switches do not break.
+    /// A cycle that switches do not break; `None` if there are no switches among the nodes.
     pub(super) fn cases(
         &mut self,
         nodes: &Named<Node>,
+        order: &[u32],
         members: Vec<u32>,
-    ) -> Result<Conditional, Cycle> {
+    ) -> Result<Conditional, Option<Cycle>> {
         let registry = self.registry;
+        let firsts = self.firsts(nodes, &members.iter().copied().collect(), order);
         let mut part =
             Part { nodes: Named::new(), taken: Vec::new(), groups: Vec::new(), when: Vec::new() };
         for member in &members {
             let (name, node) = nodes.get_index(*member as usize).expect("members are nodes");
-            part.nodes.insert(Arc::clone(name), node.clone());
+            let mut node = node.clone();
+            read_firsts(&mut node, &firsts);
+            part.nodes.insert(Arc::clone(name), node);
         }
         let mut search =
             Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
-        if !search.selectors(&part).is_empty()
-            && let Some(stateful) = search.grain.stateful_among(&part.nodes)
-        {
+        search.take_literals(&mut part);
+        let has_switches = !part.taken.is_empty()
+            || !part.groups.is_empty()
+            || !search.selectors(&part).is_empty();
+        if !has_switches {
+            return Err(None);
+        }
+        if let Some(stateful) = search.grain.stateful_among(&part.nodes) {
             let name = shortened(&stateful);
             let why = format!(" that switches cannot break, as `{name}` keeps state");
-            return Err(search.cycle(&part, why));
+            return Err(Some(search.cycle(&part, why)));
         }
-        if !search.selectors(&part).is_empty()
-            && let Some(scoped) = search.grain.scoped_among(&part.nodes)
-        {
+        if let Some(scoped) = search.grain.scoped_among(&part.nodes) {
             // There the selectors may have other values.
             let name = shortened(&scoped);
             let why = format!(
                 " that switches cannot break, as `{name}` evaluates a part of it in another context"
             );
-            return Err(search.cycle(&part, why));
+            return Err(Some(search.cycle(&part, why)));
         }
-        let choice = search.split(part)?;
+        let choice = search.split(part).map_err(Some)?;
         Ok(Conditional { nodes: search.members, choice, cases: search.cases })
     }
 }
 
 impl Search<'_, '_> {
+    /// Leaves only the arm that is taken of switches whose selector is a literal, also in groups.
+    fn take_literals(&mut self, part: &mut Part) {
+        for (member, node) in self.members.iter().zip(part.nodes.values_mut()) {
+            if let Some(signature) = switch(self.registry, node)
+                && let Some(given) = node.inputs.get(&signature.inputs[0].name)
+                && let Some(arm) = arm_of_literal(&given.value)
+                && let Some((left, arm)) = only_arm(self.registry, node, &given.value.clone(), arm)
+            {
+                *node = left;
+                part.taken.push((*member, arm));
+            }
+            let inputs: Vec<(Arc<str>, usize)> = (node.inputs.iter())
+                .filter_map(|(name, given)| Some((Arc::clone(name), arm_of_literal(&given.value)?)))
+                .collect();
+            for (name, arm) in inputs {
+                if let NodeKind::Group(group) = &node.kind
+                    && !node.muted
+                    && let Some(input) = self.grain.input_of(group, &name)
+                    && let Some(group) = self.grain.in_case(&Arc::clone(group), &name, arm, 0)
+                {
+                    node.kind = NodeKind::Group(group);
+                    part.groups.push((*member, input as u32, arm as u32));
+                }
+            }
+        }
+    }
+
     /// The cases of a part. The depth of the recursion is at most the number of cases.
     fn split(&mut self, part: Part) -> Result<Choice, Cycle> {
         self.n_looked_at += part.nodes.len();
@@ -208,8 +250,8 @@ impl Search<'_, '_> {
         let mut add = |selector: Selector| {
             let is_outside = match &selector.source {
                 InputValue::Link(link) => !part.nodes.contains_key(&link.node),
-                InputValue::Input(_) | InputValue::Literal(_) => true,
-                InputValue::Several(_) => false,
+                InputValue::Input(_) => true,
+                InputValue::Literal(_) | InputValue::Several(_) => false,
             };
             if !is_outside || selector.n_arms < 2 {
                 return;
