@@ -199,7 +199,7 @@ macro_rules! define_meanings {
         elementary {$(
             $(#[$e_doc:meta])*
             $e_variant:ident $e_name:ident $e_args:tt accuracy $f32:literal $f64:literal
-            $e_meaning:tt
+            $(commutes $e_commuting:tt)? { $($e_meaning:tt)* }
         )*}
         any_lane $any_lane:tt
     ) => {
@@ -236,7 +236,7 @@ macro_rules! define_meanings {
         #[inline]
         fn elementary<T: FloatLane, V: Visit>(op: Op, v: V) -> V::Output {
             match op {
-                $(Op::$e_variant => meaning!(v, T, $e_args $e_meaning),)*
+                $(Op::$e_variant => meaning!(v, T, $e_args { $($e_meaning)* }),)*
                 _ => unfit(op, T::LANE),
             }
         }

@@ -79,7 +79,7 @@ macro_rules! define_op {
         elementary {$(
             $(#[$e_doc:meta])*
             $e_variant:ident $e_name:ident $e_args:tt accuracy $f32:literal $f64:literal
-            $e_meaning:tt
+            $(commutes $e_commuting:tt)? { $($e_meaning:tt)* }
         )*}
         any_lane {$(
             $(#[$a_doc:meta])*
@@ -145,6 +145,7 @@ macro_rules! define_op {
             pub const fn commutes(self) -> bool {
                 match self {
                     $(Self::$variant => has!($($commuting)?),)*
+                    $(Self::$e_variant => has!($($e_commuting)?),)*
                     _ => false,
                 }
             }

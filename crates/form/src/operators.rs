@@ -102,7 +102,7 @@ macro_rules! define_methods {
         elementary {$(
             $(#[$e_doc:meta])*
             $e_variant:ident $e_name:ident $e_args:tt accuracy $f32:literal $f64:literal
-            $e_meaning:tt
+            $(commutes $e_commuting:tt)? { $($e_meaning:tt)* }
         )*}
         any_lane $any_lane:tt
     ) => {

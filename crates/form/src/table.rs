@@ -32,7 +32,7 @@
 //! type of the lane.
 //!
 //! *Elementary* rows are functions of floats with the largest known error in ULP for `f32` and
-//! `f64`.
+//! `f64`, and with `commutes` as in arithmetic rows.
 //!
 //! A meaning may include faster ways to compute the same bits: `native` is an expression for
 //! processors that round in one instruction; `usual` is right `unless` the last expression is true;
@@ -223,7 +223,7 @@ macro_rules! operations {
                     num::ln_gamma(a)
                 }
                 /// Square root of `a * a + b * b` without intermediate overflow.
-                Hypot hypot(a, b) accuracy "0.5001" "0.51" { num::hypot(a, b) }
+                Hypot hypot(a, b) accuracy "0.5001" "0.51" commutes(a, b) { num::hypot(a, b) }
             }
             any_lane {
                 /// `b` if the `bool` `a` is true, else `c`.

@@ -51,6 +51,8 @@ pub struct NodeDef {
     pub converts: bool,
     /// Whether the first input selects one of the others, and only that one is needed.
     pub chooses: bool,
+    /// Whether exchanging the first two inputs changes no bit, although no form shows it.
+    pub commutes: bool,
     /// Identities that hold for every bit pattern.
     pub laws: Vec<Law>,
     /// Pairs of nodes that equal a single node.
@@ -182,6 +184,7 @@ impl NodeDef {
             state: None,
             converts: false,
             chooses: false,
+            commutes: false,
             laws: Vec::new(),
             compositions: Vec::new(),
             reserved: FxHashSet::default(),
@@ -248,6 +251,12 @@ impl NodeDef {
     /// Declares that the kernel is a choice, so that its arms may break cycles.
     pub fn chooses(mut self) -> Self {
         self.chooses = true;
+        self
+    }
+
+    /// Declares that exchanging the first two inputs changes no bit. Forms show it themselves.
+    pub fn commutes(mut self) -> Self {
+        self.commutes = true;
         self
     }
 

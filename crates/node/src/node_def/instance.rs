@@ -146,6 +146,7 @@ impl Instance {
             (Some(form), [a, b, ..]) if a.ty == b.ty => {
                 a.ty.lanes().is_some_and(|(_, n)| form.commutes(n as usize))
             }
+            (None, [a, b, ..]) => self.def.commutes && a.ty == b.ty && !self.has_scopes(),
             _ => false,
         }
     }

@@ -87,6 +87,11 @@ fn signals_have_known_values() {
     let wide = |items: &[f64]| list(items.to_vec());
     assert_eq!(of("list.dot", vec![wide(&[1.0, 2.0, 3.0]), wide(&[4.0, 5.0])]), [14.0]);
     assert_eq!(of("list.dot", vec![wide(&[]), wide(&[4.0, 5.0])]), [0.0]);
+    let (a, b) = ([0.1, -0.0, f64::INFINITY, 1e300], [3.0, 7.0, -1e-300, f64::NAN, 1.0]);
+    let dot = |a: &[f64], b: &[f64]| of("list.dot", vec![wide(a), wide(b)])[0].to_bits();
+    for n in 0..4 {
+        assert_eq!(dot(&a[..n], &b), dot(&b, &a[..n]));
+    }
     let likeness = |a: &[f64], b: &[f64]| of("list.correlation", vec![wide(a), wide(b)])[0];
     assert!((likeness(&[1.0, 2.0, 3.0], &[5.0, 7.0, 9.0]) - 1.0).abs() < 1e-12);
     assert!(likeness(&[1.0, 1.0], &[1.0, 2.0]).is_nan() && likeness(&[], &[]).is_nan());

@@ -67,6 +67,7 @@ fn dot() -> NodeDef {
         .input("a", LIST, "")
         .input("b", LIST, "")
         .output("value", SocketType::Generic(0), "")
+        .commutes()
         .kernel(|parts| {
             Ok(for_type!(real parts.generics[0], T => of_two::<T>(|a, b| {
                 a.iter().zip(b).map(|(x, y)| x.wide() * y.wide()).sum()

@@ -95,6 +95,7 @@ fn distance() -> NodeDef {
              reversals, 1966",
     )
     .output("value", Type::I32, "number of edits")
+    .commutes()
     .function(try_each::<(Text, Text), _>(|element, (a, b)| {
         let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
         check_pairs(a.len(), b.len(), element)?;

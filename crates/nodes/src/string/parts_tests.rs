@@ -170,6 +170,7 @@ proptest! {
     fn distances_are_metric(a in "[abc]{0,6}", b in "[abc]{0,6}", c in "[abc]{0,6}") {
         let way = |a: &str, b: &str| on("string.distance", &[a, b]).parse::<i32>().expect("a number");
         prop_assert_eq!(way(&a, &b), way(&b, &a));
+        prop_assert_eq!(on("string.equal", &[&a, &b]), on("string.equal", &[&b, &a]));
         prop_assert!(way(&a, &c) <= way(&a, &b) + way(&b, &c));
         prop_assert_eq!(way(&a, &b) == 0, a == b);
         prop_assert!(way(&a, &b) <= a.len().max(b.len()) as i32);

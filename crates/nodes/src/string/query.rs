@@ -93,5 +93,6 @@ fn equal() -> NodeDef {
     on_texts("string.equal", "Whether two strings are equal", &[("a", ""), ("b", "")])
         .details("Compared character by character: case and accents matter.")
         .output("value", Type::BOOL, "")
+        .commutes()
         .function(each::<(Text, Text), _>(|(a, b)| a == b))
 }

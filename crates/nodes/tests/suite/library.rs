@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use crate::run::{all_generics, lanes, run, settings};
 
 /// The default settings, then each choice and flag alone.
-fn all_settings(def: &NodeDef) -> Vec<Settings> {
+pub(crate) fn all_settings(def: &NodeDef) -> Vec<Settings> {
     let mut all = vec![settings(def, &Map::new())];
     for setting in &def.settings {
         let values: Vec<Json> = match &setting.kind {
