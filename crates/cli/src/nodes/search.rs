@@ -7,8 +7,42 @@ use millstream::diagnostics::did_you_mean;
 
 use crate::outcome::{Exit, Stop};
 
+/// The number of nodes that are named if the words are mistyped.
+const MAX_NAMED: usize = 3;
+
 /// The number of results that people are shown.
 pub(super) const MAX_SHOWN: usize = 20;
+
+/// Words that people know from other programs, with the word for it in names of node types.
+pub(super) const SYNONYMS: &[(&str, &[&str])] = &[
+    ("accumulate", &["sum", "running_sum"]),
+    ("argmax", &["index_of_maximum"]),
+    ("argmin", &["index_of_minimum"]),
+    ("average", &["mean"]),
+    ("billow", &["turbulence"]),
+    ("cellular", &["cell"]),
+    ("clip", &["clamp"]),
+    ("fold", &["reduce"]),
+    ("grayscale", &["desaturate", "luminance"]),
+    ("greyscale", &["desaturate", "luminance"]),
+    ("if", &["switch"]),
+    ("interpolate", &["mix"]),
+    ("invlerp", &["inverse_mix"]),
+    ("invsqrt", &["inverse_sqrt"]),
+    ("lerp", &["mix"]),
+    ("magnitude", &["length"]),
+    ("modulus", &["modulo"]),
+    ("norm", &["length"]),
+    ("opacity", &["alpha"]),
+    ("pow", &["power"]),
+    ("remap", &["map_range"]),
+    ("rsqrt", &["inverse_sqrt"]),
+    ("substring", &["slice"]),
+    ("ternary", &["switch"]),
+    ("unlerp", &["inverse_mix"]),
+    ("voronoi", &["cell"]),
+    ("worley", &["cell"]),
+];
 
 /// The searchable texts of a node type.
 pub(super) struct Texts {
@@ -51,7 +85,7 @@ fn points(texts: &Texts, wanted: &[String]) -> Vec<u32> {
     let name = words_of(&texts.name);
     let (summary, manual) = (words_of(&texts.summary), words_of(&texts.manual));
     let last = texts.name.rsplit(['.', '/']).next().unwrap_or_default().to_lowercase();
-    let of_word = |word: &String| {
+    let of_word = |word: &str| {
         let in_name = if last == *word {
             120
         } else if is_part(&texts.name, word) {
@@ -62,7 +96,13 @@ fn points(texts: &Texts, wanted: &[String]) -> Vec<u32> {
         let best = [in_name, fit(&name, word, 80), fit(&summary, word, 30), fit(&manual, word, 8)];
         best.into_iter().max().unwrap_or(0)
     };
-    wanted.iter().map(of_word).collect()
+    let of_meant = |word: &str| {
+        let meant = SYNONYMS.iter().filter(|(known, _)| *known == word);
+        let all = meant.flat_map(|(_, meant)| *meant).map(|meant| of_word(meant));
+        // The word itself counts more.
+        all.max().unwrap_or(0) * 9 / 10
+    };
+    wanted.iter().map(|word| of_word(word).max(of_meant(word))).collect()
 }
 
 /// The full score if the word occurs, half of it if a word starts with it.
@@ -94,19 +134,36 @@ fn stem(word: &str) -> &str {
 }
 
 fn nothing(words: &[String], texts: &[Texts]) -> Stop {
-    let known = texts.iter().flat_map(|text| words_of(&text.manual));
-    let known: Vec<String> = known.filter(|word| word.len() > 2).collect();
-    // Few people mistype the first letter.
-    let near = words.iter().map(|word| word.to_lowercase()).find_map(|word| {
-        let start = word.chars().next()?;
-        let known = known.iter().map(String::as_str).filter(|known| known.starts_with(start));
-        did_you_mean(&word, known)
-    });
-    let help = match near {
-        Some(near) => format!("did you mean `{near}`?"),
+    let near: Vec<String> = words.iter().map(|word| nearest(word, texts)).collect();
+    let is_found = near.iter().zip(words).any(|(near, word)| near != word);
+    let found = is_found.then(|| search(&near, texts).ok()).flatten();
+    let help = match found {
+        Some(found) => {
+            let names = found.iter().take(MAX_NAMED).map(|i| format!("`{}`", texts[*i].name));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("did you mean `{}`? It finds {names}", near.join(" "))
+        }
         None => "try other words, or list all nodes without --search".into(),
     };
     Stop::new(Exit::Usage, format!("nothing matches `{}`", words.join(" ")), Some(help))
+}
+
+/// The nearest word in the names, else in the summaries, else in the manual; the word itself if
+/// there is none.
+fn nearest(word: &str, texts: &[Texts]) -> String {
+    let word = word.to_lowercase();
+    let parts: [fn(&Texts) -> &String; 3] =
+        [|texts| &texts.name, |texts| &texts.summary, |texts| &texts.manual];
+    let synonyms = || SYNONYMS.iter().map(|(synonym, _)| (*synonym).to_owned());
+    let near = parts.iter().find_map(|part| {
+        let known = texts.iter().flat_map(|texts| words_of(part(texts))).chain(synonyms());
+        let known: Vec<String> = known.filter(|known| known.len() > 2).collect();
+        // Few people mistype the first letter.
+        let known = known.iter().map(String::as_str);
+        let known = known.filter(|known| known.chars().next() == word.chars().next());
+        did_you_mean(&word, known).map(str::to_owned)
+    });
+    near.unwrap_or(word)
 }
 
 #[cfg(test)]
@@ -145,6 +202,7 @@ mod tests {
     #[test]
     fn if_no_node_matches_all_words_the_best_partial_matches_are_found() {
         assert_eq!(names(&["smooth", "perlin", "xyzzy"]), ["noise.smooth"]);
+        assert_eq!(names(&["magnitude", "pow"]), ["math.power"]);
         assert!(names(&["xyzzy"]).is_empty() && names(&["", "?!"]).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use expect_test::{expect, expect_file};
 
-use crate::{code, document, expect_seen, file, json, seen};
+use crate::{code, document, expect_seen, file, json, millstream, seen};
 
 #[test]
 fn node_types_are_listed_by_family() {
@@ -127,11 +127,42 @@ fn nodes_are_found_by_words() {
             exit code 2
             stderr:
             error: nothing matches `perlim`
-              help: did you mean `perlin`?
+              help: did you mean `perlin`? It finds `noise.perlin`, `noise.slope`, `noise.curl`
         "#]],
     );
+    let told = |words: &[&str]| {
+        let ran = millstream(&[&["nodes", "--search"], words].concat());
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    let smooth = told(&["smoth"]);
+    assert!(smooth.contains("did you mean `smooth`? It finds `"), "{smooth}");
+    let both = told(&["grdient", "trubulence"]);
+    assert!(both.contains("did you mean `gradient turbulence`? It finds `noise."), "{both}");
+    assert!(told(&["xyzzyxy"]).contains("try other words"));
     assert_eq!(code(&["nodes", "--search", "?!"]), Some(2));
     assert_eq!(code(&["nodes", "--search"]), Some(2));
+}
+
+#[test]
+fn words_of_other_programs_find_the_nodes() {
+    for (word, name) in [
+        ("lerp", "mix.mix"),
+        ("unlerp", "mix.inverse_mix"),
+        ("clip", "mix.clamp"),
+        ("ternary", "control.switch"),
+        ("rsqrt", "math.inverse_sqrt"),
+        ("argmax", "reduce.index_of_maximum"),
+        ("magnitude", "vector.length"),
+        ("worley", "noise.cell"),
+        ("grayscale", "color.desaturate"),
+        ("substring", "string.slice"),
+        ("remap", "mix.map_range"),
+    ] {
+        let found = seen(&["nodes", "--search", word]);
+        let first: Vec<&str> = found.lines().take(6).collect();
+        let is_it = |line: &&str| line.split_whitespace().next() == Some(name);
+        assert!(first.iter().any(is_it), "{word}: {found}");
+    }
 }
 
 #[test]
