@@ -165,6 +165,12 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
+/// A number with its noun: `1 row`, `2 rows`.
+pub fn counted(n: impl Into<u64>, noun: &str) -> String {
+    let n = n.into();
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The candidate that `name` was probably meant to be: the one at the smallest edit distance, if
 /// that distance is small.
 pub fn did_you_mean<'a>(
@@ -188,7 +194,11 @@ pub fn did_you_mean<'a>(
         .filter(|(distance, candidate)| {
             // Names without a common letter are as far apart as the longer one has letters.
             let n_longer = n_chars.max(candidate.chars().count());
-            *distance <= most && (*distance == 0 || *distance < n_longer)
+            // Few people mistype the first letter; of other names, most letters must agree.
+            let starts_alike = name.chars().next() == candidate.chars().next();
+            *distance <= most
+                && (*distance == 0 || *distance < n_longer)
+                && (*distance <= 1 || starts_alike || *distance * 2 < n_longer)
         })
         .min()
         .map(|(_, candidate)| candidate)
@@ -231,5 +241,12 @@ mod tests {
         assert_eq!(did_you_mean("aa", ["a", "b"]), Some("a"));
         assert_eq!(did_you_mean("c", ["a", "b"]), None);
         assert_eq!(did_you_mean("", ["a", "b"]), None);
+        assert_eq!(did_you_mean("foo", ["bool"]), None);
+        assert_eq!(did_you_mean("for", ["cos"]), None);
+        assert_eq!(did_you_mean("ear", ["eye"]), Some("eye"));
+        assert_eq!(
+            (counted(1_u64, "row"), counted(2_u64, "row")),
+            ("1 row".into(), "2 rows".into())
+        );
     }
 }

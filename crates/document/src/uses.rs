@@ -352,7 +352,13 @@ impl<'a> Files<'a> {
                     continue;
                 }
                 is_changed[user] = true;
-                self.report_changed(user, (&name, used), &lock);
+                if lock::is_hash(&lock.hash) {
+                    self.report_changed(user, (&name, used), &lock);
+                } else {
+                    let by = self.list[user].name.to_string();
+                    let error = UseError::BadLock { name: name.to_string(), user: by };
+                    self.report(user, lock.spot.span(), &error);
+                }
                 self.list[user].uses[k].1 = None;
             }
             let unused: Vec<(Arc<str>, Lock)> = self.list[user]

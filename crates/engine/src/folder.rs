@@ -77,7 +77,7 @@ impl Library for Folder {
             return Err(refusal("cannot be read: the document has no directory", ALLOW));
         }
         let own = user.and_then(|user| Path::new(user).parent().map(Path::to_owned));
-        let mut is_outside = false;
+        let (mut is_outside, mut is_other) = (false, None);
         for base in own.iter().chain(&self.directories) {
             let candidate = normalized(&base.join(path));
             if !self.is_below(&candidate) {
@@ -91,12 +91,22 @@ impl Library for Folder {
                 return name.ok_or_else(|| {
                     refusal("is in a directory whose name is not text", "rename that directory")
                 });
+            } else if candidate.exists() && self.holds(&candidate) {
+                is_other = Some(candidate.is_dir());
             }
         }
         if is_outside {
             let message = format!("leads out of the allowed directories: {}", self.listed());
             let hint = format!("move the file into one of them, or {ALLOW}");
             return Err(LibraryError { message, hint });
+        }
+        match is_other {
+            Some(true) => {
+                let hint = format!("name a document in it, such as `{path}/name.mill`");
+                return Err(refusal("is a directory", &hint));
+            }
+            Some(false) => return Err(refusal("is not a file", "use a file")),
+            None => {}
         }
         let own = own.map(|own| format!("`{}`, ", on_disk(&own).display())).unwrap_or_default();
         let message = format!("is not there; looked in {own}{}", self.listed());

@@ -83,10 +83,16 @@ impl Faces {
             Some((k, *wrong))
         }) {
             None => Ok(()),
-            Some((k, wrong)) => Err(format!(
-                "face {k} has a corner at vertex {wrong}, but there are {n_rows} vertices, counted \
-                 from 0"
-            )),
+            Some((k, wrong)) => {
+                let known = match n_rows {
+                    0 => "there are no vertices".into(),
+                    1 => "the only vertex is 0".into(),
+                    n => format!("the vertices are 0 to {}", n - 1),
+                };
+                Err(format!(
+                    "face {k} (counted from 0) has a corner at vertex {wrong}, but {known}"
+                ))
+            }
         }
     }
 }
@@ -113,7 +119,8 @@ mod tests {
         let faces = Faces::triangles(vec![0, 1, 2, 0, 1, -1]).expect("two triangles");
         assert_eq!(
             faces.check(3),
-            Err("face 1 has a corner at vertex -1, but there are 3 vertices, counted from 0".into())
+            Err("face 1 (counted from 0) has a corner at vertex -1, but the vertices are 0 to 2"
+                .into())
         );
         assert!(faces.check(2).is_err_and(|text| text.starts_with("face 0")));
     }

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use millstream_base::Column;
+use millstream_base::diagnostics::counted;
 
 use crate::error::{IoError, Spot};
 use crate::faces::Faces;
@@ -162,9 +163,9 @@ impl TableWriter {
             }
             if column.len() != block[0].len() {
                 return Err(wrong(format!(
-                    "`{}` has {} rows, but `{}` has {}",
+                    "`{}` has {}, but `{}` has {}",
                     self.columns[0].name,
-                    block[0].len(),
+                    counted(block[0].len() as u64, "row"),
                     spec.name,
                     column.len()
                 )));

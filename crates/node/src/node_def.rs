@@ -42,8 +42,7 @@ pub struct NodeDef {
     pub class: Class,
     /// The settings.
     pub settings: Vec<Setting>,
-    /// The socket whose value is used only in later ticks, so that its source may depend on the
-    /// node.
+    /// The socket whose value is used in later ticks only; its source may depend on the node.
     pub delayed: Option<&'static str>,
     /// The state that nodes of this type keep from tick to tick.
     pub state: Option<StateSpec>,
@@ -251,12 +250,6 @@ impl NodeDef {
     /// Declares that the kernel is a choice, so that its arms may break cycles.
     pub fn chooses(mut self) -> Self {
         self.chooses = true;
-        self
-    }
-
-    /// Declares that exchanging the first two inputs changes no bit. Forms show it themselves.
-    pub fn commutes(mut self) -> Self {
-        self.commutes = true;
         self
     }
 

@@ -4,6 +4,7 @@
 //! the types of the inputs, they determine the network that replaces the node in graphs.
 
 mod functions;
+mod hints;
 mod islands;
 mod library;
 mod network;
@@ -104,7 +105,7 @@ pub struct SyntaxError {
     pub range: Range<usize>,
     /// The next step for the author.
     pub hint: Option<String>,
-    /// The function that there is not.
+    /// The function that there is not, or whose arguments are wrong.
     function: Option<Box<str>>,
 }
 
@@ -203,9 +204,11 @@ impl Binary {
 /// The parsed text of a node.
 fn parsed(text: &str, library: &Library) -> Result<Expression, SettingError> {
     parse(text).map_err(|error| {
-        let named = error.function.as_deref().and_then(|name| library.namesake(name));
-        let near = named.map(|near| format!("did you mean `{near}`?"));
-        refused(SyntaxError { hint: near.or(error.hint), ..error })
+        let better = error.function.as_deref().and_then(|name| {
+            let namesake = || library.namesake(name).map(|near| format!("did you mean `{near}`?"));
+            hints::usage(name, library).or_else(namesake)
+        });
+        refused(SyntaxError { hint: better.or(error.hint), ..error })
     })
 }
 

@@ -442,6 +442,11 @@ impl<'t> Parser<'t> {
         if (1..=newest).contains(&format) {
             return Ok(format);
         }
+        if format == 0 {
+            let message = "documents of format 0 are written as JSON";
+            let problem = Problem::syntax(start, self.last_end, message);
+            return Err(problem.hint(format!("write {newest}, the format of this form")));
+        }
         let message =
             format!("the document has format {format}; this build reads formats up to {newest}");
         let problem = Problem::syntax(start, self.last_end, message);

@@ -432,3 +432,50 @@ fn problems_have_a_position_in_empty_space() {
     assert!(text("").contains("nothing.mill.json:5:66: error[settings::refused]"), "{}", text(""));
     assert!(text("x +").contains("nothing.mill.json:5:69: error[settings::refused]"));
 }
+
+#[test]
+fn formulas_of_the_text_form_have_no_settings() {
+    let path = file("formula.mill", "input v: vec3 = [1, 2, 3]\noutput y: f32 = 2 * vec2(v, 1)\n");
+    let told = seen(&["check", &path]).replace(&path, "formula.mill");
+    expect![[r#"
+        exit code 1
+        formula.mill:2:21: error[settings::refused]: y: `vec2` takes 2 components, not 4
+          help: choose some of the components, such as `v.xy`
+        formula.mill: wrong, 1 error
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn used_paths_that_are_no_documents_say_what_they_are() {
+    let path = file("uses_folder.mill", "use lib = \"a_folder\"\noutput y: f32 = 1\n");
+    let folder = std::path::Path::new(&path).with_file_name("a_folder");
+    std::fs::create_dir_all(folder).expect("a directory is made");
+    let told = seen(&["check", &path]);
+    assert!(told.contains("error[used::missing]: `a_folder` is a directory"), "{told}");
+    assert!(told.contains("name a document in it, such as `a_folder/name.mill`"), "{told}");
+}
+
+#[test]
+fn a_lock_that_is_none_is_not_called_a_change() {
+    file("locked.mill", "output y: f32 = 1\n");
+    let path = file(
+        "bad_lock.mill.json",
+        r#"{ "millstream": 2, "use": { "it": "locked.mill" },
+            "lock": { "it": { "format": 2, "hash": "abc" } } }"#,
+    );
+    let told = seen(&["check", &path]);
+    assert!(told.contains("error[used::bad_lock]: the lock of `it` has no valid hash"), "{told}");
+    assert!(told.contains("`millstream check --update-lock"), "{told}");
+    let path = file("bad_lock.mill", "use it = \"locked.mill\"\nlock it = \"abc\"\n");
+    let told = seen(&["check", &path]);
+    assert!(told.contains("help: `millstream check --update-lock` writes locks"), "{told}");
+}
+
+#[test]
+fn the_draft_of_the_format_has_no_text_form() {
+    let path = file("draft.mill", "millstream 0\noutput y: f32 = 1\n");
+    let told = seen(&["check", &path]);
+    assert!(told.contains("documents of format 0 are written as JSON"), "{told}");
+    assert!(told.contains("help: write 2, the format of this form"), "{told}");
+}

@@ -127,7 +127,7 @@ fn nodes_are_found_by_words() {
             exit code 2
             stderr:
             error: nothing matches `perlim`
-              help: did you mean `perlin`? It finds `noise.perlin`, `noise.slope`, `noise.curl`
+              help: did you mean `perlin`? It finds `noise.perlin`, `noise.slope`, `blender.noise`
         "#]],
     );
     let told = |words: &[&str]| {

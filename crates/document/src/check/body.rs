@@ -195,7 +195,16 @@ impl<'d, 'c> Checker<'d, 'c> {
         let at = def.at().part(Part::Node(name));
         let span = input.map_or(broken.spot, |(_, input)| input.spot).span();
         let at = input.map_or(at, |(socket, _)| socket_at(at, socket));
-        self.problems.report(at, span, &CheckError::Cycle { path, why: why.clone() });
+        let chooses = |node: &Node| {
+            let mut texts = node.set.iter().filter_map(|(_, setting)| setting.json.as_str());
+            texts.any(|text| text.contains('?'))
+        };
+        let hint = if cycle.iter().any(|at| chooses(node(*at).1)) {
+            "remove one of these links; `control.switch` breaks a cycle, `?:` in a formula does not"
+        } else {
+            "remove one of these links"
+        };
+        self.problems.report(at, span, &CheckError::Cycle { hint, path, why: why.clone() });
     }
 
     /// Warns about inputs that nothing reads. An input of unknown type may be meant for something

@@ -186,6 +186,16 @@ pub enum CheckError {
         /// The type of the target.
         to: Type,
     },
+    /// An expression in the text form that cannot be computed.
+    #[error("{message}")]
+    #[diagnostic(code(settings::refused))]
+    Formula {
+        /// The reason.
+        message: String,
+        /// The next step, if there is one.
+        #[help]
+        hint: Option<String>,
+    },
     /// A part of a formula whose value is narrowed.
     #[error("the formula narrows {} to {}", from.with_article(), to.with_article())]
     #[diagnostic(severity(Advice), code(check::narrowed), help("{hint}"))]
@@ -217,8 +227,10 @@ pub enum CheckError {
     },
     /// A node depends on itself, at least in some case.
     #[error("the nodes form a cycle{why}: {path}")]
-    #[diagnostic(code(check::cycle), help("remove one of these links"))]
+    #[diagnostic(code(check::cycle), help("{hint}"))]
     Cycle {
+        /// The next step.
+        hint: &'static str,
         /// The case in which the cycle exists, or why switches do not break it.
         why: String,
         /// The nodes of the cycle in the direction of the values.

@@ -451,7 +451,20 @@ pub(super) fn report_setting(
         // The enum belongs to another crate and may grow.
         _ => setting.spot.span(),
     });
-    problems.report(at, span, error);
+    if let SettingError::Refused { message, hint, .. } = error
+        && setting.is_some_and(is_formula)
+    {
+        let (message, hint) = (message.clone(), hint.clone());
+        problems.report(at, span, &CheckError::Formula { message, hint });
+    } else {
+        problems.report(at, span, error);
+    }
+}
+
+/// Whether the text of a setting stands in the document as a formula, without quotes.
+fn is_formula(setting: &Setting) -> bool {
+    let is_bare = |text: &String| setting.spot.span().len() == text.len();
+    setting.places.0.is_some() || matches!(&setting.json, Json::String(text) if is_bare(text))
 }
 
 /// The bytes of the document that hold this range of a setting's string; `None` if the string

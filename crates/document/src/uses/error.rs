@@ -115,6 +115,21 @@ pub enum UseError {
         /// The file with the lock.
         user: String,
     },
+    /// A lock whose hash is not one.
+    #[error("the lock of `{name}` has no valid hash")]
+    #[diagnostic(
+        code(used::bad_lock),
+        help(
+            "a hash is `sha256:` and 64 hexadecimal digits; `millstream check --update-lock \
+             {user}` writes it"
+        )
+    )]
+    BadLock {
+        /// The name of the use.
+        name: String,
+        /// The file with the lock.
+        user: String,
+    },
     /// A document is not locked.
     #[error("`{file}`, used as `{name}`, is not locked, so changes to it go unnoticed")]
     #[diagnostic(

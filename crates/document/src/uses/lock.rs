@@ -32,6 +32,12 @@ pub(super) fn hash<'a>(text: &str, inner: impl Iterator<Item = (&'a str, &'a str
     format!("sha256:{:x}", Sha256::digest(hashed.as_bytes()))
 }
 
+/// Whether a text can be a hash.
+pub(super) fn is_hash(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    text.strip_prefix("sha256:").is_some_and(|it| it.len() == 64 && it.bytes().all(is_digit))
+}
+
 /// A document or a group in the hashed form. The JSON reader limits the nesting.
 fn body(entries: Map<String, Json>) -> Map<String, Json> {
     let inner = |(key, value): (String, Json)| match (&*key, value) {
@@ -105,5 +111,6 @@ mod tests {
         assert_ne!(of(TEXT), of(&TEXT.replace('2', "3")));
         assert_ne!(of(TEXT), of(&TEXT.replace("\"n\"", "\"m\"")));
         assert_ne!(of(TEXT), hash(TEXT, [("inner", "1")].into_iter()));
+        assert!(is_hash(&of(TEXT)) && !is_hash("") && !is_hash(&of(TEXT).replace("6:", "6:0")));
     }
 }

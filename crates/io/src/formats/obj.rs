@@ -221,8 +221,9 @@ impl<'a> Mesh<'a> {
         for (k, ((highest, line), count)) in self.highest.iter().zip(self.counts()).enumerate() {
             if *highest > count {
                 let what = CORNER[k];
-                let reason =
-                    format!("a face uses `{what}` number {highest}, but there are {count}");
+                let reason = format!(
+                    "a face uses `{what}` number {highest}, but the last is number {count}"
+                );
                 return Err(self.syntax(*line, &reason));
             }
         }

@@ -97,7 +97,7 @@ pub enum RequestError {
     #[diagnostic(code(request::no_elements), help("give a count or a column, or ask for all"))]
     NoElements,
     /// A requested element does not exist.
-    #[error("element {element} is asked for, but there are {}", numbered(*.count))]
+    #[error("element {element} is asked for, but there {}", numbered(*.count))]
     #[diagnostic(code(request::no_such_element), help("{}", elements_below(*.count)))]
     NoSuchElement {
         /// The element.
@@ -139,7 +139,11 @@ impl RequestError {
 }
 
 fn numbered(count: usize) -> String {
-    if count == 0 { "none".into() } else { format!("{count}, numbered from 0") }
+    match count {
+        0 => "are none".into(),
+        1 => "is 1, numbered from 0".into(),
+        _ => format!("are {count}, numbered from 0"),
+    }
 }
 
 fn elements_below(count: usize) -> String {

@@ -14,6 +14,12 @@ use crate::settings::{SettingKind, SettingValue};
 use crate::signature::{Signature, SocketType};
 
 impl NodeDef {
+    /// Declares that exchanging the first two inputs changes no bit. Forms show it themselves.
+    pub fn commutes(mut self) -> Self {
+        self.commutes = true;
+        self
+    }
+
     /// Sets the kernel to a callback, which computes one element at a time through the context that
     /// it receives. It must be pure: equal values read give equal results.
     ///

@@ -15,7 +15,7 @@ use super::{Argument, Binary, Expression, SyntaxError, Term, TermId, Unary};
 
 /// The limit on nested parentheses, prefixes and right-hand operands.
 const MAX_NESTING: usize = 200;
-/// The limit on the length of the text, in bytes.
+/// The limit on the length of the text without spaces, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
 /// Binding powers, weakest first; prefixes bind more weakly than powers, so that -x^2 is -(x^2).
@@ -24,8 +24,11 @@ const PREFIX: u8 = 8;
 const POWER: u8 = 9;
 
 pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
-    if text.len() > MAX_TEXT {
-        let message = format!("the text has {} bytes, but the limit is {MAX_TEXT}", text.len());
+    // Spaces do not count, because the text form writes its own.
+    let n_bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
+    if n_bytes > MAX_TEXT {
+        let message =
+            format!("the formula has {n_bytes} bytes without spaces, but the limit is {MAX_TEXT}");
         return Err(SyntaxError::new(message, 0..0).hint("split it into several nodes"));
     }
     let mut lexer = Lexer::new(text);
@@ -52,7 +55,9 @@ pub(super) fn parse(text: &str) -> Result<Expression, SyntaxError> {
             let Parser { terms, ranges, inputs, nodes, .. } = parser;
             Ok(Expression { terms, ranges, inputs, nodes })
         }
-        TokenKind::Symbol(Symbol::Close) => Err(parser.here("this `)` has no matching `(`")),
+        TokenKind::Symbol(Symbol::Close) => Err(parser
+            .here("this `)` has no matching `(`")
+            .hint("remove it, or add a `(` before it")),
         TokenKind::Symbol(_) | TokenKind::Number(_) | TokenKind::Name(_) => {
             Err(parser.unexpected())
         }
@@ -266,7 +271,7 @@ impl<'t> Parser<'t> {
         let arity = match (function, special) {
             (Some(function), _) => FUNCTIONS[function].arity,
             (None, Some((_, n))) => (*n, *n),
-            (None, None) => return Err(unknown_function(name, token)),
+            (None, None) => return Err(unknown_function(name, token, self.text)),
         };
         let open = self.advance()?;
         let args = self.arguments(open, false)?;
@@ -332,7 +337,8 @@ impl<'t> Parser<'t> {
             (_, TokenKind::Symbol(Symbol::Multiply | Symbol::Power)) => {
                 error.hint("a power is written `x ^ 2` or `x ** 2`")
             }
-            _ => error,
+            (_, TokenKind::End) => error.hint("write it, or remove what stands last"),
+            _ => error.hint("write it, or remove one of the two"),
         }
     }
 
@@ -359,16 +365,34 @@ impl<'t> Parser<'t> {
             "and" => error.hint("write `&&`"),
             "or" => error.hint("write `||`"),
             "!" => error.hint("`!=` tests whether two numbers differ"),
+            _ if next.starts_with('.') => error.hint("a number has one decimal point"),
+            _ if last == "0" && next.starts_with(['x', 'b', 'o']) => {
+                error.hint("numbers are written in decimal")
+            }
             "if" | "else" => error.hint("a choice is written `condition ? a : b`"),
             _ => error.hint(format!("a product is written `{last} * {next}`")),
         }
     }
 }
 
-fn unknown_function(name: &str, token: Token<'_>) -> SyntaxError {
+fn unknown_function(name: &str, token: Token<'_>, text: &str) -> SyntaxError {
+    if let Some((constant, _)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+        let message = format!("`{name}` is a constant, not a function");
+        return SyntaxError::new(message, token.start..token.end)
+            .hint(format!("a product is written `{constant} * (...)`"));
+    }
     let error =
         SyntaxError::new(format!("there is no function called `{name}`"), token.start..token.end);
     let error = SyntaxError { function: Some(name.into()), ..error };
+    let before = text[..token.start].trim_end().strip_suffix('/').map(str::trim_end);
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let alias = before.map(|before| before.rsplit(|c| !is_name(c)).next().unwrap_or_default());
+    if let Some(alias) = alias.filter(|alias| alias.starts_with(char::is_alphabetic)) {
+        return error.hint(format!(
+            "if `{alias}/{name}` is a group of another document, add a line `use {alias} = \
+             \"FILE\"`"
+        ));
+    }
     match did_you_mean(name, names()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("a product is written `{name} * (...)`")),
@@ -389,7 +413,8 @@ fn wrong_arity(
     } else {
         format!("{least} or {most} arguments")
     };
-    SyntaxError::new(format!("`{name}` takes {takes}, not {given}"), range)
+    let error = SyntaxError::new(format!("`{name}` takes {takes}, not {given}"), range);
+    SyntaxError { function: Some(name.into()), ..error }
 }
 
 /// The operator that a symbol between two operands denotes, and its binding power.

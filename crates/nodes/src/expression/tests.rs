@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use millstream_base::{Type, Value, literal};
 use millstream_node::convert::convert_value;
+use millstream_node::node_def::InstanceError;
 use millstream_node::signature::InputFact;
 use millstream_node::{Instance, Kernel, PartSource, Settings};
 use serde_json::Value as Json;
@@ -12,16 +13,23 @@ use super::*;
 
 /// The instance of an expression whose inputs have these types.
 pub(super) fn instance(text: &str, types: &[Type]) -> Result<Instance, String> {
+    instance_or(text, types).map_err(|error| error.to_string())
+}
+
+fn instance_or(text: &str, types: &[Type]) -> Result<Instance, SettingError> {
     static REGISTRY: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(crate::registry);
     let def = REGISTRY.get("math.expression").unwrap();
     let json = Json::from(text);
     let settings = Settings::read(&def.settings, [("text", &json)], &|_| None).unwrap();
-    let signature = def.signature(&settings).map_err(|error| error.to_string())?;
+    let signature = def.signature(&settings)?;
     let facts: Vec<_> = types.iter().map(|ty| InputFact::Linked(*ty)).enumerate().collect();
     let generics = signature.resolve(&facts).unwrap();
     let arities = vec![1; signature.inputs.len()];
     drop(signature);
-    def.instantiate(settings, generics, &arities).map_err(|error| error.to_string())
+    def.instantiate(settings, generics, &arities).map_err(|error| match error {
+        InstanceError::Setting(error) => error,
+        error => panic!("{text}: {error}"),
+    })
 }
 
 /// The value of an expression for these inputs.
@@ -186,12 +194,18 @@ fn refused(text: &str, expected: &str) {
 fn errors_say_where_they_are_and_what_to_do() {
     refused("", "0..0: the expression is empty (write a formula such as `2 * x + 1`)");
     refused(" \n", "0..2: the expression is empty (write a formula such as `2 * x + 1`)");
-    refused("1 +", "3..3: a number, a name or `(` is missing after `+`");
+    refused(
+        "1 +",
+        "3..3: a number, a name or `(` is missing after `+` (write it, or remove what stands last)",
+    );
     refused(
         "* 2",
         "0..1: a number, a name or `(` is missing before `*` (a power is written `x ^ 2` or `x ** 2`)",
     );
-    refused("a + / b", "4..5: a number, a name or `(` is missing between `+` and `/`");
+    refused(
+        "a + / b",
+        "4..5: a number, a name or `(` is missing between `+` and `/` (write it, or remove one of the two)",
+    );
     refused(
         "2x",
         "1..2: an operator is missing between `2` and `x` (a product is written `2 * x`)",
@@ -203,10 +217,17 @@ fn errors_say_where_they_are_and_what_to_do() {
         "2..3: `=` has no meaning here (`==` tests whether two numbers are equal; there is no assignment)",
     );
     refused("x & y", "2..3: `&` has no meaning here (`&&` is true if both sides are)");
-    refused("x # y", "2..3: `#` has no meaning here");
     refused(
-        "a.1.b",
-        "1..3: an operator is missing between `a` and `.1` (a product is written `a * .1`)",
+        "x # y",
+        "2..3: `#` has no meaning here (a formula consists of numbers, names, calls and operators such as `+`)",
+    );
+    refused(
+        "1.2.3",
+        "3..5: an operator is missing between `1.2` and `.3` (a number has one decimal point)",
+    );
+    refused(
+        "0xff",
+        "1..4: an operator is missing between `0` and `xff` (numbers are written in decimal)",
     );
     refused(
         "a.+",
@@ -215,12 +236,20 @@ fn errors_say_where_they_are_and_what_to_do() {
     refused("x \u{d7} y", "2..4: `\u{d7}` has no meaning here (write `*`)");
     refused("(1 + 2", "0..1: this `(` is not closed (add a `)`)");
     refused("sin(1", "3..4: this `(` is not closed (add a `)`)");
-    refused("1 + 2)", "5..6: this `)` has no matching `(`");
+    refused("1 + 2)", "5..6: this `)` has no matching `(` (remove it, or add a `(` before it)");
     refused(
         "(1, 2)",
         "2..3: this `,` is outside a function call (`,` separates the arguments of a function; fractions are written with `.`)",
     );
     refused("sni(1)", "0..3: there is no function called `sni` (did you mean `sin`?)");
+    refused(
+        "pi(1)",
+        "0..2: `pi` is a constant, not a function (a product is written `pi * (...)`)",
+    );
+    refused(
+        "zz / fill(1)",
+        "5..9: there is no function called `fill` (if `zz/fill` is a group of another document, add a line `use zz = \"FILE\"`)",
+    );
     refused("x(1)", "0..1: there is no function called `x` (a product is written `x * (...)`)");
     refused("sin(1, 2)", "0..9: `sin` takes 1 argument, not 2");
     refused("max(1)", "0..6: `max` takes 2 or more arguments, not 1");
@@ -420,4 +449,74 @@ fn what_does_not_go_together_is_refused_where_it_stands() {
         let error = refused(text, &types);
         assert!(error.contains(message), "{text}: {error}");
     }
+}
+
+#[test]
+fn every_error_has_a_next_step() {
+    let hint = |text: &str, types: &[Type]| {
+        let error = instance_or(text, types).expect_err("the formula is refused");
+        let SettingError::Refused { hint, message, .. } = error else { panic!("{text}") };
+        hint.unwrap_or_else(|| panic!("{text}: `{message}` has no hint"))
+    };
+    let (v2, v3, f, s) = (Type::VEC2, Type::VEC3, Type::F32, Type::STRING);
+    let list = f.list().expect("a list of numbers");
+    for (text, types, expected) in [
+        ("vec3(1, 2)", vec![], "write all 3, or one number for all of them"),
+        ("vec2(v, 1)", vec![v3], "choose some of the components, such as `v.xy`"),
+        ("color(1, 2)", vec![], "write red, green and blue, and alpha if it is not 1"),
+        ("clamp(1)", vec![], "write `clamp(x, minimum, maximum)`"),
+        ("mix(1, 2)", vec![], "write `mix(a, b, factor)`"),
+        ("max(1)", vec![], "write `max(a, b, ...)`"),
+        ("if(1)", vec![], "write `if(condition, a, b)`"),
+        ("pow(1)", vec![], "write `pow(x, y)`"),
+        ("f32()", vec![], "write `f32(x)`"),
+        ("v.q", vec![v3], "letters x, y, z and w"),
+        ("v.w", vec![v3], "its components are x, y, z"),
+        ("c.xa", vec![Type::COLOR], "letters x, y, z and w"),
+        ("n.x", vec![f], "a single value has no components"),
+        ("l.x", vec![list], "`list.get`"),
+        ("q.x", vec![Type::QUAT], "`quat.separate`"),
+        ("l + 1", vec![list], "`list.sum`"),
+        ("s + 1", vec![s], "`string.to_number`"),
+        ("q + 1", vec![Type::QUAT], "`quat.multiply`"),
+        ("m + 1", vec![Type::MAT4], "`mat4.multiply`"),
+        ("s == s", vec![s], "`string.equal(a, b)`"),
+        ("l == l", vec![list], "`millstream nodes --search list<f32>`"),
+        ("v == w", vec![v2, v3], "choose equally many components"),
+        ("v + w", vec![v2, v3], "choose equally many components"),
+        ("mix(v, v, v)", vec![v3], "`a + (b - a) * f`"),
+        ("f32(v)", vec![v3], "such as `f32(v.x)`"),
+        ("length(1)", vec![], "such as `vec3(a, b, c)`"),
+        ("noise.perlin(v, v)", vec![v3], "take a component, such as `v.x`"),
+        ("noise.perlin(v, 1, 2, 3, 4)", vec![v3], "its inputs: position"),
+        ("noise.perlin(v, foo: 1)", vec![v3], "its inputs: position"),
+        ("noise.perlin(v, position: v)", vec![v3], "leave one of the two out"),
+        ("vector.to_polar(v).radius", vec![v3], "choose as many components"),
+        ("vector.to_polar(v) + 1", vec![v2], "radius, angle"),
+        ("vector.to_polar(v).foo", vec![v2], "radius, angle"),
+        ("string.length(x)", vec![f], "`string.from_number(x)`"),
+        ("state.last(x)", vec![f], ""),
+        ("state.hold(x)", vec![f], "use a separate node and link it"),
+        ("v < w", vec![v3, v3], "compare components or lengths"),
+        ("!v", vec![v3], "compare it"),
+        ("list.get(1)", vec![], ""),
+        ("\"x\"", vec![], "a formula has no strings"),
+        ("1; 2", vec![], "one expression"),
+        ("$", vec![], "a formula consists of"),
+        ("1 + ", vec![], "write it"),
+        (")", vec![], "write it"),
+        ("1)", vec![], "remove it"),
+        ("a.", vec![], "components of a vector"),
+    ] {
+        let found = hint(text, &types);
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+#[test]
+fn spaces_do_not_count_for_the_limit_on_the_length() {
+    let spaced = vec!["1"; 20_000].join("   +   ");
+    assert!(parse(&spaced).is_ok());
+    let error = parse(&vec!["1"; 40_000].join("+")).expect_err("it is too long");
+    assert!(error.message.contains("79999 bytes without spaces"), "{error}");
 }

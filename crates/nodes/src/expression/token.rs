@@ -154,24 +154,21 @@ fn continues_name(c: char) -> bool {
 /// The error for a character that starts no token, with a guess at the intended one.
 fn stray(c: char, start: usize) -> SyntaxError {
     let hint = match c {
-        '=' => Some("`==` tests whether two numbers are equal; there is no assignment"),
-        '&' => Some("`&&` is true if both sides are"),
-        '|' => Some("`||` is true if one of its sides is"),
-        '\u{2212}' | '\u{2013}' => Some("write `-`"),
-        '\u{d7}' | '\u{b7}' => Some("write `*`"),
-        '\u{f7}' => Some("write `/`"),
-        '\u{2264}' => Some("write `<=`"),
-        '\u{2265}' => Some("write `>=`"),
-        '\u{2260}' => Some("write `!=`"),
-        '[' | ']' | '{' | '}' => Some("use `(` and `)` for grouping"),
-        _ => None,
+        '=' => "`==` tests whether two numbers are equal; there is no assignment",
+        '&' => "`&&` is true if both sides are",
+        '|' => "`||` is true if one of its sides is",
+        '\u{2212}' | '\u{2013}' => "write `-`",
+        '\u{d7}' | '\u{b7}' => "write `*`",
+        '\u{f7}' => "write `/`",
+        '\u{2264}' => "write `<=`",
+        '\u{2265}' => "write `>=`",
+        '\u{2260}' => "write `!=`",
+        '[' | ']' | '{' | '}' => "use `(` and `)` for grouping",
+        '"' | '\'' => "a formula has no strings; give one to an input or a setting of a node",
+        ';' => "a formula is one expression; give the next one to another node",
+        _ => "a formula consists of numbers, names, calls and operators such as `+`",
     };
-    let error = SyntaxError::new(
-        format!("`{}` has no meaning here", c.escape_debug()),
-        start..start + c.len_utf8(),
-    );
-    match hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    let shown = if c == '"' { c.to_string() } else { c.escape_debug().to_string() };
+    let range = start..start + c.len_utf8();
+    SyntaxError::new(format!("`{shown}` has no meaning here"), range).hint(hint)
 }

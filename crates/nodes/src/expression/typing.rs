@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use super::functions::{FUNCTIONS, Function, Takes, Typing};
+use super::hints;
 use super::islands::Islands;
 use super::library::{Library, default_settings};
 use super::{Binary, Expression, SyntaxError, Term, TermId, Unary};
@@ -206,7 +207,11 @@ impl Typer<'_> {
             }
             Kind::Other(_) | Kind::Outputs => {
                 let message = format!("{} is not a number or vector", self.described(term));
-                Err(self.error(term, message))
+                let error = self.error(term, message);
+                Err(match self.kinds[term.0 as usize] {
+                    Kind::Other(ty) => error.hint(hints::as_number(ty)),
+                    _ => error,
+                })
             }
         }
     }
@@ -254,7 +259,8 @@ impl Typer<'_> {
                 if [Type::COLOR, Type::QUAT, Type::MAT4].contains(&a) {
                     return Ok(Kind::Truth);
                 }
-                return Err(self.error(at, format!("{} cannot be compared", a.with_article())));
+                let error = self.error(at, format!("{} cannot be compared", a.with_article()));
+                return Err(error.hint(hints::comparison(a)));
             }
             _ => {}
         }
@@ -266,7 +272,9 @@ impl Typer<'_> {
                 .hint("compare components or lengths: `v.x < w.x`, `length(v) < 1`"));
         }
         if n > 1 && m > 1 && n != m {
-            return Err(self.error(at, "vectors of different sizes cannot be compared"));
+            return Err(self
+                .error(at, "vectors of different sizes cannot be compared")
+                .hint("choose equally many components of both, such as `v.xy`"));
         }
         self.islands.join(x, y);
         Ok(Kind::Truth)
@@ -288,7 +296,9 @@ impl Typer<'_> {
                 let factor = args[args.len() - 1];
                 if self.number(factor)? != 1 {
                     let message = format!("the factor of `{}` is a single number", function.name);
-                    return Err(self.error(factor, message));
+                    return Err(self
+                        .error(factor, message)
+                        .hint("`a + (b - a) * f` mixes each component by its own factor"));
                 }
                 self.islands.demand(factor).is_fractional = true;
                 self.islands.demand(at).is_fractional = true;
@@ -301,9 +311,10 @@ impl Typer<'_> {
             }
             Typing::Conversion(ty) => {
                 if self.number(args[0])? != 1 {
-                    return Err(
-                        self.error(args[0], format!("`{}` takes a single number", function.name))
-                    );
+                    let name = function.name;
+                    return Err(self
+                        .error(args[0], format!("`{name}` takes a single number"))
+                        .hint(format!("convert one component, such as `{name}(v.x)`")));
                 }
                 Ok(self.comes_in(at, ty))
             }
@@ -334,8 +345,16 @@ impl Typer<'_> {
         let is_opaque = n_given == 3 && ty == Type::COLOR;
         if n_given != most && !is_repeated && !is_opaque {
             let takes = if ty == Type::COLOR { "3 or 4".into() } else { most.to_string() };
-            let message = format!("`{}` takes {takes} components, not {n_given}", function.name);
-            return Err(self.error(at, message));
+            let name = function.name;
+            let message = format!("`{name}` takes {takes} components, not {n_given}");
+            let hint = if n_given > most {
+                "choose some of the components, such as `v.xy`".into()
+            } else if ty == Type::COLOR {
+                "write red, green and blue, and alpha if it is not 1".into()
+            } else {
+                format!("write all {most}, or one number for all of them")
+            };
+            return Err(self.error(at, message).hint(hint));
         }
         Ok(self.comes_in(at, ty))
     }
@@ -354,9 +373,16 @@ impl Typer<'_> {
         let n = match self.value(x)? {
             Kind::Number(n) if n > 1 => n,
             Kind::Other(ty) if ty == Type::COLOR => 4,
-            Kind::Number(_) | Kind::Truth | Kind::Other(_) | Kind::Outputs => {
+            kind @ (Kind::Number(_) | Kind::Truth | Kind::Other(_) | Kind::Outputs) => {
                 let message = format!("{} has no component `{name}`", self.described(x));
-                return Err(self.error(at, message).hint("names cannot contain `.`"));
+                let hint = match kind {
+                    Kind::Other(ty) if ty == Type::QUAT => {
+                        "`quat.separate` gives the components of a rotation".into()
+                    }
+                    Kind::Other(ty) => hints::as_number(ty),
+                    Kind::Number(_) | Kind::Truth | Kind::Outputs => hints::components(1, false),
+                };
+                return Err(self.error(at, message).hint(hint));
             }
         };
         let Some(positions) = components_named(name) else {
@@ -368,7 +394,7 @@ impl Typer<'_> {
         let is_color = matches!(self.kinds[x.0 as usize], Kind::Other(_));
         if positions.iter().any(|at| *at >= usize::from(n)) {
             let message = format!("{} has no component `{name}`", self.described(x));
-            return Err(self.error(at, message));
+            return Err(self.error(at, message).hint(hints::components(n, is_color)));
         }
         if is_color && positions.len() > 1 && positions.contains(&3) {
             let error = self.error(at, "alpha is not part of a vector of channels");
@@ -418,8 +444,9 @@ impl Typer<'_> {
             let message = format!("`{}` has settings that must be written", def.name);
             return Err(self.error(at, message).hint("use a separate node and link it"));
         };
-        let signature =
-            def.signature(&settings).map_err(|error| self.error(at, error.to_string()))?;
+        let signature = def.signature(&settings).map_err(|error| {
+            self.error(at, error.to_string()).hint("use a separate node and link it")
+        })?;
         let sockets = self.sockets(at, &signature, args)?;
         let mut json: Vec<Option<Json>> = Vec::with_capacity(args.len());
         let mut linked: Vec<Type> = Vec::with_capacity(args.len());
@@ -445,8 +472,10 @@ impl Typer<'_> {
                 None => (*socket, InputFact::Linked(*ty)),
             })
             .collect();
-        let generics =
-            signature.resolve(&facts).map_err(|errors| self.error(at, errors[0].to_string()))?;
+        let generics = signature.resolve(&facts).map_err(|errors| {
+            let error = self.error(at, errors[0].to_string());
+            error.hint(format!("`millstream nodes {}` lists its types", def.name))
+        })?;
         for (i, socket) in signature.inputs.iter().enumerate() {
             let Ok(to) = socket.ty.resolve(&generics) else { continue };
             let given = sockets.iter().position(|it| *it == i);
@@ -455,7 +484,9 @@ impl Typer<'_> {
                 Some(k) if is_vector(to) && !linked.iter().any(|ty| is_vector(vector(*ty))) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
                     let of = format!("`{}` of `{}`", socket.name, def.name);
-                    return Err(self.error(arg, format!("{of} takes a vector, not {from}")));
+                    return Err(self
+                        .error(arg, format!("{of} takes a vector, not {from}"))
+                        .hint(hints::conversion(linked[k], Type::VEC3)));
                 }
                 Some(k) if !fits(linked[k], to) && !self.is_integer_literal(args[k].1, to) => {
                     let (arg, from) = (args[k].1, linked[k].with_article());
@@ -465,19 +496,22 @@ impl Typer<'_> {
                         def.name,
                         to.with_article()
                     );
-                    return Err(self.error(arg, message));
+                    return Err(self.error(arg, message).hint(hints::conversion(linked[k], to)));
                 }
                 Some(_) => {}
                 None if socket.default.value(to).is_none() => {
-                    return Err(
-                        self.error(at, format!("`{}` of `{}` is missing", socket.name, def.name))
-                    );
+                    let name = &socket.name;
+                    return Err(self
+                        .error(at, format!("`{name}` of `{}` is missing", def.name))
+                        .hint(format!("write it after the others, or as `{name}: ...`")));
                 }
                 None => {}
             }
         }
         let Some(instance) = self.library.made(def, &generics, "") else {
-            return Err(self.error(at, format!("`{}` does not take these types", def.name)));
+            return Err(self
+                .error(at, format!("`{}` does not take these types", def.name))
+                .hint(format!("`millstream nodes {}` lists its types", def.name)));
         };
         let kind = match &instance.outputs[..] {
             [one] => self.comes_in(at, one.ty),
@@ -517,7 +551,9 @@ impl Typer<'_> {
             };
             if sockets.contains(&socket) {
                 let name = &signature.inputs[socket].name;
-                return Err(self.error(*arg, format!("the input `{name}` is given twice")));
+                return Err(self
+                    .error(*arg, format!("the input `{name}` is given twice"))
+                    .hint("leave one of the two out"));
             }
             sockets.push(socket);
         }

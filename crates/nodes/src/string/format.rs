@@ -84,15 +84,25 @@ fn write_all(call: &mut Call<'_>, names: &[Arc<str>], fails: bool) -> Result<(),
                 Ok(text.into())
             }
             Err(_) if !fails => Ok("".into()),
-            Err(message) => Err(Failure::at(i, message).with_help(
-                "write a literal brace as `{{`; with the setting `otherwise` the string can be \
-                     empty instead",
-            )),
+            Err(Wrong { message, hint }) => Err(Failure::at(i, message).with_help(format!(
+                "{hint}; with the setting `otherwise` the string can be empty instead"
+            ))),
         }
     })?;
     cells.put(call);
     Ok(())
 }
+
+/// Why a string cannot be formatted.
+struct Wrong {
+    message: String,
+    hint: &'static str,
+}
+
+const BRACES: &str = "write a literal brace as `{{` or `}}`";
+const VALUES: &str = "name the values with the setting `names`, or count them from 0";
+const LAYOUTS: &str = "after the colon follow, all optional: alignment, sign, width, `.` and \
+                       digits for floats, and a letter for the notation";
 
 /// The formatted string.
 fn written(
@@ -100,7 +110,7 @@ fn written(
     names: &[Arc<str>],
     value: impl Fn(usize) -> Value,
     most: usize,
-) -> Result<String, String> {
+) -> Result<String, Wrong> {
     let mut out = String::new();
     let mut rest = format;
     let mut next = 0;
@@ -114,9 +124,10 @@ fn written(
             continue;
         }
         if brace == "}" {
-            return Err("`}` has no matching `{`".into());
+            return Err(Wrong { message: "`}` has no matching `{`".into(), hint: BRACES });
         }
-        let end = rest.find('}').ok_or("`{` is not closed")?;
+        let open = || Wrong { message: "`{` is not closed".into(), hint: BRACES };
+        let end = rest.find('}').ok_or_else(open)?;
         let (name, how) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
         rest = &rest[end + 1..];
         let number = if name.is_empty() {
@@ -127,11 +138,16 @@ fn written(
             named.or_else(|| name.parse().ok())
         };
         let number = number.filter(|number| *number < names.len());
-        let number = number.ok_or_else(|| match name {
-            "" => format!("there are only {} values", names.len()),
-            name => format!("there is no value `{name}`"),
+        let number = number.ok_or_else(|| {
+            let message = match name {
+                "" => format!("there are more `{{}}` than values ({})", names.len()),
+                name => format!("there is no value `{name}`"),
+            };
+            Wrong { message, hint: VALUES }
         })?;
-        Layout::read(how)?.write(&value(number), &mut out)?;
+        Layout::read(how)
+            .and_then(|layout| layout.write(&value(number), &mut out))
+            .map_err(|message| Wrong { message, hint: LAYOUTS })?;
         if out.len() > most {
             // The caller rejects a string that is too long, so the rest is not needed.
             return Ok(out);
@@ -200,8 +216,13 @@ impl Layout {
     }
 
     fn write(&self, value: &Value, out: &mut String) -> Result<(), String> {
-        let refused =
-            |what: &str| format!("{what} cannot be written as `{}`", self.kind.unwrap_or(' '));
+        let refused = |what: &str| match self.kind {
+            Some(kind) => format!("{what} cannot be written as `{kind}`"),
+            None if self.precision.is_some() => {
+                format!("{what} has no decimals to round; `.` and digits are for floats")
+            }
+            None => format!("{what} cannot be written with a sign or zeros in front"),
+        };
         let (sign, digits, is_number) = match value {
             Value::I32(x) => self.integer(i64::from(*x)).ok_or_else(|| refused("an integer"))?,
             Value::I64(x) => self.integer(*x).ok_or_else(|| refused("an integer"))?,

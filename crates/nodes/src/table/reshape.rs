@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use millstream_base::diagnostics::counted;
 use millstream_base::{Column, Table, Type, num};
 use millstream_node::{Default, NodeDef, Pace, Registry, SettingKind};
 
@@ -40,8 +41,8 @@ fn beside() -> NodeDef {
                 let had = columns.first().map_or(table.n_rows(), |(_, column)| column.len());
                 if had != table.n_rows() {
                     return Err(format!(
-                        "cannot put a table of {} rows beside one of {had}",
-                        table.n_rows()
+                        "cannot put a table of {} beside one of {had}",
+                        counted(table.n_rows() as u64, "row")
                     ));
                 }
                 for (name, column) in table.columns() {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use millstream_base::diagnostics::counted;
 use millstream_base::{Column, Table, Type, Value};
 use millstream_node::settings::SettingError;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue};
@@ -66,7 +67,8 @@ fn pick() -> NodeDef {
             let row = |row: &i32| {
                 let found = usize::try_from(*row).ok().filter(|row| *row < table.n_rows());
                 found.ok_or_else(|| {
-                    format!("there is no row {row} in a table of {} rows", table.n_rows())
+                    let n = counted(table.n_rows() as u64, "row");
+                    format!("there is no row {row} in a table of {n}, numbered from 0")
                 })
             };
             Ok(table.gather(&rows.iter().map(row).collect::<Result<Vec<_>, _>>()?))

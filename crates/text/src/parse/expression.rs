@@ -168,7 +168,9 @@ impl<'t> Parser<'t> {
         let depth = self.depth;
         while self.takes(Symbol::Point)? {
             self.deeper()?;
-            let member = self.name("the name of an output or a component")?;
+            let member = self
+                .name("the name of an output or a component")
+                .map_err(|it| it.hint("a component is written `v.x`, an output `node.name`"))?;
             of = self.add(ExprKind::Member(of, member), start);
         }
         self.depth = depth;
@@ -350,7 +352,9 @@ impl<'t> Parser<'t> {
         if self.is(Symbol::At) {
             self.advance()?;
             let at = self.token.start;
-            version = self.whole("the version of the node type")?;
+            version = self
+                .whole("the version of the node type")
+                .map_err(|it| it.hint("a version is a number: `math.round@2(x)`"))?;
             if version == 0 {
                 return Err(Problem::syntax(at, self.last_end, "versions are counted from 1"));
             }

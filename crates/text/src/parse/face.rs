@@ -44,8 +44,9 @@ impl<'t> Parser<'t> {
     pub(super) fn lock_line(&mut self) -> Result<What<'t>, Problem> {
         let name = self.name("the name of the used document")?;
         self.expect(Symbol::Assign, "`millstream check --update-lock` writes locks")?;
-        let format = self.whole("the number of a format")?;
-        let hash = self.string("the hash of the document")?;
+        let hint = "`millstream check --update-lock` writes locks: `lock name = 2 \"sha256:...\"`";
+        let format = self.whole("the number of a format").map_err(|it| it.hint(hint))?;
+        let hash = self.string("the hash of the document").map_err(|it| it.hint(hint))?;
         Ok(What::Lock(Box::new(LockLine { name, format, hash })))
     }
 

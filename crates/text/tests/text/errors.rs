@@ -56,7 +56,7 @@ fn hints_show_the_text_form() {
                 write a link to an input as `input wide`
             5:1 `c = node half()` c check::unknown_node_type: there is no node type called `half`
                 write the use of a group as `group half(...)`
-            6:9 `noise` d settings::refused: setting `text`: there is no function called `noise`
+            6:9 `noise` d settings::refused: there is no function called `noise`
                 a product is written `noise * (...)`
             7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
                 give it to an input or a setting of a node
@@ -134,11 +134,12 @@ fn checking_points_into_the_text() {
                 did you mean `f32`?
             2:24 `b` x.b check::unknown_node: `b.value`: there is no node called `b`
                 add the node or change the link
-            3:22 `sin(x, 2)` y settings::refused: setting `text`: `sin` takes 1 argument, not 2
+            3:22 `sin(x, 2)` y settings::refused: `sin` takes 1 argument, not 2
+                write `sin(x)`
             4:26 `mode = \"up\"` z settings::unknown: there is no setting called `mode`
                 this node has no settings
-            5:5 `nosuch` w settings::refused: setting `text`: there is no function called `nosuch`
-                did you mean `cosh`?
+            5:5 `nosuch` w settings::refused: there is no function called `nosuch`
+                a product is written `nosuch * (...)`
             6:5 `nosuch(x: 1, mode = 2)` u_1 check::unknown_node_type: there is no node type called `nosuch`
                 `millstream nodes` lists all node types
             7:18 `min` t text::syntax: `clamp` is a function of formulas, whose inputs have no names

@@ -236,7 +236,7 @@ fn errors_of_closures_are_told_next_to_others() {
         &expect_test::expect![[r#"
         check::closure_through f: a closure cannot go through `context.with_time` (closures go through groups, `control.pass`, `control.switch` and `control.choose`, and into zones; call it before, or put the node around the call)
         check::no_closure g: no closure arrives here (link a closure to each arm of switches on the way; muted nodes give none)
-        settings::refused b: setting `text`: there is no function called `sine` (did you mean `sin`?)
+        settings::refused b: there is no function called `sine` (did you mean `sin`?)
         check::unknown_group c_closure_f: there is no group called `nothing` (groups: `scale`, `apply`)
     "#]],
     );

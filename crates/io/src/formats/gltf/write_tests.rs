@@ -93,7 +93,7 @@ fn unsupported_columns_are_refused() {
         let told = help.expect("a hint");
         assert_eq!(
             told,
-            "face 0 has a corner at vertex 4, but there are 4 vertices, counted from 0"
+            "face 0 (counted from 0) has a corner at vertex 4, but the vertices are 0 to 3"
         );
     }
     let error = write_bytes(Format::CSV, options, &square()).expect_err("no faces");

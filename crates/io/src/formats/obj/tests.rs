@@ -78,7 +78,7 @@ fn bad_lines_are_named() {
     assert_eq!(message("v 1 2 x\n"), "`t.obj` line 1 column `v`: `x` is not a valid f32");
     assert_eq!(
         message("v 1 2 3\nf 1 1 2\n"),
-        "`t.obj` line 2 is not valid obj: a face uses `v` number 2, but there are 1"
+        "`t.obj` line 2 is not valid obj: a face uses `v` number 2, but the last is number 1"
     );
     assert_eq!(
         message("v 1 2 3\nf 1 0 1\n"),

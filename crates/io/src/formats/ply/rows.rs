@@ -1,6 +1,7 @@
 //! The rows after the header of a polygon file, one at a time.
 
 use millstream_base::Lane;
+use millstream_base::diagnostics::counted;
 use ply_rs_bw::ply::{ElementDef, Encoding, PropertyType};
 
 use super::{PLY, stored};
@@ -90,7 +91,7 @@ impl<'a> Rows<'a> {
     fn too_short(&self, element: &ElementDef, row: usize) -> IoError {
         IoError::Length {
             spot: Spot::file(self.file).column(&element.name),
-            expected: format!("{} rows", element.count),
+            expected: counted(element.count as u64, "row"),
             found: row.to_string(),
         }
     }
