@@ -66,8 +66,21 @@ fn laws_hold_for_every_type_and_bit_pattern() {
     assert!(checked > 100_000);
 }
 
-/// Node types whose forms agree on the tested numbers although they do not show that they commute.
-const NOT_SHOWN: &[&str] = &[];
+/// Node types whose forms agree on the tested numbers although they do not show that they commute:
+/// loops, long forms, and noise, whose results are rarely numbers here.
+const NOT_SHOWN: &[&str] = &[
+    "color.difference",
+    "integer.gcd",
+    "integer.lcm",
+    "mix.clamp",
+    "noise.fbm",
+    "noise.hetero_terrain",
+    "noise.hybrid",
+    "noise.multifractal",
+    "noise.ridged",
+    "noise.turbulence",
+    "quat.angle",
+];
 
 /// Whether a form gives the same bits if its first two inputs, of `n` lanes each, are exchanged; for
 /// some numbers, among them unusual ones.

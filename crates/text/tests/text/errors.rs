@@ -57,7 +57,7 @@ fn hints_show_the_text_form() {
             5:1 `c = node half()` c check::unknown_node_type: there is no node type called `half`
                 write the use of a group as `group half(...)`
             6:9 `noise` d settings::refused: there is no function called `noise`
-                a product is written `noise * (...)`
+                if `lib/noise` is a group of another document, add a line `use lib = "FILE"`
             7:13 `\"x\"` e text::not_in_formula: a formula cannot contain a text
                 give it to an input or a setting of a node
             8:1 `r = repeat half(x: 1, count: 2)` r check::not_carried: no input of the next round takes output `y` of group `half`
