@@ -89,10 +89,14 @@ fn sessions_follow_the_text_and_values_move_with_the_node() {
 #[test]
 fn texts_that_are_too_long_or_nested_too_deeply_have_a_place_and_a_hint() {
     let nested = format!("{}x + y{}", "(".repeat(10_000), ")".repeat(10_000));
-    let long = format!("x + y{}", " + 1".repeat(25_000));
+    let long = format!("x + y{}", " + 1".repeat(35_000));
     for (text, message, hint) in [
         (nested, "nested deeper than 200 levels", "move the inner part to another node"),
-        (long, "the text has 100005 bytes, but the limit is 65536", "split it into several nodes"),
+        (
+            long,
+            "the formula has 70003 bytes without spaces, but the limit is 65536",
+            "split it into several nodes",
+        ),
     ] {
         let session = Session::open(&Engine::new(), document(&text).as_bytes());
         let problems = session.expect("it opens").problems().to_string();

@@ -41,7 +41,7 @@ fn columns_are_put_side_by_side() {
         json!({"x": [1, 2], "x_2": [1, 2], "x_3": [1, 2]})
     );
     assert_eq!(beside(&[]), json!({}));
-    assert_eq!(beside(&[a, json!({"z": [1]})]), "cannot put a table of 1 rows beside one of 2");
+    assert_eq!(beside(&[a, json!({"z": [1]})]), "cannot put a table of 1 row beside one of 2");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn rows_are_chosen() {
     assert_eq!(part(i32::MAX, i32::MAX), json!([]));
     let picked = |rows: Vec<i32>| on("table.pick", &json!({}), vec![people(), list(rows)]);
     assert_eq!(picked(vec![2, 0, 2])["name"], json!(["Cy", "Ann", "Cy"]));
-    assert_eq!(picked(vec![3]), "there is no row 3 in a table of 3 rows");
+    assert_eq!(picked(vec![3]), "there is no row 3 in a table of 3 rows, numbered from 0");
 }
 
 #[test]
