@@ -162,14 +162,20 @@ impl<'p> Bake<'p> {
         each: Each<'_, E>,
     ) -> Result<(), BakeError<E>> {
         assert!(self.is_cheap(), "only cheap outputs are computed in blocks");
-        let mut start = 0;
-        for block in self.frames.chunks(BLOCK) {
+        let n = self.frames.len();
+        let mut blocks: Vec<Range<usize>> =
+            (0..n).step_by(BLOCK).rev().map(|start| start..n.min(start + BLOCK)).collect();
+        while let Some(positions) = blocks.pop() {
             let started = Instant::now();
-            let request = self.request.clone().frames(block.to_vec());
+            let request = self.request.clone().frames(self.frames[positions.clone()].to_vec());
             let answer = evaluator.evaluate(self.plan, &request)?;
             let took = started.elapsed();
-            let positions = start..start + block.len();
-            start = positions.end;
+            if !answer.failures.is_empty() && positions.len() > 1 {
+                // Only the frames that fail are lost.
+                let middle = positions.start + positions.len() / 2;
+                blocks.extend([middle..positions.end, positions.start..middle]);
+                continue;
+            }
             let key = key_of_values(&answer);
             each(Part { positions, answer, key, fate: Fate::Ran, took })
                 .map_err(BakeError::Caller)?;

@@ -208,7 +208,7 @@ fn run(
     let request = args.given.request(&program, &outputs, limits, Files::Now, None)?;
     let evaluator = args.evaluator.map(|name| name.evaluator(None));
     let mut evaluator = evaluator.unwrap_or_else(|| Box::new(Lazy));
-    let ran = explain_run(engine, program.document(), &mut *evaluator, &request);
+    let ran = explain_run(engine, &program, &mut *evaluator, &request);
     let (explanation, answer) = ran.map_err(|error| match error {
         Error::Eval(error) => refused(&error),
         Error::Document(_) => shown(source, error),

@@ -11,7 +11,7 @@ const HELP: &str = "raise `count` or `tolerance`; the output `settled` tells whe
 /// result, for programs.
 pub(crate) fn report(program: &Program) -> Vec<Json> {
     let unsettled = program.take_unsettled().into_iter().map(|(path, rounds)| {
-        let message = format!("did not become stable within its maximum of {rounds} rounds");
+        let message = format!("did not become stable within its maximum of rounds, {rounds}");
         warn(&format!("{path}: {message}"), HELP);
         json!({ "path": path.as_str(), "message": message, "help": HELP })
     });

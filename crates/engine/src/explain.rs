@@ -30,6 +30,7 @@ use rustc_hash::FxHashMap;
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::program::Program;
 use crate::run_log::{self, NodeRun};
 
 pub use millstream_compile::Phase;
@@ -259,23 +260,23 @@ fn chunks(explanation: &Explanation, plan: &Plan) -> Vec<Chunk> {
     millstream_run::incremental::chunks(plan).into_iter().filter_map(chunk).collect()
 }
 
-/// Explains one evaluation: what each node did, in addition to what [`explain`] says for the inputs
-/// that the request gives as columns. Times are recorded whatever log the request asks for.
+/// Explains one evaluation of a program that this engine compiled: what each node did, in addition
+/// to what [`explain`] says for the inputs that the request gives as columns. Times are recorded
+/// whatever log the request asks for.
 ///
 /// # Errors
 /// Everything that is wrong with the document, or why there is no answer. A node that fails is not
 /// an error; the answer lists it.
 pub fn explain_run(
     engine: &Engine,
-    document: &Document,
+    program: &Program,
     evaluator: &mut dyn Evaluator,
     request: &Request,
 ) -> Result<(Explanation, Answer), Error> {
-    let program = engine.compile(document.clone())?;
     let request = request.clone().with_log(LogDetail::Times);
     let answer = program.run_with(evaluator, &request).map_err(Error::Eval)?;
     let columns: Vec<String> = request.columns().map(str::to_owned).collect();
-    let mut explanation = explain(engine, document, Some(&columns))?;
+    let mut explanation = explain(engine, program.document(), Some(&columns))?;
     let runs: FxHashMap<StepId, NodeRun> =
         run_log::runs(program.plan(), &answer).into_iter().collect();
     for node in &mut explanation.nodes {

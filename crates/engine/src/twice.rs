@@ -108,7 +108,7 @@ pub struct Unread {
 
 /// A repeat that ends when it is stable, but did not become stable within its number of rounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("`{path}` did not become stable within its maximum of {rounds} rounds")]
+#[error("`{path}` did not become stable within its maximum of rounds, {rounds}")]
 #[diagnostic(
     severity(warning),
     code(twice::unsettled),

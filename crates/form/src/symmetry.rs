@@ -125,6 +125,9 @@ mod tests {
 
     #[test]
     fn forms_commute_as_far_as_their_operations_do() {
+        fn offset<'b>(x: &[Val<'b>]) -> Val<'b> {
+            x[0] - x[1]
+        }
         let form = |write: &dyn for<'b> Fn(&[Val<'b>]) -> Vec<Val<'b>>| {
             let b = FormBuilder::new();
             let x: Vec<Val<'_>> = (0..4).map(|_| b.param(Lane::F32)).collect();
@@ -134,9 +137,6 @@ mod tests {
         assert!(form(&|x| vec![x[0] * x[2] + x[1] * x[3]]).commutes(2));
         assert!(form(&|x| vec![x[0].fma(x[1], x[2])]).commutes(1));
         assert!(form(&|x| vec![(x[0] - x[1]).abs(), x[0].hypot(x[1])]).commutes(1));
-        fn offset<'b>(x: &[Val<'b>]) -> Val<'b> {
-            x[0] - x[1]
-        }
         assert!(form(&|x| vec![(offset(x) * 3.0) * (offset(x) * 3.0) + 1.0]).commutes(1));
         // The sign of a zero differs.
         assert!(!form(&|x| vec![offset(x) * x[2] * (offset(x) * x[3])]).commutes(1));

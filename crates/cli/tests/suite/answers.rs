@@ -46,13 +46,13 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
     expect_test::expect![[r#"
         y = 5.0625
         stderr:
-        warning: y: did not become stable within its maximum of 5 rounds
+        warning: y: did not become stable within its maximum of rounds, 5
           help: raise `count` or `tolerance`; the output `settled` tells where it did
     "#]]
     .assert_eq(&told);
     let told = json(&["run", &graph, "--format", "json"]);
     let message = told["warnings"][0]["message"].as_str();
-    assert_eq!(message, Some("did not become stable within its maximum of 5 rounds"), "{told}");
+    assert_eq!(message, Some("did not become stable within its maximum of rounds, 5"), "{told}");
     assert_eq!(told["outputs"]["y"]["value"], 5.0625, "the results are as they are");
     let told = seen(&["check", &graph, "--twice"]);
     assert!(
@@ -60,12 +60,14 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
         "{told}"
     );
     assert!(!seen(&["check", &graph, "--twice", "--in", "n=500"]).contains("twice::"));
+    let told = seen(&["explain", &graph, "--run"]);
+    assert!(told.contains("warning: y: did not become stable within"), "{told}");
     let settled = json(&["run", &graph, "--in", "n=500", "--format", "json"]);
     assert!(settled.get("warnings").is_none(), "{settled}");
     let folder = crate::bake::folder("bake-unsettled");
     let bake = ["bake", &graph, "--frames", "0..2", "-o", &crate::bake::text(&folder)];
     let told = seen(&bake);
-    assert!(told.contains("within its maximum of 5 rounds\n  help: raise `count`"), "{told}");
+    assert!(told.contains("within its maximum of rounds, 5\n  help: raise `count`"), "{told}");
     assert_eq!(told.matches("warning").count(), 1, "{told}");
 }
 

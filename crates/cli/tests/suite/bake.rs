@@ -317,6 +317,24 @@ fn a_failed_frame_is_reported_and_the_others_are_baked() {
 }
 
 #[test]
+fn a_failed_frame_is_reported_and_the_others_are_baked_if_many_are_computed_at_once() {
+    let folder = folder("bake-fails-in-a-block");
+    let graph = file(
+        "bake-fails-in-a-block.mill",
+        "k = convert.to_i32(context.tick())\n\
+         output a: f32 = list.get(list.of(several [5, 6, 7]), index: k * k)\n",
+    );
+    let shown = text(&folder);
+    let output = millstream(&["bake", &graph, "--frames", "-1..2", "-o", &shown]);
+    assert_eq!(output.status.code(), Some(3));
+    let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert!(told.contains("frame 2 was not written:\nerror: "), "{told}");
+    assert!(told.contains("1 failed"), "{told}");
+    let csv = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+}
+
+#[test]
 fn wrong_flags_are_reported() {
     let folder = text(&folder("bake-usage"));
     let echo = "examples/echo.mill";

@@ -228,7 +228,7 @@ fn a_picture_of_too_many_nodes_is_refused() {
 fn ran(json: &str, evaluator: &mut dyn Evaluator, request: &Request) -> Explanation {
     let engine = Engine::new();
     let program = engine.load(json.as_bytes()).expect("the document is right");
-    let explained = explain_run(&engine, program.document(), evaluator, request);
+    let explained = explain_run(&engine, &program, evaluator, request);
     let (mut explanation, answer) = explained.expect("it runs");
     for (node, run) in program.runs(&answer).filter_map(|run| {
         let nodes = explanation.nodes.iter();

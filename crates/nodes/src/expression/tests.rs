@@ -28,7 +28,7 @@ fn instance_or(text: &str, types: &[Type]) -> Result<Instance, SettingError> {
     drop(signature);
     def.instantiate(settings, generics, &arities).map_err(|error| match error {
         InstanceError::Setting(error) => error,
-        error => panic!("{text}: {error}"),
+        error @ InstanceError::Type(_) => panic!("{text}: {error}"),
     })
 }
 
