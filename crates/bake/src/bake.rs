@@ -198,30 +198,31 @@ impl<'p> Bake<'p> {
         is_wanted: IsWanted<'_>,
         each: Each<'_, E>,
     ) -> Result<(), BakeError<E>> {
-        self.run_frames(cache, evaluator, (is_wanted, Asked::Every), each)
+        self.run_frames(cache, evaluator, None, (is_wanted, each))
     }
 
-    /// Computes and stores the frames that are not in the cache, provided that others are: what a
-    /// bake that was stopped left to do. `each` receives only these frames; the others are not
-    /// read.
+    /// As [`run`](Self::run). But if some frames are in the cache, it first computes and stores the
+    /// frames that are not: what a bake that was stopped left to do. `ahead` receives these frames,
+    /// without reading the others.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
-    pub fn run_rest<E>(
+    /// As [`run`](Self::run), and errors of `ahead`.
+    pub fn run_resumed<E>(
         &self,
         cache: &mut Cache,
         evaluator: &mut dyn Evaluator,
-        each: Each<'_, E>,
+        ahead: Each<'_, E>,
+        (is_wanted, each): (IsWanted<'_>, Each<'_, E>),
     ) -> Result<(), BakeError<E>> {
-        self.run_frames(cache, evaluator, (&mut |_, _| true, Asked::Rest), each)
+        self.run_frames(cache, evaluator, Some(ahead), (is_wanted, each))
     }
 
     fn run_frames<E>(
         &self,
         cache: &mut Cache,
         evaluator: &mut dyn Evaluator,
-        (is_wanted, asked): (IsWanted<'_>, Asked),
-        each: Each<'_, E>,
+        ahead: Option<Each<'_, E>>,
+        (is_wanted, each): (IsWanted<'_>, Each<'_, E>),
     ) -> Result<(), BakeError<E>> {
         let has_states = self.plan.has_states();
         let keyed: Vec<i64> = if has_states {
@@ -245,16 +246,16 @@ impl<'p> Bake<'p> {
             cache,
             last: vec![None; self.outputs.len()],
             first: if has_states { self.plan.start_frame } else { 0 },
-            asked,
+            asked: Asked::Every,
         };
-        if asked == Asked::Rest && !look_up.has_stored() {
-            return Ok(());
+        if let Some(ahead) = ahead
+            && look_up.has_stored()
+        {
+            look_up.asked = Asked::Rest;
+            look_up.run(evaluator, cheap, &mut |_, _| true, ahead)?;
+            look_up.asked = Asked::Every;
         }
-        if has_states {
-            ticked::run(&mut look_up, evaluator, is_wanted, each)
-        } else {
-            Frames::new(&mut look_up, cheap).run(evaluator, is_wanted, each)
-        }
+        look_up.run(evaluator, cheap, is_wanted, each)
     }
 }
 
@@ -290,6 +291,21 @@ pub(crate) enum Asked {
 }
 
 impl<'r, 'p> LookUp<'r, 'p> {
+    /// Answers the wanted frames, as far as they are asked for.
+    fn run<E>(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        cheap: &Cheap,
+        is_wanted: IsWanted<'_>,
+        each: Each<'_, E>,
+    ) -> Result<(), BakeError<E>> {
+        if self.plan().has_states() {
+            ticked::run(self, evaluator, is_wanted, each)
+        } else {
+            Frames::new(self, cheap).run(evaluator, is_wanted, each)
+        }
+    }
+
     pub(crate) fn plan(&self) -> &'p Plan {
         self.bake.plan
     }

@@ -166,8 +166,7 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 /// A number with its noun: `1 row`, `2 rows`.
-pub fn counted(n: impl Into<u64>, noun: &str) -> String {
-    let n = n.into();
+pub fn counted(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 

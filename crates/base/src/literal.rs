@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::diagnostics::counted;
 use crate::footprint::Footprint;
 use crate::lane::Lane;
 use crate::value::Value;
@@ -332,8 +333,8 @@ fn write_image(image: &Image, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if image.pixels().len() <= MAX_PIXELS {
         return write!(f, "{}", image.to_json());
     }
-    let (n, s) = (image.n_channels(), if image.n_channels() == 1 { "" } else { "s" });
-    write!(f, "<image of {} by {} pixels, {n} channel{s}>", image.width(), image.height())
+    let channels = counted(image.n_channels() as u64, "channel");
+    write!(f, "<image of {} by {} pixels, {channels}>", image.width(), image.height())
 }
 
 fn write_table(table: &Table, f: &mut fmt::Formatter<'_>) -> fmt::Result {

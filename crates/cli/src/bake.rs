@@ -20,6 +20,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use millstream::diagnostics::counted;
 use millstream::evaluate::Data;
 use millstream::values::{Image, Type, ValueType as _};
 use millstream::{Answer, Footprint, LogDetail, Program, Request};
@@ -283,11 +284,7 @@ fn in_place(
     let taking = run(args, &bake, &mut cache, taking)?;
     baked.problems.extend(cache::report_problems(&mut cache));
     drop(taking.progress);
-    let unsettled = unsettled::report(&program);
-    baked.problems.extend(unsettled.iter().map(|it| {
-        let text = |key: &str| it[key].as_str().unwrap_or_default().to_owned();
-        format!("{}: {}", text("path"), text("message"))
-    }));
+    baked.problems.extend(unsettled::report(&program).iter().map(unsettled::text));
     let mut files = taking.saves.finish()?;
     if let Some(sheet) = taking.sheet {
         files.extend(sheet.write(folder)?);
@@ -433,8 +430,11 @@ fn run<'t>(
         // Files of all frames start over with the first frame. What a stopped bake left to do is
         // computed before, so that it goes on even if each call is stopped early.
         let mut ahead = |part: Part| taking.borrow_mut().take_ahead(&part);
-        let rest = if is_resumable { bake.run_rest(cache, evaluator, &mut ahead) } else { Ok(()) };
-        rest.and_then(|()| bake.run(cache, evaluator, &mut is_wanted, &mut each))
+        if is_resumable {
+            bake.run_resumed(cache, evaluator, &mut ahead, (&mut is_wanted, &mut each))
+        } else {
+            bake.run(cache, evaluator, &mut is_wanted, &mut each)
+        }
     };
     match done {
         Ok(()) => Ok(taking.into_inner()),
@@ -548,7 +548,6 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
         terminal::print(&report.to_string())?;
         return Ok(());
     }
-    let plural = if *n == 1 { "" } else { "s" };
     let of_views = match args.views.len() {
         0 | 1 => String::new(),
         n => format!(" of {n} views"),
@@ -557,7 +556,8 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
         if tally.failed > 0 { format!(", {} failed", tally.failed) } else { String::new() };
     let rate = *n as f64 / time.as_secs_f64().max(1e-9);
     let text = format!(
-        "baked {n} frame{plural}{of_views} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",
+        "baked {}{of_views} in {}: {} ran, {} reused{failed}; {rate:.1} frames/s\n",
+        counted(*n as u64, "frame"),
         millstream::explain::short(time),
         tally.ran,
         tally.reused + kept,

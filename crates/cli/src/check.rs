@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use millstream::deploy::is_binary;
+use millstream::diagnostics::counted;
 use millstream::twice::{Twice, twice};
 use millstream::values::to_json;
 use millstream::{Diagnostics, Engine, Error, Place, Program, Severity};
@@ -174,19 +175,18 @@ fn run_twice(args: &Args, engine: &Engine, text: &Text, program: &Program) -> Re
 
 fn as_text(text: &Text, program: Option<&Program>, problems: &Diagnostics, style: Style) -> String {
     let mut out = problems::text(&text.file, &text.bytes, problems, style);
-    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let mut facts = Vec::new();
     for (severity, what) in
         [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
     {
         let n = problems.iter().filter(|problem| problem.severity == severity).count();
         if n > 0 {
-            facts.push(counted(n, what));
+            facts.push(counted(n as u64, what));
         }
     }
     if let Some(program) = program {
-        facts.push(counted(program.document().n_nodes(), "node"));
-        facts.push(format!("{} in the plan", counted(program.plan().steps.len(), "step")));
+        facts.push(counted(program.document().n_nodes() as u64, "node"));
+        facts.push(format!("{} in the plan", counted(program.plan().steps.len() as u64, "step")));
     }
     let verdict = if program.is_some() { "ok" } else { "wrong" };
     line(&mut out, format_args!("{}: {verdict}, {}", style.strong(&text.file), facts.join(", ")));

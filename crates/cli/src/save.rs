@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use millstream::Registry;
+use millstream::diagnostics::counted;
 use millstream::document::{Document, save, to_text};
 use millstream::evaluate::{Answer, Data, OutputAnswer, RequestAxis, Series};
 use millstream::values::{Column, Table, Type, Value};
@@ -132,9 +133,8 @@ fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Sou
 
 /// Reports what was written.
 pub(crate) fn saved(target: &Target, n_rows: usize, n_faces: Option<usize>) {
-    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let faces = n_faces.map_or_else(String::new, |n| format!(" and {}", counted(n, "face")));
-    eprint(&format!("saved {}{faces} to {}\n", counted(n_rows, "row"), target.name()));
+    let faces = n_faces.map_or_else(String::new, |n| format!(" and {}", counted(n as u64, "face")));
+    eprint(&format!("saved {}{faces} to {}\n", counted(n_rows as u64, "row"), target.name()));
 }
 
 /// The items of the outputs as columns, with their number, if there are no axes and all outputs are

@@ -8,6 +8,7 @@ use std::io::{BufWriter, StdoutLock, Write};
 
 use millstream::Program;
 use millstream::evaluate::{Answer, Data, OutputAnswer, Series};
+use millstream::twice::Unsettled;
 use millstream::values::{Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
@@ -15,7 +16,7 @@ use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
 use crate::tables::{Coordinates, Table, tables};
 use crate::terminal::{Style, visible};
-use crate::{dots, stats, summary};
+use crate::{dots, stats, summary, unsettled};
 
 /// Lists of at most this length are printed in full.
 const MAX_INLINE: usize = 8;
@@ -121,7 +122,7 @@ fn cell(value: &Value) -> String {
 pub(crate) fn json(
     answer: &Answer,
     at: &Coordinates,
-    warnings: &[Json],
+    warnings: &[Unsettled],
     logged: Option<(&Program, &Phases)>,
 ) -> Result<(), Stop> {
     let mut out = stdout();
@@ -152,7 +153,8 @@ pub(crate) fn json(
     }
     write!(out, ",\n\"failures\": {}", failures(answer, at))?;
     if !warnings.is_empty() {
-        write!(out, ",\n\"warnings\": {}", json!(warnings))?;
+        let warnings: Json = warnings.iter().map(unsettled::json).collect();
+        write!(out, ",\n\"warnings\": {warnings}")?;
     }
     if let Some((program, phases)) = logged {
         write!(out, ",\n\"log\": {}", stats::json(program, answer))?;

@@ -14,5 +14,5 @@
 //! assert_eq!(problem.help.as_deref(), Some("did you mean `math.sqrt`?"));
 //! ```
 
-pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, did_you_mean};
+pub use millstream_base::diagnostics::{Diagnostic, Diagnostics, Severity, counted, did_you_mean};
 pub use millstream_base::{NodePath, Place, Span, UsedFile};

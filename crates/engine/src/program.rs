@@ -160,10 +160,10 @@ impl Program {
     }
 
     /// The repeats that end when they are stable, but did not become stable within their number of
-    /// rounds, in evaluations of this program since the last call: their paths, and the greatest
-    /// number of rounds. Repeats inside callbacks and closures are not listed.
-    pub fn take_unsettled(&self) -> Vec<(NodePath, u32)> {
-        take_unsettled(&self.plan)
+    /// rounds, in evaluations of this program since the last call. Repeats inside callbacks and
+    /// closures are not listed.
+    pub fn take_unsettled(&self) -> Vec<Unsettled> {
+        Unsettled::take(&self.plan)
     }
 
     /// The program as a live graph, for programs of single numbers that are set and read many times
@@ -232,5 +232,31 @@ impl Program {
     /// Context features that a request must provide.
     pub fn needs(&self) -> impl Iterator<Item = &Need> {
         self.plan.required()
+    }
+}
+
+/// A repeat that ends when it is stable, but did not become stable within its number of rounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
+#[error("`{path}` {}", self.message())]
+#[diagnostic(severity(warning), code(twice::unsettled), help("{}", Self::HELP))]
+pub struct Unsettled {
+    /// The repeat.
+    pub path: NodePath,
+    /// The maximum.
+    pub rounds: u32,
+}
+
+impl Unsettled {
+    /// The next step for the author.
+    pub const HELP: &str = "raise `count` or `tolerance`; the output `settled` tells where it did";
+
+    /// What happened, without the path.
+    pub fn message(&self) -> String {
+        format!("did not become stable within its maximum of rounds, {}", self.rounds)
+    }
+
+    /// Those in evaluations of this plan since the last call.
+    pub(crate) fn take(plan: &Plan) -> Vec<Self> {
+        take_unsettled(plan).into_iter().map(|(path, rounds)| Self { path, rounds }).collect()
     }
 }

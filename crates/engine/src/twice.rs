@@ -16,7 +16,6 @@ use millstream_document::{Document, check};
 use millstream_ir::answer::{Answer, EvalError};
 use millstream_ir::graph::GraphOutput;
 use millstream_ir::plan::{PlanOutput, Step};
-use millstream_ir::repeat::take_unsettled;
 use millstream_ir::request::Given;
 use millstream_ir::trace::reads;
 use millstream_ir::{Evaluator, Graph, NodeFailure, NodeId, Plan, Request, Source};
@@ -26,6 +25,8 @@ use rustc_hash::FxHashSet;
 
 use crate::engine::Engine;
 use crate::error::Error;
+
+pub use crate::program::Unsettled;
 
 /// A node that gave two results for equal inputs in equal contexts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -106,21 +107,6 @@ pub struct Unread {
     pub need: String,
 }
 
-/// A repeat that ends when it is stable, but did not become stable within its number of rounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
-#[error("`{path}` did not become stable within its maximum of rounds, {rounds}")]
-#[diagnostic(
-    severity(warning),
-    code(twice::unsettled),
-    help("raise `count` or `tolerance`; the output `settled` tells where it did")
-)]
-pub struct Unsettled {
-    /// The repeat.
-    pub path: NodePath,
-    /// The maximum.
-    pub rounds: u32,
-}
-
 /// The result of running every node twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Twice {
@@ -185,15 +171,13 @@ pub fn twice(engine: &Engine, document: &Document, request: &Request) -> Result<
         }
     }
     let [answer, _] = answers;
-    let unsettled = take_unsettled(&plan).into_iter();
-    let unsettled = unsettled.map(|(path, rounds)| Unsettled { path, rounds }).collect();
     let undeclared = undeclared(&graph);
     let failed = answer
         .failures
         .into_iter()
         .filter(|failure| !undeclared.iter().any(|known| known.path == failure.path))
         .map(|NodeFailure { path, message, .. }| NotCompared { path, why: message });
-    let (failed, unread) = (failed.collect(), unread(&graph));
+    let (failed, unread, unsettled) = (failed.collect(), unread(&graph), Unsettled::take(&plan));
     Ok(Twice { liars, failed, not_run, undeclared, unread, unsettled })
 }
 

@@ -15,7 +15,7 @@ use millstream_run::Lazy;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
-use super::{Bake, BakeError, Fate};
+use super::{Bake, BakeError, Each, Fate, IsWanted, Part};
 use crate::cache::Cache;
 
 /// The number of runs of nodes, by their label.
@@ -103,10 +103,13 @@ fn what_a_stopped_bake_left_is_computed_without_reading_the_rest() {
         let rest = |cache: &mut Cache| {
             let bake = Bake::new(program.plan(), request.clone(), frames.clone());
             let mut all = Vec::new();
-            let done = bake.expect("it fits").run_rest(cache, &mut Lazy, &mut |part| {
+            let mut ahead = |part: Part| {
                 all.push(part.positions.start);
                 Ok::<(), Infallible>(())
-            });
+            };
+            let (mut is_wanted, mut each) = (|_, _| false, |_| Ok(()));
+            let rest = (&mut is_wanted as IsWanted<'_>, &mut each as Each<'_, Infallible>);
+            let done = bake.expect("it fits").run_resumed(cache, &mut Lazy, &mut ahead, rest);
             done.expect("it bakes");
             all
         };

@@ -44,41 +44,41 @@ impl FramesTable {
             let rows = rows(answer, outputs, (frames, fps), layout)?;
             Ok(rows.map(|rows| if is_npy { rows.of_outputs() } else { rows }))
         };
-        if self.written.is_empty() {
-            let axes = answer.count.map(|count| vec![n_frames, count]).unwrap_or_default();
-            for layout in Layout::possible(answer, outputs) {
-                let Some(rows) = rows_in(layout)? else { continue };
-                match Target::of(path, &[])?.writer(rows.specs.clone(), None, axes.clone()) {
-                    Ok(writer) => self.written.push(Written { layout, writer, specs: rows.specs }),
-                    Err(refusal) => self.refusal = self.refusal.take().or(Some(refusal)),
-                }
-            }
-        }
-        let mut fitting = Vec::with_capacity(self.written.len());
+        let axes = || answer.count.map(|count| vec![n_frames, count]).unwrap_or_default();
+        let before: Vec<(Layout, Option<Written>)> = if self.written.is_empty() {
+            Layout::possible(answer, outputs).into_iter().map(|layout| (layout, None)).collect()
+        } else {
+            self.written.drain(..).map(|written| (written.layout, Some(written))).collect()
+        };
         let mut is_other = false;
-        for mut written in std::mem::take(&mut self.written) {
-            let Some(rows) = rows_in(written.layout)? else { continue };
-            if written.specs == rows.specs {
-                written.writer.write_rows(&rows.columns).map_err(|error| stop(&error))?;
-                fitting.push(written);
-            } else {
-                is_other = true;
-            }
+        for (layout, written) in before {
+            let Some(rows) = rows_in(layout)? else { continue };
+            let mut written = match written {
+                Some(written) if written.specs == rows.specs => written,
+                Some(_) => {
+                    is_other = true;
+                    continue;
+                }
+                None => match Target::of(path, &[])?.writer(rows.specs.clone(), None, axes()) {
+                    Ok(writer) => Written { layout, writer, specs: rows.specs },
+                    Err(refusal) => {
+                        self.refusal.get_or_insert(refusal);
+                        continue;
+                    }
+                },
+            };
+            written.writer.write_rows(&rows.columns).map_err(|error| stop(&error))?;
+            self.written.push(written);
         }
-        self.written = fitting;
-        match (self.written.is_empty(), self.refusal.take()) {
-            (false, refusal) => {
-                self.refusal = refusal;
-                Ok(())
-            }
-            (true, Some(refusal)) if !is_other => Err(refusal),
-            (true, _) => {
-                let frame = frames[0];
-                let text = format!("frame {frame} has different columns from the frames before it");
-                let help = format!("save a file for each frame: {}", with_number(path));
-                Err(Stop::new(Exit::Failed, text, Some(help)))
-            }
+        if !self.written.is_empty() {
+            return Ok(());
         }
+        Err(self.refusal.take().filter(|_| !is_other).unwrap_or_else(|| {
+            let frame = frames[0];
+            let text = format!("frame {frame} has different columns from the frames before it");
+            let help = format!("save a file for each frame: {}", with_number(path));
+            Stop::new(Exit::Failed, text, Some(help))
+        }))
     }
 
     /// Completes the file; `false` if there were no rows because every frame failed.

@@ -1,4 +1,4 @@
-//! Which files `bake` writes, and what they hold.
+//! The files that `bake` writes.
 
 use expect_test::expect;
 use serde_json::Value as Json;

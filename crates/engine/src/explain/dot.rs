@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use millstream_base::diagnostics::counted;
+
 use super::coloring::{Coloring, Painter};
-use super::text::{counted, run_text, shortened, source, told_time};
+use super::text::{run_text, shortened, source, told_time};
 use super::{Body, Explanation, Fate, From, Node, Output, Region, Rounds};
 
 /// The explanation as a directed graph.

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use millstream_base::diagnostics::counted;
+
 use super::coloring::{Coloring, Entry, Painter};
 use super::layout::{Box, Layout, Link, layout};
-use super::text::{counted, run_text, shortened, source, summary, told_time};
+use super::text::{run_text, shortened, source, summary, told_time};
 use super::{Body, Explanation, Fate, From, Node, Region, Rounds};
 
 /// Width of a character of the running text, in pixels.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use millstream_base::diagnostics::counted;
 use millstream_ir::answer::{LogEntry, Timing};
 
 use super::{Body, Explanation, Fate, From, Node, Part, Region, Socket};
@@ -187,11 +188,6 @@ pub(super) fn run_text(node: &Node) -> Option<String> {
         told_time(entry),
         failure.unwrap_or_default(),
     ))
-}
-
-/// A number with its noun.
-pub(super) fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A time in the unit in which it has the fewest digits.

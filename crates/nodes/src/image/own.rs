@@ -1,6 +1,7 @@
 //! Operations on an image's own pixels, whatever the view: cropping, resizing, dithering,
 //! statistics.
 
+use millstream_base::diagnostics::counted;
 use millstream_base::{Image, Type};
 use millstream_node::{Failure, NodeDef, RegionUse, Registry};
 use millstream_raster::dither::{Bayer, diffused, ordered};
@@ -221,7 +222,7 @@ fn check_channel(image: &Image, channel: usize, element: usize) -> Result<(), Fa
     if channel < n {
         return Ok(());
     }
-    let text = format!("the image has {n} channel{}", if n == 1 { "" } else { "s" });
+    let text = format!("the image has {}", counted(n as u64, "channel"));
     Err(Failure::at(element, text).with_help(format!("choose a channel from 0 to {}", n - 1)))
 }
 
