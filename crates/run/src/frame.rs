@@ -5,6 +5,7 @@
 //! restricted contexts share a frame, and a node evaluated in it once is evaluated for both.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use hashbrown::HashTable;
 use millstream_base::id::{Arena, Id};
@@ -33,7 +34,29 @@ pub(crate) enum Feat {
     Symbolic(ShapeId),
 }
 
-type Entries = SmallVec<[(u32, FeatId); 4]>;
+/// A need, as its bit, and what stands for it.
+type Entry = (u32, FeatId);
+
+/// The place of a frame's entries, and of its row of restrictions if it has one.
+#[derive(Debug)]
+struct Frame {
+    first: usize,
+    len: u32,
+    row: u32,
+}
+
+impl Frame {
+    /// It has not been restricted yet.
+    const NO_ROW: u32 = u32::MAX;
+
+    fn entries(&self) -> Range<usize> {
+        self.first..self.first + self.len as usize
+    }
+}
+
+/// Restrictions to this many classes are remembered. Plans rarely have more, and a longer row
+/// would cost every frame more memory than working a restriction out again costs time.
+const REMEMBERED: usize = 64;
 
 /// The frames of one evaluation.
 #[derive(Debug)]
@@ -41,10 +64,13 @@ pub(crate) struct Frames {
     feats: Arena<FeatId, Feat>,
     /// The ids of all values, with their hashes.
     known_feats: HashTable<(u64, FeatId)>,
-    all: Arena<FrameId, Entries>,
+    all: Arena<FrameId, Frame>,
+    /// The entries of all frames, one frame after another.
+    entries: Vec<Entry>,
     /// The ids of all frames, by the hashes of their entries.
     known_frames: HashTable<FrameId>,
-    restricted: FxHashMap<(FrameId, NeedClassId), FrameId>,
+    /// Frames restricted to the first classes: a row for each frame that has been restricted.
+    restricted: Vec<FrameId>,
     positions: FxHashMap<AxisId, Column>,
     /// The known cells of columns of which not all are; recorded if results are stored.
     known: FxHashMap<FeatId, Mask>,
@@ -57,12 +83,13 @@ impl Frames {
             feats: Arena::new(),
             known_feats: HashTable::new(),
             all: Arena::new(),
+            entries: Vec::new(),
             known_frames: HashTable::new(),
-            restricted: FxHashMap::default(),
+            restricted: Vec::new(),
             positions: FxHashMap::default(),
             known: FxHashMap::default(),
         };
-        frames.frame(Entries::new());
+        frames.frame(SmallVec::new());
         frames
     }
 
@@ -130,25 +157,41 @@ impl Frames {
     }
 
     /// The frame with these entries, given in order of their bits.
-    pub(crate) fn frame(&mut self, entries: Entries) -> FrameId {
-        let hash = hash_of_entries(&entries);
-        if let Some(id) = self.known_frames.find(hash, |id| self.all[*id] == entries) {
-            return *id;
+    pub(crate) fn frame(&mut self, entries: SmallVec<[Entry; 4]>) -> FrameId {
+        let first = self.entries.len();
+        self.entries.extend(entries);
+        self.frame_from(first)
+    }
+
+    /// The frame with the entries from this one on; an equal one if there is one.
+    fn frame_from(&mut self, first: usize) -> FrameId {
+        let Self { entries, all, known_frames, .. } = self;
+        let new = &entries[first..];
+        let hash = hash_of_entries(new);
+        if let Some(id) = known_frames.find(hash, |id| entries[all[*id].entries()] == *new) {
+            let id = *id;
+            entries.truncate(first);
+            return id;
         }
-        let id = self.all.push(entries);
-        self.known_frames.insert_unique(hash, id, |id| hash_of_entries(&self.all[*id]));
+        let id = all.push(Frame { first, len: new.len() as u32, row: Frame::NO_ROW });
+        let hash_of = |id: &FrameId| hash_of_entries(&entries[all[*id].entries()]);
+        known_frames.insert_unique(hash, id, hash_of);
         id
+    }
+
+    fn entries_of(&self, frame: FrameId) -> &[Entry] {
+        &self.entries[self.all[frame].entries()]
     }
 
     /// The entry of a frame for a need.
     pub(crate) fn get(&self, frame: FrameId, bit: u32) -> Option<FeatId> {
-        let entries = &self.all[frame];
+        let entries = self.entries_of(frame);
         entries.iter().find(|(known, _)| *known == bit).map(|(_, feat)| *feat)
     }
 
     /// All entries of a frame.
     pub(crate) fn feats_of(&self, frame: FrameId) -> impl Iterator<Item = FeatId> + '_ {
-        self.all[frame].iter().map(|(_, feat)| *feat)
+        self.entries_of(frame).iter().map(|(_, feat)| *feat)
     }
 
     pub(crate) fn value(&self, feat: FeatId) -> &Feat {
@@ -161,19 +204,43 @@ impl Frames {
         if class.index() == 0 || frame == Self::empty() {
             return Self::empty();
         }
-        if let Some(home) = self.restricted.get(&(frame, class)) {
-            return *home;
+        let row = self.all[frame].row;
+        let n_remembered = plan.need_classes.len().min(REMEMBERED);
+        if row != Frame::NO_ROW && class.index() < n_remembered {
+            let home = self.restricted[row as usize * n_remembered + class.index()];
+            if home != Self::nowhere() {
+                return home;
+            }
         }
+        self.restrict_anew(frame, class, plan)
+    }
+
+    /// The same, worked out from the entries; remembered if the class is one of the first.
+    fn restrict_anew(&mut self, frame: FrameId, class: NeedClassId, plan: &Plan) -> FrameId {
         let needs = plan.need_classes[class];
-        let all = &self.all[frame];
-        let is_needed = |entry: &&(u32, FeatId)| needs.contains(FeatureSet::bit(entry.0));
-        let home = if all.iter().all(|entry| is_needed(&entry)) {
+        let (first, of) = (self.entries.len(), self.all[frame].entries());
+        let is_needed = |entry: &Entry| needs.contains(FeatureSet::bit(entry.0));
+        let home = if self.entries[of.clone()].iter().all(is_needed) {
             frame
         } else {
-            let entries = all.iter().filter(is_needed).copied().collect();
-            self.frame(entries)
+            for i in of {
+                let entry = self.entries[i];
+                if is_needed(&entry) {
+                    self.entries.push(entry);
+                }
+            }
+            self.frame_from(first)
         };
-        self.restricted.insert((frame, class), home);
+        let n_remembered = plan.need_classes.len().min(REMEMBERED);
+        if class.index() < n_remembered {
+            let row = &mut self.all[frame].row;
+            if *row == Frame::NO_ROW {
+                *row = (self.restricted.len() / n_remembered) as u32;
+                let n_all = self.restricted.len() + n_remembered;
+                self.restricted.resize(n_all, Self::nowhere());
+            }
+            self.restricted[*row as usize * n_remembered + class.index()] = home;
+        }
         home
     }
 
@@ -194,7 +261,7 @@ impl Frames {
     }
 }
 
-fn hash_of_entries(entries: &Entries) -> u64 {
+fn hash_of_entries(entries: &[Entry]) -> u64 {
     let mut state = FxHasher::default();
     for (bit, feat) in entries {
         state.write_u64(u64::from(*bit) << 32 | feat.index() as u64);
