@@ -2,7 +2,7 @@
 //! one does, and after an edit.
 //!
 //! `cargo bench -p millstream --bench columns`. The document is a chain of 64 nodes, arithmetic with
-//! a sine in eight; an argument is the number of elements.
+//! a sine in eight, and the sum of its elements; an argument is the number of elements.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -42,9 +42,13 @@ fn chain() -> Document {
         document.nodes.insert(Arc::clone(&name), node);
         last = InputValue::Link(Link::new(name, "value"));
     }
-    document
-        .outputs
-        .insert("y".into(), OutputDef::new("f32", OutputFrom::Link(Link::new("n63", "value"))));
+    let mut sum = Node::new(NodeKind::Type("reduce.sum".into()));
+    sum.inputs.insert("value", Input::from(last));
+    document.nodes.insert("sum".into(), sum);
+    for (name, node) in [("y", "n63"), ("sum", "sum")] {
+        let from = OutputFrom::Link(Link::new(node, "value"));
+        document.outputs.insert(name.into(), OutputDef::new("f32", from));
+    }
     document
 }
 
@@ -66,8 +70,13 @@ fn session(n: usize, is_live: bool) -> Session {
     session
 }
 
-/// Sets the input to the next column, and reads the output.
-fn set_and_read(bencher: Bencher, n: usize, is_live: bool, column: impl Fn(usize) -> Given) {
+/// Sets the input to the next column, and reads an output.
+fn set_and_read(
+    bencher: Bencher,
+    (n, output): (usize, &str),
+    is_live: bool,
+    column: impl Fn(usize) -> Given,
+) {
     let mut session = session(n, is_live);
     let turn = Cell::new(0);
     let next = || {
@@ -76,13 +85,13 @@ fn set_and_read(bencher: Bencher, n: usize, is_live: bool, column: impl Fn(usize
     };
     bencher.with_inputs(next).bench_local_values(|given| {
         session.set_all([("x", given)]).expect("it fits");
-        black_box(session.get("y").expect("it runs"));
+        black_box(session.get(output).expect("it runs"));
     });
 }
 
 /// All elements differ from those of all columns before.
 fn all_change(bencher: Bencher, n: usize, is_live: bool) {
-    set_and_read(bencher, n, is_live, |turn| column(n, turn));
+    set_and_read(bencher, (n, "y"), is_live, |turn| column(n, turn));
 }
 
 #[divan::bench(args = COUNTS)]
@@ -96,9 +105,9 @@ fn all_elements_change_by_plan(bencher: Bencher, n: usize) {
 }
 
 /// One element differs from that of all columns before.
-fn one_changes(bencher: Bencher, n: usize, is_live: bool) {
+fn one_changes(bencher: Bencher, (n, output): (usize, &str), is_live: bool) {
     let values: Vec<f32> = (0..n).map(|i| (i * 7 % 1000) as f32 / 1000.0).collect();
-    set_and_read(bencher, n, is_live, |turn| {
+    set_and_read(bencher, (n, output), is_live, |turn| {
         let mut values = values.clone();
         values[n / 2] = turn as f32;
         Given::Along(RequestAxis::Index, Column::from_vec(values))
@@ -107,12 +116,22 @@ fn one_changes(bencher: Bencher, n: usize, is_live: bool) {
 
 #[divan::bench(args = COUNTS)]
 fn one_element_changes_live(bencher: Bencher, n: usize) {
-    one_changes(bencher, n, true);
+    one_changes(bencher, (n, "y"), true);
 }
 
 #[divan::bench(args = COUNTS)]
 fn one_element_changes_by_plan(bencher: Bencher, n: usize) {
-    one_changes(bencher, n, false);
+    one_changes(bencher, (n, "y"), false);
+}
+
+#[divan::bench(args = COUNTS)]
+fn sum_after_one_element_changes_live(bencher: Bencher, n: usize) {
+    one_changes(bencher, (n, "sum"), true);
+}
+
+#[divan::bench(args = COUNTS)]
+fn sum_after_one_element_changes_by_plan(bencher: Bencher, n: usize) {
+    one_changes(bencher, (n, "sum"), false);
 }
 
 fn after_an_edit(bencher: Bencher, n: usize, is_live: bool) {

@@ -14,6 +14,7 @@ use millstream_base::same::Same;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic};
 
+use crate::blockwise::Blockwise;
 pub use crate::failure::Failure;
 use crate::pace::Pace;
 use millstream_base::map::Map;
@@ -36,6 +37,11 @@ pub trait Function: Send + Sync {
     /// items; `None` if the function cannot be unrolled. The result has the same bits as that of
     /// [`call`](Self::call).
     fn unrolled<'b>(&self, _items: &[Vec<Val<'b>>]) -> Option<Vec<Val<'b>>> {
+        None
+    }
+
+    /// The function as one that computes a partial result for each block of its list, if it is.
+    fn blockwise(&self) -> Option<&dyn Blockwise> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! Node types: sockets, settings and kernels, the registry of them, and instances with types and
 //! settings fixed.
 
+pub mod blockwise;
 pub mod class;
 pub mod closure;
 pub mod convert;

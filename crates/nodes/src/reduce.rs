@@ -4,6 +4,7 @@
 //! Sums, products and means are computed in the order of `tree`, which does not depend on chunks or
 //! threads.
 
+mod folding;
 mod frequent;
 mod number;
 mod quantile;
@@ -13,17 +14,17 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
-mod unrolled;
+
+use std::marker::PhantomData;
 
 use millstream_base::Type;
 use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
 use crate::cells::{function, picked, put};
 use crate::context::{along, with_axis};
-use crate::each::{Items, each, try_each};
 use crate::shape::{FLOATS, NUMBERS, ORDERED, for_type, list_of, sockets_of};
+use folding::{AsForm, Folding};
 use number::{Fraction, Number};
-use unrolled::folding;
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -194,8 +195,8 @@ const REDUCTIONS: [Reduction; 16] = [
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
-            let any = each::<(Items<bool>,), _>(|(items,)| items.contains(&true));
-            folding(any, |a, b| a.or(b), |any, _| any)
+            let as_form: AsForm = (|a, b| a.or(b), |any, _| any);
+            condition(|items| items.contains(&true), |a, b| a | b, false, as_form)
         },
     },
     Reduction {
@@ -205,8 +206,8 @@ const REDUCTIONS: [Reduction; 16] = [
         ordered: false,
         shape: Shape::Condition,
         kernel: |_| {
-            let all = each::<(Items<bool>,), _>(|(items,)| !items.contains(&false));
-            folding(all, |a, b| a.and(b), |all, _| all)
+            let as_form: AsForm = (|a, b| a.and(b), |all, _| all);
+            condition(|items| !items.contains(&false), |a, b| a & b, true, as_form)
         },
     },
     Reduction {
@@ -215,11 +216,7 @@ const REDUCTIONS: [Reduction; 16] = [
         details: "0 if there are no items.",
         ordered: false,
         shape: Shape::Count,
-        kernel: |_| {
-            function(each::<(Items<bool>,), _>(|(items,)| {
-                i32::try_from(items.iter().filter(|item| **item).count()).unwrap_or(i32::MAX)
-            }))
-        },
+        kernel: count_true,
     },
 ];
 
@@ -290,49 +287,60 @@ impl Reduction {
 }
 
 fn sum(ty: Type) -> Kernel {
-    for_type!(numbers ty, T => folding(
-        folded::<T>(T::add, |sum, _| Ok(sum.unwrap_or(T::ZERO))),
-        |a, b| a + b, |sum, _| sum,
-    ))
+    let as_form: AsForm = (|a, b| a + b, |sum, _| sum);
+    for_type!(numbers ty, T => folded(T::add, |sum, _| Ok(sum.unwrap_or(T::ZERO)), as_form))
 }
 
 fn product(ty: Type) -> Kernel {
-    for_type!(numbers ty, T => folding(
-        folded::<T>(T::multiply, |product, _| Ok(product.unwrap_or(T::ONE))),
-        |a, b| a * b, |product, _| product,
-    ))
+    let as_form: AsForm = (|a, b| a * b, |product, _| product);
+    for_type!(numbers ty, T => folded(T::multiply, |all, _| Ok(all.unwrap_or(T::ONE)), as_form))
 }
 
 fn mean(ty: Type) -> Kernel {
-    for_type!(floats ty, T => folding(
-        folded::<T>(T::add, |sum, n| Ok(sum.unwrap_or(T::ZERO).divided_by(n))),
-        |a, b| a + b, |sum, n| sum / n as f64,
+    let as_form: AsForm = (|a, b| a + b, |sum, n| sum / n as f64);
+    for_type!(floats ty, T => folded(
+        T::add, |sum, n| Ok(sum.unwrap_or(T::ZERO).divided_by(n)), as_form
     ))
 }
 
 fn minimum(ty: Type) -> Kernel {
-    for_type!(numbers ty, T => folding(
-        folded::<T>(T::lesser, |least, _| least.ok_or("minimum")),
-        |a, b| a.min(b), |least, _| least,
-    ))
+    let as_form: AsForm = (|a, b| a.min(b), |least, _| least);
+    for_type!(numbers ty, T => folded(T::lesser, |least, _| least.ok_or("minimum"), as_form))
 }
 
 fn maximum(ty: Type) -> Kernel {
-    for_type!(numbers ty, T => folding(
-        folded::<T>(T::greater, |greatest, _| greatest.ok_or("maximum")),
-        |a, b| a.max(b), |greatest, _| greatest,
-    ))
+    let as_form: AsForm = (|a, b| a.max(b), |greatest, _| greatest);
+    for_type!(numbers ty, T => folded(T::greater, |most, _| most.ok_or("maximum"), as_form))
 }
 
-/// The function that folds the list of each element. `finish` gets the result and the number of
-/// items, and returns the name of the missing value for an empty list.
+/// The kernel that joins items by `op`. `finish` gets the result and the number of items, and
+/// returns the name of the missing value for an empty list.
 fn folded<T: Number>(
     op: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
-    finish: impl Fn(Option<T>, usize) -> Result<T, &'static str> + Send + Sync + 'static,
-) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
-    try_each::<(Items<T>,), _>(move |element, (items,)| {
-        finish(tree::fold(items, op), items.len()).map_err(|what| nothing(element.i, what))
-    })
+    finish: impl Fn(Option<T>, usize) -> Result<T, &'static str> + Copy + Send + Sync + 'static,
+    as_form: AsForm,
+) -> Kernel {
+    let block = move |items: &[T]| tree::fold_block(items, op);
+    Folding { block, join: op, finish, as_form: Some(as_form), items: PhantomData }.kernel()
+}
+
+/// The kernel that joins whether `holds` is true of the conditions of a block.
+fn condition(
+    holds: fn(&[bool]) -> bool,
+    op: fn(bool, bool) -> bool,
+    of_none: bool,
+    as_form: AsForm,
+) -> Kernel {
+    let finish = move |holds: Option<bool>, _| Ok(holds.unwrap_or(of_none));
+    Folding { block: holds, join: op, finish, as_form: Some(as_form), items: PhantomData }.kernel()
+}
+
+/// The kernel that counts the conditions that are true, at most `i32::MAX`.
+fn count_true(_: Type) -> Kernel {
+    let n_true = |items: &[bool]| items.iter().filter(|item| **item).count() as i32;
+    let finish = |n: Option<i32>, _| Ok(n.unwrap_or(0));
+    let join = i32::saturating_add;
+    Folding { block: n_true, join, finish, as_form: None, items: PhantomData }.kernel()
 }
 
 /// The item at one end of each list.

@@ -44,6 +44,9 @@ mod linked;
 mod look;
 mod node;
 mod order;
+mod partials;
+#[cfg(test)]
+mod partials_tests;
 mod program;
 mod push;
 #[cfg(test)]

@@ -13,10 +13,10 @@ pub(crate) fn write<E>(
 ) -> Result<(), E> {
     for piece in pieces {
         match piece {
-            Piece::Prefix(operator) => out.push_str(operator),
+            Piece::Prefix(operator) => out.push_str(operator.text()),
             Piece::Infix(operator) => {
                 out.push(' ');
-                out.push_str(operator);
+                out.push_str(operator.text());
                 out.push(' ');
             }
             Piece::Operand(expr) => operand(out, *expr)?,

@@ -16,7 +16,7 @@ use millstream_document::{Spot, View, name_problem};
 
 use crate::comments;
 use crate::error::{Problem, TextError, shortened};
-use crate::names::{Groups, Sockets, VALUE, Vocabulary};
+use crate::names::{EXPRESSION, Groups, Sockets, VALUE, Vocabulary};
 use crate::scope::NameId;
 use crate::tree::{InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at};
 pub(crate) use blocks::name_blocks;
@@ -32,6 +32,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) value: Arc<str>,
     /// The name of the setting that holds a formula.
     pub(crate) expression_text: Arc<str>,
+    /// The node type of formulas.
+    pub(crate) expression: Arc<str>,
 }
 
 /// The data that all bodies add to.
@@ -98,8 +100,15 @@ pub(crate) fn lower<'a>(
     vocabulary: &'a Vocabulary<'a>,
     found: &mut Found<'_>,
 ) -> Document {
-    let (value, expression_text) = (Arc::from(VALUE), Arc::from("text"));
-    let shared = Shared { tree, text, vocabulary, groups: groups(tree), value, expression_text };
+    let shared = Shared {
+        tree,
+        text,
+        vocabulary,
+        groups: groups(tree),
+        value: Arc::from(VALUE),
+        expression_text: Arc::from("text"),
+        expression: Arc::clone(&vocabulary.known(EXPRESSION).name),
+    };
     let mut document = Document::new("");
     document.format = FORMAT;
     document.form = Form::Text;

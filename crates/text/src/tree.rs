@@ -10,6 +10,8 @@ use millstream_base::Span;
 use millstream_base::pages::{reserve_in_huge_pages, room_in_huge_pages};
 use millstream_node::Zone;
 
+use crate::token::Symbol;
+
 /// A name or text, usually borrowed from the source text.
 pub(crate) type Word<'t> = Cow<'t, str>;
 
@@ -232,9 +234,9 @@ pub(crate) enum ArgTo<'t> {
 pub(crate) enum Piece {
     Operand(ExprId),
     /// An operator before its operand.
-    Prefix(&'static str),
+    Prefix(Symbol),
     /// An operator between two operands.
-    Infix(&'static str),
+    Infix(Symbol),
 }
 
 /// The positions of a range.

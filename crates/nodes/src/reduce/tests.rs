@@ -2,7 +2,7 @@
 
 use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask, Type, Value, Vec2};
-use millstream_node::{Data, ScopeRule};
+use millstream_node::{Data, Kernel, ScopeRule};
 use serde_json::json;
 
 use crate::cells::testing::{call, instance, list, lists, many, one, text, try_instance};
@@ -181,4 +181,60 @@ fn scans_return_running_results() {
     assert_eq!(scanned("scan.maximum", json!({}), items()), "[2, 2, 4]");
     let none = list(Vec::<f32>::new());
     assert_eq!(scanned("scan.maximum", json!({}), none), "[]");
+}
+
+/// The result of a reduction of a list, from partial results of which some were computed for other
+/// items first.
+fn by_blocks(name: &str, items: &Column) -> String {
+    let made = instance(&format!("list.{name}"), &json!({}), &[items.ty()], &[1]);
+    let Kernel::Function(function) = &made.kernel else { panic!("it is a function") };
+    let blockwise = function.blockwise().expect("it works by blocks");
+    let len = blockwise.block_len();
+    let n_blocks = items.len().div_ceil(len);
+    let blocks: Vec<u32> = (0..n_blocks as u32).collect();
+    let others = items.gather((0..items.len()).map(|i| i / len * len));
+    let mut partials = blockwise.partials(&others, &blocks);
+    let odd: Vec<u32> = blocks.iter().copied().filter(|block| block % 2 == 1).collect();
+    let even: Vec<u32> = blocks.iter().copied().filter(|block| block % 2 == 0).collect();
+    for some in [odd, even] {
+        let new = blockwise.partials(items, &some);
+        let mask = Mask::from_indices(some).expect("they are in order");
+        partials.overwrite(&mask, &new, |i| mask.rank(i));
+    }
+    match blockwise.result(&partials, items.len()) {
+        Ok(value) => value.to_string(),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+#[test]
+fn partial_results_of_blocks_give_the_same_bits() {
+    for n in [0, 1, 17, 1023, 1024, 1025, 5000, 7 * 1024 + 3] {
+        let number = |i: usize| ((i * 7919) % 10_007) as f32 / 13.0 - 300.0;
+        let columns: [Column; 5] = [
+            (0..n).map(number).collect(),
+            (0..n).map(|i| f64::from(number(i)).powi(3)).collect(),
+            (0..n).map(|i| number(i) as i32).collect(),
+            (0..n).map(|i| number(i) as i64 * 1_000_000_007).collect(),
+            (0..n).map(|i| Vec2([number(i), 1.0 / number(i + 5)])).collect(),
+        ];
+        for items in columns {
+            for name in ["sum", "product", "mean", "minimum", "maximum"] {
+                let is_float = items.ty() != Type::I32 && items.ty() != Type::I64;
+                if name != "mean" || is_float {
+                    assert_eq!(
+                        by_blocks(name, &items),
+                        reduced(name, items.clone()),
+                        "{name}, {n}"
+                    );
+                }
+            }
+        }
+        for every in [1, 2, 4000] {
+            let items: Column = (0..n).map(|i| i % every == 0).collect();
+            for name in ["any", "all", "count_true"] {
+                assert_eq!(by_blocks(name, &items), reduced(name, items.clone()), "{name}, {n}");
+            }
+        }
+    }
 }

@@ -9,17 +9,38 @@
 //! independently of the rest, and compilers turn the loop over a block into SIMD.
 
 /// Elements of a block.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 /// Independent accumulators within a block.
 const LANES: usize = 16;
 
 /// The items combined in tree order; `None` if there are none.
 pub(crate) fn fold<T: Copy>(items: &[T], op: impl Fn(T, T) -> T + Copy) -> Option<T> {
+    fold_blocks(items, |block| fold_block(block, op), op)
+}
+
+/// The partial results of the blocks of a list, joined in tree order; `None` if it has no items.
+#[inline]
+pub(super) fn fold_blocks<T, P: Copy>(
+    items: &[T],
+    block: impl Fn(&[T]) -> P,
+    op: impl Fn(P, P) -> P + Copy,
+) -> Option<P> {
+    match items.len() {
+        0 => None,
+        1..=BLOCK => Some(block(items)),
+        _ => join(items.chunks(BLOCK).map(block), op),
+    }
+}
+
+/// The partial results of all blocks of a list, joined in tree order; `None` if there are none.
+pub(super) fn join<P: Copy>(
+    blocks: impl Iterator<Item = P>,
+    op: impl Fn(P, P) -> P + Copy,
+) -> Option<P> {
     // Parts of the list from left to right, each at least twice as large as the next: one for each
     // bit that is set in the number of blocks so far.
-    let mut parts: Vec<T> = Vec::new();
-    for (n_before, block) in items.chunks(BLOCK).enumerate() {
-        let mut part = fold_block(block, op);
+    let mut parts: Vec<P> = Vec::new();
+    for (n_before, mut part) in blocks.enumerate() {
         for _ in 0..n_before.trailing_ones() {
             let left = parts.pop().expect("there is a part for each bit of the number of blocks");
             part = op(left, part);
@@ -31,7 +52,7 @@ pub(crate) fn fold<T: Copy>(items: &[T], op: impl Fn(T, T) -> T + Copy) -> Optio
 
 /// The items of one block, at least one.
 #[inline]
-fn fold_block<T: Copy>(block: &[T], op: impl Fn(T, T) -> T + Copy) -> T {
+pub(super) fn fold_block<T: Copy>(block: &[T], op: impl Fn(T, T) -> T + Copy) -> T {
     let mut lanes = [block[0]; LANES];
     let n_lanes = block.len().min(LANES);
     lanes[..n_lanes].copy_from_slice(&block[..n_lanes]);

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use millstream_base::map::Map;
 use millstream_base::same::Same;
-use millstream_base::{Lane, Mask, Type, Value};
+use millstream_base::{Column, Lane, Mask, Type, Value};
 use millstream_node::function::Output;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use millstream_node::{instance::InputSlot, instance::OutputSlot};
@@ -26,8 +26,10 @@ use crate::lanes::push_lanes;
 pub(super) struct Call {
     pub(super) instance: Arc<Instance>,
     pub(super) inputs: Box<[u32]>,
-    /// The stamps of the inputs at the last run on columns; none after a failure.
+    /// The stamps of the inputs at the last run on columns or by blocks; none after a failure.
     pub(super) seen: SmallVec<[u64; 4]>,
+    /// The partial results of blocks at the last run, if it folds a column by blocks.
+    pub(super) partials: Option<Column>,
     /// The outputs, if there are several.
     pub(super) outputs: Option<Box<Outputs>>,
 }
@@ -56,6 +58,7 @@ impl Call {
     /// Takes over the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         self.seen = std::mem::take(&mut other.seen);
+        self.partials = other.partials.take();
         if let (Some(outputs), Some(others)) = (&mut self.outputs, &mut other.outputs) {
             std::mem::swap(&mut outputs.values, &mut others.values);
         }
@@ -74,8 +77,8 @@ impl LiveGraph {
     ) -> NodeNumber {
         self.has_calls = true;
         let inputs = inputs.iter().map(|input| input.0).collect();
-        let seen = SmallVec::new();
-        let call = Call { instance: Arc::clone(instance), inputs, seen, outputs: None };
+        let (made_by, seen) = (Arc::clone(instance), SmallVec::new());
+        let call = Call { instance: made_by, inputs, seen, partials: None, outputs: None };
         if let [output] = &instance.outputs[..] {
             return NodeNumber(self.special_of(Special::Call(call), output.ty));
         }
@@ -172,6 +175,10 @@ impl LiveGraph {
         if let Some(n) = self.n_elements(call) {
             return self.run_call_on_columns(at, index, n);
         }
+        if self.run_by_blocks(at, index) {
+            return;
+        }
+        let Special::Call(call) = &self.specials[index] else { return };
         let result = match &call.instance.kernel {
             Kernel::Form(form) => {
                 let mut params: SmallVec<[u64; 16]> = SmallVec::new();

@@ -35,6 +35,13 @@ pub(super) struct Changed {
     elements: Box<[u32]>,
 }
 
+impl Changed {
+    /// The elements, if these two stamps are the ones between which they changed.
+    pub(super) fn between(&self, from: u64, to: u64) -> Option<&[u32]> {
+        (self.from == from && self.to == to).then_some(&self.elements)
+    }
+}
+
 /// A change is recorded if at most one in this many lanes changed.
 const FEW: usize = 8;
 
@@ -353,11 +360,7 @@ impl LiveGraph {
             if stamp == *seen {
                 continue;
             }
-            let changed = self.boxes.changes.get(input)?;
-            if changed.from != *seen || changed.to != stamp {
-                return None;
-            }
-            elements.extend(&changed.elements);
+            elements.extend(self.boxes.changes.get(input)?.between(*seen, stamp)?);
         }
         elements.sort_unstable();
         elements.dedup();

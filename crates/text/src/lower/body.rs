@@ -20,7 +20,7 @@ use super::words::json;
 use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
 use crate::name::write_made_name;
-use crate::names::{EXPRESSION, Face};
+use crate::names::Face;
 use crate::scope::{MANY, MemberOf, NO_NAME, NameId, NodeOf, Scope, TOGETHER, Target};
 use crate::tree::{ExprId, ExprKind, Item, OutputLine, What, at};
 
@@ -434,7 +434,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         Formula { text, places, letters }: &mut Formula,
     ) -> Made<Node> {
         let (shared, tree) = (self.shared, self.shared.tree);
-        let ty = Arc::clone(&shared.vocabulary.known(EXPRESSION).name);
+        let ty = Arc::clone(&shared.expression);
         let mut node = Node::new(NodeKind::Type(ty));
         let span = tree.span(expr);
         let source = shared.text.get(span.start as usize..span.end as usize).unwrap_or_default();

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use millstream_base::Span;
+use millstream_base::pages::reserve_in_huge_pages;
 use millstream_node::Zone;
 use millstream_node::interface::CLOSURE;
 
@@ -35,7 +36,7 @@ impl<'t> Parser<'t> {
             while let Kind::Symbol(prefix @ (Symbol::Subtract | Symbol::Not | Symbol::Add)) =
                 self.token.kind
             {
-                self.pieces.push(Piece::Prefix(prefix.text()));
+                self.pieces.push(Piece::Prefix(prefix));
                 self.advance()?;
             }
             let operand = self.operand()?;
@@ -47,7 +48,7 @@ impl<'t> Parser<'t> {
                 symbol if is_infix(symbol) => {}
                 _ => break,
             }
-            self.pieces.push(Piece::Infix(symbol.text()));
+            self.pieces.push(Piece::Infix(symbol));
             self.advance()?;
         }
         self.depth -= 1;
@@ -56,7 +57,7 @@ impl<'t> Parser<'t> {
                 self.pieces.truncate(first);
                 return Ok(operand);
             }
-            [Piece::Prefix("-"), Piece::Operand(operand)] if self.is_number(operand) => {
+            [Piece::Prefix(Symbol::Subtract), Piece::Operand(operand)] if self.is_number(operand) => {
                 self.pieces.truncate(first);
                 let number = self.tree.span(operand);
                 let number = &self.text[number.start as usize..number.end as usize];
@@ -71,6 +72,7 @@ impl<'t> Parser<'t> {
             _ => {}
         }
         let from = self.tree.pieces.len() as u32;
+        reserve_in_huge_pages(&mut self.tree.pieces, self.pieces.len() - first);
         self.tree.pieces.extend(self.pieces.drain(first..));
         let pieces = from..self.tree.pieces.len() as u32;
         Ok(self.add(ExprKind::Formula { pieces, bound: 0..0 }, start))

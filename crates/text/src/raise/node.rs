@@ -20,6 +20,7 @@ use crate::names::{Callee, EXPRESSION, Face, Sockets, VALUE};
 use crate::parse::parse_formula;
 use crate::print::is_special;
 use crate::scope::{Meaning, Target};
+use crate::token::Symbol;
 use crate::tree::{Arg, ArgTo, Call, CallWord, ExprId, ExprKind, Piece, Tree};
 
 /// Maximal number of inputs that are searched one by one.
@@ -330,7 +331,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
                 ExprKind::Ref { name, .. } if aliases.contains(&**name))
         };
         self.tree.pieces[n_pieces..].windows(2).any(
-            |two| matches!(two, [Piece::Operand(operand), Piece::Infix("/")] if is_alias(operand)),
+            |two| matches!(two, [Piece::Operand(operand), Piece::Infix(Symbol::Divide)] if is_alias(operand)),
         )
     }
 
