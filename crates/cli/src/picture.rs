@@ -165,12 +165,13 @@ pub(crate) fn read(
 
 impl PictureTarget {
     /// Writes the pictures of an answer; the file is changed only if everything succeeds. Returns
-    /// whether something was written.
+    /// whether something was written. `n_elements` counts the elements of the request, whether or
+    /// not they are asked for.
     pub(crate) fn save(
         &self,
         answer: &Answer,
         output: &str,
-        at: &Coordinates,
+        (at, n_elements): (&Coordinates, Option<usize>),
     ) -> Result<bool, Stop> {
         let series = answer.output(output).and_then(|it| it.value.as_ref());
         let (Some(series), true) = (series, answer.failures.is_empty()) else {
@@ -192,7 +193,10 @@ impl PictureTarget {
             Data::One(image) if axes.is_empty() => {
                 self.write_and_report(&self.path_of(at.number(0)), &image_of(image))?;
             }
-            _ => self.write_sequence(&answer.column_over(series, &axes), (answer, &axes), at)?,
+            _ => {
+                let images = answer.column_over(series, &axes);
+                self.write_sequence(&images, (answer, &axes), (at, n_elements))?;
+            }
         }
         Ok(true)
     }
@@ -210,11 +214,12 @@ impl PictureTarget {
         &self,
         images: &Column,
         (answer, axes): (&Answer, &[RequestAxis]),
-        at: &Coordinates,
+        (at, n_elements): (&Coordinates, Option<usize>),
     ) -> Result<(), Stop> {
         let text = self.path.display().to_string();
         let extent = |axis| if axes.contains(&axis) { answer.extent(axis) } else { 1 };
         let (n_views, count) = (extent(RequestAxis::View), extent(RequestAxis::Index));
+        let has_elements = axes.contains(&RequestAxis::Index);
         let n_others = images.len() / n_views.max(1);
         let usage = |n: usize, help: &str| {
             let text = format!("{n} pictures do not fit in one file `{text}`");
@@ -229,9 +234,12 @@ impl PictureTarget {
             return Err(usage(n_others, help));
         }
         for (i, image) in images.iter().enumerate() {
-            let (view, other) = (i / count % n_views, i / (count * n_views) * count + i % count);
-            // Pictures of elements are numbered consecutively.
-            let number = if count == 1 { at.number(other) } else { other as i64 };
+            let (view, moment) = (i / count % n_views, i / (count * n_views));
+            // Pictures of elements are numbered consecutively, as if all elements were asked for.
+            let number = match n_elements.filter(|n| has_elements && *n > 1) {
+                Some(n) => (moment * n + at.element(i % count)) as i64,
+                None => at.number(moment),
+            };
             let name =
                 at.views.get(view).map_or_else(|| text.clone(), |view| text.replace(VIEW, view));
             self.write_and_report(Path::new(&numbered(&name, number)), &image_of(&image))?;

@@ -241,6 +241,7 @@ fn save_picture(
             return Ok(exit);
         }
     }
+    let n_elements = request.n_elements();
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
     phases.end(Phase::Read);
@@ -252,7 +253,7 @@ fn save_picture(
     if args.watch && !args.stats {
         watch::report_runs(program, &answer, started);
     }
-    let is_written = target.save(&answer, output, &at)?;
+    let is_written = target.save(&answer, output, (&at, n_elements))?;
     if args.stats {
         phases.end(Phase::Write);
         eprint(&stats::text(program, &answer, &phases));

@@ -77,7 +77,8 @@ pub(crate) fn write_outputs(
     } else {
         // An array has an axis for each axis of the request.
         if !target.is_array() {
-            columns.extend(coordinates(answer, at));
+            // Vertices of a mesh are numbered by their order.
+            columns.extend(coordinates(answer, at, !target.is_mesh()));
         }
         for output in &outputs {
             let Some(series) = &output.value else { continue };
@@ -111,8 +112,13 @@ fn extents(answer: &Answer) -> Vec<usize> {
     [answer.times, answer.views, answer.count].into_iter().flatten().collect()
 }
 
-/// The coordinates of rows as columns, if there are moments or views.
-fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Source<'a>)> {
+/// The coordinates of rows as columns, if there are moments or views, or if only some elements were
+/// asked for and `tells_some`.
+fn coordinates<'a>(
+    answer: &Answer,
+    at: &'a Coordinates,
+    tells_some: bool,
+) -> Vec<(ColumnSpec, Source<'a>)> {
     let mut columns = Vec::new();
     if let Some(moments) = &at.moments {
         if let Some(frames) = &moments.frames {
@@ -125,7 +131,8 @@ fn coordinates<'a>(answer: &Answer, at: &'a Coordinates) -> Vec<(ColumnSpec, Sou
     if !at.views.is_empty() {
         columns.push((ColumnSpec::new("view", Type::STRING), Source::View(&at.views)));
     }
-    if at.has_outer_axes() && answer.count.is_some() {
+    let tells_elements = at.has_outer_axes() || (tells_some && at.only.is_some());
+    if tells_elements && answer.count.is_some() {
         columns.push((ColumnSpec::new("index", Type::I32), Source::Index(at)));
     }
     columns

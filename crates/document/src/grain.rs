@@ -21,7 +21,9 @@ use smallvec::SmallVec;
 use crate::model::{Document, GroupDef, Input, Link, Named, Node, NodeKind};
 use crate::order::{Conditional, Cycle, Order, components, sorted};
 use crate::references::{Reference, reference_of, references};
+pub(crate) use cases::arm_of;
 use cases::is_switch;
+use equal::Alike;
 use in_cases::InCases;
 pub(crate) use in_cases::MAX_NESTED;
 
@@ -94,13 +96,23 @@ fn signature_of<'r>(
     def: &'r NodeDef,
     node: &Node,
 ) -> Option<Cow<'r, Signature>> {
-    if let Some(signature) = def.fixed_signature() {
-        return Some(Cow::Borrowed(signature));
+    match def.fixed_signature() {
+        Some(signature) => Some(Cow::Borrowed(signature)),
+        None => read_settings(registry, def, node).map(|(_, signature)| signature),
     }
+}
+
+/// The settings and sockets of a node of a type; `None` if the settings are wrong.
+fn read_settings<'r>(
+    registry: &Registry,
+    def: &'r NodeDef,
+    node: &Node,
+) -> Option<(Settings, Cow<'r, Signature>)> {
     let given = node.set.iter().map(|(name, setting)| (&**name, &setting.json));
     let type_named = |name: &str| registry.type_named(name);
     let settings = Settings::read(&def.settings, given, &type_named).ok()?;
-    Some(Cow::Owned(def.signature(&settings).ok()?.into_owned()))
+    let signature = def.signature(&settings).ok()?;
+    Some((settings, signature))
 }
 
 /// The sockets of a node whose type declares which output needs which input.
@@ -146,9 +158,11 @@ pub(crate) struct Grain<'d> {
     /// The groups in cases of cycles, at positions after those of the document.
     in_cases: InCases,
     /// The groups that keep state, directly or in nested groups; `None` until first needed.
-    stateful: Option<FxHashSet<Arc<str>>>,
+    stateful: Option<Arc<FxHashSet<Arc<str>>>>,
     /// Groups with nodes that evaluate an input in another context, once they are asked for.
     scoped: Option<FxHashSet<Arc<str>>>,
+    /// The numbers of equal nodes and groups.
+    alike: Alike,
 }
 
 /// The parts of the nodes of a body. The first part of a node is the whole node.
@@ -202,6 +216,7 @@ impl<'d> Grain<'d> {
             in_cases,
             stateful: None,
             scoped: None,
+            alike: Alike::default(),
         }
     }
 

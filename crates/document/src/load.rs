@@ -5,6 +5,7 @@
 //! part, and continues after a part that does not fit.
 
 mod error;
+mod escapes;
 mod parts;
 mod reader;
 mod syntax;

@@ -300,12 +300,17 @@ pub struct Setting {
     pub places: Places,
 }
 
-/// The positions of the parts of a string: pairs of byte offsets in the string and in the document,
-/// in order. Empty for a string that the document contains verbatim.
+/// The positions of the parts of a string.
 ///
 /// All values are equal, as with [spots](Spot).
 #[derive(Clone, Debug, Default)]
-pub struct Places(pub Option<Box<[(u32, u32)]>>);
+pub struct Places {
+    /// Pairs of byte offsets in the string and in the document, in order; `None` for a string that
+    /// the document contains verbatim.
+    pub parts: Option<Box<[(u32, u32)]>>,
+    /// Whether the document contains the string in quotes, with escapes.
+    pub is_quoted: bool,
+}
 
 impl PartialEq for Places {
     fn eq(&self, _: &Self) -> bool {

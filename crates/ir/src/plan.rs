@@ -285,6 +285,23 @@ impl Plan {
         !self.state_writers.is_empty() || self.outputs.iter().any(|output| is_state(&output.name))
     }
 
+    /// Whether these outputs carry state, or a step that they may need reads it.
+    pub fn depends_on_state(&self, outputs: &[usize]) -> bool {
+        if !self.has_states() {
+            return false;
+        }
+        let is_input = |step: &Step| match step.op {
+            StepOp::Input(input) => is_state(&self.inputs[input].name),
+            StepOp::Const(_) | StepOp::Call(_) => false,
+        };
+        if outputs.iter().any(|output| is_state(&self.outputs[*output].name)) {
+            return true;
+        }
+        let upstream = self.steps_upstream(outputs);
+        self.state_writers.iter().any(|writer| upstream[writer.reader])
+            || self.steps.iter().any(|(id, step)| upstream[id] && is_input(step))
+    }
+
     /// The needs of a step.
     pub fn needs_of(&self, step: &Step) -> FeatureSet {
         self.need_classes[step.needs]

@@ -13,6 +13,8 @@ use rustc_hash::FxHashSet;
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
+use crate::node_def::form::build_form;
+use crate::node_def::formula::ReadFormula;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::node_def::network::Network;
 use crate::node_def::region::RegionUse;
@@ -25,6 +27,8 @@ use crate::signature::{
 
 pub mod callback;
 mod declare;
+mod form;
+pub mod formula;
 pub mod instance;
 pub mod network;
 pub mod region;
@@ -66,6 +70,8 @@ pub struct NodeDef {
     pub reads: Vec<Need>,
     /// How results in one region of a view depend on the rest of it, for given settings.
     pub region_use: fn(&Settings) -> RegionUse,
+    /// The formula in a setting.
+    formula: Option<Arc<ReadFormula>>,
     /// Estimated time for one element of its function.
     pub cost: Option<Duration>,
     /// The state variables of its callback, until the node type is registered.
@@ -190,6 +196,7 @@ impl NodeDef {
             body: None,
             reads: Vec::new(),
             region_use: |_| RegionUse::Part,
+            formula: None,
             cost: None,
             kept: Vec::new(),
             select: None,
@@ -569,22 +576,6 @@ fn replaced_by_lowering() -> Kernel {
     Kernel::Function(Arc::new(|_: &mut crate::function::Call<'_>| {
         Err(crate::function::Failure::whole("lowering replaces this node by others"))
     }))
-}
-
-fn build_form(parts: &KernelSpec<'_>, form: &WriteForm<'_>) -> millstream_form::Form {
-    let b = FormBuilder::new();
-    let mut inputs = Vec::with_capacity(parts.inputs.len());
-    for input in parts.inputs {
-        let (lane, n) = input.ty.lanes().expect("inputs of a kernel form are made of lanes");
-        inputs.push((0..n).map(|_| b.param(lane)).collect::<Vec<_>>());
-    }
-    let outputs = form(&b, &inputs);
-    for (slot, lanes) in parts.outputs.iter().zip(&outputs) {
-        let n = slot.ty.lanes().map(|(_, n)| n as usize);
-        assert_eq!(n, Some(lanes.len()), "a kernel form gives the lanes of its outputs");
-    }
-    let results: Vec<Val<'_>> = outputs.into_iter().flatten().collect();
-    b.finish(&results)
 }
 
 impl From<Type> for SocketType {

@@ -21,7 +21,10 @@ use std::sync::Arc;
 
 use millstream_base::Type;
 use millstream_node::settings::SettingError;
-use millstream_node::{Among, NodeDef, Registry, SettingKind, Signature, SocketType};
+use millstream_node::{
+    Among, Formula, FormulaCall, NodeDef, Registry, SettingKind, Signature, SocketType,
+};
+use smallvec::{SmallVec, smallvec};
 
 use crate::shape::sockets_of;
 use functions::CONSTANTS;
@@ -37,6 +40,7 @@ pub fn register(registry: &mut Registry) {
             .details(details())
             .reserves(functions::reserved())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
+            .formula(|settings| Some(parse(settings.text(TEXT)).ok()?.formula()))
             .sockets_by_settings(move |settings| {
                 Ok(signature(&parsed(settings.text(TEXT), &of_sockets)?))
             })
@@ -75,6 +79,32 @@ impl Expression {
     /// The names of the inputs, in order of first appearance.
     pub fn inputs(&self) -> &[Arc<str>] {
         &self.inputs
+    }
+
+    /// What it says before the types of its inputs are known.
+    fn formula(&self) -> Formula {
+        let call = |(at, term): (usize, &Term)| {
+            let Term::Node(node, _) = term else { return None };
+            let inputs = self.inputs_of(TermId(at as u32));
+            Some(FormulaCall { node: Arc::clone(&self.nodes[*node as usize]), inputs })
+        };
+        let calls = self.terms.iter().enumerate().filter_map(call).collect();
+        Formula { structure: format!("{:?} {:?}", self.terms, self.nodes), calls }
+    }
+
+    /// The inputs that a term reads, ascending.
+    fn inputs_of(&self, term: TermId) -> Vec<u32> {
+        let (mut inputs, mut stack) = (Vec::new(), vec![term]);
+        while let Some(TermId(at)) = stack.pop() {
+            let term = &self.terms[at as usize];
+            if let Term::Input(input) = term {
+                inputs.push(*input);
+            }
+            stack.extend(term.operands());
+        }
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
     }
 
     /// Whether the value is a truth value, whatever the types of the inputs are.
@@ -150,6 +180,21 @@ enum Term {
     Node(u32, Vec<Argument>),
     /// Components of a vector, or an output of a node.
     Member(TermId, Arc<str>),
+}
+
+impl Term {
+    /// The terms that it is computed from.
+    fn operands(&self) -> impl Iterator<Item = TermId> {
+        let operands: SmallVec<[TermId; 4]> = match self {
+            Self::Number(_) | Self::Truth(_) | Self::Input(_) => SmallVec::new(),
+            Self::Unary(_, x) | Self::Member(x, _) => smallvec![*x],
+            Self::Binary(_, x, y) => smallvec![*x, *y],
+            Self::Choose(condition, yes, no) => smallvec![*condition, *yes, *no],
+            Self::Call(_, args) => args.iter().copied().collect(),
+            Self::Node(_, args) => args.iter().map(|(_, arg)| *arg).collect(),
+        };
+        operands.into_iter()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -150,10 +150,12 @@ fn divisors(registry: &mut Registry) {
                  wraps around to the least integer. gcd(x, 0) is |x|.",
             )
             .source("Euclid, Elements VII.2")
-            .lanewise(|_, x| gcd(x[0], x[1])),
+            .lanewise(|_, x| gcd(x[0], x[1]))
+            .commutes(),
         of_one_type("integer.lcm", "The least common multiple of a and b", INTEGERS, &ab)
             .details("|a / gcd(a, b) * b|, wrapping around; 0 if a or b is 0.")
-            .lanewise(|_, x| lcm(x[0], x[1])),
+            .lanewise(|_, x| lcm(x[0], x[1]))
+            .commutes(),
     ]);
     let inputs = [("base", 1.0, "base of the power"), ("exponent", 2.0, "exponent")];
     registry.register(

@@ -50,7 +50,8 @@ fn tick_of(
 }
 
 /// Answers a request for frames of a plan with state, from the start frame of the plan on. A tick
-/// whose state fails leaves the previous state.
+/// whose state fails leaves the previous state. Outputs that depend on no state are evaluated
+/// without ticks, so they may be requested for any times.
 ///
 /// # Errors
 /// If the request is for times that are not frames, or for frames before the start; and as
@@ -62,6 +63,9 @@ pub fn evaluate(
 ) -> Result<Answer, EvalError> {
     let on_frames = request.on_frames(plan.fps);
     let request = on_frames.as_ref().unwrap_or(request);
+    if !request.reads_state(plan) {
+        return evaluator.evaluate(plan, &request.or_frame(plan.start_frame));
+    }
     let (frames, is_axis) = frames_of(plan, request)?;
     let mut states = States::new();
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();

@@ -139,3 +139,52 @@ fn failures_name_the_number_of_an_element_that_was_asked_for() {
     let told = String::from_utf8_lossy(&failed.stderr);
     assert!(told.contains("(at index 7)"), "{told}");
 }
+
+#[test]
+fn state_that_no_requested_output_reads_does_not_matter() {
+    let path = file(
+        "state_elsewhere.mill",
+        "i = context.index()\nk = i * 2\np = state.smooth(k)\n\
+         output k: f32 = k\noutput p: f32 = p\noutput t: f64 = context.time()\n",
+    );
+    let given = ["run", &*path, "--count", "9", "--format", "json", "--only", "1,7"];
+    let some = json(&[&given[..], &["--out", "k"]].concat());
+    assert_eq!(column(&some, "k"), [2.0, 14.0]);
+    let refused = millstream(&[&given[..], &["--out", "p"]].concat());
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("each continues from its own state"), "{told}");
+    // Times need not be frames, and several are evaluated at once.
+    let times = json(&["run", &path, "--format", "json", "--out", "t", "--time", "0.3..0.7:0.4"]);
+    assert_eq!(column(&times, "t"), [0.3, 0.7]);
+}
+
+#[test]
+fn files_of_some_elements_have_their_numbers() {
+    let path = file(
+        "numbered_elements.mill",
+        "input x: f32 = 0\noutput x: f32 = x\n\
+         output q: image = image.from_field(color: [x, x, x, 1])\n",
+    );
+    let folder = std::path::Path::new(&path).with_extension("files");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let target = |name: &str| folder.join(name).display().to_string();
+    std::fs::write(target("of.csv"), "x\n0\n0.1\n0.2\n0.3\n0.4\n").expect("it can be written");
+    let x = format!("x=@{}", target("of.csv"));
+    let run = |given: &[&str]| {
+        let ran = millstream(&[&["run", &*path, "--in", &x], given].concat());
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    };
+    run(&["--size", "2x2", "--out", "q", "--only", "1,3", "--save", &target("q.#.png")]);
+    run(&["--size", "2x2", "--out", "q", "--only", "4", "--save", &target("one.#.png")]);
+    let moments = &["--frame", "0..1", "--only", "2"];
+    run(&[&["--size", "2x2", "--out", "q", "--save", &target("at.#.png")], &moments[..]].concat());
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .expect("it exists")
+        .map(|entry| entry.expect("it is readable").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["at.2.png", "at.7.png", "of.csv", "one.4.png", "q.1.png", "q.3.png"]);
+    run(&["--out", "x", "--only", "1,3", "--save", &target("x.csv")]);
+    let table = std::fs::read_to_string(target("x.csv")).expect("it was written");
+    assert_eq!(table, "index,x\n1,0.1\n3,0.3\n");
+}

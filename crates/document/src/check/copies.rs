@@ -16,20 +16,28 @@ use millstream_node::{Instance, Kernel, Registry, Settings};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checked::{
-    BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
+    Body, BodyId, Checked, CheckedKind, CheckedNode, Muted, MutedOutput, Passes, Source,
 };
-use crate::grain::MAX_NESTED;
+use crate::grain::{MAX_NESTED, arm_of};
 use crate::order::{Choice, Conditional, sorted};
 
 /// A body in the case in which an input selects an arm: the body, the input and the arm.
 type InCase = (BodyId, u32, u32);
+
+/// The bodies that nodes use in cases.
+#[derive(Default)]
+struct InCases {
+    by_case: HashMap<InCase, BodyId>,
+    /// The bodies in which switches with a constant selector pass on the arm they take.
+    reduced: HashMap<BodyId, BodyId>,
+}
 
 /// Replaces all conditional cycles by copies. If one node of a cycle is wrong, all are.
 pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
     if checked.bodies.iter().all(|(_, body)| body.conditional.is_empty()) {
         return;
     }
-    let mut in_cases: HashMap<InCase, BodyId> = HashMap::new();
+    let mut in_cases = InCases::default();
     for id in inside_out(checked) {
         let mut placed: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         let mut is_placed: FxHashSet<u32> = FxHashSet::default();
@@ -116,7 +124,7 @@ struct Copying<'b, 'c> {
     outputs: Vec<Vec<(Arc<str>, Type)>>,
     /// The choices among values of a type, by the type of the switch and the number of arms.
     choices: HashMap<(Arc<str>, usize, Type), Arc<Instance>>,
-    in_cases: &'b mut HashMap<InCase, BodyId>,
+    in_cases: &'b mut InCases,
 }
 
 impl Copying<'_, '_> {
@@ -184,13 +192,22 @@ impl Copying<'_, '_> {
         });
         let mut sources: Vec<Source> = sources.collect();
         let mut kind = written.kind.clone();
-        if let Some(arm) = taken {
-            sources = vec![sources[1 + arm as usize]];
-            kind = passing_on(&self.outputs[self.at(node)]);
-        }
-        if let CheckedKind::Group(body) = &mut kind {
-            for (input, arm) in in_group {
-                *body = in_case(self.checked, self.in_cases, (*body, *input, *arm), 0);
+        match &mut kind {
+            CheckedKind::Muted(muted) => (*muted, sources) = only_passed(muted, &sources),
+            CheckedKind::Group(body) => {
+                *body = reduced(self.checked, self.in_cases, *body, 0);
+                for (input, arm) in in_group {
+                    *body = in_case(self.checked, self.in_cases, (*body, *input, *arm), 0);
+                }
+            }
+            CheckedKind::Call(_)
+            | CheckedKind::Zone(_)
+            | CheckedKind::Closure(_)
+            | CheckedKind::Wrong => {
+                if let Some(arm) = taken {
+                    sources = vec![sources[1 + arm as usize]];
+                    kind = passing_on(&self.outputs[self.at(node)]);
+                }
             }
         }
         self.add(node, case, kind, sources);
@@ -266,18 +283,13 @@ impl Copying<'_, '_> {
 }
 
 /// The body for a case; the same body if all cases agree.
-fn in_case(
-    checked: &mut Checked,
-    known: &mut HashMap<InCase, BodyId>,
-    case: InCase,
-    depth: usize,
-) -> BodyId {
+fn in_case(checked: &mut Checked, known: &mut InCases, case: InCase, depth: usize) -> BodyId {
     let (id, input, arm) = case;
-    if let Some(known) = known.get(&case) {
+    if let Some(known) = known.by_case.get(&case) {
         return *known;
     }
     // A group that contains itself is wrong and is not searched again.
-    known.insert(case, id);
+    known.by_case.insert(case, id);
     if depth >= MAX_NESTED {
         return id;
     }
@@ -290,12 +302,7 @@ fn in_case(
                 if matches!(instance.kernel, Kernel::Choose)
                     && sources[0] == Source::Input(input) =>
             {
-                let taken = sources[1 + (arm as usize).min(sources.len() - 2)];
-                let node = &mut body.nodes[at];
-                let output = (Arc::clone(&instance.output_names[0]), instance.outputs[0].ty);
-                node.kind = passing_on(&[output]);
-                (node.first_source, node.n_sources) = (body.sources.len() as u32, 1);
-                body.sources.push(taken);
+                take_arm(&mut body, at, arm as usize);
                 differs = true;
             }
             CheckedKind::Group(mut inner) => {
@@ -304,9 +311,7 @@ fn in_case(
                         inner = in_case(checked, known, (inner, socket, arm), depth + 1);
                     }
                 }
-                differs |=
-                    !matches!(body.nodes[at].kind, CheckedKind::Group(same) if same == inner);
-                body.nodes[at].kind = CheckedKind::Group(inner);
+                differs |= use_body(&mut body, at, inner);
             }
             CheckedKind::Call(_)
             | CheckedKind::Zone(_)
@@ -316,8 +321,101 @@ fn in_case(
         }
     }
     let made = if differs { checked.bodies.push(body) } else { id };
-    known.insert(case, made);
+    known.by_case.insert(case, made);
     made
+}
+
+/// The body in which nodes read only what they need in all cases: switches with a constant selector
+/// pass on the arm they take, and muted nodes have no other inputs than those they pass on.
+fn reduced(checked: &mut Checked, known: &mut InCases, id: BodyId, depth: usize) -> BodyId {
+    if let Some(known) = known.reduced.get(&id) {
+        return *known;
+    }
+    known.reduced.insert(id, id);
+    if depth >= MAX_NESTED {
+        return id;
+    }
+    let mut body = checked.bodies[id].clone();
+    let mut differs = false;
+    for at in 0..body.nodes.len() {
+        let sources = body.sources_of(&body.nodes[at]).to_vec();
+        let constant_arm = |source: &Source| match source {
+            Source::Literal(literal) => arm_of(&body.literals[*literal as usize]),
+            Source::Input(_) | Source::Node { .. } | Source::Wrong => None,
+        };
+        match body.nodes[at].kind.clone() {
+            CheckedKind::Call(instance) if matches!(instance.kernel, Kernel::Choose) => {
+                if let Some(arm) = constant_arm(&sources[0]) {
+                    take_arm(&mut body, at, arm);
+                    differs = true;
+                }
+            }
+            CheckedKind::Muted(muted) => {
+                let (muted, passed) = only_passed(&muted, &sources);
+                differs |= passed.len() < sources.len();
+                set_sources(&mut body, at, CheckedKind::Muted(muted), &passed);
+            }
+            CheckedKind::Group(inner) => {
+                let arms = sources.iter().map(constant_arm).collect::<Vec<_>>();
+                let mut inner = reduced(checked, known, inner, depth + 1);
+                for (socket, arm) in (0..).zip(arms) {
+                    if let Some(arm) = arm {
+                        inner = in_case(checked, known, (inner, socket, arm as u32), depth + 1);
+                    }
+                }
+                differs |= use_body(&mut body, at, inner);
+            }
+            CheckedKind::Call(_)
+            | CheckedKind::Zone(_)
+            | CheckedKind::Closure(_)
+            | CheckedKind::Wrong => {}
+        }
+    }
+    let made = if differs { checked.bodies.push(body) } else { id };
+    known.reduced.insert(id, made);
+    known.reduced.insert(made, made);
+    made
+}
+
+/// Makes a node that uses a group use another body; returns whether it is another one.
+fn use_body(body: &mut Body, node: usize, inner: BodyId) -> bool {
+    let made = CheckedKind::Group(inner);
+    let CheckedKind::Group(before) = std::mem::replace(&mut body.nodes[node].kind, made) else {
+        unreachable!("the node uses a group")
+    };
+    before != inner
+}
+
+/// Makes a switch pass on this arm.
+fn take_arm(body: &mut Body, node: usize, arm: usize) {
+    let CheckedKind::Call(instance) = &body.nodes[node].kind else {
+        unreachable!("a switch is a call")
+    };
+    let kind = passing_on(&[(Arc::clone(&instance.output_names[0]), instance.outputs[0].ty)]);
+    let sources = body.sources_of(&body.nodes[node]);
+    let taken = sources[1 + arm.min(sources.len() - 2)];
+    set_sources(body, node, kind, &[taken]);
+}
+
+fn set_sources(body: &mut Body, node: usize, kind: CheckedKind, sources: &[Source]) {
+    let first_source = body.sources.len() as u32;
+    body.sources.extend_from_slice(sources);
+    let node = &mut body.nodes[node];
+    (node.kind, node.first_source, node.n_sources) = (kind, first_source, sources.len() as u32);
+}
+
+/// A muted node with only the inputs that it passes on.
+fn only_passed(muted: &Muted, sources: &[Source]) -> (Arc<Muted>, Vec<Source>) {
+    let (mut inputs, mut passed) = (Vec::new(), Vec::new());
+    let mut outputs = muted.outputs.clone();
+    for output in &mut outputs {
+        if let Passes::Source(at) = &mut output.passes {
+            inputs.push(muted.inputs[*at as usize]);
+            passed.push(sources[*at as usize]);
+            *at = passed.len() as u32 - 1;
+        }
+    }
+    (Arc::new(Muted { inputs, outputs }), passed)
 }
 
 /// A node that passes on one source for each output.

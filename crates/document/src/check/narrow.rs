@@ -74,7 +74,8 @@ impl Typing<'_, '_> {
     /// narrow.
     pub(super) fn narrowed(&mut self, node: u32, shape: &Shape, entry: u32) {
         let instance = Arc::clone(&self.instances.entry(entry).instance);
-        if let Some(network) = &instance.network {
+        let is_muted = self.named_node(node).1.muted;
+        if let Some(network) = instance.network.as_ref().filter(|_| !is_muted) {
             self.narrowed_in_text(node, network);
         }
         let newest = match self.widths {

@@ -18,7 +18,9 @@ use super::error::CheckError;
 use super::face::BodyDef;
 use crate::at::At;
 use crate::fields::Fields;
-use crate::model::{Document, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Setting};
+use crate::model::{
+    Document, Find, Form, InputDef, Named, Node, NodeKind, OutputDef, Places, Setting,
+};
 use crate::problems::{Problems, listed, shortened};
 
 /// The hint for a name with `/` that leads to no used document.
@@ -385,6 +387,23 @@ impl<'d> Shapes<'d> {
         NodeShape::Def(id)
     }
 
+    /// The hint for a setting that is an input of the node.
+    fn given_as_setting(&self, def: &NodeDef, error: SettingError) -> SettingError {
+        match error {
+            SettingError::Unknown { name, hint } => {
+                let inputs = def.fixed_signature().map_or(&[][..], |it| &it.inputs);
+                let is_input = inputs.iter().any(|socket| *socket.name == *name);
+                let known = shortened(&name);
+                let written = self.form().of(
+                    format!("`{known}` is an input: move it from \"set\" to \"in\""),
+                    format!("`{known}` is an input: write `{known}: VALUE`, with a colon"),
+                );
+                SettingError::Unknown { name, hint: if is_input { written } else { hint } }
+            }
+            other => other,
+        }
+    }
+
     fn made(
         &self,
         node: &Node,
@@ -397,8 +416,8 @@ impl<'d> Shapes<'d> {
         let settings = match Settings::read(&def.settings, given, &type_named) {
             Ok(settings) => settings,
             Err(errors) => {
-                for error in &errors {
-                    report_setting(node, error, at, problems);
+                for error in errors {
+                    report_setting(node, &self.given_as_setting(def, error), at, problems);
                 }
                 return None;
             }
@@ -464,15 +483,16 @@ pub(super) fn report_setting(
 /// Whether the text of a setting stands in the document as a formula, without quotes.
 fn is_formula(setting: &Setting) -> bool {
     let is_bare = |text: &String| setting.spot.span().len() == text.len();
-    setting.places.0.is_some() || matches!(&setting.json, Json::String(text) if is_bare(text))
+    let Places { parts, is_quoted } = &setting.places;
+    (parts.is_some() && !is_quoted) || matches!(&setting.json, Json::String(text) if is_bare(text))
 }
 
-/// The bytes of the document that hold this range of a setting's string; `None` if the string
-/// contains escapes.
+/// The bytes of the document that hold this range of a setting's string; `None` if they are not
+/// known.
 pub(super) fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let Json::String(text) = &setting.json else { return None };
     let span = setting.spot.span();
-    if let Some(places) = &setting.places.0 {
+    if let Some(places) = &setting.places.parts {
         return part_of_places(places, span, start, end);
     }
     if span.len() == text.len() {

@@ -7,14 +7,13 @@
 
 use std::sync::Arc;
 
-use millstream_base::Type;
+use millstream_base::{Type, Value, literal};
 use millstream_node::signature::{Signature, SocketType};
-use millstream_node::{Registry, Zone};
+use millstream_node::{FormulaCall, Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::equal::read_firsts;
-use super::{FineOrder, Grain, signature_of};
-use crate::fields::Fields;
+use super::{FineOrder, Grain, read_settings, signature_of};
 use crate::model::{Input, InputValue, Named, Node, NodeKind};
 use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
@@ -33,6 +32,9 @@ const MAX_TRIED: usize = 16;
 /// The maximum number of nodes to visit while comparing selectors.
 const MAX_EXAMINED: usize = 1 << 24;
 
+/// The type of a node that was a switch and has only one arm left. No node type has this name.
+const TAKEN: &str = "\0taken";
+
 /// Whether a node passes on one of its later inputs, selected by the first.
 pub(super) fn is_switch(registry: &Registry, node: &Node) -> bool {
     switch(registry, node).is_some()
@@ -42,7 +44,7 @@ pub(super) fn is_switch(registry: &Registry, node: &Node) -> bool {
 pub(super) fn switch<'r>(registry: &'r Registry, node: &Node) -> Option<&'r Signature> {
     let NodeKind::Type(ty) = &node.kind else { return None };
     let def = registry.get(ty).filter(|def| def.chooses && def.settings.is_empty())?;
-    let signature = def.fixed_signature().filter(|_| !node.muted)?;
+    let signature = def.fixed_signature()?;
     let is_arm = |ty: SocketType| matches!(ty, SocketType::Generic(0));
     let (selector, arms) = signature.inputs.split_first()?;
     let fits = !selector.multiple
@@ -83,26 +85,49 @@ pub(super) fn only_arm(
     selector: &InputValue,
     arm: usize,
 ) -> Option<(Node, u32)> {
-    let signature = switch(registry, node)?;
+    let signature = switch(registry, node).filter(|_| !node.muted)?;
     let given = node.inputs.get(&signature.inputs[0].name)?;
+    if given.value == *selector { with_arm(signature, node, arm) } else { None }
+}
+
+/// A switch with only one of its arms, and the number of that arm; `None` if it has none.
+fn with_arm(signature: &Signature, node: &Node, arm: usize) -> Option<(Node, u32)> {
     let arms = arms_of(signature, node);
-    if given.value != *selector || arms.is_empty() {
-        return None;
-    }
-    let arm = arm.min(arms.len() - 1);
-    let mut left = node.clone();
-    left.inputs = Fields::new();
+    let arm = arm.min(arms.len().checked_sub(1)?);
+    let mut left = Node::new(NodeKind::Type(TAKEN.into()));
     if let (socket, Some(source)) = arms[arm] {
         left.inputs.insert(socket, source.clone());
     }
     Some((left, arm as u32))
 }
 
-/// The arm that a selector with this literal selects.
-fn arm_of_literal(value: &InputValue) -> Option<usize> {
-    let InputValue::Literal(json) = value else { return None };
-    let index = || json.as_i64().map(|index| usize::try_from(index).unwrap_or(0));
-    json.as_bool().map(usize::from).or_else(index)
+/// A switch that takes the same arm in all cases, with only this arm, and its number: the selector
+/// is a literal or a default, or the switch is muted.
+pub(super) fn constant_switch(registry: &Registry, node: &Node) -> Option<(Node, u32)> {
+    let signature = switch(registry, node)?;
+    let socket = &signature.inputs[0];
+    let given = node.inputs.get(&socket.name);
+    if node.muted {
+        // It passes on its first input of the type of the arms, which may be the selector.
+        let (mut left, arm) = with_arm(signature, node, 0)?;
+        if let Some(given) = given {
+            left.inputs.insert(&*socket.name, given.clone());
+        }
+        return Some((left, arm));
+    }
+    let SocketType::Exact(ty) = socket.ty else { return None };
+    let value = match given.map(|given| &given.value) {
+        Some(InputValue::Literal(json)) => literal::from_json(ty, json).ok()?,
+        Some(_) => return None,
+        None => socket.default.value(ty)?,
+    };
+    with_arm(signature, node, arm_of(&value)?)
+}
+
+/// The arm that a selector of this value selects.
+pub(crate) fn arm_of(value: &Value) -> Option<usize> {
+    let index = || value.get::<i32>().map(|index| usize::try_from(index).unwrap_or(0));
+    value.get::<bool>().map(usize::from).or_else(index)
 }
 
 /// A selector of switches on a cycle that does not depend on the nodes of the cycle.
@@ -160,10 +185,8 @@ impl Grain<'_> {
         }
         let mut search =
             Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
-        search.take_literals(&mut part);
-        let has_switches = !part.taken.is_empty()
-            || !part.groups.is_empty()
-            || !search.selectors(&part).is_empty();
+        let is_reduced = search.take_constants(&mut part);
+        let has_switches = is_reduced || !search.selectors(&part).is_empty();
         if !has_switches {
             return Err(None);
         }
@@ -186,31 +209,18 @@ impl Grain<'_> {
 }
 
 impl Search<'_, '_> {
-    /// Leaves only the arm that is taken of switches whose selector is a literal, also in groups.
-    fn take_literals(&mut self, part: &mut Part) {
+    /// Leaves only the arm that is taken of switches that take the same one in all cases, also in
+    /// groups. Returns whether there are any.
+    fn take_constants(&mut self, part: &mut Part) -> bool {
+        let mut is_reduced = false;
         for (member, node) in self.members.iter().zip(part.nodes.values_mut()) {
-            if let Some(signature) = switch(self.registry, node)
-                && let Some(given) = node.inputs.get(&signature.inputs[0].name)
-                && let Some(arm) = arm_of_literal(&given.value)
-                && let Some((left, arm)) = only_arm(self.registry, node, &given.value.clone(), arm)
-            {
-                *node = left;
-                part.taken.push((*member, arm));
-            }
-            let inputs: Vec<(Arc<str>, usize)> = (node.inputs.iter())
-                .filter_map(|(name, given)| Some((Arc::clone(name), arm_of_literal(&given.value)?)))
-                .collect();
-            for (name, arm) in inputs {
-                if let NodeKind::Group(group) = &node.kind
-                    && !node.muted
-                    && let Some(input) = self.grain.input_of(group, &name)
-                    && let Some(group) = self.grain.in_case(&Arc::clone(group), &name, arm, 0)
-                {
-                    node.kind = NodeKind::Group(group);
-                    part.groups.push((*member, input as u32, arm as u32));
-                }
-            }
+            let Some(reduced) = self.grain.reduce(node, 0) else { continue };
+            part.taken.extend(reduced.arm.map(|arm| (*member, arm)));
+            let inputs = reduced.inputs.into_iter();
+            part.groups.extend(inputs.map(|(input, arm)| (*member, input, arm)));
+            is_reduced = true;
         }
+        is_reduced
     }
 
     /// The cases of a part. The depth of the recursion is at most the number of cases.
@@ -362,13 +372,18 @@ impl Search<'_, '_> {
 impl Grain<'_> {
     /// A node that keeps state, itself or through its group.
     fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
-        let stateful = self.stateful.take().unwrap_or_else(|| {
-            self.groups_with(|grain, node| grain.keeps_state(node, &FxHashSet::default()))
-        });
+        let stateful = self.stateful_groups();
         let keeps = |node: &Node| self.keeps_state(node, &stateful);
         let found = nodes.iter().find(|(_, node)| keeps(node)).map(|(name, _)| name.to_string());
-        self.stateful = Some(stateful);
         found
+    }
+
+    /// The groups that keep state, directly or in nested groups.
+    pub(super) fn stateful_groups(&mut self) -> Arc<FxHashSet<Arc<str>>> {
+        let known = self.stateful.take().unwrap_or_else(|| {
+            Arc::new(self.groups_with(|grain, node| grain.keeps_state(node, &FxHashSet::default())))
+        });
+        Arc::clone(self.stateful.insert(known))
     }
 
     /// A node that evaluates others of these in another context, itself or in its group.
@@ -395,27 +410,32 @@ impl Grain<'_> {
         found
     }
 
-    /// Whether a node evaluates one of these inputs in another context, or has a text that calls a
-    /// node type which does.
+    /// Whether a node evaluates one of these inputs in another context, itself or by a call in its
+    /// formula.
     fn has_scope(&self, node: &Node, is_meant: impl Fn(&str) -> bool) -> bool {
         let NodeKind::Type(name) = &node.kind else { return false };
         let Some(def) = self.registry.get(name).filter(|_| !node.muted) else { return false };
-        let scopes = |name: &str| {
+        let Some((settings, signature)) = read_settings(self.registry, def, node) else {
+            return false;
+        };
+        let is_scoped = |name: &str| {
             let def = self.registry.get(name)?;
             let plain = Node::new(NodeKind::Type(name.into()));
             let signature = signature_of(self.registry, def, &plain)?;
             Some(signature.inputs.iter().any(|socket| !socket.scope.is_empty()))
         };
-        let is_called = |text: &str| {
-            let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-            let mut words = text.split(|c| !is_name(c)).filter(|word| word.contains('.'));
-            words.any(|word| scopes(word) == Some(true))
+        let is_read = |call: &FormulaCall| {
+            let mut inputs = call.inputs.iter().map(|input| &signature.inputs[*input as usize]);
+            inputs.any(|socket| is_meant(&socket.name))
         };
-        let mut texts = node.set.iter().filter_map(|(_, setting)| setting.json.as_str());
-        let signature = signature_of(self.registry, def, node);
-        let mut sockets = signature.iter().flat_map(|signature| &signature.inputs);
+        let mut sockets = signature.inputs.iter();
         sockets.any(|socket| !socket.scope.is_empty() && is_meant(&socket.name))
-            || texts.any(is_called)
+            || def.formula_in(&settings).is_some_and(|formula| {
+                formula
+                    .calls
+                    .iter()
+                    .any(|call| is_scoped(&call.node) == Some(true) && is_read(call))
+            })
     }
 
     /// Whether a node keeps state, given the groups that do.

@@ -2,15 +2,17 @@
 //!
 //! A switch inside a group may break a cycle outside it, if its selector is an input of the group.
 //! In a case of the cycle, the node uses another group, in which the switch has only the arm it
-//! takes; the same holds for switches in nested groups that receive the same input.
+//! takes; the same holds for switches in nested groups that receive the same input. Switches that
+//! take the same arm in all cases are reduced to it first.
 
 use std::sync::Arc;
 
+use millstream_base::literal;
 use rustc_hash::FxHashMap;
 
 use super::Grain;
-use super::cases::{arms_of, only_arm, switch};
-use crate::model::{GroupDef, InputValue, Node, NodeKind};
+use super::cases::{arm_of, arms_of, constant_switch, only_arm, switch};
+use crate::model::{GroupDef, InputDef, InputValue, Node, NodeKind};
 
 /// Groups nested more deeply are left unchanged.
 pub(crate) const MAX_NESTED: usize = 64;
@@ -30,6 +32,18 @@ pub(super) struct InCases {
     known: FxHashMap<(Read, usize), Option<Arc<str>>>,
     /// The arms of the switches that an input selects.
     arms: FxHashMap<Read, Option<Arms>>,
+    /// The names of groups in which switches with a constant selector have only the arm they take;
+    /// `None` if a group has none.
+    reduced: FxHashMap<Arc<str>, Option<Arc<str>>>,
+}
+
+/// What is the same in all cases at a node.
+#[derive(Default)]
+pub(super) struct Reduced {
+    /// The arm that a switch takes.
+    pub(super) arm: Option<u32>,
+    /// The inputs of a group with constant values, and the arms that they select in the group.
+    pub(super) inputs: Vec<(u32, u32)>,
 }
 
 impl InCases {
@@ -39,6 +53,13 @@ impl InCases {
 
     pub(super) fn group(&self, at: usize) -> Option<&GroupDef> {
         self.groups.get(at)
+    }
+
+    /// Adds a group under a name that no author can write.
+    fn add(&mut self, name: Arc<str>, group: GroupDef) -> Arc<str> {
+        self.positions.insert(Arc::clone(&name), self.groups.len());
+        self.groups.push(group);
+        name
     }
 }
 
@@ -51,6 +72,72 @@ fn sockets_given<'n>(node: &'n Node, input: &str) -> impl Iterator<Item = &'n Ar
 }
 
 impl Grain<'_> {
+    /// Leaves only the arm that is taken if the node is a switch that takes the same one in all
+    /// cases, or uses a group with such switches; `None` if nothing changes.
+    pub(super) fn reduce(&mut self, node: &mut Node, depth: usize) -> Option<Reduced> {
+        if let Some((left, arm)) = constant_switch(self.registry, node) {
+            *node = left;
+            return Some(Reduced { arm: Some(arm), inputs: Vec::new() });
+        }
+        let NodeKind::Group(written) = &node.kind else { return None };
+        if node.muted {
+            return None;
+        }
+        let written = Arc::clone(written);
+        let mut reduced = None;
+        if let Some(inner) = self.reduced_group(&written, depth) {
+            node.kind = NodeKind::Group(inner);
+            reduced = Some(Reduced::default());
+        }
+        for (at, input, arm) in self.constant_inputs(&written, node) {
+            if let NodeKind::Group(group) = &node.kind
+                && let Some(group) = self.in_case(&Arc::clone(group), &input, arm, depth)
+            {
+                node.kind = NodeKind::Group(group);
+                reduced.get_or_insert_default().inputs.push((at as u32, arm as u32));
+            }
+        }
+        reduced
+    }
+
+    /// The inputs of the group that a node uses whose value is a literal or a default, and the arms
+    /// that they select.
+    fn constant_inputs(&self, group: &str, node: &Node) -> Vec<(usize, Arc<str>, usize)> {
+        let inputs = self.group_named(group).into_iter().flat_map(|group| group.inputs.iter());
+        let arm = |(name, input): (&Arc<str>, &InputDef)| {
+            let json = match node.inputs.get(name).map(|given| &given.value) {
+                Some(InputValue::Literal(json)) => json,
+                Some(_) => return None,
+                None => input.default.as_ref()?,
+            };
+            arm_of(&literal::from_json(self.registry.type_named(&input.ty)?, json).ok()?)
+        };
+        let all = inputs.enumerate();
+        all.filter_map(|(at, input)| Some((at, Arc::clone(input.0), arm(input)?))).collect()
+    }
+
+    /// The name of a group whose switches have only the arm they take if that is the same in all
+    /// cases; `None` if there are no such switches.
+    fn reduced_group(&mut self, group: &Arc<str>, depth: usize) -> Option<Arc<str>> {
+        if let Some(known) = self.in_cases.reduced.get(group) {
+            return known.clone();
+        }
+        self.in_cases.reduced.insert(Arc::clone(group), None);
+        let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
+        let mut differs = false;
+        for node in def.nodes.values_mut() {
+            differs |= self.reduce(node, depth + 1).is_some();
+        }
+        if !differs {
+            return None;
+        }
+        let name = self.in_cases.add(format!("{group}\0").into(), def);
+        self.in_cases.reduced.insert(Arc::clone(group), Some(Arc::clone(&name)));
+        // It cannot be reduced any more.
+        self.in_cases.reduced.insert(Arc::clone(&name), None);
+        Some(name)
+    }
+
     /// The maximum number of arms among the switches in a group that one of its inputs selects, and
     /// the type of such a switch.
     pub(super) fn arms_in(
@@ -69,7 +156,7 @@ impl Grain<'_> {
         let mut inner: Vec<Read> = Vec::new();
         for node in def.nodes.values() {
             match (&node.kind, switch(self.registry, node)) {
-                (NodeKind::Type(ty), Some(signature)) => {
+                (NodeKind::Type(ty), Some(signature)) if !node.muted => {
                     let selector = node.inputs.get(&signature.inputs[0].name);
                     let is_it = selector.is_some_and(
                         |it| matches!(&it.value, InputValue::Input(name) if name == input),
@@ -129,11 +216,7 @@ impl Grain<'_> {
         if !differs {
             return None;
         }
-        // No author can write such a name.
-        let name: Arc<str> = format!("{group}\0{input}={arm}").into();
-        let groups = &mut self.in_cases.groups;
-        self.in_cases.positions.insert(Arc::clone(&name), groups.len());
-        groups.push(def);
+        let name = self.in_cases.add(format!("{group}\0{input}={arm}").into(), def);
         self.in_cases.known.insert(key, Some(Arc::clone(&name)));
         Some(name)
     }

@@ -8,13 +8,14 @@ use millstream_node::Zone;
 use millstream_node::interface::CLOSURE;
 
 use super::error::LoadError;
+use super::escapes::places_in;
 use super::reader::{Placed, Reader, Seen, name_problem};
 use crate::at::{At, Part};
 use crate::cursor::JsonKind;
 use crate::fields::Fields;
 use crate::model::{
     Document, GroupDef, Input, InputDef, InputValue, Link, Lock, Named, Node, NodeKind, OutputDef,
-    OutputFrom, Setting, UseDef,
+    OutputFrom, Places, Setting, UseDef,
 };
 use crate::problems::shortened;
 use crate::references::relink;
@@ -372,7 +373,11 @@ impl<'t> Reader<'t> {
             }
             if let Some((json, range)) = self.json(at, || format!("setting `{name}`")) {
                 let spot = Spot::new(self.span(&(key.range.start..range.end)));
-                settings.push((name, Setting { spot, ..Setting::from(json) }));
+                // After an upgrade the positions are those of another text.
+                let is_original = self.origins.is_none();
+                let places =
+                    if is_original { places_in(self.text, range) } else { Places::default() };
+                settings.push((name, Setting { json, spot, places }));
             }
         }
         Fields::from_distinct(settings.into_iter())

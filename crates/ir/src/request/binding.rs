@@ -39,10 +39,11 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let cells = extents.into_iter().fold(1, usize::saturating_mul);
     // `index` is an `i32`.
     let limit = request.limits.list_length.min(i32::MAX as usize);
-    let n_errors = binding.errors.len();
-    let mut elements = binding.elements(request.elements.as_ref());
-    let of_elements = binding.errors.split_off(n_errors);
     let wanted = [&outputs[..], &optional].concat();
+    let has_state = plan.depends_on_state(&wanted);
+    let n_errors = binding.errors.len();
+    let mut elements = binding.elements(request.elements.as_ref(), has_state);
+    let of_elements = binding.errors.split_off(n_errors);
     if elements.is_some() && of_elements.is_empty() && !binding.reads_along_index(&wanted) {
         binding.numbers = elements.take();
     }
@@ -52,13 +53,13 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
         binding.errors.push(RequestError::TooManyCells { cells, limit });
         Vec::new()
     };
-    if times.is_some() && plan.has_states() {
+    if times.is_some() && has_state {
         binding.errors.push(RequestError::Ticks {
             what: "the request asks for many moments at once".into(),
             hint: "evaluate the ticks in order",
         });
     }
-    if views.is_some() {
+    if views.is_some() && has_state {
         binding.state_by_view(&inputs, &given);
     }
     binding.errors.extend(of_elements);
@@ -295,9 +296,10 @@ impl Binding<'_> {
         }
     }
 
-    /// The elements asked for; `None` if these are all.
-    fn elements(&mut self, mask: Option<&Mask>) -> Option<Mask> {
-        let (mask, plan) = (mask?, self.plan);
+    /// The elements asked for; `None` if these are all. `has_state` says whether the outputs asked
+    /// for depend on state.
+    fn elements(&mut self, mask: Option<&Mask>, has_state: bool) -> Option<Mask> {
+        let mask = mask?;
         let count = self.extents[RequestAxis::Index as usize].as_ref().map(|(n, _)| *n);
         let last = mask.bounds().map(|bounds| bounds.end - 1);
         match (count, last) {
@@ -305,7 +307,7 @@ impl Binding<'_> {
             (Some(count), Some(element)) if element >= count => {
                 self.errors.push(RequestError::NoSuchElement { element, count });
             }
-            (Some(_), _) if plan.has_states() => self.errors.push(RequestError::Ticks {
+            (Some(_), _) if has_state => self.errors.push(RequestError::Ticks {
                 what: "the request asks for some of the elements".into(),
                 hint: "ask for all elements, since each continues from its own state",
             }),

@@ -25,6 +25,30 @@ impl Request {
         self.with_states(plan)
     }
 
+    /// Whether a requested output depends on the state of nodes. Unknown outputs are ignored.
+    pub fn reads_state(&self, plan: &Plan) -> bool {
+        let names = self.outputs.iter().flatten();
+        let mut outputs: Vec<usize> = match &self.outputs {
+            Some(_) => names.filter_map(|name| plan.output_named(name)).collect(),
+            None => (0..plan.outputs.len())
+                .filter(|output| !is_state(&plan.outputs[*output].name))
+                .collect(),
+        };
+        outputs.extend(self.optional.iter().filter_map(|name| plan.output_named(name)));
+        plan.depends_on_state(&outputs)
+    }
+
+    /// The same request at this frame, unless it has a frame or a time of its own.
+    pub fn or_frame(&self, frame: i64) -> Self {
+        let mut request = self.clone();
+        let has_moment =
+            |(feature, _): &(Feature, Given)| matches!(feature, Feature::Time | Feature::Tick);
+        if request.frames.is_none() && !request.features.iter().any(has_moment) {
+            request.frames = Some(Frames::One(frame));
+        }
+        request
+    }
+
     /// Sets the state of nodes inside scopes.
     pub fn with_kept(mut self, kept: Tables) -> Self {
         self.kept = kept;

@@ -10,7 +10,7 @@ use millstream_node::{Instance, NarrowedText, Network, Part, PartSource};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::functions::{FUNCTIONS, Function, Typing};
+use super::functions::{FUNCTIONS, Function, Takes, Typing};
 use super::library::Library;
 use super::token::Number;
 use super::typing::{Types, components_named, is_vector, number_type, types_of, vector};
@@ -399,9 +399,45 @@ impl Writer<'_> {
 
     /// Records that a term becomes narrower than it is, without a conversion in the text.
     fn narrowed(&mut self, term: TermId, from: Type, to: Type) {
+        // Beside a vector, integers are computed as floats.
+        let from = if from == Type::F64 && self.is_whole(term) { Type::I64 } else { from };
         let Range { start, end } = self.expression.ranges[term.0 as usize];
         let (start, end) = (start as u32, end as u32);
         self.network.narrowed.push(NarrowedText { setting: TEXT, start, end, from, to });
+    }
+
+    /// Whether a term is an integer if nothing is combined with it.
+    fn is_whole(&self, term: TermId) -> bool {
+        let mut stack = vec![term];
+        while let Some(TermId(at)) = stack.pop() {
+            let term = &self.expression.terms[at as usize];
+            let is_whole = match term {
+                Term::Number(number) => number.whole.is_some(),
+                Term::Input(input) => {
+                    let ty = self.inputs[*input as usize];
+                    [Type::BOOL, Type::I32, Type::I64].contains(&ty)
+                }
+                Term::Truth(_) | Term::Unary(..) | Term::Binary(..) | Term::Choose(..) => true,
+                Term::Call(function, _) => match FUNCTIONS[*function as usize].typing {
+                    Typing::Alike(takes) => takes != Takes::Floats,
+                    Typing::Folded => true,
+                    Typing::Mixed
+                    | Typing::Test
+                    | Typing::Conversion(_)
+                    | Typing::Components(_)
+                    | Typing::Sockets => false,
+                },
+                Term::Node(..) | Term::Member(..) => false,
+            };
+            if !is_whole {
+                return false;
+            }
+            match term {
+                Term::Choose(_, yes, no) => stack.extend([*yes, *no]),
+                _ => stack.extend(term.operands()),
+            }
+        }
+        true
     }
 
     fn truth(&mut self, holds: bool) -> PartSource {

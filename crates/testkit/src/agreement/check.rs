@@ -285,7 +285,7 @@ fn some_elements(
     request: &Request,
     all: &Answer,
 ) -> Result<(), String> {
-    let Some(count) = all.count.filter(|_| !plan.has_states()) else { return Ok(()) };
+    let Some(count) = all.count.filter(|_| !request.reads_state(plan)) else { return Ok(()) };
     let mask = Mask::from_predicate(&Mask::full(count), |i| i % 3 == 1);
     let answer = evaluate(evaluator, plan, &request.clone().mask(mask.clone()))?;
     for (all_of, some) in all.outputs.iter().zip(&answer.outputs) {

@@ -439,7 +439,8 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let span = tree.span(expr);
         let source = shared.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         let is_verbatim = *source == **text;
-        let places = Places((!is_verbatim).then(|| places.as_slice().into()));
+        let parts = (!is_verbatim).then(|| places.as_slice().into());
+        let places = Places { parts, is_quoted: false };
         let spot = Spot::new(if is_verbatim { span } else { tree.span(outer) });
         let setting = Setting { json: Json::from(text.as_str()), spot, places };
         let text = Arc::clone(&shared.expression_text);

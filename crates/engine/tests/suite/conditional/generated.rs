@@ -22,8 +22,11 @@ enum Source {
 enum Made {
     Add(Source, Source),
     Half(Source),
-    /// By one of the selectors `s`, `k` and `t`, which is `x < y`.
+    /// By one of the selectors `s`, `k` and `t`, which is `x < y`, or by `u` and `v`, which equal
+    /// `t`.
     Switch(u8, Vec<Source>),
+    /// A switch that takes one of its two arms in all cases, written in one of several ways.
+    Constant(u8, usize, [Source; 2]),
 }
 
 fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
@@ -38,8 +41,10 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
     let node = prop_oneof![
         1 => (source(), source()).prop_map(|(a, b)| Made::Add(a, b)),
         1 => source().prop_map(Made::Half),
-        2 => (0_u8..3, prop::collection::vec(source(), 3))
+        3 => (0_u8..5, prop::collection::vec(source(), 3))
             .prop_map(|(by, arms)| Made::Switch(by, arms)),
+        1 => (0_u8..6, 0..2_usize, [source(), source()])
+            .prop_map(|(form, arm, arms)| Made::Constant(form, if form < 2 { 0 } else { arm }, arms)),
     ];
     // Random links hardly ever leave all cycles broken. So in most graphs one selector has an order
     // of the nodes for each of its arms: an arm reads nodes that are earlier in its order, and
@@ -64,9 +69,15 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
             Made::Half(a) => Made::Half(reads(i, None, a)),
             Made::Switch(by, arms) => {
                 let by = if is_ordered && by < 2 { main } else { by };
+                let is_main = by == main || main == 2 && by > 2;
                 let arms = arms.into_iter().take(if by == 1 { 3 } else { 2 }).enumerate();
-                let arms = arms.map(|(k, arm)| reads(i, (by == main).then_some(k), arm));
+                let arms = arms.map(|(k, arm)| reads(i, is_main.then_some(k), arm));
                 Made::Switch(by, arms.collect())
+            }
+            Made::Constant(form, arm, mut arms) => {
+                // The other arm may read any node.
+                arms[arm] = reads(i, None, arms[arm]);
+                Made::Constant(form, arm, arms)
             }
         };
         nodes.into_iter().enumerate().map(ordered).collect()
@@ -100,9 +111,11 @@ impl Made {
                 json!({ "type": "control.choose", "in": { "index": input("k"), "items": items } })
             }
             Self::Switch(by, arms) => {
-                let by = if *by == 0 { input("s") } else { from("t") };
+                let by =
+                    if *by == 0 { input("s") } else { from(["t", "u", "v"][*by as usize - 2]) };
                 switch(&by, &arms[0].json(), &arms[1].json())
             }
+            Self::Constant(form, arm, arms) => constant(*form, *arm, &arms.map(Source::json)),
         }
     }
 
@@ -114,6 +127,7 @@ impl Made {
             Self::Switch(0, arms) => vec![arms[usize::from(s)]],
             Self::Switch(1, arms) => vec![arms[k]],
             Self::Switch(_, arms) => vec![arms[usize::from(t)]],
+            Self::Constant(_, arm, arms) => vec![arms[*arm]],
         }
     }
 }
@@ -135,7 +149,7 @@ fn model(nodes: &[Made], (x, y): (f32, f32), case: (bool, usize, bool)) -> Optio
             let made = match node {
                 Made::Add(..) => read[0] + read[1],
                 Made::Half(_) => read[0] * 0.5,
-                Made::Switch(..) => read[0],
+                Made::Switch(..) | Made::Constant(..) => read[0],
             };
             known.insert(i, made);
         }
@@ -171,12 +185,63 @@ fn generated(nodes: &[Made]) -> Json {
     let names: Vec<String> = (0..nodes.len()).map(|i| format!("n{i}")).collect();
     let mut json: serde_json::Map<String, Json> =
         names.iter().cloned().zip(nodes.iter().map(Made::json)).collect();
-    json.insert(
-        "t".into(),
-        json!({ "type": "compare.less", "in": { "a": input("x"), "b": input("y") } }),
-    );
+    let less = |text: &str, x: &str, y: &str| {
+        let mut inputs = json!({});
+        (inputs[y], inputs[x]) = (input("y"), input("x"));
+        json!({ "type": "math.expression", "set": { "text": text }, "in": inputs })
+    };
+    json.insert("t".into(), less("a < b", "a", "b"));
+    json.insert("u".into(), less("p < q", "p", "q"));
+    json.insert("v".into(), less("q < p", "q", "p"));
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    document(&Json::Object(json), &names)
+    let mut document = document(&Json::Object(json), &names);
+    document["groups"] = groups();
+    document
+}
+
+/// A switch that takes this arm in all cases.
+fn constant(form: u8, arm: usize, arms: &[Json; 2]) -> Json {
+    let [no, yes] = arms;
+    let call =
+        |name: &str| json!({ "type": "group", "group": name, "in": { "no": no, "yes": yes } });
+    match form {
+        0 => {
+            let item =
+                |arm: &Json| if arm.is_number() { json!({ "value": arm }) } else { arm.clone() };
+            json!({ "type": "control.choose", "in": { "items": [item(no), item(yes)] } })
+        }
+        1 => {
+            let mut muted = switch(&input("s"), no, yes);
+            muted["muted"] = json!(true);
+            muted
+        }
+        2 => switch(&json!(arm == 1), no, yes),
+        3 => call(["first", "second"][arm]),
+        4 => call(["first by default", "second by default"][arm]),
+        _ => {
+            let mut given = call("first by default");
+            given["in"]["s"] = json!(arm == 1);
+            given
+        }
+    }
+}
+
+/// Groups that pass on the first or the second of their inputs.
+fn groups() -> Json {
+    let mut groups = json!({});
+    let face = json!({ "no": { "type": "f32" }, "yes": { "type": "f32" } });
+    for (name, s) in [("first", false), ("second", true)] {
+        let mut with_s = face.clone();
+        with_s["s"] = json!({ "type": "bool", "default": s });
+        let by_default = format!("{name} by default");
+        let outputs = json!({ "value": { "type": "f32", "from": "n.value" } });
+        groups[&by_default] = json!({ "inputs": with_s, "outputs": outputs,
+            "nodes": { "n": switch(&input("s"), &input("no"), &input("yes")) } });
+        let inner = json!({ "type": "group", "group": by_default,
+            "in": { "no": input("no"), "yes": input("yes") } });
+        groups[name] = json!({ "inputs": face, "outputs": outputs, "nodes": { "n": inner } });
+    }
+    groups
 }
 
 /// Checks a document against the model; returns whether it has a conditional cycle.
@@ -221,6 +286,7 @@ fn link(nodes: &[Made]) {
             Made::Add(..) => Made::Add(Source::X, Source::Y),
             Made::Half(_) => Made::Half(Source::X),
             Made::Switch(by, arms) => Made::Switch(*by, vec![Source::X; arms.len()]),
+            Made::Constant(form, arm, _) => Made::Constant(*form, *arm, [Source::X; 2]),
         })
         .collect();
     let (mut now, start) = (empty.clone(), generated(&empty).to_string());

@@ -1,0 +1,137 @@
+//! Switches whose selectors are equal.
+
+use millstream::session::Session;
+use millstream::{Engine, Request};
+use serde_json::{Value as Json, json};
+
+use super::{document, edit, either_way, error, from, input, math, run};
+
+/// [`either_way`] with these nodes besides, `c` and `d` in place of the selector.
+fn by(more: &Json) -> Json {
+    let mut nodes = either_way();
+    for (name, node) in more.as_object().expect("nodes") {
+        nodes[name] = node.clone();
+    }
+    nodes["s1"]["in"]["condition"] = from("c");
+    nodes["s2"]["in"]["condition"] = from("d");
+    document(&nodes, &["p", "q"])
+}
+
+fn call(name: &str, inputs: &Json) -> Json {
+    json!({ "type": "group", "group": name, "in": inputs })
+}
+
+fn formula(text: &str, inputs: &Json) -> Json {
+    json!({ "type": "math.expression", "set": { "text": text }, "in": inputs })
+}
+
+#[test]
+fn switches_with_equal_selectors_break_a_cycle_together() {
+    let above = |limit: f32, of: &str| json!({ "type": "compare.greater", "in": { "a": from(of), "b": limit } });
+    let mut nodes = either_way();
+    for (name, value) in [
+        ("u", math("add", &input("x"), 1.0)),
+        ("v", math("add", &input("x"), 1.0)),
+        ("c", above(5.0, "u")),
+        ("d", above(5.0, "v")),
+    ] {
+        nodes[name] = value;
+    }
+    nodes["s1"]["in"]["condition"] = from("c");
+    nodes["s2"]["in"]["condition"] = from("d");
+    let equal = document(&nodes, &["p", "q"]);
+    for (x, p, q) in [(3.0_f32, 4.0, 40.0), (5.0, 51.0, 50.0)] {
+        let request = Request::new().set("x", x);
+        assert_eq!((run(&equal, &request, "p"), run(&equal, &request, "q")), (vec![p], vec![q]));
+    }
+    let mut session =
+        Session::open(&Engine::new(), equal.to_string().as_bytes()).expect("it opens");
+    let other = json!({ "edit": "set_input", "node": "v", "input": "b", "to": 2 });
+    let refused = edit(&mut session, other).expect_err("the selectors differ");
+    assert!(refused.contains("would form a cycle when `c.value` is"), "{refused}");
+    nodes["v"]["in"]["b"] = json!(2);
+    let different = error(&document(&nodes, &["p", "q"]));
+    assert!(different.contains("form a cycle when `c.value` is"), "{different}");
+}
+
+/// Groups that compare `v` with a limit; the first two do the same.
+fn groups() -> Json {
+    let group = |v: &str, limit: &str, node: &str, sign: f32| {
+        let mut nodes = json!({});
+        nodes[node] = json!({ "type": "compare.greater",
+            "in": { "a": input(v), "b": from("scaled") } });
+        nodes["scaled"] = math("multiply", &input(limit), sign);
+        json!({ "inputs": { v: { "type": "f32" }, limit: { "type": "f32", "default": 4 } },
+            "outputs": { "value": { "type": "bool", "from": format!("{node}.value") } },
+            "nodes": nodes })
+    };
+    json!({ "above": group("v", "limit", "n", 1.0), "over": group("w", "most", "m", 1.0),
+        "under": group("v", "limit", "n", -1.0) })
+}
+
+#[test]
+fn selectors_that_differ_only_in_how_they_are_written_are_equal() {
+    let x = input("x");
+    let greater = |b: Json| json!({ "type": "compare.greater", "in": { "a": x, "b": b } });
+    let exchanged = json!({ "type": "compare.greater", "in": { "b": 4, "a": x } });
+    let equal = [
+        (greater(json!(4)), greater(json!(4.0))),
+        (greater(json!(4)), exchanged),
+        (
+            json!({ "type": "compare.near", "in": { "a": x, "b": 5 } }),
+            json!({ "type": "compare.near", "in": { "b": 5.0, "a": x, "tolerance": 1e-6 } }),
+        ),
+        (formula("a > 4", &json!({ "a": x })), formula(" b>4", &json!({ "b": x }))),
+        (
+            formula("a > b", &json!({ "a": x, "b": input("k") })),
+            formula("u > v", &json!({ "v": input("k"), "u": x })),
+        ),
+        (call("above", &json!({ "v": x })), call("above", &json!({ "limit": 4.0, "v": x }))),
+        (call("above", &json!({ "v": x })), call("over", &json!({ "w": x }))),
+    ];
+    let different = [
+        (greater(json!(4)), greater(json!(4.5))),
+        (formula("a > 4", &json!({ "a": x })), formula("a > 5", &json!({ "a": x }))),
+        (
+            formula("a > b", &json!({ "a": x, "b": input("y") })),
+            formula("a > b", &json!({ "b": x, "a": input("y") })),
+        ),
+        (call("above", &json!({ "v": x })), call("above", &json!({ "v": x, "limit": 5 }))),
+        (call("above", &json!({ "v": x })), call("under", &json!({ "v": x }))),
+    ];
+    let written = |c: &Json, d: &Json| {
+        let mut document = by(&json!({ "c": c, "d": d }));
+        document["groups"] = groups();
+        document
+    };
+    for (c, d) in &equal {
+        let document = written(c, d);
+        for x in [3.0_f32, 5.0] {
+            let request = Request::new().set("x", x);
+            let (p, q) = (run(&document, &request, "p"), run(&document, &request, "q"));
+            assert!((p[0] - x - 1.0).abs() < 1e-6 || p == [51.0], "{p:?}: {document}");
+            assert!(q[0] == 10.0 * p[0] || q == [50.0], "{q:?}: {document}");
+        }
+    }
+    for (c, d) in &different {
+        let error = error(&written(c, d));
+        assert!(error.contains("form a cycle when `c.value` is"), "{error}: {c} {d}");
+    }
+}
+
+#[test]
+fn an_edit_in_one_of_two_equal_groups_that_closes_a_cycle_is_refused() {
+    let mut document = by(&json!({
+        "c": call("above", &json!({ "v": input("x") })), "d": call("over", &json!({ "w": input("x") })) }));
+    document["groups"] = groups();
+    let mut session =
+        Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
+    let other =
+        json!({ "edit": "set_input", "within": "over", "node": "scaled", "input": "b", "to": 2 });
+    let refused = edit(&mut session, other).expect_err("the selectors differ");
+    assert!(refused.contains("would form a cycle when `c.value` is"), "{refused}");
+    let default = json!({ "edit": "change_input", "within": "over", "name": "most",
+        "def": { "type": "f32", "default": 5 } });
+    let refused = edit(&mut session, default).expect_err("the selectors differ");
+    assert!(refused.contains("would form a cycle when `c.value` is"), "{refused}");
+}
