@@ -103,7 +103,7 @@ fn signature_of<'r>(
 }
 
 /// The settings and sockets of a node of a type; `None` if the settings are wrong.
-fn read_settings<'r>(
+pub(crate) fn read_settings<'r>(
     registry: &Registry,
     def: &'r NodeDef,
     node: &Node,

@@ -9,6 +9,7 @@ pub mod checked;
 mod cursor;
 pub mod edit;
 pub mod fields;
+mod formula_calls;
 mod free_name;
 mod grain;
 mod layout;

@@ -17,6 +17,7 @@ use millstream_node::Registry;
 pub use error::UseError;
 
 use crate::cursor::Cursor;
+use crate::formula_calls::expand_calls;
 use crate::library::{Library, LibraryError, path_problem};
 use crate::load::Loaded;
 use crate::model::{Document, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
@@ -39,9 +40,10 @@ pub fn read_used(
 ) {
     let uses_none = document.uses.is_empty() && document.lock.is_empty();
     if !uses_none && document.used.0.is_none() {
-        let files = Files::read(document, library, upgrades, limits);
+        let files = Files::read(document, Some(registry), library, upgrades, limits);
         document.used = Used(Some(Arc::new(files.finish())));
     }
+    expand_calls(document, registry);
     document.take_used_groups(registry);
 }
 
@@ -56,7 +58,7 @@ pub fn locks(
 ) -> Result<Named<Lock>, Diagnostics> {
     let mut unlocked = document.clone();
     unlocked.lock = Named::new();
-    let mut files = Files::read(&unlocked, library, &[], limits);
+    let mut files = Files::read(&unlocked, None, library, &[], limits);
     if files.problems.has_errors() {
         return Err(files.problems);
     }
@@ -122,6 +124,8 @@ struct File {
 
 /// All files of a document.
 struct Files<'a> {
+    /// The node types whose formulas may call groups.
+    registry: Option<&'a Registry>,
     library: Option<&'a dyn Library>,
     upgrades: &'a [NodeUpgrade],
     limits: &'a Limits,
@@ -136,12 +140,14 @@ impl<'a> Files<'a> {
     /// locked.
     fn read(
         document: &Document,
+        registry: Option<&'a Registry>,
         library: Option<&'a dyn Library>,
         upgrades: &'a [NodeUpgrade],
         limits: &'a Limits,
     ) -> Self {
         let name: Arc<str> = library.map_or("the document", |library| library.top()).into();
         let mut files = Self {
+            registry,
             library,
             upgrades,
             limits,
@@ -259,6 +265,9 @@ impl<'a> Files<'a> {
         let problems = match &mut document {
             Some(document) => {
                 upgrade_nodes(document, self.upgrades);
+                if let Some(registry) = self.registry {
+                    expand_calls(document, registry);
+                }
                 problems
             }
             None => {

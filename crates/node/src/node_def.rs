@@ -14,7 +14,7 @@ use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
 use crate::node_def::form::build_form;
-use crate::node_def::formula::ReadFormula;
+use crate::node_def::formula::FormulaSetting;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::node_def::network::Network;
 use crate::node_def::region::RegionUse;
@@ -71,7 +71,7 @@ pub struct NodeDef {
     /// How results in one region of a view depend on the rest of it, for given settings.
     pub region_use: fn(&Settings) -> RegionUse,
     /// The formula in a setting.
-    formula: Option<Arc<ReadFormula>>,
+    pub formula: Option<FormulaSetting>,
     /// Estimated time for one element of its function.
     pub cost: Option<Duration>,
     /// The state variables of its callback, until the node type is registered.

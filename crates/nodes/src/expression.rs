@@ -3,6 +3,7 @@
 //! [`parse`] turns the text into terms in postfix order. These determine the sockets; together with
 //! the types of the inputs, they determine the network that replaces the node in graphs.
 
+mod calls;
 mod functions;
 mod hints;
 mod islands;
@@ -20,6 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Type;
+use millstream_node::node_def::formula::FormulaSetting;
 use millstream_node::settings::SettingError;
 use millstream_node::{
     Among, Formula, FormulaCall, NodeDef, Registry, SettingKind, Signature, SocketType,
@@ -40,7 +42,11 @@ pub fn register(registry: &mut Registry) {
             .details(details())
             .reserves(functions::reserved())
             .setting("text", SettingKind::Text, None, "formula, such as `2 * x + 1`")
-            .formula(|settings| Some(parse(settings.text(TEXT)).ok()?.formula()))
+            .formula(FormulaSetting {
+                name: TEXT,
+                read: |text| Some(parse(text).ok()?.formula()),
+                group_calls: calls::group_calls,
+            })
             .sockets_by_settings(move |settings| {
                 Ok(signature(&parsed(settings.text(TEXT), &of_sockets)?))
             })
@@ -310,7 +316,9 @@ fn details() -> String {
          is a color.\n\n\
          A node type, including one of an embedding program, is called by its name, with its \
          default settings, and with its inputs by position or by name: `noise.perlin(p, seed: \
-         3)`. One of several outputs is selected after a dot: `vector.to_polar(v).angle`.\n\n\
+         3)`. One of several outputs is selected after a dot: `vector.to_polar(v).angle`. A group \
+         of the document is called the same way, `soften(x, by: 2)`; such a call becomes a node \
+         when the document is opened.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",
         constants.join(", "),

@@ -183,6 +183,65 @@ fn what_a_formula_narrows_is_a_note_at_its_place() {
 }
 
 #[test]
+fn notes_and_errors_in_a_text_with_escapes_have_their_place() {
+    let path = file(
+        "escaped_formula.mill.json",
+        r#"{ "millstream": 2, "inputs": { "a": { "type": "f64" }, "k": { "type": "i64" }, "v": { "type": "vec3" } },
+  "outputs": { "y": { "type": "vec3", "from": "e.value" }, "z": { "type": "f64", "from": "m.value" } },
+  "nodes": {
+    "e": { "type": "math.expression", "set": { "text": "1 +\n\t\u0020v * a\t+ v *\n(k - k)" },
+      "in": { "a": { "input": "a" }, "k": { "input": "k" }, "v": { "input": "v" } } },
+    "m": { "type": "math.expression", "set": { "text": "length(vec2(a, 1))" }, "muted": true,
+      "in": { "a": { "input": "a" } } } } }"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "escaped.mill.json");
+    expect![[r#"
+        escaped.mill.json:4:74: note[check::narrowed]: e: the formula narrows an f64 to an f32
+          help: write `f32(...)` around it if this is intended
+        escaped.mill.json:4:85: note[check::narrowed]: e: the formula narrows an i64 to an f32
+          help: write `f32(...)` around it if this is intended
+        escaped.mill.json: ok, 2 notes, 2 nodes, 15 steps in the plan
+          input a: f64, required
+          input k: i64, required
+          input v: vec3, required
+          output y: vec3
+          output z: f64
+    "#]]
+    .assert_eq(&text);
+    let path = file(
+        "wrong_escaped_formula.mill.json",
+        r#"{ "millstream": 2, "outputs": { "y": { "type": "f32", "from": "e.value" } },
+  "nodes": { "e": { "type": "math.expression", "set": { "text": "1 +\n\"2" } } } }"#,
+    );
+    let text = seen(&["check", &path]).replace(&path, "escaped.mill.json");
+    expect![[r#"
+        exit code 1
+        escaped.mill.json:2:71: error[settings::refused]: e: setting `text`: `"` has no meaning here
+          help: a formula has no strings; give one to an input or a setting of a node
+        escaped.mill.json: wrong, 1 error
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn an_input_given_as_a_setting_is_told_from_one() {
+    let text = file(
+        "input_as_setting.mill",
+        "output y: f32 = control.switch(condition = false, false: 1, true: 2)\n",
+    );
+    let told = seen(&["check", &text]);
+    let hint = "`condition` is an input: write `condition: VALUE`, with a colon";
+    assert!(told.contains(hint), "{told}");
+    let json = file(
+        "input_as_setting.mill.json",
+        r#"{ "millstream": 2, "outputs": { "y": { "type": "f32", "from": "s.value" } },
+            "nodes": { "s": { "type": "control.switch", "set": { "condition": false } } } }"#,
+    );
+    let told = seen(&["check", &json]);
+    assert!(told.contains(r#"`condition` is an input: move it from "set" to "in""#), "{told}");
+}
+
+#[test]
 fn long_defaults_are_shortened() {
     let list = format!("[{}1]", "1, ".repeat(1000));
     let text = format!(

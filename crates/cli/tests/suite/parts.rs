@@ -163,7 +163,7 @@ fn files_of_some_elements_have_their_numbers() {
     let path = file(
         "numbered_elements.mill",
         "input x: f32 = 0\noutput x: f32 = x\n\
-         output q: image = image.from_field(color: [x, x, x, 1])\n",
+         output q: image = image.from_field(x)\n",
     );
     let folder = std::path::Path::new(&path).with_extension("files");
     std::fs::create_dir_all(&folder).expect("the folder can be made");

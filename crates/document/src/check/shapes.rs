@@ -489,7 +489,7 @@ fn is_formula(setting: &Setting) -> bool {
 
 /// The bytes of the document that hold this range of a setting's string; `None` if they are not
 /// known.
-pub(super) fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
+pub(crate) fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
     let Json::String(text) = &setting.json else { return None };
     let span = setting.spot.span();
     if let Some(places) = &setting.places.parts {

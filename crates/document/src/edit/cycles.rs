@@ -5,8 +5,11 @@
 //! changes links, the outputs of the groups and the cases of the switches then decide whether there
 //! is a real cycle.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use rustc_hash::FxHashMap;
+
+use super::Name;
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
 use crate::grain::{FineOrder, Grain};
@@ -28,6 +31,24 @@ impl Editor {
     /// Whether there are cycles that switches break.
     pub fn has_conditional_cycles(&self) -> bool {
         self.looped.values().any(|looped| *looped == Looped::Conditionally)
+    }
+
+    /// The first of the equal nodes that these nodes read, by name, if cycles in the body may be
+    /// broken by equal selectors.
+    pub(super) fn equal_sources(
+        &self,
+        body: BodyKey,
+        members: &HashSet<Name>,
+    ) -> FxHashMap<Name, Name> {
+        if self.looped.get(&body) != Some(&Looped::Conditionally) {
+            return FxHashMap::default();
+        }
+        let nodes = self.nodes(body);
+        let places = members.iter().filter_map(|name| nodes.get_index_of(name));
+        let places = places.map(|place| place as u32).collect();
+        let mut grain = Grain::new(&self.document, &self.registry);
+        let order = grain.plain_order(nodes).order;
+        grain.firsts(nodes, &places, &order)
     }
 
     /// Refuses an edit that closed a cycle.

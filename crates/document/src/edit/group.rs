@@ -7,6 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
@@ -23,6 +25,9 @@ struct Making {
     /// The node that uses the group.
     user: Name,
     selected: HashSet<Name>,
+    /// The first of equal nodes, by name. They become one input, so that selectors which are equal
+    /// outside are equal in the group.
+    firsts: FxHashMap<Name, Name>,
     def: GroupDef,
     /// The input of the group for each outside source.
     inputs: HashMap<InputKey, Name>,
@@ -67,6 +72,7 @@ impl Editor {
         let mut making = Making {
             body,
             user: Arc::clone(user),
+            firsts: self.equal_sources(body, &selected),
             selected,
             def: GroupDef::default(),
             inputs: HashMap::new(),
@@ -127,11 +133,15 @@ impl Editor {
         socket: &Name,
         making: &mut Making,
     ) -> Result<InputValue, Refusal> {
-        let (key, reference, wanted) = match &source.value {
-            InputValue::Literal(_) | InputValue::Several(_) => return Ok(source.value.clone()),
-            InputValue::Link(link) if making.selected.contains(&link.node) => {
-                return Ok(source.value.clone());
-            }
+        let mut value = source.value.clone();
+        if let InputValue::Link(Link { node, .. }) = &mut value
+            && let Some(first) = making.firsts.get(node)
+        {
+            *node = Arc::clone(first);
+        }
+        let (key, reference, wanted) = match &value {
+            InputValue::Literal(_) | InputValue::Several(_) => return Ok(value),
+            InputValue::Link(link) if making.selected.contains(&link.node) => return Ok(value),
             InputValue::Link(link) => (InputKey::Link(link.clone()), Reference::Link(link), socket),
             InputValue::Input(name) => {
                 (InputKey::Input(Arc::clone(name)), Reference::Input(name), name)
@@ -144,7 +154,7 @@ impl Editor {
         let name: Name = free_name(wanted, |name| making.def.inputs.contains_key(name)).into();
         making.def.inputs.insert(Arc::clone(&name), InputDef::new(ty));
         making.inputs.insert(key, Arc::clone(&name));
-        making.arguments.push((Arc::clone(&name), Input::from(source.value.clone())));
+        making.arguments.push((Arc::clone(&name), Input::from(value)));
         Ok(InputValue::Input(name))
     }
 

@@ -22,7 +22,7 @@ use crate::order::last_places;
 use crate::references::{Reference, reference_of, references};
 
 /// The first of the equal nodes of a body, by name.
-pub(super) type Firsts = FxHashMap<Arc<str>, Arc<str>>;
+pub(crate) type Firsts = FxHashMap<Arc<str>, Arc<str>>;
 
 /// The numbers of equal nodes and groups.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Grain<'_> {
     /// For each node that these members read, directly or through others, the first node in `order`
     /// that is equal to it. Members, and nodes that keep state, equal only themselves. Cost: linear
     /// in the nodes that are read and in the groups that they use.
-    pub(super) fn firsts(
+    pub(crate) fn firsts(
         &mut self,
         nodes: &Named<Node>,
         members: &FxHashSet<u32>,

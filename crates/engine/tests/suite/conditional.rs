@@ -155,6 +155,11 @@ fn nodes_that_evaluate_the_cycle_in_another_context_cannot_be_copied() {
     nodes["before"] = json!({ "type": "time.shift", "in": { "value": input("x"), "by": 1 } });
     nodes["p"]["in"]["b"] = from("before");
     assert_eq!(run(&document(&nodes, &["late"]), &Request::new(), "late"), [3.0]);
+    // The same holds for a call in a formula.
+    let mut nodes = either_way();
+    nodes["p"] = json!({ "type": "math.expression", "set": { "text": "time.shift(x, -1) + v" },
+        "in": { "x": input("x"), "v": from("s1") } });
+    assert_eq!(run(&document(&nodes, &["p", "q"]), &Request::new(), "q"), [60.0]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod closures;
 mod conditional;
 mod expressions;
 mod fine_grain;
+mod formula_calls;
 mod groups;
 mod images;
 mod live_columns;

@@ -14,7 +14,7 @@ use crate::settings::{SettingKind, SettingValue};
 use crate::signature::{Signature, SocketType};
 
 impl NodeDef {
-    /// Declares that exchanging the first two inputs changes no bit. Forms show it themselves.
+    /// Declares that exchanging the first two inputs changes no bit. Most forms show it themselves.
     pub fn commutes(mut self) -> Self {
         self.commutes = true;
         self

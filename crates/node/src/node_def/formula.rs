@@ -1,5 +1,6 @@
 //! What a formula in a setting says before the types of its inputs are known.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::NodeDef;
@@ -23,21 +24,49 @@ pub struct FormulaCall {
     pub inputs: Vec<u32>,
 }
 
-/// Reads the formula in the settings; `None` if there is none.
-pub(super) type ReadFormula = dyn Fn(&Settings) -> Option<Formula> + Send + Sync;
+/// A call of a group in the text of a formula.
+#[derive(Clone, Debug)]
+pub struct GroupCall {
+    /// The bytes of the name.
+    pub group: Range<usize>,
+    /// The bytes of the call, with the name of the output if one is chosen.
+    pub whole: Range<usize>,
+    /// The arguments.
+    pub args: Vec<GroupArgument>,
+    /// The bytes of the name of the output that is chosen.
+    pub output: Option<Range<usize>>,
+}
+
+/// An argument of a call of a group.
+#[derive(Clone, Debug)]
+pub struct GroupArgument {
+    /// The bytes of the name of the input, if it is not given by position.
+    pub name: Option<Range<usize>>,
+    /// The bytes of the value, which is a formula.
+    pub value: Range<usize>,
+}
+
+/// How a setting with a formula is read.
+#[derive(Clone)]
+pub struct FormulaSetting {
+    /// The name of the setting.
+    pub name: &'static str,
+    /// Reads a formula; `None` if the text is none.
+    pub read: fn(&str) -> Option<Formula>,
+    /// Finds the outermost calls of groups, which are the names that the second argument accepts.
+    pub group_calls: fn(&str, &dyn Fn(&str) -> bool) -> Vec<GroupCall>,
+}
 
 impl NodeDef {
-    /// Declares that a setting holds a formula, which `read` reads.
-    pub fn formula(
-        mut self,
-        read: impl Fn(&Settings) -> Option<Formula> + Send + Sync + 'static,
-    ) -> Self {
-        self.formula = Some(Arc::new(read));
+    /// Declares that a setting holds a formula.
+    pub fn formula(mut self, setting: FormulaSetting) -> Self {
+        self.formula = Some(setting);
         self
     }
 
     /// The formula in the settings, if the node type has one.
     pub fn formula_in(&self, settings: &Settings) -> Option<Formula> {
-        self.formula.as_ref().and_then(|read| read(settings))
+        let FormulaSetting { name, read, .. } = self.formula.as_ref()?;
+        read(settings.text(name))
     }
 }

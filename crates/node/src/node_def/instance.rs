@@ -144,7 +144,8 @@ impl Instance {
     pub fn commutes(&self) -> bool {
         match (self.plain_form(), &self.inputs[..]) {
             (Some(form), [a, b, ..]) if a.ty == b.ty => {
-                a.ty.lanes().is_some_and(|(_, n)| form.commutes(n as usize))
+                let shows = || a.ty.lanes().is_some_and(|(_, n)| form.commutes(n as usize));
+                self.def.commutes || shows()
             }
             (None, [a, b, ..]) => self.def.commutes && a.ty == b.ty && !self.has_scopes(),
             _ => false,

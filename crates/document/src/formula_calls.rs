@@ -1,0 +1,349 @@
+//! Calls of groups in the text of formulas.
+//!
+//! A formula is one node, and cannot contain a use of a group. So such a call becomes a node before
+//! the node of the formula, which reads its output under a new name; arguments that are formulas
+//! become nodes too. These are the nodes that the text form makes of a call in an expression.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use millstream_base::Span;
+use millstream_node::node_def::formula::{FormulaSetting, GroupArgument, GroupCall};
+use millstream_node::{NodeDef, Registry};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
+
+use crate::check::part_of_text;
+use crate::fields::Fields;
+use crate::free_name::FreeNames;
+use crate::grain::read_settings;
+use crate::model::{
+    Document, GroupDef, Input, InputValue, Link, Named, Node, NodeKind, Places, Setting,
+};
+use crate::spot::Spot;
+
+/// The maximum length of a formula in which calls are replaced, in bytes; longer ones are refused as
+/// formulas too.
+const MAX_TEXT: usize = 1 << 16;
+
+/// The maximum nesting of calls.
+const MAX_NESTED: usize = 64;
+
+/// The output that a call gives if the group has several and none is chosen.
+const VALUE: &str = "value";
+
+/// Replaces calls of groups in formulas by nodes. Cost: linear in the nodes of documents with
+/// groups, and in the texts of their formulas.
+pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) {
+    if document.groups.is_empty() && document.uses.is_empty() {
+        return;
+    }
+    let with_formulas: FxHashMap<&str, &Arc<NodeDef>> = (registry.iter())
+        .filter(|def| def.formula.is_some())
+        .map(|def| (&*def.name, def))
+        .collect();
+    let mut bodies: Vec<Option<Arc<str>>> = vec![None];
+    let own = document.groups.iter().filter(|(_, group)| group.file.is_none());
+    bodies.extend(own.map(|(name, _)| Some(Arc::clone(name))));
+    for body in bodies {
+        let nodes = match &body {
+            None => &document.nodes,
+            Some(group) => &document.groups[&**group].nodes,
+        };
+        let called = |node: &Node| {
+            let NodeKind::Type(ty) = &node.kind else { return None };
+            let def = with_formulas.get(&**ty)?;
+            let may_call = |text: &&str| text.len() <= MAX_TEXT && text.contains('(');
+            text_of(def, node).filter(may_call).map(|_| Arc::clone(def))
+        };
+        let waiting =
+            nodes.iter().filter_map(|(name, node)| Some((Arc::clone(name), called(node)?, 0)));
+        let mut waiting: Vec<(Arc<str>, Arc<NodeDef>, usize)> = waiting.collect();
+        let mut names = FreeNames::default();
+        while let Some((name, def, depth)) = waiting.pop() {
+            if depth == MAX_NESTED {
+                continue;
+            }
+            let expansion = Expansion {
+                document,
+                registry,
+                body: body.as_deref(),
+                def: &def,
+                names: &mut names,
+                used: FxHashSet::default(),
+                made: Vec::new(),
+            };
+            let made = expansion.run(&name).into_iter();
+            waiting.extend(made.map(|name| (name, Arc::clone(&def), depth + 1)));
+        }
+    }
+}
+
+/// The text of a node's formula.
+fn text_of<'n>(def: &NodeDef, node: &'n Node) -> Option<&'n str> {
+    node.set.get(def.formula.as_ref()?.name)?.json.as_str()
+}
+
+/// A formula as it is written.
+#[derive(Clone, Copy)]
+struct Written<'n> {
+    name: &'n Arc<str>,
+    node: &'n Node,
+    setting: &'n Setting,
+    text: &'n str,
+}
+
+/// The expansion of one formula.
+struct Expansion<'d> {
+    document: &'d mut Document,
+    registry: &'d Registry,
+    /// The group that has the node.
+    body: Option<&'d str>,
+    def: &'d NodeDef,
+    /// The names of new nodes of the body.
+    names: &'d mut FreeNames,
+    /// The inputs of the formula that arguments read.
+    used: FxHashSet<Arc<str>>,
+    /// The nodes of arguments.
+    made: Vec<Arc<str>>,
+}
+
+impl Expansion<'_> {
+    /// Replaces the outermost calls of a formula. Returns the nodes of arguments, which may contain
+    /// calls.
+    fn run(mut self, name: &Arc<str>) -> Vec<Arc<str>> {
+        let FormulaSetting { name: setting_name, group_calls, .. } = self.setting();
+        let Some(node) = self.nodes().get(name).cloned() else { return Vec::new() };
+        let Some(setting) = node.set.get(setting_name) else { return Vec::new() };
+        let Some(text) = setting.json.as_str() else { return Vec::new() };
+        let calls = group_calls(text, &|group| self.face(group).is_some());
+        if calls.is_empty() {
+            return Vec::new();
+        }
+        let written = Written { name, node: &node, setting, text };
+        let (mut rest, mut inputs, mut from) = (Piece::of(setting), Fields::new(), 0);
+        let mut letters = FreeNames::default();
+        for call in &calls {
+            rest.copy(from..call.whole.start);
+            from = call.whole.end;
+            let link = self.call(written, call);
+            let is_taken = |name: &str| {
+                text.contains(name)
+                    || inputs.get(name).is_some()
+                    || node.inputs.get(name).is_some()
+                    || self.def.reserved.contains(name)
+            };
+            let letter = letters.find(&plain(&text[call.group.clone()]), is_taken);
+            rest.insert(&letter, call.whole.start);
+            let (value, spot) = (InputValue::Link(link), rest.spot_of(&call.whole));
+            inputs.insert(letter, Input { value, spot });
+        }
+        rest.copy(from..text.len());
+        let mut left = node.clone();
+        left.set.insert(setting_name, rest.setting(setting.spot));
+        // An input that only arguments read is no longer one of this node.
+        let still_read = self.names_in(&left);
+        for (input, source) in node.inputs.iter() {
+            let is_read = still_read.as_ref().is_none_or(|names| names.contains(input));
+            if is_read || !self.used.contains(input) {
+                inputs.insert(Arc::clone(input), source.clone());
+            }
+        }
+        left.inputs = inputs;
+        *self.nodes_mut().get_mut(name).expect("the node was read") = left;
+        self.made
+    }
+
+    fn setting(&self) -> FormulaSetting {
+        self.def.formula.clone().expect("the node type has formulas")
+    }
+
+    /// Adds the node of a call before the node of its formula; returns the output that it gives.
+    fn call(&mut self, written: Written<'_>, call: &GroupCall) -> Link {
+        let Written { setting, text, .. } = written;
+        let group: Arc<str> = text[call.group.clone()].into();
+        let face = self.face(&group).expect("the group is known");
+        let mut node = Node::new(NodeKind::Group(Arc::clone(&group)));
+        node.spot = Piece::of(setting).spot_of(&call.whole);
+        let name = self.free_name(&plain(&group));
+        // The arguments come first, so the name is reserved until the node has them.
+        self.insert(&name, node.clone(), written.name);
+        for (at, GroupArgument { name: input, value }) in call.args.iter().enumerate() {
+            let input: Arc<str> = match (input, face.inputs.get(at)) {
+                (Some(input), _) => text[input.clone()].into(),
+                (None, Some(input)) => Arc::clone(input),
+                (None, None) => format!("argument {}", at + 1).into(),
+            };
+            let source = self.argument(written, value, (&name, &input));
+            node.inputs.insert(input, source);
+        }
+        *self.nodes_mut().get_mut(&name).expect("it was inserted") = node;
+        let chosen = call.output.clone().map(|output| text[output].into());
+        Link::new(name, chosen.or(face.output).unwrap_or_else(|| VALUE.into()))
+    }
+
+    /// The source of an input of a call: a literal, an input of the formula, or a formula, whose
+    /// node is added before that of the call.
+    fn argument(
+        &mut self,
+        written: Written<'_>,
+        value: &Range<usize>,
+        (call, input): (&str, &str),
+    ) -> Input {
+        let Written { node: formula, setting, text, .. } = written;
+        let spot = Piece::of(setting).spot_of(value);
+        let argument = &text[value.clone()];
+        if let Ok(json) = serde_json::from_str::<Json>(argument) {
+            return Input { value: InputValue::Literal(Box::new(json)), spot };
+        }
+        if let Some(source) = formula.inputs.get(argument) {
+            self.used.insert(argument.into());
+            return Input { value: source.value.clone(), spot };
+        }
+        let mut piece = Piece::of(setting);
+        piece.copy(value.clone());
+        let mut node = Node::new(formula.kind.clone());
+        (node.version, node.spot) = (formula.version, spot);
+        node.set.insert(self.setting().name, piece.setting(spot));
+        // A text that is no formula is reported, and its inputs are not.
+        let names = self.names_in(&node);
+        for (input, source) in formula.inputs.iter() {
+            if names.as_ref().is_none_or(|names| names.contains(input)) {
+                self.used.insert(Arc::clone(input));
+                node.inputs.insert(Arc::clone(input), source.clone());
+            }
+        }
+        let name = self.free_name(&format!("{call}_{}", plain(input)));
+        self.insert(&name, node, call);
+        self.made.push(Arc::clone(&name));
+        Input { value: InputValue::Link(Link::new(name, VALUE)), spot }
+    }
+
+    fn insert(&mut self, name: &Arc<str>, node: Node, before: &str) {
+        self.nodes_mut().insert_before(Arc::clone(name), node, Some(before));
+    }
+
+    /// The inputs of a formula; `None` if it is not one.
+    fn names_in(&self, node: &Node) -> Option<FxHashSet<Arc<str>>> {
+        let (_, signature) = read_settings(self.registry, self.def, node)?;
+        Some(signature.inputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
+    }
+
+    /// A name that no node and no input of the body has.
+    fn free_name(&mut self, wanted: &str) -> Arc<str> {
+        let (nodes, inputs) = match self.body {
+            None => (&self.document.nodes, &self.document.inputs),
+            Some(group) => {
+                let group = &self.document.groups[group];
+                (&group.nodes, &group.inputs)
+            }
+        };
+        self.names.find(wanted, |name| nodes.contains_key(name) || inputs.contains_key(name))
+    }
+
+    /// The inputs and the only output of a group; `None` if there is no such group.
+    fn face(&self, group: &str) -> Option<GroupFace> {
+        if let Some(known) = self.document.groups.get(group) {
+            return Some(GroupFace::of(known));
+        }
+        let (name, def) =
+            self.document.groups_for(&Arc::from(group), self.registry).into_iter().next()?;
+        (*name == *group).then(|| GroupFace::of(&def))
+    }
+
+    fn nodes(&self) -> &Named<Node> {
+        match self.body {
+            None => &self.document.nodes,
+            Some(group) => &self.document.groups[group].nodes,
+        }
+    }
+
+    fn nodes_mut(&mut self) -> &mut Named<Node> {
+        match self.body {
+            None => &mut self.document.nodes,
+            Some(group) => {
+                &mut self.document.groups.get_mut(group).expect("the group has the node").nodes
+            }
+        }
+    }
+}
+
+/// What a call has to know of a group.
+struct GroupFace {
+    inputs: Vec<Arc<str>>,
+    /// The output called `value`, or the only one.
+    output: Option<Arc<str>>,
+}
+
+impl GroupFace {
+    fn of(group: &GroupDef) -> Self {
+        let only = || group.outputs.keys().next().filter(|_| group.outputs.len() == 1);
+        let output = if group.outputs.contains_key(VALUE) { None } else { only() };
+        Self { inputs: group.inputs.keys().cloned().collect(), output: output.cloned() }
+    }
+}
+
+/// A text made of parts of a setting, which knows their places in the document.
+struct Piece<'s> {
+    setting: &'s Setting,
+    text: String,
+    parts: Vec<(u32, u32)>,
+}
+
+impl<'s> Piece<'s> {
+    fn of(setting: &'s Setting) -> Self {
+        Self { setting, text: String::new(), parts: Vec::new() }
+    }
+
+    /// Appends bytes of the setting.
+    fn copy(&mut self, bytes: Range<usize>) {
+        let source = self.setting.json.as_str().expect("the setting is a text");
+        let escapes = self.setting.places.parts.iter().flatten().map(|(byte, _)| *byte as usize);
+        let starts = escapes.filter(|byte| bytes.contains(byte) && *byte > bytes.start);
+        let starts: Vec<usize> = std::iter::once(bytes.start).chain(starts).collect();
+        for start in starts {
+            if let Some(place) = self.place_of(start) {
+                self.parts.push(((self.text.len() + start - bytes.start) as u32, place));
+            }
+        }
+        self.text.push_str(&source[bytes]);
+    }
+
+    /// Appends a name in place of what starts at a byte of the setting.
+    fn insert(&mut self, name: &str, byte: usize) {
+        if let Some(place) = self.place_of(byte) {
+            self.parts.push((self.text.len() as u32, place));
+        }
+        self.text.push_str(name);
+    }
+
+    fn place_of(&self, byte: usize) -> Option<u32> {
+        part_of_text(self.setting, byte, byte + 1).map(|span| span.start)
+    }
+
+    /// The place of some bytes of the setting.
+    fn spot_of(&self, bytes: &Range<usize>) -> Spot {
+        let place = part_of_text(self.setting, bytes.start, bytes.end);
+        Spot::new(place.unwrap_or_else(|| self.setting.spot.span()))
+    }
+
+    /// The setting with this text.
+    fn setting(self, spot: Spot) -> Setting {
+        let is_placed = spot.span() != Span::default() && !self.parts.is_empty();
+        let parts = is_placed.then(|| self.parts.into());
+        let places = Places { parts, is_quoted: true };
+        Setting { json: Json::from(self.text), spot, places }
+    }
+}
+
+/// The last part of a name, as a name in formulas.
+fn plain(name: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let fits = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
+    let plain: String = last.chars().map(fits).collect();
+    if plain.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        plain
+    } else {
+        format!("_{plain}")
+    }
+}

@@ -1,0 +1,100 @@
+//! Formulas of JSON documents that call groups.
+
+use millstream::session::Session;
+use millstream::{Engine, Request};
+use serde_json::{Value as Json, json};
+
+use crate::callbacks::numbers;
+
+/// A document whose node `e` is this formula of `x`.
+fn document(formula: &str) -> Json {
+    json!({ "millstream": 2, "inputs": { "x": { "type": "f32", "default": 3 } },
+        "outputs": { "y": { "type": "f32", "from": "e.value" } },
+        "nodes": { "e": { "type": "math.expression", "set": { "text": formula },
+            "in": { "x": { "input": "x" } } } },
+        "groups": {
+            "more": {
+                "inputs": { "a": { "type": "f32" }, "by": { "type": "f32", "default": 1 } },
+                "outputs": { "sum": { "type": "f32", "from": "n.value" } },
+                "nodes": { "n": { "type": "math.expression", "set": { "text": "same(a) + by" },
+                    "in": { "a": { "input": "a" }, "by": { "input": "by" } } } } },
+            "pair": {
+                "inputs": { "a": { "type": "f32" } },
+                "outputs": { "first": { "type": "f32", "input": "a" },
+                    "second": { "type": "f32", "from": "n.value" } },
+                "nodes": { "n": { "type": "math.multiply", "in": { "a": { "input": "a" }, "b": 10 } } } },
+            "same": {
+                "inputs": { "a": { "type": "f32" } },
+                "outputs": { "value": { "type": "f32", "input": "a" } } } } })
+}
+
+fn text_form(formula: &str) -> String {
+    format!(
+        "input x: f32 = 3\n\
+         group more(a: f32, by: f32 = 1) -> sum: f32 {{ sum = same(a) + by }}\n\
+         group pair(a: f32) -> (first: f32, second: f32) {{ first = a\nsecond = a * 10 }}\n\
+         group same(a: f32) -> value: f32 {{ value = a }}\n\
+         output y: f32 = {formula}\n"
+    )
+}
+
+#[test]
+fn calls_of_groups_in_formulas_become_nodes_in_both_forms() {
+    let request = Request::new().column("x", vec![1.0_f32, 2.0]);
+    for (formula, expected) in [
+        ("more(x)", [2.0, 3.0]),
+        ("more(x, 5) * 2", [12.0, 14.0]),
+        ("more(by: x + 1, a: same(more(x) * 2)) - x", [5.0, 7.0]),
+        ("x > 1 ? more(x) : pair(2 * x).second", [20.0, 3.0]),
+        ("pair(pi).first - pi + pair(x).second", [10.0, 20.0]),
+    ] {
+        for text in [document(formula).to_string(), text_form(formula)] {
+            let y = numbers(&Engine::new(), &text, &request, "y");
+            let near = y.iter().zip(expected).all(|(y, expected)| (y - expected).abs() < 1e-5);
+            assert!(near, "{y:?} instead of {expected:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn errors_in_calls_have_their_place_in_the_text() {
+    let found = |formula: &str| {
+        let text = document(formula).to_string();
+        let error = Engine::new().load(text.as_bytes()).expect_err("it is wrong");
+        let millstream::Error::Document(problems) = error else { panic!("{error}") };
+        let places = problems.iter().map(|it| {
+            let span = it.place.span.map(|span| span.start as usize..span.end as usize);
+            let part = span.and_then(|span| text.get(span)).unwrap_or_default();
+            format!("{}: {part}", it.message)
+        });
+        places.collect::<Vec<String>>()
+    };
+    let told = |formula: &str, expected: &str| {
+        let found = found(formula);
+        assert!(found.iter().any(|it| it.contains(expected)), "{formula}: {found:?}");
+    };
+    told("2 * more(x, 1, 2) - 1", "input `argument 3`");
+    told("more(x) + nothing(x)", "there is no function called `nothing`: nothing");
+    told("1 + same(2 + nothing(x))", "there is no function called `nothing`: nothing");
+    told("1 + same(\"x\")", "x");
+    told("pair(x)", "no output called `value`");
+}
+
+#[test]
+fn a_session_edits_the_nodes_of_a_call() {
+    let text = document("more(x) * 2").to_string();
+    let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    assert_eq!(session.value::<f32>("y").expect("it runs"), Some(8.0));
+    let edits = [
+        json!({ "edit": "rename_group", "name": "more", "to": "still_more" }),
+        json!({ "edit": "set_input", "node": "more", "input": "by", "to": 4 }),
+    ];
+    for edit in edits {
+        let edit = serde_json::from_value(edit).expect("an edit");
+        session.edit(&edit).expect("it fits");
+    }
+    assert_eq!(session.value::<f32>("y").expect("it runs"), Some(14.0));
+    let saved = millstream_document::save(session.document());
+    let again = Engine::new().load(saved.as_bytes()).expect("it loads");
+    assert_eq!(again.run(&Request::new()).expect("it runs").value::<f32>("y"), Some(14.0));
+}

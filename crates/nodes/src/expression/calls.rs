@@ -1,0 +1,144 @@
+//! Calls of groups in the text of a formula.
+//!
+//! A formula cannot call groups itself: the document that holds it replaces the calls by nodes.
+
+use std::ops::Range;
+
+use millstream_node::node_def::formula::{GroupArgument, GroupCall};
+
+use super::token::{Lexer, Symbol, Token, TokenKind};
+
+/// The outermost calls of groups in a text, which need not be a formula.
+pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<GroupCall> {
+    let mut lexer = Lexer::new(text);
+    let mut tokens = Vec::new();
+    while let Ok(token) = lexer.next() {
+        if token.kind == TokenKind::End {
+            break;
+        }
+        tokens.push(token);
+    }
+    let (mut calls, mut at) = (Vec::new(), 0);
+    while at < tokens.len() {
+        let is_after_point = at > 0 && is(tokens.get(at - 1), Symbol::Point);
+        let name = name_at(&tokens, at).filter(|_| !is_after_point);
+        let called = name.filter(|(name, _)| is_group(&text[name.clone()]));
+        match called.and_then(|(name, open)| call(&tokens, name, open)) {
+            Some((call, end)) => {
+                calls.push(call);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    calls
+}
+
+fn is(token: Option<&Token<'_>>, symbol: Symbol) -> bool {
+    token.is_some_and(|token| token.kind == TokenKind::Symbol(symbol))
+}
+
+/// A name that is called, such as `group` or `document/group`, and the position of the parenthesis.
+fn name_at(tokens: &[Token<'_>], first: usize) -> Option<(Range<usize>, usize)> {
+    let mut at = first;
+    loop {
+        let name = tokens.get(at).filter(|token| matches!(token.kind, TokenKind::Name(_)))?;
+        let next = tokens.get(at + 1).filter(|next| next.start == name.end)?;
+        at += 2;
+        if is(Some(next), Symbol::Open) {
+            return Some((tokens[first].start..name.end, at - 1));
+        }
+        let follows = tokens.get(at).is_some_and(|after| after.start == next.end);
+        if !is(Some(next), Symbol::Divide) || !follows {
+            return None;
+        }
+    }
+}
+
+/// The call whose parenthesis is at this position, and the position after it; `None` if the
+/// parenthesis is not closed.
+fn call(tokens: &[Token<'_>], group: Range<usize>, open: usize) -> Option<(GroupCall, usize)> {
+    let mut args = Vec::new();
+    let (mut depth, mut first) = (0_usize, open + 1);
+    let mut at = open;
+    loop {
+        let token = tokens.get(at)?;
+        match token.kind {
+            TokenKind::Symbol(Symbol::Open) => depth += 1,
+            TokenKind::Symbol(Symbol::Close) => depth -= 1,
+            _ => {}
+        }
+        let is_last = depth == 0;
+        if is_last || (depth == 1 && is(Some(token), Symbol::Comma)) {
+            if first < at || !args.is_empty() || !is_last {
+                args.push(argument(&tokens[first..=at]));
+            }
+            first = at + 1;
+        }
+        at += 1;
+        if is_last {
+            break;
+        }
+    }
+    let mut whole = group.start..tokens[at - 1].end;
+    let output = tokens.get(at + 1).filter(|_| is(tokens.get(at), Symbol::Point));
+    let output = output.filter(|token| matches!(token.kind, TokenKind::Name(_)));
+    if let Some(output) = output {
+        (whole.end, at) = (output.end, at + 2);
+    }
+    let output = output.map(|token| token.start..token.end);
+    Some((GroupCall { group, whole, args, output }, at))
+}
+
+/// An argument, from its tokens and the one after it.
+fn argument(tokens: &[Token<'_>]) -> GroupArgument {
+    let is_named = tokens.len() > 2
+        && matches!(tokens[0].kind, TokenKind::Name(_))
+        && is(tokens.get(1), Symbol::Colon);
+    let name = is_named.then(|| tokens[0].start..tokens[0].end);
+    let value = if is_named { &tokens[2..] } else { tokens };
+    let end = value.len().checked_sub(2).map_or(value[0].start, |last| value[last].end);
+    GroupArgument { name, value: value[0].start..end }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expected: &Expect) {
+        let calls = group_calls(text, &|name| ["f", "g", "lib/f"].contains(&name));
+        let written = calls.iter().map(|call| {
+            let args = call.args.iter().map(|arg| {
+                let name =
+                    arg.name.clone().map_or(String::new(), |name| format!("{}=", &text[name]));
+                format!("{name}[{}]", &text[arg.value.clone()])
+            });
+            let output = call.output.clone().map_or("", |output| &text[output]);
+            let group = &text[call.group.clone()];
+            let args: Vec<String> = args.collect();
+            format!("{group} {} {output} in {}\n", args.join(" "), &text[call.whole.clone()])
+        });
+        expected.assert_eq(&written.collect::<String>());
+    }
+
+    #[test]
+    fn the_outermost_calls_are_found() {
+        check(
+            "2 * f(x, g(y) + 1) - lib/f(b: c ? 1 : 2).out / x/f(3) + h(f()) + noise.f(1) + g (2)",
+            &expect![[r#"
+                f [x] [g(y) + 1]  in f(x, g(y) + 1)
+                lib/f b=[c ? 1 : 2] out in lib/f(b: c ? 1 : 2).out
+                f [3]  in f(3)
+                f   in f()
+            "#]],
+        );
+        check(
+            "f(1, ) + g(",
+            &expect![[r#"
+            f [1] []  in f(1, )
+        "#]],
+        );
+    }
+}
