@@ -71,7 +71,8 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "document",
         "at order checked cursor fields free_name layout name_table named spot view model wrong \
-         builder problems range references grain save upgrade load library uses check edit",
+         builder problems range references grain save upgrade load library \
+         formula_calls uses check edit",
     ),
     (
         "text",

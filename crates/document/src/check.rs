@@ -39,7 +39,6 @@ use millstream_base::{Limits, Span};
 use millstream_node::Registry;
 
 pub use error::CheckError;
-pub(crate) use shapes::part_of_text;
 pub use single::{NodeChecker, SingleNode, SingleSource, zone_output};
 
 use crate::at::{At, Part};

@@ -13,7 +13,6 @@ use millstream_node::{NodeDef, Registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use crate::check::part_of_text;
 use crate::fields::Fields;
 use crate::free_name::FreeNames;
 use crate::grain::read_settings;
@@ -69,6 +68,7 @@ pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) {
                 registry,
                 body: body.as_deref(),
                 def: &def,
+                is_written: depth == 0,
                 names: &mut names,
                 used: FxHashSet::default(),
                 made: Vec::new(),
@@ -89,8 +89,7 @@ fn text_of<'n>(def: &NodeDef, node: &'n Node) -> Option<&'n str> {
 struct Written<'n> {
     name: &'n Arc<str>,
     node: &'n Node,
-    setting: &'n Setting,
-    text: &'n str,
+    source: Source<'n>,
 }
 
 /// The expansion of one formula.
@@ -100,6 +99,8 @@ struct Expansion<'d> {
     /// The group that has the node.
     body: Option<&'d str>,
     def: &'d NodeDef,
+    /// Whether an author wrote the node, so that inputs which its formula lacks are reported.
+    is_written: bool,
     /// The names of new nodes of the body.
     names: &'d mut FreeNames,
     /// The inputs of the formula that arguments read.
@@ -115,13 +116,14 @@ impl Expansion<'_> {
         let FormulaSetting { name: setting_name, group_calls, .. } = self.setting();
         let Some(node) = self.nodes().get(name).cloned() else { return Vec::new() };
         let Some(setting) = node.set.get(setting_name) else { return Vec::new() };
-        let Some(text) = setting.json.as_str() else { return Vec::new() };
+        let Some(source) = Source::of(setting) else { return Vec::new() };
+        let text = source.text;
         let calls = group_calls(text, &|group| self.face(group).is_some());
         if calls.is_empty() {
             return Vec::new();
         }
-        let written = Written { name, node: &node, setting, text };
-        let (mut rest, mut inputs, mut from) = (Piece::of(setting), Fields::new(), 0);
+        let written = Written { name, node: &node, source };
+        let (mut rest, mut inputs, mut from) = (Piece::of(source), Fields::new(), 0);
         let mut letters = FreeNames::default();
         for call in &calls {
             rest.copy(from..call.whole.start);
@@ -135,7 +137,7 @@ impl Expansion<'_> {
             };
             let letter = letters.find(&plain(&text[call.group.clone()]), is_taken);
             rest.insert(&letter, call.whole.start);
-            let (value, spot) = (InputValue::Link(link), rest.spot_of(&call.whole));
+            let (value, spot) = (InputValue::Link(link), source.spot_of(&call.whole));
             inputs.insert(letter, Input { value, spot });
         }
         rest.copy(from..text.len());
@@ -145,7 +147,7 @@ impl Expansion<'_> {
         let still_read = self.names_in(&left);
         for (input, source) in node.inputs.iter() {
             let is_read = still_read.as_ref().is_none_or(|names| names.contains(input));
-            if is_read || !self.used.contains(input) {
+            if is_read || (self.is_written && !self.used.contains(input)) {
                 inputs.insert(Arc::clone(input), source.clone());
             }
         }
@@ -160,11 +162,11 @@ impl Expansion<'_> {
 
     /// Adds the node of a call before the node of its formula; returns the output that it gives.
     fn call(&mut self, written: Written<'_>, call: &GroupCall) -> Link {
-        let Written { setting, text, .. } = written;
+        let Source { text, .. } = written.source;
         let group: Arc<str> = text[call.group.clone()].into();
         let face = self.face(&group).expect("the group is known");
         let mut node = Node::new(NodeKind::Group(Arc::clone(&group)));
-        node.spot = Piece::of(setting).spot_of(&call.whole);
+        node.spot = written.source.spot_of(&call.whole);
         let name = self.free_name(&plain(&group));
         // The arguments come first, so the name is reserved until the node has them.
         self.insert(&name, node.clone(), written.name);
@@ -190,27 +192,27 @@ impl Expansion<'_> {
         value: &Range<usize>,
         (call, input): (&str, &str),
     ) -> Input {
-        let Written { node: formula, setting, text, .. } = written;
-        let spot = Piece::of(setting).spot_of(value);
-        let argument = &text[value.clone()];
+        let Written { node: formula, source, .. } = written;
+        let spot = source.spot_of(value);
+        let argument = &source.text[value.clone()];
         if let Ok(json) = serde_json::from_str::<Json>(argument) {
             return Input { value: InputValue::Literal(Box::new(json)), spot };
         }
-        if let Some(source) = formula.inputs.get(argument) {
+        if let Some(given) = formula.inputs.get(argument) {
             self.used.insert(argument.into());
-            return Input { value: source.value.clone(), spot };
+            return Input { value: given.value.clone(), spot };
         }
-        let mut piece = Piece::of(setting);
+        let mut piece = Piece::of(source);
         piece.copy(value.clone());
         let mut node = Node::new(formula.kind.clone());
         (node.version, node.spot) = (formula.version, spot);
         node.set.insert(self.setting().name, piece.setting(spot));
         // A text that is no formula is reported, and its inputs are not.
         let names = self.names_in(&node);
-        for (input, source) in formula.inputs.iter() {
+        for (input, given) in formula.inputs.iter() {
             if names.as_ref().is_none_or(|names| names.contains(input)) {
                 self.used.insert(Arc::clone(input));
-                node.inputs.insert(Arc::clone(input), source.clone());
+                node.inputs.insert(Arc::clone(input), given.clone());
             }
         }
         let name = self.free_name(&format!("{call}_{}", plain(input)));
@@ -283,54 +285,76 @@ impl GroupFace {
     }
 }
 
-/// A text made of parts of a setting, which knows their places in the document.
-struct Piece<'s> {
+/// The text of a setting, with its place in the document.
+#[derive(Clone, Copy)]
+struct Source<'s> {
     setting: &'s Setting,
+    text: &'s str,
+    /// The place of the first byte, if the document contains the text verbatim.
+    first: Option<u32>,
+}
+
+impl<'s> Source<'s> {
+    fn of(setting: &'s Setting) -> Option<Self> {
+        let text = setting.json.as_str()?;
+        let place = setting.part(0, 1).filter(|_| setting.places.parts.is_none());
+        Some(Self { setting, text, first: place.map(|span| span.start) })
+    }
+
+    /// The place of some bytes.
+    fn place_of(&self, bytes: &Range<usize>) -> Option<Span> {
+        let end = bytes.end.max(bytes.start + 1);
+        match self.first {
+            Some(first) => Some(Span::new(first as usize + bytes.start, first as usize + end)),
+            None => {
+                self.setting.places.parts.as_ref()?;
+                self.setting.part(bytes.start, end)
+            }
+        }
+    }
+
+    /// The place of some bytes, or that of the setting.
+    fn spot_of(&self, bytes: &Range<usize>) -> Spot {
+        Spot::new(self.place_of(bytes).unwrap_or_else(|| self.setting.spot.span()))
+    }
+}
+
+/// A text made of parts of another, which knows their places in the document.
+struct Piece<'s> {
+    source: Source<'s>,
     text: String,
     parts: Vec<(u32, u32)>,
 }
 
 impl<'s> Piece<'s> {
-    fn of(setting: &'s Setting) -> Self {
-        Self { setting, text: String::new(), parts: Vec::new() }
+    fn of(source: Source<'s>) -> Self {
+        Self { source, text: String::new(), parts: Vec::new() }
     }
 
-    /// Appends bytes of the setting.
+    /// Appends bytes of the source.
     fn copy(&mut self, bytes: Range<usize>) {
-        let source = self.setting.json.as_str().expect("the setting is a text");
-        let escapes = self.setting.places.parts.iter().flatten().map(|(byte, _)| *byte as usize);
-        let starts = escapes.filter(|byte| bytes.contains(byte) && *byte > bytes.start);
-        let starts: Vec<usize> = std::iter::once(bytes.start).chain(starts).collect();
+        let parts = self.source.setting.places.parts.as_deref().unwrap_or_default();
+        let after = parts.partition_point(|(byte, _)| *byte as usize <= bytes.start);
+        let inner = parts[after..].iter().map(|(byte, _)| *byte as usize);
+        let starts = std::iter::once(bytes.start).chain(inner.take_while(|byte| *byte < bytes.end));
         for start in starts {
-            if let Some(place) = self.place_of(start) {
-                self.parts.push(((self.text.len() + start - bytes.start) as u32, place));
-            }
+            let at = self.text.len() + start - bytes.start;
+            let place = self.source.place_of(&(start..start + 1));
+            self.parts.extend(place.map(|span| (at as u32, span.start)));
         }
-        self.text.push_str(&source[bytes]);
+        self.text.push_str(&self.source.text[bytes]);
     }
 
-    /// Appends a name in place of what starts at a byte of the setting.
+    /// Appends a name in place of what starts at a byte of the source.
     fn insert(&mut self, name: &str, byte: usize) {
-        if let Some(place) = self.place_of(byte) {
-            self.parts.push((self.text.len() as u32, place));
-        }
+        let place = self.source.place_of(&(byte..byte + 1));
+        self.parts.extend(place.map(|span| (self.text.len() as u32, span.start)));
         self.text.push_str(name);
-    }
-
-    fn place_of(&self, byte: usize) -> Option<u32> {
-        part_of_text(self.setting, byte, byte + 1).map(|span| span.start)
-    }
-
-    /// The place of some bytes of the setting.
-    fn spot_of(&self, bytes: &Range<usize>) -> Spot {
-        let place = part_of_text(self.setting, bytes.start, bytes.end);
-        Spot::new(place.unwrap_or_else(|| self.setting.spot.span()))
     }
 
     /// The setting with this text.
     fn setting(self, spot: Spot) -> Setting {
-        let is_placed = spot.span() != Span::default() && !self.parts.is_empty();
-        let parts = is_placed.then(|| self.parts.into());
+        let parts = (!self.parts.is_empty()).then(|| self.parts.into());
         let places = Places { parts, is_quoted: true };
         Setting { json: Json::from(self.text), spot, places }
     }

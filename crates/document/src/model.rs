@@ -18,6 +18,7 @@ pub use crate::named::{NameHasher, Named};
 use crate::spot::Spot;
 use crate::view::View;
 
+mod places;
 #[cfg(test)]
 mod schema;
 mod used;

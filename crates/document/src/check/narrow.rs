@@ -11,7 +11,7 @@ use millstream_node::{NarrowedText, Network};
 use super::error::CheckError;
 use super::links::socket_at;
 use super::mismatch::describe;
-use super::shapes::{Shape, part_of_text};
+use super::shapes::Shape;
 use super::spots::source_at;
 use super::types::Typing;
 use crate::at::Part;
@@ -56,7 +56,7 @@ impl Typing<'_, '_> {
             let (name, def) = self.named_node(node);
             let setting = def.set.get(setting);
             let place = setting.map(|it| {
-                let place = part_of_text(it, start as usize, end as usize);
+                let place = it.part(start as usize, end as usize);
                 place.unwrap_or(it.spot.span())
             });
             let hint = if to == Type::F32 {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::{Equivalent, HashMap};
-use millstream_base::{Span, Type};
+use millstream_base::Type;
 use millstream_node::interface::{CALL, settings_of_call};
 use millstream_node::settings::SettingError;
 use millstream_node::zone::Course;
@@ -461,7 +461,7 @@ pub(super) fn report_setting(
     let setting = node.set.get(error.name());
     let span = setting.map_or(node.spot.span(), |setting| match error {
         SettingError::Refused { range: Some((start, end)), .. } => {
-            part_of_text(setting, *start, *end).unwrap_or(setting.spot.span())
+            setting.part(*start, *end).unwrap_or(setting.spot.span())
         }
         SettingError::Refused { range: None, .. }
         | SettingError::Unknown { .. }
@@ -485,40 +485,4 @@ fn is_formula(setting: &Setting) -> bool {
     let is_bare = |text: &String| setting.spot.span().len() == text.len();
     let Places { parts, is_quoted } = &setting.places;
     (parts.is_some() && !is_quoted) || matches!(&setting.json, Json::String(text) if is_bare(text))
-}
-
-/// The bytes of the document that hold this range of a setting's string; `None` if they are not
-/// known.
-pub(crate) fn part_of_text(setting: &Setting, start: usize, end: usize) -> Option<Span> {
-    let Json::String(text) = &setting.json else { return None };
-    let span = setting.spot.span();
-    if let Some(places) = &setting.places.parts {
-        return part_of_places(places, span, start, end);
-    }
-    if span.len() == text.len() {
-        // The string stands there without quotes.
-        let end = (span.start as usize + end.max(start + 1)).min(span.end as usize);
-        return Some(Span::new((span.start as usize + start).min(end.saturating_sub(1)), end));
-    }
-    let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
-    if !plain || span.is_empty() || end > text.len() {
-        return None;
-    }
-    // The spot ends with the closing quote.
-    let first = (span.end as usize).checked_sub(1 + text.len())?;
-    // Something missing at the end is marked at the closing quote.
-    Some(Span::new(first + start, first + end.max(start + 1)))
-}
-
-/// The bytes of the document that hold this range of a string whose parts are at these places.
-fn part_of_places(places: &[(u32, u32)], span: Span, start: usize, end: usize) -> Option<Span> {
-    let at = |byte: usize| {
-        let part = places.partition_point(|(text, _)| *text as usize <= byte).checked_sub(1)?;
-        let (text, document) = places[part];
-        Some(document as usize + byte - text as usize)
-    };
-    let last = (span.end as usize).saturating_sub(1);
-    let first = at(start)?.min(last);
-    let end = at(end.saturating_sub(1).max(start))? + 1;
-    Some(Span::new(first, end.clamp(first + 1, (last + 1).max(first + 1))))
 }
