@@ -15,7 +15,7 @@ fn document(formula: &str) -> Json {
         "groups": {
             "more": {
                 "inputs": { "a": { "type": "f32" }, "by": { "type": "f32", "default": 1 } },
-                "outputs": { "sum": { "type": "f32", "from": "n.value" } },
+                "outputs": { "value": { "type": "f32", "from": "n.value" } },
                 "nodes": { "n": { "type": "math.expression", "set": { "text": "same(a) + by" },
                     "in": { "a": { "input": "a" }, "by": { "input": "by" } } } } },
             "pair": {
@@ -31,7 +31,7 @@ fn document(formula: &str) -> Json {
 fn text_form(formula: &str) -> String {
     format!(
         "input x: f32 = 3\ninput z: f32 = 0\n\
-         group more(a: f32, by: f32 = 1) -> sum: f32 {{ sum = same(a) + by }}\n\
+         group more(a: f32, by: f32 = 1) -> value: f32 {{ value = same(a) + by }}\n\
          group pair(a: f32) -> (first: f32, second: f32) {{ first = a\nsecond = a * 10 }}\n\
          group same(a: f32) -> value: f32 {{ value = a }}\n\
          output y: f32 = {formula}\n"
@@ -74,7 +74,7 @@ fn errors_in_calls_have_their_place_in_the_text() {
         assert!(found.iter().any(|it| it.contains(expected)), "{formula}: {found:?}");
     };
     told("2 * x", "no input called `z`");
-    told("2 * more(x, z, 2) - 1", "input `argument 3`");
+    told("2 * more(x, z, 2) - 1", "has no input called `argument 3`: 2");
     told("more(x) + nothing(x)", "there is no function called `nothing`: nothing");
     told("1 + same(2 + nothing(x))", "there is no function called `nothing`: nothing");
     told("pair(x + z)", "no output called `value`");
