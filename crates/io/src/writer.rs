@@ -49,6 +49,23 @@ impl Sink {
 }
 
 impl TableWriter {
+    /// Checks that a file in this format can hold these columns, before there are any rows. `name` is
+    /// the file in messages.
+    ///
+    /// # Errors
+    /// If two columns have the same name, or the format cannot hold the columns.
+    pub fn check(
+        name: &str,
+        format: Format,
+        options: WriteOptions,
+        columns: &[ColumnSpec],
+    ) -> Result<(), IoError> {
+        refuse_duplicates(name, columns)?;
+        let (start, _) = start_of(name, format)?;
+        let started = start(options, columns, &mut io::sink());
+        started.map(drop).map_err(|refusal| refusal.of(name, format, columns))
+    }
+
     /// Starts a file in this format, or the one that the extension names.
     ///
     /// # Errors
@@ -70,9 +87,7 @@ impl TableWriter {
         let encoding = if is_text { Encoding::Text } else { options.encoding };
         let options = WriteOptions { encoding, framing, ..options };
         // The columns are checked before anything is created on disk.
-        let (start, _) = start_of(&file, format)?;
-        start(options.clone(), &columns, &mut io::sink())
-            .map_err(|refusal| refusal.of(&file, format, &columns))?;
+        Self::check(&file, format, options.clone(), &columns)?;
         let failed = |source| IoError::Write { file: file.clone(), source };
         if let Some(device) = device(path).map_err(failed)? {
             let out = Box::new(BufWriter::new(device));
@@ -128,12 +143,7 @@ impl TableWriter {
         columns: Vec<ColumnSpec>,
         mut sink: Sink,
     ) -> Result<Self, IoError> {
-        for (i, column) in columns.iter().enumerate() {
-            if columns[..i].iter().any(|other| other.name == column.name) {
-                let spot = Spot::file(&file).column(&column.name);
-                return Err(IoError::DuplicateColumn { spot });
-            }
-        }
+        refuse_duplicates(&file, &columns)?;
         let faces = options.faces.clone();
         if faces.is_some() && !format.is_mesh() {
             let hint = "faces are written to obj, ply and glTF".into();
@@ -226,6 +236,18 @@ impl std::fmt::Debug for TableWriter {
             .field("columns", &self.columns)
             .field("n_rows", &self.n_rows)
             .finish_non_exhaustive()
+    }
+}
+
+fn refuse_duplicates(file: &str, columns: &[ColumnSpec]) -> Result<(), IoError> {
+    let is_twice = |(i, column): &(usize, &ColumnSpec)| {
+        columns[..*i].iter().any(|other| other.name == column.name)
+    };
+    match columns.iter().enumerate().find(is_twice) {
+        Some((_, column)) => {
+            Err(IoError::DuplicateColumn { spot: Spot::file(file).column(&column.name) })
+        }
+        None => Ok(()),
     }
 }
 

@@ -70,6 +70,8 @@ pub struct AnimationWriter {
     frames_per_second: f64,
     n_frames: usize,
     n_written: usize,
+    /// The number of repetitions requested before the first picture.
+    n_missed: usize,
     temporary: TemporaryFile,
     started: Option<Started>,
 }
@@ -102,8 +104,16 @@ impl AnimationWriter {
         let file = path.display().to_string();
         let failed = |source| IoError::Write { file: file.clone(), source };
         let temporary = TemporaryFile::beside(path).map_err(failed)?;
-        let (n_written, started) = (0, None);
-        Ok(Self { file, format, frames_per_second, n_frames, n_written, temporary, started })
+        Ok(Self {
+            file,
+            format,
+            frames_per_second,
+            n_frames,
+            n_written: 0,
+            n_missed: 0,
+            temporary,
+            started: None,
+        })
     }
 
     /// Adds a picture.
@@ -130,10 +140,13 @@ impl AnimationWriter {
             });
         }
         started.last = codes(image);
+        for _ in 0..std::mem::take(&mut self.n_missed) {
+            self.repeat()?;
+        }
         self.repeat()
     }
 
-    /// Adds the last picture once more.
+    /// Adds the last picture once more, or, before there is one, the first picture once more.
     ///
     /// # Errors
     /// If writing fails.
@@ -144,6 +157,7 @@ impl AnimationWriter {
         let lasts = |unit: f64| (at(n + 1, unit) - at(n, unit)).max(1.0);
         let (hundredths, milliseconds) = (lasts(100.0), lasts(1000.0));
         let Some(Started { size: [width, height], last, encoder }) = &mut self.started else {
+            self.n_missed += 1;
             return Ok(());
         };
         let (width, height) = (*width, *height);
@@ -409,6 +423,29 @@ mod tests {
             (n, hundredths) = (n + 1, hundredths + frame.delay);
         }
         assert_eq!((n, hundredths), (6, 50));
+    }
+
+    #[test]
+    fn repetitions_before_the_first_picture_show_it() {
+        let name = format!("millstream-io-{}-missed.png", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut writer =
+            AnimationWriter::create(&path, AnimationFormat::Png, 24.0, 4).expect("it starts");
+        writer.repeat().expect("it is noted");
+        writer.repeat().expect("it is noted");
+        for image in &images()[..2] {
+            writer.push(image).expect("it is written");
+        }
+        writer.finish().expect("there are as many pictures as announced");
+        let bytes = std::fs::read(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("it can be removed");
+        let decoder = ::png::Decoder::new(io::Cursor::new(bytes));
+        let mut reader = decoder.read_info().expect("it is a png");
+        let mut pixels = vec![0; reader.output_buffer_size().expect("it is small")];
+        for expected in [0, 0, 0, 1] {
+            reader.next_frame(&mut pixels).expect("there is a picture");
+            assert_eq!(pixels, codes(&images()[expected]));
+        }
     }
 
     #[test]
