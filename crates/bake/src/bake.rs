@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use millstream::twice::Unsettled;
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::element_states::Calls;
@@ -15,7 +16,8 @@ use crate::cheap::Cheap;
 use crate::cuts::GAIN;
 use crate::key::{Key, KeyHasher};
 use crate::keys::Keys;
-use crate::stored;
+use crate::stored::{self, Stored};
+use crate::unsettled::{self, Mark, Marks};
 
 mod frames;
 mod ticked;
@@ -67,6 +69,9 @@ pub struct Part {
     pub fate: Fate,
     /// The computing time.
     pub took: Duration,
+    /// The repeats that the values depend on and that did not become stable, also if the values are
+    /// reused. A repeat is named as it was when they were computed.
+    pub unsettled: Vec<Unsettled>,
 }
 
 /// Why a bake stopped.
@@ -177,7 +182,9 @@ impl<'p> Bake<'p> {
                 continue;
             }
             let key = key_of_values(&answer);
-            each(Part { positions, answer, key, fate: Fate::Ran, took })
+            // Repeats are not cheap.
+            let unsettled = Vec::new();
+            each(Part { positions, answer, key, fate: Fate::Ran, took, unsettled })
                 .map_err(BakeError::Caller)?;
         }
         Ok(())
@@ -247,6 +254,7 @@ impl<'p> Bake<'p> {
             last: vec![None; self.outputs.len()],
             first: if has_states { self.plan.start_frame } else { 0 },
             asked: Asked::Every,
+            marks: Marks::new(self.plan),
         };
         if let Some(ahead) = ahead
             && look_up.has_stored()
@@ -276,10 +284,11 @@ pub(crate) struct LookUp<'r, 'p> {
     pub(crate) keys: Keys<'r>,
     pub(crate) cache: &'r mut Cache,
     /// The last value of each output, for outputs that stay the same over several frames.
-    last: Vec<Option<(Key, Series)>>,
+    last: Vec<Option<(Key, Stored)>>,
     /// The first tick, if there is state.
     first: i64,
     asked: Asked,
+    pub(crate) marks: Marks<'p>,
 }
 
 /// The frames that a run answers.
@@ -368,28 +377,40 @@ impl<'r, 'p> LookUp<'r, 'p> {
     }
 
     /// A stored output, or a cheap one.
-    fn recall(&mut self, output: usize, position: usize) -> Option<Series> {
+    fn recall(&mut self, output: usize, position: usize) -> Option<Stored> {
         let at = self.keyed(position);
         if let Some(value) = self.keys.cheap_value(self.bake.outputs[output].source, at) {
-            return Some(Series { data: Data::One(value), axes: Vec::new() });
+            let series = Series { data: Data::One(value), axes: Vec::new() };
+            return Some(Stored { series, unsettled: Vec::new() });
         }
         let key = self.output_key(output, position)?;
-        if let Some((last, series)) = &self.last[output]
+        if let Some((last, stored)) = &self.last[output]
             && *last == key
         {
-            return Some(series.clone());
+            return Some(stored.clone());
         }
-        let series = stored::read(self.cache, key)?;
-        self.last[output] = Some((key, series.clone()));
-        Some(series)
+        let stored = stored::read(self.cache, key)?;
+        self.last[output] = Some((key, stored.clone()));
+        Some(stored)
     }
 
-    /// Stores an output.
-    pub(crate) fn store(&mut self, output: usize, position: usize, series: &Series) {
+    /// Stores a computed output, and returns it with the marks that concern it.
+    pub(crate) fn store(
+        &mut self,
+        output: usize,
+        position: usize,
+        series: Series,
+        marks: &[Mark],
+    ) -> Stored {
+        let arms = self.keys.arms(self.keyed(position));
+        let step = self.bake.outputs[output].source.step;
+        let unsettled = unsettled::of_result(self.bake.plan, step, arms, marks);
+        let stored = Stored { series, unsettled };
         if let Some(key) = self.output_key(output, position) {
-            stored::write(self.cache, key, series);
-            self.last[output] = Some((key, series.clone()));
+            stored::write(self.cache, key, &stored);
+            self.last[output] = Some((key, stored.clone()));
         }
+        stored
     }
 
     /// The part of a frame, given the computed outputs; `None` if one of the others cannot be read.
@@ -398,19 +419,24 @@ impl<'r, 'p> LookUp<'r, 'p> {
         let Computed { values, mut answer, took, is_new } = computed;
         let is_stored = values.is_empty();
         let fate = if is_new { Fate::Ran } else { Fate::Reused };
-        for (output, value) in values {
-            answer.outputs[output].value = value;
+        let mut unsettled = Vec::new();
+        let mut value_of = |stored: Stored| {
+            unsettled::merge(&mut unsettled, stored.unsettled);
+            stored.series
+        };
+        for (output, stored) in values {
+            answer.outputs[output].value = stored.map(&mut value_of);
         }
         for output in 0..answer.outputs.len() {
             if answer.outputs[output].value.is_none() && is_stored
                 || self.is_cheap(output, position)
             {
-                answer.outputs[output].value = Some(self.recall(output, position)?);
+                answer.outputs[output].value = Some(value_of(self.recall(output, position)?));
             }
         }
         let key = self.frame_key(position);
         let took = took + started.elapsed();
-        Some(Part { positions: position..position + 1, answer, key, fate, took })
+        Some(Part { positions: position..position + 1, answer, key, fate, took, unsettled })
     }
 
     /// An answer without values.
@@ -445,7 +471,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         &mut self,
         position: usize,
         missing: &[usize],
-    ) -> Option<Vec<(usize, Option<Series>)>> {
+    ) -> Option<Vec<(usize, Option<Stored>)>> {
         let others = (0..self.bake.outputs.len()).filter(|output| !missing.contains(output));
         let others: Vec<usize> = others.collect();
         others
@@ -458,7 +484,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
 /// The result of evaluating a frame.
 pub(crate) struct Computed {
     /// The values of outputs by position; `None` if a node failed.
-    pub(crate) values: Vec<(usize, Option<Series>)>,
+    pub(crate) values: Vec<(usize, Option<Stored>)>,
     /// The answer that receives them.
     pub(crate) answer: Answer,
     pub(crate) took: Duration,

@@ -40,6 +40,7 @@ mod cache;
 
 mod cuts;
 mod stored;
+mod unsettled;
 
 mod bake;
 

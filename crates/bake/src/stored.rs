@@ -1,7 +1,10 @@
-//! Results in the cache: outputs, cuts, and state between ticks.
+//! Results in the cache: outputs, cuts, and state between ticks, each with the repeats above it that
+//! did not settle.
 
 use std::sync::Arc;
 
+use millstream::twice::Unsettled;
+use millstream_base::NodePath;
 use millstream_ir::Series;
 use millstream_ir::element_states::Called;
 use millstream_ir::states::{StateParts, States};
@@ -10,28 +13,55 @@ use crate::cache::Cache;
 use crate::codec::{self, Reader};
 use crate::key::Key;
 
+/// A result, and the repeats above it that did not settle.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) series: Series,
+    pub(crate) unsettled: Vec<Unsettled>,
+}
+
 /// Reads a result.
-pub(crate) fn read(cache: &mut Cache, key: Key) -> Option<Series> {
+pub(crate) fn read(cache: &mut Cache, key: Key) -> Option<Stored> {
     let bytes = cache.get(key)?;
-    let mut reader = Reader(&bytes);
-    reader.series().filter(|_| reader.0.is_empty())
+    let mut from = Reader(&bytes);
+    let stored = Stored { series: from.series()?, unsettled: read_unsettled(&mut from)? };
+    from.0.is_empty().then_some(stored)
 }
 
 /// Stores a result, unless it is already stored or its type has no encoding.
-pub(crate) fn write(cache: &mut Cache, key: Key, series: &Series) {
+pub(crate) fn write(cache: &mut Cache, key: Key, stored: &Stored) {
     if cache.contains(key) || cache.limit() == 0 {
         return;
     }
-    let mut bytes = Vec::with_capacity(series.data.bytes() + 64);
-    if codec::series(series, &mut bytes) {
+    let mut bytes = Vec::with_capacity(stored.series.data.bytes() + 64);
+    if codec::series(&stored.series, &mut bytes) {
+        write_unsettled(&stored.unsettled, &mut bytes);
         cache.put(key, &bytes);
     }
 }
 
+fn write_unsettled(all: &[Unsettled], out: &mut Vec<u8>) {
+    codec::number(all.len() as u64, out);
+    for unsettled in all {
+        codec::bytes(unsettled.path.as_str().as_bytes(), out);
+        codec::number(unsettled.rounds.into(), out);
+    }
+}
+
+fn read_unsettled(from: &mut Reader<'_>) -> Option<Vec<Unsettled>> {
+    let mut all = Vec::new();
+    for _ in 0..from.number()? {
+        let path = NodePath::new(from.text()?);
+        all.push(Unsettled { path, rounds: u32::try_from(from.number()?).ok()? });
+    }
+    Some(all)
+}
+
 /// The state as bytes; `None` if a part of it has no encoding.
-pub(crate) fn state_bytes(states: &States) -> Option<Vec<u8>> {
+pub(crate) fn state_bytes(states: &States, unsettled: &[Unsettled]) -> Option<Vec<u8>> {
     let parts = StateParts::from(states);
     let mut out = Vec::new();
+    write_unsettled(unsettled, &mut out);
     codec::number(parts.n_ticks, &mut out);
     codec::number(parts.count.map_or(u64::MAX, |n| n as u64), &mut out);
     codec::number(parts.values.len() as u64, &mut out);
@@ -61,9 +91,10 @@ pub(crate) fn state_bytes(states: &States) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Reads state.
-pub(crate) fn state_of(bytes: &[u8]) -> Option<States> {
+/// Reads state, with the repeats that it depends on and that did not settle.
+pub(crate) fn state_of(bytes: &[u8]) -> Option<(States, Vec<Unsettled>)> {
     let mut from = Reader(bytes);
+    let unsettled = read_unsettled(&mut from)?;
     let mut parts = StateParts { n_ticks: from.number()?, ..StateParts::default() };
     parts.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
     for _ in 0..from.number()? {
@@ -83,5 +114,5 @@ pub(crate) fn state_of(bytes: &[u8]) -> Option<States> {
         }
         parts.tables.push((node, Arc::new(Called::table(coordinates, &keys, values, n_rows))));
     }
-    from.0.is_empty().then(|| parts.into())
+    from.0.is_empty().then(|| (parts.into(), unsettled))
 }

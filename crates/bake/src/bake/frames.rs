@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use millstream_ir::answer::{Answer, EvalError, Evaluator, Series};
+use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
 use millstream_node::Data;
@@ -17,7 +17,8 @@ use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
 use crate::cheap::Cheap;
 use crate::cuts::{Cuts, Way};
 use crate::keys::MARK;
-use crate::stored;
+use crate::stored::{self, Stored};
+use crate::unsettled::{self, Mark};
 use millstream_base::id::Id;
 
 /// The maximum number of frames in a segment.
@@ -37,8 +38,11 @@ pub(super) struct Frames<'f, 'r, 'p> {
     cuts: Cuts,
     /// Whether each candidate is stored; known once a frame has been measured.
     is_stored: Option<Vec<bool>>,
-    /// The number of frames computed together.
+    /// The maximum number of frames computed together.
     n_at_once: usize,
+    /// The number of frames that are computed together next: fewer after a node failed or a repeat
+    /// did not settle, until it is known in which frame.
+    n_next: usize,
     refreshed: Instant,
 }
 
@@ -57,7 +61,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             Cuts::new(look_up.plan(), cheap)
         };
         let is_stored = if cuts.sources.is_empty() { Some(Vec::new()) } else { None };
-        Self { look_up, cuts, is_stored, n_at_once: 1, refreshed: Instant::now() }
+        Self { look_up, cuts, is_stored, n_at_once: 1, n_next: 1, refreshed: Instant::now() }
     }
 
     pub(super) fn run<E>(
@@ -167,6 +171,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let log = if is_measured { LogDetail::Off } else { LogDetail::Times };
         let request = request.with_log(log);
         let mut parts = Parts::new(evaluator, &plan, &request, Varying::Ticks);
+        self.look_up.marks.restart();
         let mut position = first;
         while position < segment.end {
             self.refresh();
@@ -179,15 +184,17 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 continue;
             }
             let is_alone = !segment.way.given.is_empty() || !segment.way.computed.is_empty();
-            let n = if is_alone { 1 } else { self.n_at_once.min(segment.end - position) };
+            let n = if is_alone { 1 } else { self.n_next.min(segment.end - position) };
             let computed = if n > 1 {
-                self.several(position, n, segment, &mut parts, evaluator, &request)?
+                let several =
+                    self.several(position, n, segment, &mut parts, evaluator, &request)?;
+                let Some(several) = several else {
+                    self.n_next = n / 2;
+                    continue;
+                };
+                several
             } else {
-                None
-            };
-            let computed = match computed {
-                Some(computed) => computed,
-                None => vec![self.one(position, segment, &mut parts, evaluator, &request)?],
+                vec![self.one(position, segment, &mut parts, evaluator, &request)?]
             };
             for computed in computed {
                 let part = self.finish(position, segment, computed);
@@ -221,14 +228,18 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
     ) -> Result<Computed, EvalError> {
         let started = Instant::now();
         let mut request = request.clone().frame(self.look_up.bake.frames[position]);
+        let mut marks: Vec<Mark> = Vec::new();
         for cut in &segment.way.given {
-            let key = self.look_up.keys.key(self.cuts.sources[*cut], position);
-            let series = key.and_then(|key| stored::read(self.look_up.cache, key));
-            let Some(series) = series else {
+            let source = self.cuts.sources[*cut];
+            let key = self.look_up.keys.key(source, position);
+            let stored = key.and_then(|key| stored::read(self.look_up.cache, key));
+            let Some(stored) = stored else {
                 // Without it, nothing is saved.
                 return self.apart(position, &segment.missing, evaluator);
             };
-            let given = match series.data {
+            let of_cut = |unsettled| Mark { unsettled, steps: vec![source.step] };
+            marks.extend(stored.unsettled.into_iter().map(of_cut));
+            let given = match stored.series.data {
                 Data::One(value) => Given::One(value),
                 Data::Many(column) => Given::Along(RequestAxis::Index, column),
             };
@@ -236,10 +247,15 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         let mut answer = parts.evaluate(evaluator, request)?;
         let took = started.elapsed();
+        let own = self.look_up.marks.take();
+        let is_clean = own.is_empty() && answer.failures.is_empty();
+        marks.extend(own.into_iter().chain(self.look_up.marks.fixed()));
         let n = segment.missing.len();
         let results = answer.outputs.split_off(n.min(answer.outputs.len()));
         if self.is_stored.is_none() {
             self.measured(segment, &answer, &results, took);
+        } else if is_clean {
+            self.n_next = (self.n_next * 2).min(self.n_at_once);
         }
         let is_stored = self.is_stored.clone().unwrap_or_default();
         for result in results {
@@ -248,36 +264,37 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             let cut: usize = cut;
             let is_alike = matches!(series.axes[..], [] | [RequestAxis::Index]);
             if is_stored[cut] && is_alike {
-                let key = self.look_up.keys.key(self.cuts.sources[cut], position);
-                if let Some(key) = key {
-                    stored::write(self.look_up.cache, key, &series);
+                let source = self.cuts.sources[cut];
+                if let Some(key) = self.look_up.keys.key(source, position) {
+                    let (plan, arms) = (self.look_up.plan(), self.look_up.keys.arms(position));
+                    let unsettled = unsettled::of_result(plan, source.step, arms, &marks);
+                    stored::write(self.look_up.cache, key, &Stored { series, unsettled });
                 }
             }
         }
-        Ok(self.taken(position, &segment.missing, answer, took))
+        Ok(self.taken(position, (&segment.missing, answer), &marks, took))
     }
 
     /// Stores the outputs of an answer, and takes them out.
     fn taken(
         &mut self,
         position: usize,
-        missing: &[usize],
-        answer: Answer,
+        (missing, answer): (&[usize], Answer),
+        marks: &[Mark],
         took: Duration,
     ) -> Computed {
         let mut blank = self.look_up.blank();
         blank.failures = answer.failures;
         let mut values = Vec::new();
         for (output, found) in missing.iter().zip(answer.outputs) {
-            if let Some(series) = &found.value {
-                self.look_up.store(*output, position, series);
-            }
-            values.push((*output, found.value));
+            let store = |series| self.look_up.store(*output, position, series, marks);
+            values.push((*output, found.value.map(store)));
         }
         Computed { values, answer: blank, took, is_new: true }
     }
 
-    /// Computes several frames together; `None` if a node fails in one of them.
+    /// Computes several frames together; `None` if in some of them, but maybe not in all, a node fails
+    /// or a repeat does not settle.
     fn several(
         &mut self,
         first: usize,
@@ -301,9 +318,11 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         }
         let answer = parts.evaluate(evaluator, request.clone().frames(frames))?;
         let has_failed = answer.outputs.iter().any(|output| output.value.is_none());
-        if has_failed || !answer.failures.is_empty() {
+        if !self.look_up.marks.take().is_empty() || has_failed || !answer.failures.is_empty() {
             return Ok(None);
         }
+        self.n_next = (self.n_next * 2).min(self.n_at_once);
+        let marks: Vec<Mark> = self.look_up.marks.fixed().collect();
         let took = started.elapsed() / n as u32;
         let mut all = Vec::with_capacity(n);
         let mut before = None;
@@ -313,13 +332,13 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             for output in &answer.outputs {
                 let series: Option<&Series> = output.value.as_ref();
                 let value = series.map(|series| of_frame(series, frame, answer.count));
-                one.outputs.push(millstream_ir::answer::OutputAnswer {
+                one.outputs.push(OutputAnswer {
                     value,
                     name: std::sync::Arc::clone(&output.name),
                     ty: output.ty,
                 });
             }
-            let computed = self.taken(first + at, &segment.missing, one, took);
+            let computed = self.taken(first + at, (&segment.missing, one), &marks, took);
             all.push(Computed { is_new: before != Some(frame), ..computed });
             before = Some(frame);
         }
@@ -332,7 +351,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         &mut self,
         segment: &Segment,
         answer: &Answer,
-        results: &[millstream_ir::answer::OutputAnswer],
+        results: &[OutputAnswer],
         took: Duration,
     ) {
         let n_given = segment.way.given.len();
@@ -366,6 +385,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
         let bytes: usize = bytes.map(|series| series.data.bytes()).sum();
         let by_time = (BATCH_TIME.as_nanos() / took.as_nanos().max(1)) as usize;
         self.n_at_once = by_time.min(BATCH_BYTES / bytes.max(1)).clamp(1, MAX_FRAMES);
+        self.n_next = self.n_at_once;
     }
 
     /// Computes outputs of a frame without using stored results.
@@ -383,7 +403,9 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             .iter()
             .fold(request, |request, output| request.output(outputs[*output].name.to_string()));
         let answer = evaluator.evaluate(self.look_up.plan(), &request)?;
-        Ok(self.taken(position, missing, answer, started.elapsed()))
+        let mut marks = self.look_up.marks.take();
+        marks.extend(self.look_up.marks.fixed());
+        Ok(self.taken(position, (missing, answer), &marks, started.elapsed()))
     }
 
     /// Computes all outputs of a frame because some stored ones cannot be read.

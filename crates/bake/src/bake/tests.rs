@@ -249,6 +249,54 @@ fn state_resumes_where_a_bake_stopped() {
 }
 
 #[test]
+fn outputs_are_computed_from_the_stored_state_after_their_frame() {
+    let (engine, runs) = engine();
+    let store = Store::new("after");
+    let program = |last: i32| {
+        let text = format!(
+            "s = simulate step(0)\noutput y: f64 = test.work(s.x, label: 2) + {last}\n\
+             group step(x: f64) -> x: f64 {{\n  x = test.work(x, label: 1)\n}}\n"
+        );
+        engine.load(text.as_bytes()).expect("it compiles")
+    };
+    let baked = |last: i32, frames: &[i64]| {
+        let program = program(last);
+        let mut bake = Bake::new(program.plan(), Request::new(), frames.to_vec()).expect("fits");
+        bake.gain = 0;
+        assert_eq!(agrees(&bake, &mut store.open()), 0);
+        taken(&runs).first().copied()
+    };
+    assert!(baked(1, &[0, 1, 2, 3, 4]).is_some_and(|(label, _)| label == 1));
+    // The expected values run all nodes once more.
+    let alone = 1 + 2 + 3 + 4 + 5;
+    assert_eq!(baked(2, &[0, 1, 2, 3, 4]), Some((1, alone)));
+    // For a later frame, the state before and after it is known.
+    assert_eq!(baked(3, &[3]), Some((1, 4)));
+}
+
+#[test]
+fn a_tick_that_fails_leaves_no_state_for_later_bakes() {
+    let (engine, _) = engine();
+    let store = Store::new("failed-tick");
+    let program = |last: i32| {
+        let text = format!(
+            "k = convert.to_i32(context.tick())\n\
+             item = list.get(list.of(several [1, 2, 3]), index: convert.to_i32(k == 2 ? 7 : 0))\n\
+             before = state.feedback(now, initial: 0)\nnow = test.work(before + item, label: 1)\n\
+             output y: f64 = now + {last}\n"
+        );
+        engine.load(text.as_bytes()).expect("it compiles")
+    };
+    for last in [1, 2] {
+        let program = program(last);
+        let mut bake = Bake::new(program.plan(), Request::new(), (0..5).collect()).expect("fits");
+        bake.gain = 0;
+        // Frame 2 fails in both bakes, and the frames after it have the same values.
+        agrees(&bake, &mut store.open());
+    }
+}
+
+#[test]
 fn pictures_are_keyed_by_the_values_that_change() {
     let (engine, _) = engine();
     let store = Store::new("pictures");
@@ -294,6 +342,103 @@ fn frames_that_are_not_wanted_are_left_out() {
     );
     done.expect("it bakes");
     assert_eq!((seen, taken(&runs)), (vec![1, 4, 7], vec![(1, 3)]));
+}
+
+/// The repeats that did not settle, or `-`.
+fn names_of(part: &Part) -> String {
+    // The repeat of the value `a` is called `a_1`.
+    let names = part.unsettled.iter().map(|it| it.path.as_str().trim_end_matches("_1"));
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "-".to_owned() } else { names.join("+") }
+}
+
+/// Bakes frames; for each, the repeats that did not settle, or `-`.
+fn unsettled(program: &Program, frames: &[i64], cache: &mut Cache) -> String {
+    let bake = Bake::new(program.plan(), Request::new(), frames.to_vec()).expect("it fits");
+    let mut all = Vec::new();
+    let done = bake.run(cache, &mut Lazy, &mut |_, _| true, &mut |part| {
+        all.push(names_of(&part));
+        Ok::<(), Infallible>(())
+    });
+    done.expect("it bakes");
+    all.join(" ")
+}
+
+/// Repeats `a` and `b` that settle in 500 rounds, but not in these; `more` are the other nodes.
+fn repeats(engine: &Engine, [a, b]: [&str; 2], more: &str) -> Program {
+    let text = format!(
+        "t = convert.to_i32(context.tick())\n\
+         a = repeat halve(100, count: convert.to_i32({a}), until = \"stable\").x\n\
+         b = repeat halve(50, count: convert.to_i32({b}), until = \"stable\").x\n{more}\
+         group halve(x: f64) -> x: f64 {{\n  x = x / 2 + 1\n}}\n"
+    );
+    engine.load(text.as_bytes()).expect("it compiles")
+}
+
+#[test]
+fn repeats_that_do_not_settle_are_part_of_the_results_that_depend_on_them() {
+    let (engine, runs) = engine();
+    let store = Store::new("unsettled");
+    let late = "t < 2 ? 500 : 3";
+    let program = |last: i32| {
+        let more = format!(
+            "early = test.work(a + b, label: 1)\noutput y: f64 = test.work(early + {last}, label: 2)\n"
+        );
+        repeats(&engine, [late, "500"], &more)
+    };
+    for _ in 0..2 {
+        assert_eq!(unsettled(&program(1), &[0, 1, 2, 3], &mut store.open()), "- - a a");
+    }
+    assert!(!taken(&runs).is_empty());
+    // The result that depends on the repeat is read from the cache.
+    assert_eq!(unsettled(&program(2), &[0, 1, 2, 3], &mut store.open()), "- - a a");
+    assert!(taken(&runs).iter().all(|(label, _)| *label == 2));
+    // A repeat that is the same in all frames runs in the first one alone.
+    let fixed = "output y: f64 = test.work(b + context.time(), label: 3)\n";
+    let fixed = repeats(&engine, [late, "3"], fixed);
+    assert_eq!(unsettled(&fixed, &[0, 1, 2], &mut store.open()), "b b b");
+    assert_eq!(unsettled(&fixed, &[2, 3], &mut store.open()), "b b");
+    // Outputs that do not depend on a repeat are not marked.
+    let both = "output x: f64 = test.work(a, label: 4)\noutput y: f64 = test.work(b, label: 5)\n";
+    let both = repeats(&engine, ["2", "3"], both);
+    assert_eq!(unsettled(&both, &[0, 1], &mut store.open()), "a+b a+b");
+    let bake = Bake::new(both.plan(), Request::new().output("y"), vec![0, 1]).expect("it fits");
+    let done = bake.run(&mut store.open(), &mut Lazy, &mut |_, _| true, &mut |part| {
+        let names = names_of(&part);
+        if names == "b" && part.fate == Fate::Reused { Ok(()) } else { Err(names) }
+    });
+    done.expect("the result of `b` alone is read");
+}
+
+#[test]
+fn frames_computed_together_are_marked_one_by_one() {
+    let store = Store::new("unsettled-block");
+    let more = "output y: list<f64> = list.of(several [a, b])\n";
+    let frames: Vec<i64> = (0..300).collect();
+    let program = repeats(&Engine::new(), ["math.modulo(t, 97) == 5 ? 3 : 500 + t", "500"], more);
+    let expected: Vec<&str> =
+        frames.iter().map(|frame| if frame % 97 == 5 { "a" } else { "-" }).collect();
+    for _ in 0..2 {
+        let all = unsettled(&program, &frames, &mut store.open());
+        assert_eq!(all.split(' ').collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn state_that_depends_on_a_repeat_that_did_not_settle_is_marked_too() {
+    let (engine, runs) = engine();
+    let store = Store::new("unsettled-state");
+    let more = "before = state.feedback(now, initial: 0)\nnow = test.work(before + a, label: 1)\n\
+                output y: f64 = now\n";
+    let program = repeats(&engine, ["t == 2 ? 3 : 500", "500"], more);
+    assert_eq!(unsettled(&program, &[0, 1], &mut store.open()), "- -");
+    for _ in 0..2 {
+        let all = unsettled(&program, &[0, 1, 2, 3, 4, 5], &mut store.open());
+        assert_eq!(all, "- - a a a a");
+    }
+    taken(&runs);
+    assert_eq!(unsettled(&program, &[7], &mut store.open()), "a");
+    assert_eq!(taken(&runs), [(1, 2)], "the state after frame 5 is read");
 }
 
 /// The answer of a single evaluation.
@@ -397,7 +542,9 @@ fn generated_simulations_give_the_values_of_single_evaluations() {
             let request = request.set("x", 1.5_f32);
             let start = plan.start_frame;
             let frames = [0, 1, 3, 4].map(|i| start + i).to_vec();
-            let Ok(bake) = Bake::new(&plan, request.clone(), frames) else { continue };
+            let Ok(mut bake) = Bake::new(&plan, request.clone(), frames) else { continue };
+            // The state after each tick is stored.
+            bake.gain = 0;
             n_checked += 1;
             agrees(&bake, &mut cache);
             agrees(&bake, &mut cache);
