@@ -3,51 +3,52 @@
 //! A call loads and compiles the document, decides which files are saved, opens the manifest and
 //! the cache, and then takes the frames from the bake one by one. A frame is left alone if its
 //! files already exist and were written under its current key. Each file gets its final name only
-//! once it is complete; its line in the manifest follows. Several views are baked one after another,
-//! each into a directory of its own.
+//! once it is complete; its line in the manifest follows. Several views are checked together and
+//! then baked one after another, each into a directory of its own.
 
 mod cache;
+mod job;
 mod manifest;
 mod rows;
 mod saves;
 mod sheet;
 mod table;
+mod taking;
+mod told;
 mod views;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use millstream::diagnostics::counted;
-use millstream::evaluate::Data;
-use millstream::values::{Image, Type, ValueType as _};
-use millstream::{Answer, Footprint, LogDetail, Program, Request};
-use millstream_bake::{Bake, BakeError, Cache, Fate, Part};
+use millstream::{EvalError, Footprint};
+use millstream_bake::{Bake, Cache};
 use millstream_io::Budget;
 use millstream_io::pictures::Depth;
 use serde_json::json;
 
-use crate::document::{Text, compile_for, read_until};
+use crate::document::read_until;
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::moments::{self, FrameNumbers};
 use crate::outcome::{Exit, Stop};
-use crate::picture::{self, program_of_picture};
+use crate::picture;
 use crate::place::refuse_source;
 use crate::progress::Progress;
-use crate::request::{Files, RequestArgs, refused};
-use crate::run::report_failures;
-use crate::tables::Coordinates;
+use crate::request::refused;
 use crate::terminal::{self, eprint, visible};
 use crate::views::NamedView;
-use crate::{interrupt, number, unsettled, watch};
-use manifest::{Manifest, Record};
-use saves::{Saves, Shown, usual_names};
+use crate::{number, watch};
+use job::{Job, job};
+use manifest::Manifest;
+use saves::Saves;
 use sheet::Sheet;
+use taking::{Taking, Tally};
+use told::{Reports, Told};
 use views::Place;
 
 const EXAMPLES: &str = "\
@@ -72,9 +73,6 @@ took, and whether it ran or was reused.";
 
 /// The default size of the cache.
 const CACHE_BYTES: u64 = 8 << 30;
-
-/// The number of failed frames that are reported individually.
-const MAX_REPORTED: usize = 3;
 
 /// Evaluate many frames into files; results of earlier bakes are reused
 #[derive(clap::Args)]
@@ -204,26 +202,53 @@ pub(crate) fn bake(args: &Args) -> Result<Exit, Stop> {
     once(args, graph)
 }
 
-/// A bake that is ready to run.
-struct Job {
-    program: Program,
-    request: Request,
-    saves: Saves,
-    shown: Shown,
-}
-
 fn once(args: &Args, graph: &Path) -> Result<Exit, Stop> {
     let started = Instant::now();
     let places = views::places(args)?;
     let limits = limits(&args.limits)?;
     let engine = args.library.with_documents(engine(limits.clone()), graph)?;
     let text = read_until(graph, limits.document_bytes, &Budget::default())?;
-    let mut baked = Baked::default();
+    // Whatever can be refused in any of the views is refused before anything is computed.
+    let (mut jobs, mut saves) = (Vec::new(), Vec::new());
     for place in &places {
-        in_place(args, place, (&engine, &text), &limits, &mut baked)?;
+        let (job, files) = job(args, place, (&engine, &text), &limits)?;
+        jobs.push(job);
+        saves.push(files);
+    }
+    let bake_of = |job| bake_of(args, job).map_err(|error| refused(&error));
+    let bakes: Vec<Bake<'_>> = jobs.iter().map(bake_of).collect::<Result<_, _>>()?;
+    for (place, saves) in places.iter().zip(&saves) {
+        ready_folder(args, &place.folder, saves)?;
+    }
+    let mut cache = if args.no_cache {
+        Cache::none()
+    } else {
+        Cache::open(&args.cache(), args.cache_size.unwrap_or(CACHE_BYTES))
+    };
+    let mut baked = Baked::default();
+    baked.problems.extend(cache::report_problems(&mut cache));
+    for (i, saves) in saves.into_iter().enumerate() {
+        in_place(args, &places[i], (&jobs[i], &bakes[i], saves), &mut cache, &mut baked)?;
     }
     report(args, &places, &baked, started.elapsed())?;
-    Ok(if baked.tally.failed == 0 { Exit::Done } else { Exit::Failed })
+    let is_done = baked.tally.failed == 0 && baked.reports.failures.is_empty();
+    Ok(if is_done { Exit::Done } else { Exit::Failed })
+}
+
+fn bake_of<'j>(args: &Args, job: &'j Job) -> Result<Bake<'j>, EvalError> {
+    Bake::new(job.program.plan(), job.request.clone(), args.frames())
+}
+
+/// Creates a directory, and refuses to overwrite the sources.
+fn ready_folder(args: &Args, folder: &Path, saves: &Saves) -> Result<(), Stop> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let text = format!("cannot create the directory `{}`: {error}", folder.display());
+        Stop::new(Exit::Failed, text, Some("give another one with -o DIR".into()))
+    })?;
+    for name in saves.fixed_names() {
+        refuse_source(&folder.join(name), &args.sources())?;
+    }
+    Ok(())
 }
 
 /// The outcome of a call.
@@ -234,304 +259,68 @@ struct Baked {
     /// The saved files by their names in the directory of the call.
     files: Vec<String>,
     problems: Vec<String>,
+    reports: Reports,
 }
 
 /// Bakes into one directory.
 fn in_place(
     args: &Args,
     place: &Place<'_>,
-    (engine, text): (&millstream::Engine, &Text),
-    limits: &millstream::Limits,
+    (job, bake, mut saves): (&Job, &Bake<'_>, Saves),
+    cache: &mut Cache,
     baked: &mut Baked,
 ) -> Result<(), Stop> {
     let folder = &place.folder;
-    let frames = args.frames();
-    let program = compile_for(engine, text, &args.outputs)?;
-    let job = job(args, place, (engine, text), program, limits.clone())?;
-    let Job { program, request, mut saves, shown } = job;
-    let bake = Bake::new(program.plan(), request, frames);
-    let bake = bake.map_err(|error| refused(&error))?;
-    let fps = program.plan().fps;
-    std::fs::create_dir_all(folder).map_err(|error| {
-        let text = format!("cannot create the directory `{}`: {error}", folder.display());
-        Stop::new(Exit::Failed, text, Some("give another one with -o DIR".into()))
-    })?;
-    for name in saves.fixed_names() {
-        refuse_source(&folder.join(name), &args.sources())?;
-    }
+    let fps = job.program.plan().fps;
     let document = args.graph.as_ref().map_or_else(String::new, |it| it.display().to_string());
-    let manifest = Manifest::open(folder, &document, fps, saves.description(&shown))?;
-    let mut cache = if args.no_cache {
-        Cache::none()
-    } else {
-        Cache::open(&args.cache(), args.cache_size.unwrap_or(CACHE_BYTES))
-    };
-    baked.problems.extend(cache::report_problems(&mut cache));
+    let header = manifest::Header { document: &document, fps, view: place.name };
+    let manifest = Manifest::open(folder, &header, saves.description(&job.shown))?;
     let sheet = args.sheet.then(|| Sheet::new(bake.frames()));
     saves.start(folder, fps / args.every.get() as f64, bake.frames())?;
     let taking = Taking {
         folder,
-        bake: &bake,
+        bake,
         fps,
-        shown: &shown,
+        shown: &job.shown,
         saves,
         sheet,
         manifest,
         progress: Progress::of_frames(bake.frames().len() as u64),
         tally: Tally::default(),
         ahead: BTreeMap::new(),
+        told: Told::new(place.name),
     };
-    let taking = run(args, &bake, &mut cache, taking)?;
-    baked.problems.extend(cache::report_problems(&mut cache));
+    let (taking, done) = taking::run(args, bake, cache, taking);
+    baked.problems.extend(cache::report_problems(cache));
     drop(taking.progress);
-    baked.problems.extend(unsettled::report(&program).iter().map(unsettled::text));
-    let mut files = taking.saves.finish()?;
+    let mut told = taking.told;
+    let is_given_up = done.as_ref().is_err_and(Stop::is_misfit);
+    if let Err(stop) = done
+        && !(is_given_up && args.views.len() > 1)
+    {
+        told.finish(&mut baked.reports);
+        return Err(match place.name {
+            Some(view) if !is_given_up => stop.at(&format!(" (at view {view})")),
+            Some(_) | None => stop,
+        });
+    }
+    let (mut files, unfinished) = taking.saves.finish()?;
+    unfinished.iter().for_each(|misfit| told.unfinished(misfit));
+    told.finish(&mut baked.reports);
     if let Some(sheet) = taking.sheet {
         files.extend(sheet.write(folder)?);
     }
     taking.manifest.finish(bake.frames(), args.every.get())?;
-    baked.n_frames += bake.frames().len();
+    let Tally { ran, reused, failed } = taking.tally;
+    // Nothing is left to be done for a view whose only file was given up.
+    baked.n_frames += if is_given_up { ran + reused + failed } else { bake.frames().len() };
     baked.tally.add(&taking.tally);
     baked.files.extend(files.iter().map(|file| place.name_of(file)));
     Ok(())
 }
 
-/// Compiles the program and determines the request and the files to save.
-fn job(
-    args: &Args,
-    place: &Place<'_>,
-    (engine, text): (&millstream::Engine, &Text),
-    program: Program,
-    limits: millstream::Limits,
-) -> Result<Job, Stop> {
-    let named = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|it| it == name);
-    if program.outputs().is_empty() {
-        let text = "the document has no outputs, so there is nothing to bake";
-        return Err(Stop::new(Exit::Wrong, text, Some(crate::run::name_outputs(&program))));
-    }
-    let mut names = args.saves.clone();
-    let are_usual = names.is_empty();
-    if are_usual {
-        names.extend(usual_names(&program, named, (place.has_view(), args.sheet)));
-    }
-    if args.sheet && names.iter().any(|name| name == sheet::NAME) {
-        let text = format!("`{}` is the contact sheet of --sheet", sheet::NAME);
-        return Err(Stop::new(Exit::Usage, text, Some("save under another name".into())));
-    }
-    let saves = Saves::of(&names, args.frames().len(), args.depth)?;
-    if args.depth.is_some() && !saves.has_pictures() {
-        let (text, help) = if saves.has_animations() {
-            let help = "leave it out, or save pictures, such as out.####.png";
-            ("--depth has no effect: animations have 8 bits per channel", help)
-        } else {
-            ("--depth has no effect: no file is a picture", "leave it out")
-        };
-        return Err(Stop::new(Exit::Usage, text, Some(help.into())));
-    }
-    let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
-        let (program, name) = program_of_picture(engine, text, program, &args.outputs)?;
-        (program, Some(name))
-    } else {
-        (program, None)
-    };
-    let outputs: Vec<String> = match &picture {
-        Some(name) if !saves.has_tables() => vec![name.clone()],
-        Some(_) | None if args.outputs.is_empty() => {
-            program.outputs().iter().map(|output| output.name.to_string()).collect()
-        }
-        Some(_) | None => args.outputs.clone(),
-    };
-    if saves.has_tables() {
-        refuse_hidden_images(&program, &outputs, picture.as_deref())?;
-    }
-    let given = RequestArgs {
-        inputs: place.inputs.clone(),
-        count: args.count,
-        only: None,
-        time: None,
-        frame: None,
-        size: place.size(&program, are_usual).cloned(),
-        views: Vec::new(),
-        reduce: 1,
-        features: args.features.clone(),
-    };
-    let request = given.request(&program, &outputs, limits, Files::Now, None)?;
-    let request = request.with_log(LogDetail::Off);
-    Ok(Job { program, request, saves, shown: Shown { picture } })
-}
-
-/// Refuses images that no file would hold.
-fn refuse_hidden_images(
-    program: &Program,
-    outputs: &[String],
-    picture: Option<&str>,
-) -> Result<(), Stop> {
-    let is_asked = |name: &str| outputs.iter().any(|it| it == name);
-    let is_hidden = |name: &str| is_asked(name) && picture != Some(name);
-    let mut images = program.outputs().iter().filter(|output| output.ty == Type::of::<Image>());
-    let Some(image) = images.find(|output| is_hidden(&output.name)) else { return Ok(()) };
-    let text = format!("a table cannot hold the output `{}`, an image", visible(&image.name));
-    let help = if picture.is_some() {
-        "a bake saves one picture per frame; choose outputs with --out"
-    } else {
-        "add --save frame.####.png, or choose other outputs with --out"
-    };
-    Err(Stop::new(Exit::Usage, text, Some(help.into())))
-}
-
-/// The number of frames by outcome.
-#[derive(Default)]
-struct Tally {
-    ran: usize,
-    reused: usize,
-    failed: usize,
-}
-
-impl Tally {
-    fn add(&mut self, other: &Self) {
-        self.ran += other.ran;
-        self.reused += other.reused;
-        self.failed += other.failed;
-    }
-}
-
-/// Receives the results of a bake frame by frame.
-struct Taking<'t> {
-    folder: &'t Path,
-    bake: &'t Bake<'t>,
-    fps: f64,
-    shown: &'t Shown,
-    saves: Saves,
-    sheet: Option<Sheet>,
-    manifest: Manifest,
-    progress: Progress,
-    tally: Tally,
-    /// The frames that were computed before their turn, by position, and the time they took.
-    ahead: BTreeMap<usize, Duration>,
-}
-
-fn run<'t>(
-    args: &Args,
-    bake: &Bake<'_>,
-    cache: &mut Cache,
-    taking: Taking<'t>,
-) -> Result<Taking<'t>, Stop> {
-    let mut evaluator = args.evaluator.evaluator(args.threads);
-    let evaluator = &mut *evaluator;
-    let taking = RefCell::new(taking);
-    let mut each = |part: Part| taking.borrow_mut().take(&part);
-    let is_resumable = taking.borrow().saves.need_all() && cache.limit() > 0;
-    let done = if bake.is_cheap() && taking.borrow().saves.are_tables() {
-        bake.run_blocks(evaluator, &mut each)
-    } else {
-        let mut is_wanted = |position: usize, key: Option<millstream_bake::Key>| {
-            taking.borrow_mut().is_wanted(position, key)
-        };
-        // Files of all frames start over with the first frame. What a stopped bake left to do is
-        // computed before, so that it goes on even if each call is stopped early.
-        let mut ahead = |part: Part| taking.borrow_mut().take_ahead(&part);
-        if is_resumable {
-            bake.run_resumed(cache, evaluator, &mut ahead, (&mut is_wanted, &mut each))
-        } else {
-            bake.run(cache, evaluator, &mut is_wanted, &mut each)
-        }
-    };
-    match done {
-        Ok(()) => Ok(taking.into_inner()),
-        Err(BakeError::Caller(stop)) => Err(stop),
-        Err(BakeError::Eval(error)) => {
-            cache::report_problems(cache);
-            Err(refused(&error))
-        }
-    }
-}
-
-impl Taking<'_> {
-    /// Whether the frame at this position has to be written.
-    fn is_wanted(&mut self, position: usize, key: Option<millstream_bake::Key>) -> bool {
-        let frame = self.bake.frames()[position];
-        if self.saves.need_all() || self.sheet.as_ref().is_some_and(|sheet| sheet.shows(position)) {
-            return true;
-        }
-        let is_wanted = !self.manifest.is_finished(self.folder, frame, key);
-        if !is_wanted {
-            self.progress.rows(position as u64 + 1);
-        }
-        is_wanted
-    }
-
-    /// Notes a frame that was computed and stored before its turn.
-    fn take_ahead(&mut self, part: &Part) -> Result<(), Stop> {
-        self.ahead.insert(part.positions.start, part.took);
-        self.progress.rows(self.ahead.len() as u64);
-        interrupt::go_on(&interrupt::until(None))
-    }
-
-    fn take(&mut self, part: &Part) -> Result<(), Stop> {
-        let ahead = self.ahead.remove(&part.positions.start);
-        let frames = &self.bake.frames()[part.positions.clone()];
-        let n = frames.len();
-        let has_failed = !part.answer.failures.is_empty()
-            || part.answer.outputs.iter().any(|output| output.value.is_none());
-        let (fate, files) = if has_failed {
-            self.report_failure(&part.answer, frames);
-            self.saves.skip()?;
-            self.tally.failed += n;
-            ("failed", Vec::new())
-        } else {
-            let is_kept = n == 1
-                && !self.saves.need_all()
-                && self.manifest.is_finished(self.folder, frames[0], part.key);
-            let files = if is_kept {
-                self.manifest.files_of(frames[0])
-            } else {
-                self.saves.push(self.folder, &part.answer, frames, (self.shown, self.fps))?
-            };
-            if let Some(sheet) = &mut self.sheet
-                && let Some(image) = self.shown.image(&part.answer)
-            {
-                sheet.push(part.positions.start, &image);
-            }
-            let is_new = part.fate == Fate::Ran || ahead.is_some();
-            *(if is_new { &mut self.tally.ran } else { &mut self.tally.reused }) += n;
-            (if is_new { "ran" } else { "reused" }, files)
-        };
-        self.manifest.add(Record {
-            frames: (frames[0], frames[n - 1]),
-            key: part.key.map(|key| key.to_string()),
-            files,
-            took: part.took / n as u32 + ahead.unwrap_or_default(),
-            fate: fate.into(),
-        })?;
-        self.progress.rows(part.positions.end as u64);
-        interrupt::go_on(&interrupt::until(None))
-    }
-
-    fn report_failure(&mut self, answer: &Answer, frames: &[i64]) {
-        if self.tally.failed == MAX_REPORTED {
-            eprint("further failures are only counted\n");
-        }
-        if self.tally.failed >= MAX_REPORTED {
-            return;
-        }
-        eprint(&format!("frame {} was not written:\n", frames[0]));
-        report_failures(answer, &Coordinates::default());
-    }
-}
-
-impl Shown {
-    /// The picture in an answer.
-    fn image(&self, answer: &Answer) -> Option<Image> {
-        let series = answer.output(self.picture.as_ref()?)?.value.as_ref()?;
-        match &series.data {
-            Data::One(value) => Image::from_value(value),
-            Data::Many(_) => None,
-        }
-    }
-}
-
 fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> Result<(), Stop> {
-    let Baked { n_frames: n, tally, files, problems } = baked;
+    let Baked { n_frames: n, tally, files, problems, reports } = baked;
     let kept = n - tally.ran - tally.reused - tally.failed;
     if args.format.is_json() {
         let manifest = |place: &Place<'_>| place.folder.join(manifest::NAME).display().to_string();
@@ -543,6 +332,8 @@ fn report(args: &Args, places: &[Place<'_>], baked: &Baked, time: Duration) -> R
             "seconds": time.as_secs_f64(),
             "files": files,
             "manifests": places.iter().map(manifest).collect::<Vec<_>>(),
+            "failures": reports.failures,
+            "warnings": reports.warnings,
             "problems": problems,
         });
         terminal::print(&report.to_string())?;

@@ -76,7 +76,7 @@ pub(crate) fn faces_and_rest<'a>(
     };
     let faces = faces.map_err(|text| {
         let help = "give an output `face_sizes`, the number of corners of each face";
-        Stop::new(Exit::Failed, format!("`{name}`: {text}"), Some(help.into()))
+        Stop::new(Exit::Failed, format!("`{name}`: {text}"), Some(help.into())).misfit()
     });
     Ok((Some(Arc::new(faces?)), rest))
 }

@@ -57,6 +57,8 @@ pub(crate) struct Stop {
     messages: Vec<Message>,
     /// The problems that were already shown to people, for JSON output.
     reported: Vec<Json>,
+    /// Whether values do not fit a file, so that others may still be written.
+    is_misfit: bool,
 }
 
 impl Stop {
@@ -67,13 +69,13 @@ impl Stop {
 
     /// Stops with all of these messages.
     pub(crate) fn all(exit: Exit, messages: Vec<Message>) -> Self {
-        Self { exit, messages, reported: Vec::new() }
+        Self { exit, messages, reported: Vec::new(), is_misfit: false }
     }
 
     /// Stops with this exit code after the reasons were shown to people; `reported` repeats them
     /// for programs.
     pub(crate) fn reported(exit: Exit, reported: Vec<Json>) -> Self {
-        Self { exit, messages: Vec::new(), reported }
+        Self { exit, messages: Vec::new(), reported, is_misfit: false }
     }
 
     /// Stops with this exit code and no message, because nobody reads the output any more.
@@ -84,6 +86,27 @@ impl Stop {
     /// Whether nobody reads the output any more.
     pub(crate) fn is_silent(&self) -> bool {
         self.exit == Exit::Done
+    }
+
+    /// The same stop, because values do not fit a file.
+    pub(crate) fn misfit(self) -> Self {
+        Self { is_misfit: true, ..self }
+    }
+
+    /// Whether values do not fit a file, so that others may still be written.
+    pub(crate) fn is_misfit(&self) -> bool {
+        self.is_misfit
+    }
+
+    /// The same stop with a place at the end of its messages.
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        self.messages.iter_mut().for_each(|message| message.text += place);
+        self
+    }
+
+    /// The same stop as a result that could not be written, rather than a wrong command line.
+    pub(crate) fn as_failure(self) -> Self {
+        Self { exit: Exit::Failed, ..self }
     }
 
     /// Stops because a data file could not be read or written.
@@ -117,6 +140,11 @@ impl Stop {
 }
 
 impl Stop {
+    /// The messages.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
     /// The reasons as JSON, in the format in which `check` writes the problems of a document.
     pub(crate) fn problems(&self) -> Vec<Json> {
         let messages = self.messages.iter().map(|message| {

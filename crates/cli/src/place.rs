@@ -134,6 +134,14 @@ impl Target {
         self.path.as_ref().map_or_else(|| STDOUT.to_owned(), |path| path.display().to_string())
     }
 
+    /// Refuses columns that the format cannot hold, before there are any rows.
+    pub(crate) fn check(&self, columns: &[ColumnSpec], axes: Vec<usize>) -> Result<(), Stop> {
+        let Some(format) = self.format() else { return Ok(()) };
+        let options = WriteOptions { axes, ..WriteOptions::default() };
+        let checked = TableWriter::check(&self.name(), format, options, columns);
+        checked.map_err(|error| stop(&error))
+    }
+
     /// A writer for these columns, with faces between their rows, or with rows that are the cells
     /// of axes of these extents.
     pub(crate) fn writer(
@@ -168,11 +176,11 @@ pub(crate) fn refuse_source(path: &Path, sources: &[&Path]) -> Result<(), Stop> 
 /// The error for something that could not be written.
 pub(crate) fn stop(error: &IoError) -> Stop {
     match error {
-        IoError::UnknownFormat { .. }
-        | IoError::CannotWrite { .. }
+        IoError::UnknownFormat { .. } | IoError::NotBuilt { .. } => Stop::data(Exit::Usage, error),
+        IoError::CannotWrite { .. }
         | IoError::CannotWriteTable { .. }
-        | IoError::NotBuilt { .. }
-        | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error),
+        | IoError::DuplicateColumn { .. } => Stop::data(Exit::Usage, error).misfit(),
+        IoError::Content { .. } => Stop::data(Exit::Failed, error).misfit(),
         // The reader of the pipe has gone.
         IoError::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
             io::Error::from(io::ErrorKind::BrokenPipe).into()

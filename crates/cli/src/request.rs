@@ -366,9 +366,8 @@ pub(crate) fn features(
     match view {
         ViewFlag::None => {}
         ViewFlag::View(_) if !is_read => {
-            let text = "the view has no effect because no node reads the footprint";
-            let help = "leave out --size and --view";
-            return Err(Stop::new(Exit::Usage, text, Some(help.into())));
+            let is_given = features.iter().any(|(feature, _)| *feature == Feature::Position);
+            return Err(unread_view(program, is_given));
         }
         ViewFlag::View(given) | ViewFlag::ViewIfRead(given) => {
             features.push((Feature::Footprint, given));
@@ -380,6 +379,24 @@ pub(crate) fn features(
         features.push((Feature::RealTime, Given::One(Value::F64(now))));
     }
     Ok(features)
+}
+
+/// Refuses a view that no node reads.
+fn unread_view(program: &Program, has_position: bool) -> Stop {
+    let reads = |need: &Need| need.level == 0 && need.feature == Feature::Position;
+    let (text, help) = if !has_position && program.needs().any(reads) {
+        (
+            "the outputs depend on the position, which a view provides only for pictures",
+            "save a picture, such as png or exr, which shows the value at each pixel; or leave out \
+             --size and --view, and give one position: --feature position=[0,0,0]",
+        )
+    } else {
+        (
+            "the view has no effect because no node reads the footprint",
+            "leave out --size and --view",
+        )
+    };
+    Stop::new(Exit::Usage, text, Some(help.into()))
 }
 
 /// A message that nothing has this name, with the names that exist.
@@ -442,6 +459,11 @@ fn message_of(error: &RequestError) -> Message {
             "footprint" => "give a view, --size 640x480, or several, --view left=640x480".into(),
             "index" => {
                 "give a number of elements, --count 100, or a column, --in NAME=@FILE".into()
+            }
+            "position" => {
+                "give it, --feature position=[0,0,0], or save a picture, which shows the value at \
+                           each pixel of a view: --size 640x480 --save FILE.png"
+                    .into()
             }
             name if !name.contains(' ') => format!("give it, --feature {name}=VALUE"),
             _ => hint.clone(),

@@ -169,12 +169,15 @@ pub(crate) fn once(
     }
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
+    let at = args.given.coordinates(program.plan());
+    if let Some(target) = &target {
+        check_columns(args, target, &program, (&request, &at))?;
+    }
     let progress = Progress::start(None);
     request.progress = Some(progress.follow());
     let answer = program.run_with(evaluator, &request).map_err(|error| refused(&error))?;
     drop(progress);
     phases.end(Phase::Evaluate);
-    let at = args.given.coordinates(program.plan());
     report_failures(&answer, &at);
     let warnings = unsettled::report(&program);
     if args.watch && !args.stats {
@@ -218,6 +221,19 @@ pub(crate) fn once(
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+/// Refuses outputs that the format cannot hold before they are computed, as far as their types tell.
+fn check_columns(
+    args: &Args,
+    target: &Target,
+    program: &Program,
+    (request, at): (&Request, &Coordinates),
+) -> Result<(), Stop> {
+    let is_asked = |name: &str| args.outputs.is_empty() || args.outputs.iter().any(|it| it == name);
+    let asked = program.outputs().iter().filter(|output| is_asked(&output.name));
+    let outputs: Vec<_> = asked.map(|output| (&*output.name, output.ty)).collect();
+    save::check(target, &outputs, (at, request.n_elements().is_some()))
 }
 
 /// The picture that `--save` names, if it names one.

@@ -17,7 +17,7 @@ use millstream_io::{ColumnSpec, write_file};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
 use crate::tables::{Coordinates, Moments};
-use crate::terminal::eprint;
+use crate::terminal::{eprint, visible};
 use crate::{interrupt, mesh};
 
 /// The number of rows written at once.
@@ -77,8 +77,7 @@ pub(crate) fn write_outputs(
     } else {
         // An array has an axis for each axis of the request.
         if !target.is_array() {
-            // Vertices of a mesh are numbered by their order.
-            columns.extend(coordinates(answer, at, !target.is_mesh()));
+            columns.extend(coordinates(target, at, answer.count.is_some()));
         }
         for output in &outputs {
             let Some(series) = &output.value else { continue };
@@ -92,7 +91,10 @@ pub(crate) fn write_outputs(
     }
     let n_faces = faces.as_ref().map(|faces| faces.len());
     let axes = if n_rows == answer.n_cells() { extents(answer) } else { Vec::new() };
-    let mut writer = target.writer(specs, faces, axes)?;
+    let mut writer = target.writer(specs, faces, axes).map_err(|refusal| {
+        let unequal = if refusal.is_misfit() { unequal(&target.name(), &outputs) } else { None };
+        unequal.unwrap_or(refusal)
+    })?;
     let budget = interrupt::until(None);
     let mut start = 0;
     while start < n_rows {
@@ -107,17 +109,82 @@ pub(crate) fn write_outputs(
     Ok((n_rows, n_faces))
 }
 
+/// Refuses outputs that the format cannot hold, as far as their types tell; `has_index` says whether
+/// there are elements.
+pub(crate) fn check(
+    target: &Target,
+    outputs: &[(&str, Type)],
+    (at, has_index): (&Coordinates, bool),
+) -> Result<(), Stop> {
+    let is_row = |(name, ty): &&(&str, Type)| !target.is_mesh() || !mesh::is_of_faces(name, *ty);
+    let outputs: Vec<(&str, Type)> = outputs.iter().filter(is_row).copied().collect();
+    let checked = |mut specs: Vec<ColumnSpec>| {
+        if target.is_mesh() {
+            mesh::rename(&mut specs);
+        }
+        target.check(&specs, Vec::new())
+    };
+    let mut refusal = None;
+    if !has_index && !at.has_outer_axes() {
+        let items = match &outputs[..] {
+            // The columns of a table are values.
+            [] => return Ok(()),
+            [(_, ty)] if *ty == Type::of::<Table>() => return Ok(()),
+            _ => item_specs(&outputs),
+        };
+        match items.map(checked) {
+            Some(Err(stop)) if outputs.len() > 1 => refusal = Some(stop),
+            Some(checked) => return checked,
+            None => {}
+        }
+    }
+    let keys = if target.is_array() { Vec::new() } else { coordinates(target, at, has_index) };
+    let specs = keys.into_iter().map(|(spec, _)| spec);
+    let cells = outputs.iter().map(|(name, ty)| ColumnSpec::new(name, *ty));
+    checked(specs.chain(cells).collect()).map_err(|cells| refusal.unwrap_or(cells))
+}
+
+/// The columns of items of these outputs, if all of them are lists.
+pub(crate) fn item_specs(outputs: &[(&str, Type)]) -> Option<Vec<ColumnSpec>> {
+    let spec = |(name, ty): &(&str, Type)| Some(ColumnSpec::new(name, ty.element()?));
+    outputs.iter().map(spec).collect()
+}
+
+/// The reason why lists are not rows of a file that cannot hold lists, if they differ in length.
+pub(crate) fn unequal(file: &str, outputs: &[&OutputAnswer]) -> Option<Stop> {
+    let length = |output: &&OutputAnswer| match &output.value.as_ref()?.data {
+        Data::One(Value::List(list)) => Some(list.len()),
+        Data::One(_) | Data::Many(_) => None,
+    };
+    let lengths: Vec<usize> = outputs.iter().map(length).collect::<Option<_>>()?;
+    let other = lengths.iter().position(|length| *length != lengths[0])?;
+    let name = |output: usize| visible(&outputs[output].name);
+    let text = format!(
+        "`{file}` needs lists of equal length, but `{}` has {} and `{}` has {}",
+        name(0),
+        counted(lengths[0] as u64, "item"),
+        name(other),
+        lengths[other],
+    );
+    let help = format!(
+        "write lists of different lengths to jsonl, parquet or arrow, or choose one of them: --out {}",
+        name(0)
+    );
+    Some(Stop::new(Exit::Usage, text, Some(help)).misfit())
+}
+
 /// The extents of the request's axes.
 fn extents(answer: &Answer) -> Vec<usize> {
     [answer.times, answer.views, answer.count].into_iter().flatten().collect()
 }
 
 /// The coordinates of rows as columns, if there are moments or views, or if only some elements were
-/// asked for and `tells_some`.
+/// asked for; `has_index` says whether there are elements. Vertices of a mesh are numbered by their
+/// order.
 fn coordinates<'a>(
-    answer: &Answer,
+    target: &Target,
     at: &'a Coordinates,
-    tells_some: bool,
+    has_index: bool,
 ) -> Vec<(ColumnSpec, Source<'a>)> {
     let mut columns = Vec::new();
     if let Some(moments) = &at.moments {
@@ -131,8 +198,8 @@ fn coordinates<'a>(
     if !at.views.is_empty() {
         columns.push((ColumnSpec::new("view", Type::STRING), Source::View(&at.views)));
     }
-    let tells_elements = at.has_outer_axes() || (tells_some && at.only.is_some());
-    if tells_elements && answer.count.is_some() {
+    let tells_elements = at.has_outer_axes() || (at.only.is_some() && !target.is_mesh());
+    if tells_elements && has_index {
         columns.push((ColumnSpec::new("index", Type::I32), Source::Index(at)));
     }
     columns

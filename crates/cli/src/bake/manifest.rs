@@ -11,6 +11,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use millstream::twice::Unsettled;
 use millstream_bake::Key;
 use millstream_io::write_file;
 use serde_json::{Value as Json, json};
@@ -34,6 +35,18 @@ pub(super) struct Record {
     /// The time per frame.
     pub(super) took: Duration,
     pub(super) fate: String,
+    /// The repeats that did not settle.
+    pub(super) unsettled: Vec<Unsettled>,
+    /// The reasons why files are missing.
+    pub(super) failures: Vec<Json>,
+}
+
+/// What the first line says about the bake.
+pub(super) struct Header<'h> {
+    pub(super) document: &'h str,
+    pub(super) fps: f64,
+    /// The name of the view, if it has one.
+    pub(super) view: Option<&'h str>,
 }
 
 pub(super) struct Manifest {
@@ -43,6 +56,7 @@ pub(super) struct Manifest {
     /// A description of how values become files.
     description: String,
     header: Json,
+    view: Option<String>,
     /// The last record of each frame, with the description under which it was written.
     known: BTreeMap<i64, (Record, String)>,
     /// The records of this bake.
@@ -50,21 +64,33 @@ pub(super) struct Manifest {
 }
 
 impl Record {
-    fn json(&self, description: &str) -> Json {
+    fn json(&self, description: &str, view: Option<&str>) -> Json {
         let (first, last) = self.frames;
+        let place = place(first, view);
         let frames = if first == last { json!(first) } else { json!([first, last]) };
         let files = self.files.iter().map(|(name, bytes)| match bytes {
             Some(bytes) => json!({ "name": name, "bytes": bytes }),
             None => json!({ "name": name }),
         });
-        json!({
+        let mut line = json!({
             if_one("frame", "frames", first == last): frames,
             "key": self.key,
             "files": files.collect::<Vec<_>>(),
             "ms": self.took.as_nanos() as f64 / 1e6,
             "fate": self.fate,
             "as": description,
-        })
+        });
+        if !self.unsettled.is_empty() {
+            let warning = |it: &Unsettled| {
+                let (path, message) = (it.path.as_str(), it.message());
+                json!({ "path": path, "message": message, "rounds": it.rounds, "where": place })
+            };
+            line["warnings"] = self.unsettled.iter().map(warning).collect();
+        }
+        if !self.failures.is_empty() {
+            line["failures"] = self.failures.clone().into();
+        }
+        line
     }
 
     /// Parses a line about a frame into its record and description.
@@ -80,6 +106,8 @@ impl Record {
             files: files.collect::<Option<Vec<_>>>()?,
             took: Duration::from_secs_f64(line["ms"].as_f64()?.max(0.0) / 1e3),
             fate: line["fate"].as_str()?.to_owned(),
+            unsettled: unsettled(&line["warnings"]),
+            failures: line["failures"].as_array().cloned().unwrap_or_default(),
         };
         Some((record, line["as"].as_str()?.to_owned()))
     }
@@ -92,6 +120,23 @@ impl Record {
         };
         self.fate != "failed" && self.files.iter().all(is_there)
     }
+}
+
+/// A frame as the place of something, for programs.
+pub(super) fn place(frame: i64, view: Option<&str>) -> Json {
+    match view {
+        Some(view) => json!({ "frame": frame, "view": view }),
+        None => json!({ "frame": frame }),
+    }
+}
+
+/// Parses the warnings of a line; those of another form are skipped.
+fn unsettled(warnings: &Json) -> Vec<Unsettled> {
+    let one = |warning: &Json| {
+        let rounds = u32::try_from(warning["rounds"].as_u64()?).ok()?;
+        Some(Unsettled { path: warning["path"].as_str()?.into(), rounds })
+    };
+    warnings.as_array().into_iter().flatten().filter_map(one).collect()
 }
 
 /// The next step if the manifest cannot be used.
@@ -153,8 +198,7 @@ impl Manifest {
     /// Opens the manifest of a directory.
     pub(super) fn open(
         folder: &Path,
-        document: &str,
-        fps: f64,
+        header: &Header<'_>,
         description: String,
     ) -> Result<Self, Stop> {
         let (path, lock) = (folder.join(NAME), folder.join(LOCK));
@@ -167,11 +211,16 @@ impl Manifest {
         let _ = lock.lock_shared();
         let known = read(&path)?;
         let mut file = open(&path)?;
-        let header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
+        let Header { document, fps, view } = header;
+        let mut header = json!({ "millstream_bake": 1, "document": document, "fps": fps });
+        if let Some(view) = view {
+            header["view"] = (*view).into();
+        }
         // The leading newline ends a line that was cut off.
         let line = format!("\n{header}\n");
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&path, &error))?;
-        Ok(Self { path, file, lock, description, header, known, done: Vec::new() })
+        let view = view.map(str::to_owned);
+        Ok(Self { path, file, lock, description, header, view, known, done: Vec::new() })
     }
 
     /// Whether the files of a frame exist and hold the values of this key.
@@ -189,9 +238,14 @@ impl Manifest {
         self.known.get(&frame).map_or_else(Vec::new, |(record, _)| record.files.clone())
     }
 
+    /// The repeats that did not settle in a finished frame.
+    pub(super) fn unsettled_of(&self, frame: i64) -> &[Unsettled] {
+        self.known.get(&frame).map_or(&[], |(record, _)| &record.unsettled)
+    }
+
     /// Records the outcome of frames.
     pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
-        let line = format!("{}\n", record.json(&self.description));
+        let line = format!("{}\n", record.json(&self.description, self.view.as_deref()));
         let written = self.file.write_all(line.as_bytes());
         written.map_err(|error| unwritable(&self.path, &error))?;
         self.done.push(record);
@@ -211,7 +265,7 @@ impl Manifest {
         for frame in frames {
             while done.peek().is_some_and(|record| record.frames.0 <= *frame) {
                 let record = done.next().expect("the iterator was peeked");
-                let mut line = record.json(&self.description);
+                let mut line = record.json(&self.description, self.view.as_deref());
                 if record.frames.0 < record.frames.1 {
                     line["every"] = every.into();
                 }
@@ -223,7 +277,7 @@ impl Manifest {
             if let Some((kept, description)) = self.known.get(frame).filter(|_| !is_done) {
                 let took = Duration::ZERO;
                 let kept = Record { took, fate: "reused".into(), ..kept.clone() };
-                text += &format!("{}\n", kept.json(description));
+                text += &format!("{}\n", kept.json(description, self.view.as_deref()));
             }
         }
         write_file(&self.path, text.as_bytes()).map_err(|error| unwritable(&self.path, &error))

@@ -2,11 +2,10 @@
 //! there are several, and the outputs. Lists of equal length, and tables, may take one row per item.
 
 use millstream::Answer;
-use millstream::evaluate::{Data, OutputAnswer};
-use millstream::values::{Column, Table, Type, Value};
+use millstream::evaluate::OutputAnswer;
+use millstream::values::{Column, Table, Type};
 use millstream_io::ColumnSpec;
 
-use crate::outcome::{Exit, Stop};
 use crate::save;
 
 /// The meaning of the rows.
@@ -19,21 +18,43 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// The layouts that may fit all frames, given the answer for one of them; the first that does
-    /// is preferred.
-    pub(super) fn possible(answer: &Answer, outputs: &[&OutputAnswer]) -> Vec<Self> {
-        let is_list = |output: &&OutputAnswer| {
-            let value = output.value.as_ref().map(|series| &series.data);
-            matches!(value, Some(Data::One(Value::List(_))))
-        };
-        if outputs.len() > 1 && outputs.iter().all(is_list) {
-            vec![Self::Items, Self::Cells]
-        } else if save::items(answer, outputs).is_some() {
-            vec![Self::Items]
-        } else {
-            vec![Self::Cells]
+    /// The layouts that may fit all frames, given the types of the outputs and the number of
+    /// elements; the first that does is preferred.
+    pub(super) fn possible(types: &[Type], count: Option<usize>) -> Vec<Self> {
+        let are_lists = types.iter().all(|ty| ty.element().is_some());
+        match types {
+            _ if count.is_some() => vec![Self::Cells],
+            [ty] if *ty == Type::of::<Table>() || are_lists => vec![Self::Items],
+            [_, _, ..] if are_lists => vec![Self::Items, Self::Cells],
+            _ => vec![Self::Cells],
         }
     }
+
+    /// The columns of outputs of these types; `None` if they depend on values.
+    pub(super) fn specs(
+        self,
+        outputs: &[(&str, Type)],
+        count: Option<usize>,
+    ) -> Option<Vec<ColumnSpec>> {
+        let own = match self {
+            Self::Items => save::item_specs(outputs)?,
+            Self::Cells => outputs.iter().map(|(name, ty)| ColumnSpec::new(name, *ty)).collect(),
+        };
+        let has_index = self == Self::Cells && count.is_some();
+        Some(keys(has_index).into_iter().chain(own).collect())
+    }
+}
+
+/// The columns before those of the outputs.
+fn keys(has_index: bool) -> Vec<ColumnSpec> {
+    let index = has_index.then_some(("index", Type::I32));
+    let keys = [("frame", Type::I64), ("time", Type::F64)].into_iter().chain(index);
+    keys.map(|(name, ty)| ColumnSpec::new(name, ty)).collect()
+}
+
+/// The number of columns before those of the outputs.
+pub(super) fn n_keys(layout: Layout, count: Option<usize>) -> usize {
+    keys(layout == Layout::Cells && count.is_some()).len()
 }
 
 /// The rows of an answer for some frames.
@@ -60,12 +81,9 @@ pub(super) fn rows(
     outputs: &[&OutputAnswer],
     (frames, fps): (&[i64], f64),
     layout: Layout,
-) -> Result<Option<Rows>, Stop> {
+) -> Option<Rows> {
     let items = match layout {
-        Layout::Items => match save::items(answer, outputs) {
-            None => return Ok(None),
-            items => items,
-        },
+        Layout::Items => Some(save::items(answer, outputs)?),
         Layout::Cells => None,
     };
     let n_times = answer.times.unwrap_or(1);
@@ -73,7 +91,7 @@ pub(super) fn rows(
     let n_rows = items.as_ref().map_or(n_times * count, |(_, n)| *n);
     let inner = if items.is_some() { n_rows.max(1) } else { count.max(1) };
     let time_of = |row: usize| (row / inner).min(frames.len() - 1);
-    let n_keys = 2 + usize::from(items.is_none() && answer.count.is_some());
+    let n_keys = n_keys(layout, answer.count);
     let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new() };
     let mut add = |name: &str, column: Column| {
         rows.specs.push(ColumnSpec::new(name, column.ty()));
@@ -85,18 +103,14 @@ pub(super) fn rows(
         for (spec, list) in items {
             add(&spec.name, list);
         }
-        return Ok(Some(rows));
+        return Some(rows);
     }
     if answer.count.is_some() {
         add("index", (0..n_rows).map(|row| (row % count) as i32).collect());
     }
     for output in outputs {
         let Some(series) = &output.value else { continue };
-        if output.ty == Type::of::<Table>() {
-            let text = format!("the table `{}` does not fit next to other outputs", output.name);
-            return Err(Stop::new(Exit::Usage, text, Some("choose it with --out NAME".into())));
-        }
         add(&output.name, answer.full_column(series));
     }
-    Ok(Some(rows))
+    Some(rows)
 }

@@ -1,14 +1,14 @@
 //! The files of a bake.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use millstream::evaluate::OutputAnswer;
-use millstream::values::{Image, Type};
+use millstream::evaluate::{Data, OutputAnswer};
+use millstream::values::{Image, Type, ValueType as _};
 use millstream::{Answer, Program};
 use millstream_io::Format;
 use millstream_io::pictures::{AnimationFormat, AnimationWriter, Depth, PictureFormat};
 
-use super::table::FramesTable;
+use super::table::{self, FramesTable};
 use crate::outcome::{Exit, Stop};
 use crate::picture::{PictureTarget, VIEW, is_field, numbered};
 use crate::place::{Target, stop};
@@ -44,6 +44,19 @@ enum Kind {
     Tables,
     /// All frames in one table.
     Rows(FramesTable),
+    /// A file of all frames that could not hold one of them.
+    GivenUp,
+}
+
+/// The outcome of writing the files of a frame.
+#[derive(Default)]
+pub(super) struct Pushed {
+    /// The names of the files, with the sizes of files that hold only this frame.
+    pub(super) files: Vec<(String, Option<u64>)>,
+    /// The reasons why files of this frame could not be written.
+    pub(super) of_frame: Vec<Stop>,
+    /// The reasons why files of all frames were given up.
+    pub(super) given_up: Vec<Stop>,
 }
 
 fn usage(text: String, help: &str) -> Stop {
@@ -134,6 +147,34 @@ impl Saves {
         self.all.iter().any(holds_all)
     }
 
+    /// Whether nothing is left to be written.
+    pub(super) fn are_given_up(&self) -> bool {
+        self.all.iter().all(|save| matches!(save.kind, Kind::GivenUp))
+    }
+
+    /// Refuses files that cannot hold outputs of these types; `count` is the number of elements.
+    pub(super) fn check(
+        &self,
+        outputs: &[(&str, Type)],
+        shown: &Shown,
+        count: Option<usize>,
+    ) -> Result<(), Stop> {
+        let in_tables = |(name, ty): &&(&str, Type)| shown.is_in_tables(name, *ty);
+        let outputs: Vec<(&str, Type)> = outputs.iter().filter(in_tables).copied().collect();
+        for save in &self.all {
+            let path = Path::new(&save.name);
+            match &save.kind {
+                Kind::Rows(_) => table::check(path, &outputs, (self.n_frames, count))?,
+                Kind::Tables => {
+                    let at = (&Coordinates::default(), count.is_some());
+                    save::check(&Target::of(path, &[])?, &outputs, at)?;
+                }
+                Kind::Pictures | Kind::Animation { .. } | Kind::GivenUp => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The names that contain no frame number.
     pub(super) fn fixed_names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|save| save.name.as_str()).filter(|name| !name.contains('#'))
@@ -160,53 +201,40 @@ impl Saves {
         Ok(())
     }
 
-    /// Writes the files of a frame. Returns their names, with the sizes of files that hold only
-    /// this frame.
+    /// Writes the files of a frame. A file of all frames that cannot hold this one is given up; the
+    /// others are written.
     pub(super) fn push(
         &mut self,
         folder: &Path,
         answer: &Answer,
         frames: &[i64],
         (shown, fps): (&Shown, f64),
-    ) -> Result<Vec<(String, Option<u64>)>, Stop> {
-        let mut files = Vec::new();
-        let is_shown = |output: &&OutputAnswer| shown.picture.as_deref() != Some(&*output.name);
-        let in_table = |output: &&OutputAnswer| output.ty != Type::of::<Image>();
-        let outputs: Vec<&OutputAnswer> =
-            answer.outputs.iter().filter(|it| is_shown(it) && in_table(it)).collect();
+    ) -> Result<Pushed, Stop> {
+        let in_tables = |output: &&OutputAnswer| shown.is_in_tables(&output.name, output.ty);
+        let outputs: Vec<&OutputAnswer> = answer.outputs.iter().filter(in_tables).collect();
+        let frame = Frame {
+            folder,
+            answer,
+            outputs: &outputs,
+            shown,
+            moments: (frames, fps, self.n_frames),
+        };
+        let mut pushed = Pushed::default();
         for save in &mut self.all {
-            let path = |name: &str| -> PathBuf { folder.join(name) };
-            let mut bytes = None;
-            let mut name = save.name.clone();
-            match &mut save.kind {
-                Kind::Pictures => {
-                    name = numbered(&save.name, frames[0]);
-                    let image = shown.image(answer);
-                    let image = image.ok_or_else(|| several(&save.name))?;
-                    let target = PictureTarget::of(&path(&name), self.depth);
-                    let target = target.expect("the extension is that of a picture");
-                    target.write_image(&path(&name), &image)?;
-                    bytes = path(&name).metadata().ok().map(|data| data.len());
-                }
-                Kind::Animation { writer, .. } => {
-                    let image = shown.image(answer).ok_or_else(|| several(&save.name))?;
-                    let writer = writer.as_mut().expect("writers are started before frames");
-                    writer.push(&image).map_err(|error| stop(&error))?;
-                }
-                Kind::Tables => {
-                    name = numbered(&save.name, frames[0]);
-                    let target = Target::of(&path(&name), &[])?;
-                    save::write_outputs(&target, answer, &outputs, &Coordinates::default())?;
-                    bytes = path(&name).metadata().ok().map(|data| data.len());
-                }
-                Kind::Rows(table) => {
-                    let moments = (frames, fps, self.n_frames);
-                    table.push(&path(&name), (answer, &outputs), moments)?;
-                }
+            match save.push(&frame, self.depth) {
+                Ok(file) => pushed.files.extend(file),
+                Err(stop) if !stop.is_misfit() => return Err(stop),
+                Err(misfit) => match &save.kind {
+                    Kind::Pictures | Kind::Tables => pushed.of_frame.push(misfit),
+                    Kind::Animation { .. } | Kind::Rows(_) | Kind::GivenUp => {
+                        // Dropping the writer removes what it has written.
+                        save.kind = Kind::GivenUp;
+                        pushed.given_up.push(misfit);
+                    }
+                },
             }
-            files.push((name, bytes));
         }
-        Ok(files)
+        Ok(pushed)
     }
 
     /// Skips a frame that failed; animations repeat the previous frame instead.
@@ -219,25 +247,99 @@ impl Saves {
         Ok(())
     }
 
-    /// Completes the files that hold all frames, and returns the names of all files.
-    pub(super) fn finish(self) -> Result<Vec<String>, Stop> {
-        let mut names = Vec::new();
+    /// Completes the files that hold all frames. Returns the names of all files, and why some could
+    /// not be completed.
+    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<Stop>), Stop> {
+        let (mut names, mut misfits) = (Vec::new(), Vec::new());
         for save in self.all {
-            match save.kind {
-                Kind::Pictures | Kind::Tables => {}
-                Kind::Animation { writer, .. } => {
-                    let writer = writer.expect("writers are started before frames");
-                    writer.finish().map_err(|error| stop(&error))?;
-                }
-                Kind::Rows(table) => {
-                    if !table.finish()? {
-                        continue;
-                    }
-                }
+            match save.kind.finish() {
+                Ok(true) => names.push(save.name),
+                Ok(false) => {}
+                Err(misfit) if misfit.is_misfit() => misfits.push(misfit),
+                Err(stop) => return Err(stop),
             }
-            names.push(save.name);
         }
-        Ok(names)
+        Ok((names, misfits))
+    }
+}
+
+impl Kind {
+    /// Completes the file, if it holds all frames; returns whether there is one.
+    fn finish(self) -> Result<bool, Stop> {
+        match self {
+            Self::Pictures | Self::Tables => Ok(true),
+            Self::Animation { writer, .. } => {
+                let writer = writer.expect("writers are started before frames");
+                writer.finish().map_err(|error| stop(&error))?;
+                Ok(true)
+            }
+            Self::Rows(table) => table.finish(),
+            Self::GivenUp => Ok(false),
+        }
+    }
+}
+
+/// The values of a frame, or of several in a table.
+struct Frame<'f> {
+    folder: &'f Path,
+    answer: &'f Answer,
+    /// The outputs in tables.
+    outputs: &'f [&'f OutputAnswer],
+    shown: &'f Shown,
+    /// The frames, the frames per second, and the number of all frames.
+    moments: (&'f [i64], f64, usize),
+}
+
+impl Save {
+    /// Writes a frame. Returns the name of the file, with its size if it holds only this frame.
+    fn push(
+        &mut self,
+        frame: &Frame<'_>,
+        depth: Option<Depth>,
+    ) -> Result<Option<(String, Option<u64>)>, Stop> {
+        let Frame { folder, answer, outputs, shown, moments } = *frame;
+        let name = numbered(&self.name, moments.0[0]);
+        let path = folder.join(&name);
+        let image = || shown.image(answer).ok_or_else(|| several(&self.name));
+        match &mut self.kind {
+            Kind::Pictures => {
+                let target = PictureTarget::of(&path, depth);
+                let target = target.expect("the extension is that of a picture");
+                target.write_image(&path, &image()?)?;
+            }
+            Kind::Animation { writer, .. } => {
+                let writer = writer.as_mut().expect("writers are started before frames");
+                writer.push(&image()?).map_err(|error| stop(&error))?;
+                return Ok(Some((name, None)));
+            }
+            Kind::Tables => {
+                let target = Target::of(&path, &[])?;
+                save::write_outputs(&target, answer, outputs, &Coordinates::default())?;
+            }
+            Kind::Rows(table) => {
+                table.push(&path, (answer, outputs), moments)?;
+                return Ok(Some((name, None)));
+            }
+            Kind::GivenUp => return Ok(None),
+        }
+        let bytes = path.metadata().ok().map(|data| data.len());
+        Ok(Some((name, bytes)))
+    }
+}
+
+impl Shown {
+    /// Whether tables hold an output.
+    fn is_in_tables(&self, name: &str, ty: Type) -> bool {
+        self.picture.as_deref() != Some(name) && ty != Type::of::<Image>()
+    }
+
+    /// The picture in an answer.
+    pub(super) fn image(&self, answer: &Answer) -> Option<Image> {
+        let series = answer.output(self.picture.as_ref()?)?.value.as_ref()?;
+        match &series.data {
+            Data::One(value) => Image::from_value(value),
+            Data::Many(_) => None,
+        }
     }
 }
 

@@ -9,11 +9,14 @@ use std::path::Path;
 
 use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
-use millstream_io::{ColumnSpec, Format, TableWriter};
+use millstream::values::{Table, Type};
+use millstream_io::{ColumnSpec, TableWriter};
 
-use super::rows::{Layout, Rows, rows};
+use super::rows::{Layout, Rows, n_keys, rows};
 use crate::outcome::{Exit, Stop};
 use crate::place::{Target, stop};
+use crate::save;
+use crate::terminal::visible;
 
 /// A table that grows frame by frame.
 #[derive(Default)]
@@ -39,27 +42,29 @@ impl FramesTable {
         (answer, outputs): (&Answer, &[&OutputAnswer]),
         (frames, fps, n_frames): (&[i64], f64, usize),
     ) -> Result<(), Stop> {
-        let is_npy = Format::of_path(path).is_ok_and(|it| it == Format::NPY);
-        let rows_in = |layout| -> Result<Option<Rows>, Stop> {
+        let target = Target::of(path, &[])?;
+        let rows_in = |layout| -> Option<Rows> {
             let rows = rows(answer, outputs, (frames, fps), layout)?;
-            Ok(rows.map(|rows| if is_npy { rows.of_outputs() } else { rows }))
+            Some(if target.is_array() { rows.of_outputs() } else { rows })
         };
-        let axes = || answer.count.map(|count| vec![n_frames, count]).unwrap_or_default();
         let before: Vec<(Layout, Option<Written>)> = if self.written.is_empty() {
-            Layout::possible(answer, outputs).into_iter().map(|layout| (layout, None)).collect()
+            let types: Vec<Type> = outputs.iter().map(|output| output.ty).collect();
+            let possible = Layout::possible(&types, answer.count).into_iter();
+            possible.map(|layout| (layout, None)).collect()
         } else {
             self.written.drain(..).map(|written| (written.layout, Some(written))).collect()
         };
-        let mut is_other = false;
+        let mut other = None;
         for (layout, written) in before {
-            let Some(rows) = rows_in(layout)? else { continue };
+            let Some(rows) = rows_in(layout) else { continue };
             let mut written = match written {
                 Some(written) if written.specs == rows.specs => written,
-                Some(_) => {
-                    is_other = true;
+                Some(written) => {
+                    other = Some(other_columns(path, &written.specs, &rows.specs));
                     continue;
                 }
-                None => match Target::of(path, &[])?.writer(rows.specs.clone(), None, axes()) {
+                None => match target.writer(rows.specs.clone(), None, axes(n_frames, answer.count))
+                {
                     Ok(writer) => Written { layout, writer, specs: rows.specs },
                     Err(refusal) => {
                         self.refusal.get_or_insert(refusal);
@@ -73,12 +78,9 @@ impl FramesTable {
         if !self.written.is_empty() {
             return Ok(());
         }
-        Err(self.refusal.take().filter(|_| !is_other).unwrap_or_else(|| {
-            let frame = frames[0];
-            let text = format!("frame {frame} has different columns from the frames before it");
-            let help = format!("save a file for each frame: {}", with_number(path));
-            Stop::new(Exit::Failed, text, Some(help))
-        }))
+        let unequal = || save::unequal(&path.display().to_string(), outputs);
+        let why = other.or_else(unequal).or_else(|| self.refusal.take());
+        Err(why.expect("a layout is given up for one of these reasons"))
     }
 
     /// Completes the file; `false` if there were no rows because every frame failed.
@@ -87,6 +89,51 @@ impl FramesTable {
         written.writer.finish().map_err(|error| stop(&error))?;
         Ok(true)
     }
+}
+
+/// The extents of the axes of an array.
+fn axes(n_frames: usize, count: Option<usize>) -> Vec<usize> {
+    count.map(|count| vec![n_frames, count]).unwrap_or_default()
+}
+
+/// Refuses a table that cannot hold outputs of these types in any layout.
+pub(super) fn check(
+    path: &Path,
+    outputs: &[(&str, Type)],
+    (n_frames, count): (usize, Option<usize>),
+) -> Result<(), Stop> {
+    let is_table = |(_, ty): &&(&str, Type)| *ty == Type::of::<Table>();
+    if let Some((name, _)) = outputs.iter().find(is_table).filter(|_| outputs.len() > 1) {
+        let text = format!("the table `{}` does not fit next to other outputs", visible(name));
+        return Err(Stop::new(Exit::Usage, text, Some("choose it with --out NAME".into())));
+    }
+    let target = Target::of(path, &[])?;
+    let types: Vec<Type> = outputs.iter().map(|(_, ty)| *ty).collect();
+    let mut refusal = Ok(());
+    for layout in Layout::possible(&types, count) {
+        let Some(mut specs) = layout.specs(outputs, count) else { return Ok(()) };
+        if target.is_array() {
+            specs.drain(..n_keys(layout, count));
+        }
+        match target.check(&specs, axes(n_frames, count)) {
+            Ok(()) => return Ok(()),
+            Err(stop) => refusal = refusal.and(Err(stop)),
+        }
+    }
+    refusal
+}
+
+/// The error for rows whose columns differ from those before.
+fn other_columns(path: &Path, before: &[ColumnSpec], now: &[ColumnSpec]) -> Stop {
+    let named = |specs: &[ColumnSpec]| {
+        let columns = specs.iter().map(|spec| format!("`{}` ({})", visible(&spec.name), spec.ty));
+        columns.collect::<Vec<_>>().join(", ")
+    };
+    let file = path.display();
+    let (before, now) = (named(before), named(now));
+    let text = format!("`{file}` has the columns {before}, but the next rows have {now}");
+    let help = format!("save a file for each frame: {}", with_number(path));
+    Stop::new(Exit::Failed, text, Some(help)).misfit()
 }
 
 /// The name of the file with a place for the number of the frame.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use millstream::{Feature, Footprint, Program};
 
 use super::Args;
-use crate::outcome::{Exit, Stop, warn};
+use crate::outcome::{Exit, Stop};
 use crate::request::unknown;
 use crate::views::{NamedView, refuse_repeated};
 
@@ -17,7 +17,7 @@ pub(super) struct Place<'a> {
     pub(super) folder: PathBuf,
     pub(super) inputs: Vec<String>,
     /// The name of the view, if it has one.
-    name: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
     view: Option<&'a Footprint>,
     /// Whether inputs differ by view.
     has_own: bool,
@@ -81,14 +81,10 @@ impl Place<'_> {
         self.name.map_or_else(|| file.to_owned(), |view| format!("{view}/{file}"))
     }
 
-    /// The requested view. It may be that no node reads it: if only inputs differ by view, or if the
-    /// usual files are tables.
-    pub(super) fn size(&self, program: &Program, are_usual: bool) -> Option<&Footprint> {
+    /// The requested view. It may be that no node reads it, if inputs differ by view.
+    pub(super) fn size(&self, program: &Program) -> Option<&Footprint> {
         let is_read = program.plan().needs.iter().any(|need| need.feature == Feature::Footprint);
-        if !is_read && are_usual && !self.has_own && self.view.is_some() {
-            warn("the view has no effect because no output depends on it", "leave it out");
-        }
-        self.view.filter(|_| is_read || !(self.has_own || are_usual))
+        self.view.filter(|_| is_read || !self.has_own)
     }
 
     /// Whether there is a view.

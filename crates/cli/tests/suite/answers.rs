@@ -67,7 +67,8 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
     let folder = crate::bake::folder("bake-unsettled");
     let bake = ["bake", &graph, "--frames", "0..2", "-o", &crate::bake::text(&folder)];
     let told = seen(&bake);
-    assert!(told.contains("within its maximum of rounds, 5\n  help: raise `count`"), "{told}");
+    let at = "within its maximum of rounds, 5 (in 3 frames, the first at frame 0)\n  help: raise ";
+    assert!(told.contains(at), "{told}");
     assert_eq!(told.matches("warning").count(), 1, "{told}");
 }
 

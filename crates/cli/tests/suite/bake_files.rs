@@ -1,10 +1,13 @@
 //! The files that `bake` writes.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use expect_test::expect;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::bake::{counts, files, folder, lines, text};
-use crate::{code, expect_seen, file, seen};
+use crate::{code, expect_seen, file, millstream, seen};
 
 /// Two lists; they are equally long in frame 3 alone.
 fn two_lists(name: &str) -> String {
@@ -16,7 +19,7 @@ fn two_lists(name: &str) -> String {
     )
 }
 
-fn read(path: &std::path::Path) -> String {
+fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("it was baked")
 }
 
@@ -44,12 +47,157 @@ fn lists_of_equal_length_in_some_frames_are_cells_in_all() {
     let folder = folder("bake-lists-items");
     assert_eq!(counts(&[&*graph, "--frames", "3", "--save", "t.csv"], &folder), (1, 0));
     assert_eq!(read(&folder.join("t.csv")).lines().nth(3), Some("3,0.125,3.0,7.0"));
-    // Csv cannot hold lists in cells.
-    let folder = text(&self::folder("bake-lists-csv"));
-    let told = seen(&["bake", &graph, "--frames", "3..4", "--save", "t.csv", "-o", &folder]);
-    assert!(told.starts_with("exit code 2\n"), "{told}");
-    assert!(told.contains("csv cannot hold the column `a` of type list<f32>\n"), "{told}");
-    assert!(told.contains("help: write lists to jsonl, parquet or arrow"), "{told}");
+}
+
+#[test]
+fn lists_of_different_length_are_refused_in_the_frame_where_they_differ() {
+    let graph = two_lists("bake-unequal.mill");
+    let bake = |folder: &Path, saves: &[&str]| {
+        let shown = text(folder);
+        let saves = saves.iter().flat_map(|name| ["--save", name]);
+        let bake = ["bake", &*graph, "--frames", "3..5", "-o", &shown];
+        bake.into_iter().chain(saves).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let told = |args: &[String]| seen(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    // The only file: the bake stops.
+    let folder = folder("bake-unequal");
+    let shown = text(&folder);
+    expect![[r#"
+        exit code 3
+        stderr:
+        error: `DIR/t.csv` needs lists of equal length, but `a` has 4 items and `b` has 3 (at frame 4)
+          help: write lists of different lengths to jsonl, parquet or arrow, or choose one of them: --out a
+    "#]]
+    .assert_eq(&told(&bake(&folder, &["t.csv"])).replace(&shown, "DIR"));
+    // Others are finished, and what was computed before is reused.
+    let both =
+        [&bake(&folder, &["t.csv", "t.jsonl", "f.#.csv"])[..], &["--format".into(), "json".into()]];
+    let both: Vec<&str> = both.iter().flat_map(|args| args.iter()).map(String::as_str).collect();
+    let output = millstream(&both);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Json = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    assert_eq!((report["ran"].as_u64(), report["failed"].as_u64()), (Some(0), Some(2)), "{report}");
+    assert_eq!(report["failures"][0]["where"], json!({ "frame": 4 }), "{report}");
+    let names: Vec<String> = files(&folder).into_keys().collect();
+    assert_eq!(names, ["f.3.csv", "t.jsonl"]);
+    assert_eq!(read(&folder.join("t.jsonl")).lines().count(), 3);
+    let lines = lines(&folder);
+    let fates: Vec<&str> = lines.iter().filter_map(|line| line["fate"].as_str()).collect();
+    assert_eq!(fates, ["reused", "failed", "failed"]);
+    let message = lines[1]["failures"][0]["message"].as_str().expect("it is told");
+    assert!(
+        message
+            .ends_with("f.4.csv` needs lists of equal length, but `a` has 4 items and `b` has 3")
+    );
+}
+
+#[test]
+fn a_view_whose_only_file_is_given_up_leaves_the_others_alone() {
+    let graph = file(
+        "bake-unequal-view.mill",
+        "size = footprint.pixel_size(context.footprint())\n\
+         n = convert.to_i32(size < 0.7 ? 3 : context.tick())\n\
+         output a: list<f32> = list.range(start: 1, count: n)\n\
+         output b: list<f32> = list.range(start: 5, count: 3)\n",
+    );
+    let folder = folder("bake-unequal-view");
+    let shown = text(&folder);
+    let views = ["--view", "left=4x3", "--view", "right=4x3*0.5", "--save", "t.csv"];
+    let bake = ["bake", &*graph, "--frames", "3..5", "-o", &shown];
+    let told = seen(&[&bake[..], &views].concat());
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    assert!(told.contains("`a` has 4 items and `b` has 3 (at frame 4, view left)\n"), "{told}");
+    assert_eq!(told.matches("(at frame 4, view left)").count(), 1, "{told}");
+    assert!(!folder.join("left/t.csv").exists());
+    assert_eq!(read(&folder.join("right/t.csv")).lines().count(), 1 + 3 * 3);
+}
+
+#[test]
+fn what_types_rule_out_is_refused_before_anything_is_computed() {
+    let graph = file(
+        "bake-types.mill",
+        "all = list.range(start: 1, count: 2)\n\
+         output xs: list<f32> = all\n\
+         output ys: list<f32> = all\n\
+         output x: f32 = list.sum(all)\n\
+         output t: table = table.make(all)\n",
+    );
+    let out = |names: &[&'static str]| -> Vec<&'static str> {
+        names.iter().flat_map(|name| ["--out", name]).collect()
+    };
+    let folder = folder("bake-types");
+    let refused = |save: &str, outputs: &[&'static str], expected: expect_test::Expect| {
+        let shown = text(&folder);
+        let bake = ["bake", &graph, "--frames", "0..2", "-o", &shown, "--save", save];
+        expect_seen(&[&bake[..], &out(outputs)].concat(), expected);
+        assert!(!folder.exists());
+    };
+    let npy = || {
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `a.npy`: npy cannot hold these columns: `xs`, `ys`
+              help: npy holds one column; write several to csv, json or ply
+        "#]]
+    };
+    refused("a.npy", &["xs", "ys"], npy());
+    let path = crate::new_file("a.npy").display().to_string();
+    let run = seen(&[&["run", &*graph, "--save", &path], &out(&["xs", "ys"])[..]].concat());
+    npy().assert_eq(&run.replace(&path, "a.npy"));
+    refused(
+        "a.csv",
+        &["xs", "x"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `a.csv`: csv cannot hold the column `xs` of type list<f32>
+              help: write lists to jsonl, parquet or arrow
+        "#]],
+    );
+    refused(
+        "a.#.csv",
+        &["xs", "x"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: `a.#.csv`: csv cannot hold the column `xs` of type list<f32>
+              help: write lists to jsonl, parquet or arrow
+        "#]],
+    );
+    refused(
+        "a.jsonl",
+        &["x", "t"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: the table `t` does not fit next to other outputs
+              help: choose it with --out NAME
+        "#]],
+    );
+    let named = file("bake-frame.mill", "output frame: f32 = convert.to_f32(context.time())\n");
+    let shown = text(&folder);
+    let told = seen(&["bake", &named, "--frames", "0..2", "-o", &shown]);
+    assert!(told.contains("`frames.csv` column `frame` occurs twice"), "{told}");
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_table_whose_columns_change_is_given_up_alone() {
+    let graph = file(
+        "bake-columns.mill",
+        "t = table.make(list.range(start: 1, count: 2))\n\
+         other = table.rename(t, from: \"a\", to: \"b\")\n\
+         output t: table = control.switch(context.tick() < 2, other, t)\n",
+    );
+    let folder = folder("bake-columns");
+    let shown = text(&folder);
+    let args = ["bake", &graph, "--frames", "0..3", "-o", &shown, "--save", "t.#.csv"];
+    let told = seen(&[&args[..], &["--save", "t.csv"]].concat());
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    assert!(told.contains(", but the next rows have "), "{told}");
+    assert!(told.contains("`b` (f32) (at frame 2)\n  help: save a file for each frame"), "{told}");
+    let names: Vec<String> = files(&folder).into_keys().collect();
+    assert_eq!(names, ["t.0.csv", "t.1.csv", "t.2.csv", "t.3.csv"]);
 }
 
 #[test]
@@ -80,8 +228,8 @@ fn values_that_are_the_same_at_each_pixel_are_rows() {
         let folder = folder("bake-values");
         let (frames, shown) = (["--frames", "0..1", "--size", "8x6"], text(&folder));
         let told = seen(&[&["bake", graph], &frames[..], more, &["-o", &shown]].concat());
-        let names: Vec<String> = files(&folder).into_keys().collect();
-        (names.join(" "), told, folder)
+        let names = if folder.exists() { files(&folder) } else { BTreeMap::new() };
+        (names.into_keys().collect::<Vec<String>>().join(" "), told, folder)
     };
     let both =
         graph("bake-values.mill", "output c: f32 = p.x / 10 + t\noutput mean: f32 = t * 24\n");
@@ -94,9 +242,13 @@ fn values_that_are_the_same_at_each_pixel_are_rows() {
     assert_eq!(names, "frames.csv");
     assert!(!told.contains("warning"), "{told}");
     let color = "output shade: color = color.combine(t, 0, 1)\n";
-    let (names, told, _) = baked(&graph("bake-color.mill", color), &[]);
-    assert_eq!(names, "frames.csv");
-    assert!(told.contains("warning: the view has no effect"), "{told}");
+    // A view without effect is refused, whatever is saved.
+    for saves in [&[][..], &["--save", "t.csv"]] {
+        let (names, told, _) = baked(&graph("bake-color.mill", color), saves);
+        assert_eq!(names, "");
+        assert!(told.starts_with("exit code 2\n"), "{told}");
+        assert!(told.contains("error: the view has no effect because no node reads"), "{told}");
+    }
     // Whoever asks for a picture of one color gets it.
     let saved = baked(&graph("bake-color.mill", color), &["--save", "#.png"]);
     assert_eq!(saved.0, "0.png 1.png");
@@ -127,4 +279,30 @@ fn what_cannot_be_is_refused_with_a_hint() {
     let large = [&bake[..], &["--cache-size", "99999999999T"]].concat();
     assert!(seen(&large).contains("too large: write at most 16777215T"), "{}", seen(&large));
     assert_eq!(code(&large), Some(2));
+}
+
+#[test]
+fn a_field_in_a_table_needs_a_position_or_a_picture() {
+    let graph = file("bake-field.mill", "output c: f32 = context.position().x / 10\n");
+    let folder = text(&folder("bake-field"));
+    let bake = ["bake", &*graph, "--frames", "0..2", "-o", &folder, "--save", "t.csv"];
+    let run = ["run", &*graph, "--save", "csv:-"];
+    for args in [&bake[..], &run] {
+        expect_seen(
+            &[args, &["--size", "4x3"]].concat(),
+            expect![[r#"
+                exit code 2
+                stderr:
+                error: the outputs depend on the position, which a view provides only for pictures
+                  help: save a picture, such as png or exr, which shows the value at each pixel; or leave out --size and --view, and give one position: --feature position=[0,0,0]
+            "#]],
+        );
+        let told = seen(args);
+        assert!(told.contains("needs position, which the request does not provide"), "{told}");
+        assert!(told.contains("--feature position=[0,0,0], or save a picture"), "{told}");
+        let given = [args, &["--feature", "position=[0,0,0]"]].concat();
+        assert_eq!(code(&given), Some(0), "the advice can be followed");
+    }
+    let picture = [&bake[..6], &["--size", "4x3", "--save", "c.#.exr"]].concat();
+    assert_eq!(code(&picture), Some(0), "the advice can be followed");
 }

@@ -2,7 +2,9 @@
 
 mod answers;
 mod bake;
+mod bake_animations;
 mod bake_files;
+mod bake_told;
 mod bench;
 mod check;
 mod completions;

@@ -1,0 +1,167 @@
+//! What a bake tells about its frames, with the frame and the view: nodes that failed, values that do
+//! not fit a file, and repeats that did not settle.
+
+use std::collections::BTreeSet;
+
+use millstream::Answer;
+use millstream::twice::Unsettled;
+use serde_json::{Value as Json, json};
+
+use super::manifest;
+use crate::outcome::{self, Stop, in_flags, warn};
+use crate::run::report_failures;
+use crate::tables::Coordinates;
+use crate::terminal::eprint;
+use crate::unsettled;
+
+/// The number of failed frames that are reported individually.
+const MAX_REPORTED: usize = 3;
+
+/// The failures and warnings of one view.
+pub(super) struct Told<'t> {
+    /// The name of the view, if it has one.
+    view: Option<&'t str>,
+    n_failed: usize,
+    failures: Vec<Json>,
+    unsettled: Vec<(Unsettled, BTreeSet<i64>)>,
+}
+
+/// The failures and warnings of a bake, for programs.
+#[derive(Default)]
+pub(super) struct Reports {
+    pub(super) failures: Vec<Json>,
+    pub(super) warnings: Vec<Json>,
+}
+
+impl<'t> Told<'t> {
+    pub(super) fn new(view: Option<&'t str>) -> Self {
+        Self { view, n_failed: 0, failures: Vec::new(), unsettled: Vec::new() }
+    }
+
+    /// A frame as the place of something, for people.
+    fn at(&self, frame: i64) -> String {
+        match self.view {
+            Some(view) => format!("at frame {frame}, view {view}"),
+            None => format!("at frame {frame}"),
+        }
+    }
+
+    /// A frame as the place of something, for programs.
+    fn place(&self, frame: i64, cell: &[(&'static str, usize)]) -> Json {
+        let mut place = manifest::place(frame, self.view);
+        for (axis, i) in cell.iter().filter(|(axis, _)| *axis != "time") {
+            place[*axis] = (*i).into();
+        }
+        place
+    }
+
+    /// Reports the failures of a frame, and returns them for the manifest.
+    pub(super) fn failed(&mut self, frame: i64, answer: &Answer) -> Vec<Json> {
+        if self.is_reported() {
+            let of_view = self.view.map_or_else(String::new, |view| format!(" of view {view}"));
+            eprint(&format!("frame {frame}{of_view} was not written:\n"));
+            report_failures(answer, &Coordinates::default());
+        }
+        let failures = answer.failures.iter().map(|failure| {
+            json!({
+                "path": failure.path.as_str(),
+                "message": failure.message,
+                "help": failure.help.as_deref().map(in_flags),
+                "where": self.place(frame, &failure.cell),
+            })
+        });
+        let failures: Vec<Json> = failures.collect();
+        self.failures.extend_from_slice(&failures);
+        failures
+    }
+
+    /// Counts a failed frame; whether it is reported individually.
+    fn is_reported(&mut self) -> bool {
+        self.n_failed += 1;
+        if self.n_failed == MAX_REPORTED + 1 {
+            eprint("further failures are only counted\n");
+        }
+        self.n_failed <= MAX_REPORTED
+    }
+
+    /// Reports values of a frame that do not fit a file of this frame alone, and returns the report
+    /// for the manifest.
+    pub(super) fn misfit(&mut self, frame: i64, misfit: Stop) -> Vec<Json> {
+        let reported = self.note(self.place(frame, &[]), &misfit);
+        if self.is_reported() {
+            outcome::report(&self.stop(frame, misfit));
+        }
+        reported
+    }
+
+    /// Reports that a file of all frames was given up, because it cannot hold the values of this one.
+    /// Returns the problems, for a bake that stops because of it.
+    pub(super) fn given_up(&mut self, frame: i64, misfit: Stop) -> Vec<Json> {
+        self.note(self.place(frame, &[]), &misfit);
+        let stop = self.stop(frame, misfit);
+        outcome::report(&stop);
+        stop.problems()
+    }
+
+    /// Notes the messages for programs.
+    fn note(&mut self, place: Json, misfit: &Stop) -> Vec<Json> {
+        let noted = misfit.messages().iter().map(|message| {
+            json!({
+                "path": "",
+                "message": message.text,
+                "help": message.help.as_deref().map(in_flags),
+                "where": place,
+            })
+        });
+        let noted: Vec<Json> = noted.collect();
+        self.failures.extend_from_slice(&noted);
+        noted
+    }
+
+    /// The reason to stop, with the frame.
+    fn stop(&self, frame: i64, misfit: Stop) -> Stop {
+        misfit.as_failure().at(&format!(" ({})", self.at(frame)))
+    }
+
+    /// Reports a file that could not be completed.
+    pub(super) fn unfinished(&mut self, misfit: &Stop) {
+        let mut place = json!({});
+        if let Some(view) = self.view {
+            place["view"] = view.into();
+        }
+        self.note(place, misfit);
+        outcome::report(misfit);
+    }
+
+    /// Notes the repeats that did not settle in a frame; it may be called again for the same frame.
+    pub(super) fn unsettled(&mut self, frame: i64, all: &[Unsettled]) {
+        for one in all {
+            let known = self.unsettled.iter().position(|(known, _)| known.path == one.path);
+            let at = known.unwrap_or_else(|| {
+                self.unsettled.push((one.clone(), BTreeSet::new()));
+                self.unsettled.len() - 1
+            });
+            let (known, frames) = &mut self.unsettled[at];
+            known.rounds = known.rounds.max(one.rounds);
+            frames.insert(frame);
+        }
+    }
+
+    /// Reports the repeats that did not settle, each once, and adds everything to the reports.
+    pub(super) fn finish(&mut self, reports: &mut Reports) {
+        for (one, frames) in &self.unsettled {
+            let first = *frames.first().expect("it was noted for a frame");
+            let at = match frames.len() {
+                1 => self.at(first),
+                n => format!("in {n} frames, the first {}", self.at(first)),
+            };
+            warn(&format!("{} ({at})", unsettled::text(one)), Unsettled::HELP);
+            let mut warning = unsettled::json(one);
+            warning["where"] = self.place(first, &[]);
+            warning["frames"] = frames.len().into();
+            reports.warnings.push(warning);
+        }
+        self.unsettled.clear();
+        reports.failures.append(&mut self.failures);
+    }
+}

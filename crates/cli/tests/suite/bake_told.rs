@@ -1,0 +1,160 @@
+//! What `bake` tells about frames: where nodes failed, and which repeats did not settle.
+
+use std::path::Path;
+
+use expect_test::expect;
+use serde_json::{Value as Json, json};
+
+use crate::bake::{counts, files, folder, lines, text};
+use crate::{file, millstream, seen};
+
+/// The report of a bake for programs, whatever its exit code.
+fn report(args: &[&str], folder: &Path) -> Json {
+    let shown = text(folder);
+    let output = millstream(&[&["bake"], args, &["-o", &shown, "--format", "json"]].concat());
+    serde_json::from_slice(&output.stdout).expect("the report is JSON")
+}
+
+const VIEWS: [&str; 4] = ["--view", "left=4x3", "--view", "right=4x3*0.5"];
+
+#[test]
+fn a_failure_names_frame_and_view() {
+    // The right view fails from frame 2 on.
+    let graph = file(
+        "bake-view-fails.mill",
+        "size = footprint.pixel_size(context.footprint())\n\
+         n = size < 0.7 ? 2 - convert.to_i32(context.tick()) : 1\n\
+         output first: f32 = list.first(list.range(start: 7, count: n))\n",
+    );
+    let folder = folder("bake-view-fails");
+    let args = [&[&*graph, "--frames", "1..2"], &VIEWS[..]].concat();
+    let shown = text(&folder);
+    let told = seen(&[&["bake"], &args[..], &["-o", &shown]].concat());
+    assert!(told.contains("frame 2 of view right was not written:\nerror: "), "{told}");
+    assert_eq!(told.matches("was not written").count(), 1, "{told}");
+    let report = report(&args, &folder);
+    let place = json!({ "frame": 2, "view": "right" });
+    assert_eq!(report["failures"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(report["failures"][0]["where"], place, "{report}");
+    assert!(report["failures"][0]["message"].as_str().is_some_and(|it| it.contains("empty list")));
+    let lines = lines(&folder.join("right"));
+    assert_eq!(lines[1]["failures"], report["failures"], "{lines:?}");
+    assert!(lines[0].get("failures").is_none(), "{lines:?}");
+    let header = std::fs::read_to_string(folder.join("right/manifest.jsonl")).expect("it is there");
+    assert!(header.lines().next().is_some_and(|line| line.ends_with("\"view\":\"right\"}")));
+}
+
+#[test]
+fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
+    let graph = file(
+        "bake-sizes.mill",
+        "n = context.tick() < 3 ? 8 : 4\n\
+         field = image.from_field(context.position().x / 10)\n\
+         output picture: image = image.resize(field, width: convert.to_i32(n), height: 6)\n",
+    );
+    let bake = |folder: &Path, saves: &[&str], views: &[&str]| {
+        let shown = text(folder);
+        let saves = saves.iter().flat_map(|name| ["--save", name]);
+        let args = [&["bake", &*graph, "--frames", "0..4"][..], views].concat();
+        seen(&args.into_iter().chain(saves).chain(["-o", &shown]).collect::<Vec<_>>())
+            .replace(&shown, "DIR")
+    };
+    for ending in ["gif", "apng", "webp"] {
+        let folder = folder("bake-sizes");
+        let name = format!("a.{ending}");
+        let told = bake(&folder, &[&name], &["--size", "8x6"]);
+        assert!(told.starts_with("exit code 3\n"), "{told}");
+        let why = format!(
+            "`DIR/{name}` has pictures of 8x6 pixels, but the next one is 4x6 (at frame 3)\n"
+        );
+        assert!(told.contains(&why), "{told}");
+        assert!(!folder.join(&name).exists());
+        // What was computed is kept.
+        let rest = ["--size", "8x6", "--frames", "0..2", "--save", "b.#.png"];
+        let rest: Vec<&str> = [&[&*graph], &rest[..]].concat();
+        assert_eq!(counts(&rest, &folder), (0, 3));
+    }
+    // The pictures are written even where the animation is given up.
+    let folder = folder("bake-sizes-others");
+    let told = bake(&folder, &["a.gif", "p.#.png"], &["--view", "left=8x6"]);
+    assert!(told.contains("but the next one is 4x6 (at frame 3, view left)\n"), "{told}");
+    let names: Vec<String> = files(&folder.join("left")).into_keys().collect();
+    assert_eq!(names, ["p.0.png", "p.1.png", "p.2.png", "p.3.png", "p.4.png"]);
+}
+
+/// A repeat that does not settle in frames 2 and 3, and an output that does not depend on it.
+fn unsettled(name: &str) -> String {
+    let text = "n = convert.to_i32(context.tick())\n\
+         slow = repeat halve(100, count: convert.to_i32(n < 2 ? 500 : n + 1), until = \"stable\").x\n\
+         output y: list<f32> = list.range(start: slow, count: 300)\n\
+         output z: list<f32> = list.range(start: n, count: 3)\n\
+         group halve(x: f32) -> x: f32 {\n  x = x / 2 + 1\n}\n";
+    file(name, text)
+}
+
+#[test]
+fn a_repeat_that_does_not_settle_is_told_again_when_frames_are_reused() {
+    let graph = unsettled("bake-again.mill");
+    let folder = folder("bake-again");
+    let args = [&*graph, "--frames", "0..3", "--save", "y.#.json"];
+    let shown = text(&folder);
+    let warning = expect![[r#"
+        warning: slow_1: did not become stable within its maximum of rounds, 4 (in 2 frames, the first at frame 2)
+          help: raise `count` or `tolerance`; the output `settled` tells where it did
+    "#]];
+    let warnings = |more: &[&str]| {
+        let told = seen(&[&["bake"], &args[..], &["-o", &shown], more].concat());
+        let lines = told.lines().skip_while(|line| !line.starts_with("warning"));
+        let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("baked")).collect();
+        if lines.is_empty() { String::new() } else { lines.join("\n") + "\n" }
+    };
+    warning.assert_eq(&warnings(&[]));
+    // Frames that are left alone, frames read from the cache, and both for programs.
+    warning.assert_eq(&warnings(&[]));
+    for frame in 0..4 {
+        std::fs::remove_file(folder.join(format!("y.{frame}.json"))).expect("it was written");
+    }
+    warning.assert_eq(&warnings(&[]));
+    assert_eq!(lines(&folder)[1].get("warnings"), None);
+    assert_eq!(lines(&folder)[2]["warnings"][0]["where"], json!({ "frame": 2 }));
+    let report = report(&args, &folder);
+    assert_eq!((report["ran"].as_u64(), report["reused"].as_u64()), (Some(0), Some(4)));
+    assert_eq!(report["warnings"][0]["frames"], 2, "{report}");
+    assert_eq!(report["warnings"][0]["where"], json!({ "frame": 2 }), "{report}");
+    // Another bake that shares the cache, and an output without the repeat.
+    let other = self::folder("bake-again-other");
+    let cache = text(&folder.join("cache"));
+    let shared = ["--frames", "2", "--cache", &cache, "--save", "o.#.json"];
+    let of = |outputs: &[&str]| self::report(&[&[&*graph], &shared[..], outputs].concat(), &other);
+    let y = of(&["--out", "y"]);
+    assert_eq!(
+        (y["ran"].as_u64(), y["warnings"][0]["where"]["frame"].as_i64()),
+        (Some(0), Some(2))
+    );
+    let z = of(&["--out", "z"]);
+    assert_eq!((z["ran"].as_u64(), z["warnings"].clone()), (Some(0), json!([])), "{z}");
+}
+
+#[test]
+fn a_warning_of_several_views_names_the_view() {
+    let graph = file(
+        "bake-view-warns.mill",
+        "size = footprint.pixel_size(context.footprint())\n\
+         output y: f32 = repeat halve(100, count: convert.to_i32(size < 0.7 ? 3 : 500), until = \"stable\").x\n\
+         group halve(x: f32) -> x: f32 {\n  x = x / 2 + 1\n}\n",
+    );
+    let folder = folder("bake-view-warns");
+    let args = [&[&*graph, "--frames", "1..2"], &VIEWS[..]].concat();
+    let shown = text(&folder);
+    for _ in 0..2 {
+        let told = seen(&[&["bake"], &args[..], &["-o", &shown]].concat());
+        assert_eq!(told.matches("warning").count(), 1, "{told}");
+        let at = "rounds, 3 (in 2 frames, the first at frame 1, view right)\n";
+        assert!(told.contains(at), "{told}");
+    }
+    let report = report(&args, &folder);
+    let place = json!({ "frame": 1, "view": "right" });
+    assert_eq!(report["warnings"][0]["where"], place, "{report}");
+    assert_eq!(lines(&folder.join("right"))[0]["warnings"][0]["where"], place);
+    assert!(lines(&folder.join("left"))[0].get("warnings").is_none());
+}
