@@ -10,7 +10,7 @@ use std::path::Path;
 use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
 use millstream::values::{Table, Type};
-use millstream_io::{ColumnSpec, TableWriter};
+use millstream_io::{ColumnSpec, Format, TableWriter};
 
 use super::rows::{Layout, Rows, n_keys, rows};
 use crate::outcome::{Exit, Stop};
@@ -42,10 +42,10 @@ impl FramesTable {
         (answer, outputs): (&Answer, &[&OutputAnswer]),
         (frames, fps, n_frames): (&[i64], f64, usize),
     ) -> Result<(), Stop> {
-        let target = Target::of(path, &[])?;
+        let is_npy = Format::of_path(path).is_ok_and(|it| it == Format::NPY);
         let rows_in = |layout| -> Option<Rows> {
             let rows = rows(answer, outputs, (frames, fps), layout)?;
-            Some(if target.is_array() { rows.of_outputs() } else { rows })
+            Some(if is_npy { rows.of_outputs() } else { rows })
         };
         let before: Vec<(Layout, Option<Written>)> = if self.written.is_empty() {
             let types: Vec<Type> = outputs.iter().map(|output| output.ty).collect();
@@ -63,8 +63,11 @@ impl FramesTable {
                     other = Some(other_columns(path, &written.specs, &rows.specs));
                     continue;
                 }
-                None => match target.writer(rows.specs.clone(), None, axes(n_frames, answer.count))
-                {
+                None => match Target::of(path, &[])?.writer(
+                    rows.specs.clone(),
+                    None,
+                    axes(n_frames, answer.count),
+                ) {
                     Ok(writer) => Written { layout, writer, specs: rows.specs },
                     Err(refusal) => {
                         self.refusal.get_or_insert(refusal);

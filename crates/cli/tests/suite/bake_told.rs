@@ -87,7 +87,7 @@ fn unsettled(name: &str) -> String {
     let text = "n = convert.to_i32(context.tick())\n\
          slow = repeat halve(100, count: convert.to_i32(n < 2 ? 500 : n + 1), until = \"stable\").x\n\
          output y: list<f32> = list.range(start: slow, count: 300)\n\
-         output z: list<f32> = list.range(start: n, count: 3)\n\
+         output z: list<i32> = list.range(start: n, count: 3)\n\
          group halve(x: f32) -> x: f32 {\n  x = x / 2 + 1\n}\n";
     file(name, text)
 }
