@@ -4,6 +4,7 @@
 //!
 //! ```json
 //! [
+//!   { "before": [], "text": ["!/usr/bin/env -S millstream run"] },
 //!   { "before": ["inputs", "a"], "text": ["one line", "and another"] },
 //!   { "beside": ["groups", "product", "nodes", "p"], "text": "at the end of the line" },
 //!   { "end": [], "text": ["after all statements"] }
@@ -33,6 +34,8 @@ const HEAD: [&str; 5] = ["$schema", "millstream", "name", "fps", "start_frame"];
 /// A part of a document that may have comments, by its position among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    /// The first line, if it starts with `#!`.
+    Start,
     /// The statement with this key of [`HEAD`].
     Head(u32),
     Use(u32),
@@ -64,7 +67,8 @@ impl Part {
     /// The rank of a comment of the part.
     fn rank(self, kind: CommentKind) -> Rank {
         let (section, index, inside, inner) = match self {
-            Self::Head(at) => (0, at, 0, 0),
+            Self::Start => (0, 0, 0, 0),
+            Self::Head(at) => (0, at + 1, 0, 0),
             Self::Use(at) => (1, at, 0, 0),
             Self::Lock(at) => (2, at, 0, 0),
             Self::Input(at) => (3, at, 0, 0),
@@ -122,13 +126,15 @@ impl<'v> Comment<'v> {
             CommentKind::Beside => read_text(rest).map(|(line, rest)| (vec![line], rest))?,
             CommentKind::Before | CommentKind::End => read_texts(rest)?,
         };
-        let is_line = |line: &Word<'_>| {
-            !line.contains('\n')
-                && line.trim_end() == line
-                && (!line.is_empty() || kind != CommentKind::Beside)
-        };
+        let is_line = |line: &Word<'_>| !line.contains('\n') && line.trim_end() == line;
         let fits = rest == "}" && !lines.is_empty() && lines.iter().all(is_line);
         fits.then_some(Self { kind, at, lines })
+    }
+
+    /// Whether it is the first line of a file that starts with `#!`.
+    fn is_interpreter_line(&self) -> bool {
+        self.kind == CommentKind::Before
+            && matches!(&self.lines[..], [line] if line.starts_with('!'))
     }
 }
 
@@ -268,6 +274,7 @@ fn comments_of<'a>(tree: &'a Tree<'_>) -> Vec<Found<'a>> {
                 (Part::EndOf(at), group, "", None)
             }
             What::View(_) => (Part::View, group, "view", None),
+            What::Start => (Part::Start, None, "", None),
             What::End => (Part::End, None, "", None),
             What::Schema(_) => (Part::SCHEMA, group, HEAD[0], None),
             What::Format(_) => (Part::FORMAT, group, HEAD[1], None),
@@ -416,6 +423,7 @@ pub(crate) fn rank_of(document: &Document, comment: &Comment<'_>) -> Option<Rank
     };
     let part = match keys[..] {
         [] if is_end => Part::End,
+        [] if comment.is_interpreter_line() => Part::Start,
         ["groups", name] if is_end => Part::EndOf(group(name)?.0),
         _ if is_end => return None,
         ["groups", name] => Part::Group(group(name)?.0),

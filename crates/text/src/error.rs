@@ -1,5 +1,7 @@
 //! Errors in the text form, apart from those of names and types, which checking finds.
 
+use millstream_base::diagnostics::counted;
+
 /// Why a part of a text is not part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
@@ -67,7 +69,7 @@ pub enum TextError {
         name: String,
     },
     /// More inputs than the node has.
-    #[error("`{name}` has only {n} inputs")]
+    #[error("`{name}` has only {}", counted(*n as u64, "input"))]
     #[diagnostic(code(text::too_many_inputs), help("{hint}"))]
     TooManyInputs {
         /// The node type or group.

@@ -1,12 +1,15 @@
 //! Updates the locks of used documents in a text.
 
+use std::collections::HashMap;
+
 use millstream_base::Limits;
 use millstream_document::{Lock, Named};
 use serde_json::Value as Json;
 
 use crate::name;
 use crate::parse::parse;
-use crate::tree::What;
+use crate::token::write_comment;
+use crate::tree::{What, Word};
 
 /// The text with its locks replaced by these, otherwise unchanged. `None` if it has problems.
 pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<String> {
@@ -17,11 +20,21 @@ pub fn with_lock(text: &str, lock: &Named<Lock>, limits: &Limits) -> Option<Stri
     if !parsed.problems.is_empty() {
         return None;
     }
+    let comments = parsed.tree.items.iter().filter_map(|item| match &item.what {
+        What::Lock(line) => Some((&*line.name, parsed.tree.beside(item)?)),
+        _ => None,
+    });
+    let comments: HashMap<&str, &Word<'_>> = comments.collect();
     let mut lines = String::new();
     for (name, Lock { format, hash, .. }) in lock {
         lines.push_str("lock ");
         name::write(name, &mut lines);
-        lines.push_str(&format!(" = {format} {}\n", Json::from(&**hash)));
+        lines.push_str(&format!(" = {format} {}", Json::from(&**hash)));
+        if let Some(comment) = comments.get(&**name) {
+            lines.push_str("  #");
+            write_comment(comment, &mut lines);
+        }
+        lines.push('\n');
     }
     let line_end = |at: usize| text[at..].find('\n').map_or(text.len(), |n| at + n + 1);
     // The new lines replace the first old one, or follow the last use.

@@ -266,6 +266,7 @@ impl<'t> Parser<'t> {
     fn text(&mut self) {
         let mut after_blank = false;
         let (mut lines, mut n_comments) = (0, 0);
+        self.interpreter_line();
         let start = self.lexer.at;
         if let Err(problem) = self.advance() {
             self.recover(start, problem, What::End);
@@ -295,6 +296,20 @@ impl<'t> Parser<'t> {
         self.item(What::End, self.token.start, after_blank, false);
     }
 
+    /// Reads a first line that starts with `#!`.
+    fn interpreter_line(&mut self) {
+        let start = self.lexer.at;
+        let rest = &self.text[start..];
+        if !rest.starts_with("#!") {
+            return;
+        }
+        let line = rest.lines().next().unwrap_or_default().trim_end();
+        self.lexer.comments.push(&line[1..]);
+        self.lexer.at = start + line.len();
+        self.last_end = self.lexer.at;
+        self.item(What::Start, start, false, false);
+    }
+
     fn skip_line(&mut self) {
         let start = self.token.start;
         if let Err(problem) = self.advance() {
@@ -307,15 +322,11 @@ impl<'t> Parser<'t> {
         let first = self.tree.comments.len() as u32;
         let comments = &mut self.lexer.comments;
         // The comment after the statement, on the same line.
-        let is_beside = comments.last().is_some_and(|comment| {
+        let has_beside = comments.last().is_some_and(|comment| {
             let at = comment.as_ptr() as usize - self.text.as_ptr() as usize;
             let end = self.last_end.max(start);
             at > end && !self.text[end..at].contains('\n') && !matches!(what, What::End)
         });
-        let has_beside = is_beside && comments.last().is_some_and(|text| !text.is_empty());
-        if is_beside && !has_beside {
-            comments.pop();
-        }
         self.tree.comments.extend(comments.drain(..).map(Cow::Borrowed));
         let end = self.tree.comments.len() as u32 - u32::from(has_beside);
         let exprs_start = self.tree.items.last().map_or(0, |item| item.exprs.end);

@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 
 use crate::json::write_value;
 use crate::name;
+use crate::token::write_comment;
 use crate::tree::{
     Arg, ArgTo, ExprId, InputLine, Item, LockLine, OutputLine, Tree, UseLine, What, at,
 };
@@ -37,7 +38,10 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
             Some(_) => after_group || item.after_blank || matches!(item.what, What::Group(_)),
         };
         let is_nothing = matches!(item.what, What::End) && item.before.is_empty();
-        if after && !is_nothing && !(closes && item.before.is_empty()) {
+        let looks_like_start = printer.out.is_empty()
+            && !matches!(item.what, What::Start)
+            && tree.before(item).first().is_some_and(|comment| comment.starts_with('!'));
+        if looks_like_start || (after && !is_nothing && !(closes && item.before.is_empty())) {
             printer.out.push('\n');
         }
         printer.comments(item, 2 * open.len());
@@ -49,9 +53,9 @@ pub(crate) fn print(tree: &Tree<'_>) -> String {
         printer.statement(&item.what, indent);
         if let Some(beside) = tree.beside(item) {
             printer.out.push_str("  #");
-            printer.comment(beside);
+            write_comment(beside, &mut printer.out);
         }
-        if !matches!(item.what, What::End) {
+        if !matches!(item.what, What::Start | What::End) {
             printer.out.push('\n');
         }
         match item.what {
@@ -78,16 +82,9 @@ impl<'a, 't> Printer<'a, 't> {
         for comment in self.tree.before(item) {
             self.spaces(indent);
             self.out.push('#');
-            self.comment(comment);
+            write_comment(comment, &mut self.out);
             self.out.push('\n');
         }
-    }
-
-    fn comment(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.out.push(' ');
-        }
-        self.out.push_str(text);
     }
 
     fn spaces(&mut self, n: usize) {
@@ -141,7 +138,7 @@ impl<'a, 't> Printer<'a, 't> {
             }
             What::Close => self.out.push('}'),
             What::View(view) => view::write(view, &mut self.out),
-            What::End => {}
+            What::Start | What::End => {}
         }
     }
 

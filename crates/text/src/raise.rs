@@ -98,6 +98,9 @@ impl<'d> Raiser<'d, '_> {
 
     fn document(&mut self) {
         let document = self.document;
+        if self.placed.has(Part::Start) {
+            self.item(What::Start, Part::Start, false);
+        }
         self.head();
         let mut is_first = true;
         for (at, (name, def)) in (0..).zip(&document.uses) {

@@ -61,7 +61,7 @@ pub(crate) struct Lexer<'t> {
     pub(crate) at: usize,
     /// The start of the last token.
     pub(crate) start: usize,
-    /// The comments since they were last taken, without `#` and the space after it.
+    /// The comments since they were last taken, see [`comment`].
     pub(crate) comments: Vec<&'t str>,
 }
 
@@ -84,8 +84,7 @@ impl<'t> Lexer<'t> {
                 b'#' => {
                     let rest = &self.text[self.at + 1..];
                     let n = rest.find('\n').unwrap_or(rest.len());
-                    let comment = rest[..n].trim_end();
-                    self.comments.push(comment.strip_prefix(' ').unwrap_or(comment));
+                    self.comments.push(comment(&rest[..n]));
                     self.at += 1 + n;
                 }
                 _ => break,
@@ -176,6 +175,26 @@ impl<'t> Lexer<'t> {
             _ => problem,
         }
     }
+}
+
+/// The text of a comment, from what follows its `#`: without the space that is written there. A
+/// comment such as `##` or `#!`, which is written without a space, keeps all that precedes the sign.
+fn comment(rest: &str) -> &str {
+    let rest = rest.trim_end();
+    if is_joined(rest) { rest } else { rest.strip_prefix(' ').unwrap_or(rest) }
+}
+
+/// Writes a comment after its `#`.
+pub(crate) fn write_comment(comment: &str, out: &mut String) {
+    if !comment.is_empty() && !is_joined(comment) {
+        out.push(' ');
+    }
+    out.push_str(comment);
+}
+
+/// Whether no space is added between `#` and the text of a comment.
+fn is_joined(comment: &str) -> bool {
+    comment.trim_start_matches(' ').starts_with(['#', '!'])
 }
 
 /// The symbol that starts with these two bytes, and its length.

@@ -53,6 +53,8 @@ pub(crate) struct Item<'t> {
 /// A statement.
 #[derive(Clone)]
 pub(crate) enum What<'t> {
+    /// A first line that starts with `#!`, which names the program that runs the file.
+    Start,
     Format(u32),
     Schema(Word<'t>),
     Title(Word<'t>),

@@ -10,7 +10,7 @@ use millstream_document::model::{InputValue, Named, Node, OutputDef, OutputFrom}
 
 use super::Body;
 use crate::name::write_block_name;
-use crate::tree::{ExprKind, Tree, What, Word};
+use crate::tree::{ExprKind, MAX_BLOCKS, Tree, What, Word};
 
 /// Names each block without a name after its node and the group around it.
 pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
@@ -29,7 +29,10 @@ pub(crate) fn name_blocks(tree: &mut Tree<'_>) {
                 let line = &tree.groups[*group as usize];
                 if line.name.is_empty() {
                     let zone = line.zone;
-                    let around = open.last().map(|group| &*tree.groups[*group as usize].name);
+                    // Deeper blocks are refused; names that grow with the depth would take quadratic
+                    // time.
+                    let around = open.last().filter(|_| open.len() <= MAX_BLOCKS);
+                    let around = around.map(|group| &*tree.groups[*group as usize].name);
                     write_block_name(around, name, &mut wanted);
                     let found = free.find(&wanted, |name| taken.contains(name));
                     let word: Word<'_> = Cow::Owned((*found).to_owned());
@@ -59,8 +62,10 @@ pub(super) fn links_outside<'n>(
     (nodes, outputs): (&'n Named<Node>, &'n Named<OutputDef>),
     has_node: impl Fn(&str) -> bool,
 ) -> Vec<(From<'n>, Span, &'n str)> {
-    let around: Vec<_> =
-        std::iter::successors(bodies[at].around, |at| bodies[*at].around).collect();
+    // Deeper blocks are refused.
+    let around: Vec<_> = std::iter::successors(bodies[at].around, |at| bodies[*at].around)
+        .take(MAX_BLOCKS)
+        .collect();
     if around.is_empty() {
         return Vec::new();
     }

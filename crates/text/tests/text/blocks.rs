@@ -6,9 +6,10 @@ use expect_test::{Expect, expect};
 use millstream_document::model::{Named, Node, NodeKind};
 use millstream_document::save;
 use millstream_node::Zone;
+use millstream_text::load_text;
 
 use crate::errors::problems;
-use crate::{converted, document, formatted, from_json};
+use crate::{REGISTRY, converted, document, formatted, from_json, limits};
 
 #[expect(clippy::needless_pass_by_value, reason = "callers write the expectation in place")]
 fn means(text: &str, expected: Expect) {
@@ -128,6 +129,13 @@ fn blocks_nest_to_a_limit() {
     expect!["41:102 `{`  text::syntax: blocks nest deeper than 40 levels"]
         .assert_eq(problems(&nested(41)).lines().next().unwrap_or_default());
     assert!(problems(&nested(10_000)).len() < 10_000_000);
+    // Names do not grow with the depth beyond the limit, whether blocks are closed or not.
+    for text in [nested(3_000), "a = repeat(x: f32 = b) -> x: f32 {\n".repeat(3_000)] {
+        let read = load_text(text.as_bytes(), &REGISTRY, &limits()).document.expect("it is known");
+        assert_eq!(read.groups.len(), 3_000);
+        let longest = read.groups.keys().map(|name| name.len()).max();
+        assert!(longest.is_some_and(|n| n < 200), "{longest:?}");
+    }
 }
 
 #[test]

@@ -318,5 +318,7 @@ fn locks_are_replaced_in_their_place() {
         "name \"n\"\nuse a = \"a.mill\" # first\nuse `b c` = \"b\"\nlock a = 2 \"sha256:1\"\nlock `b c` = 1 \"x\"\n\nx  = 1 # stays\n"
     );
     assert_eq!(with_lock(&locked, &lock, &limits()), Some(locked.clone()));
+    let commented = locked.replace("sha256:1\"", "sha256:1\"  # the last one that worked");
+    assert_eq!(with_lock(&commented, &lock, &limits()), Some(commented));
     assert!(with_lock("x = (", &lock, &limits()).is_none());
 }

@@ -1,6 +1,7 @@
 //! The text form from the user's point of view: meaning, format, and reported problems.
 
 mod blocks;
+mod comments;
 mod errors;
 mod forms;
 mod highlighting;
