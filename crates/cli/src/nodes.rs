@@ -1,7 +1,9 @@
 //! `millstream nodes`: the node library and its manual.
 
 mod from;
+mod language;
 mod search;
+mod synonyms;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,26 +23,29 @@ use crate::library::engine;
 use crate::outcome::{Exit, Stop};
 use crate::terminal::{self, visible};
 
-use search::{MAX_SHOWN, Texts, search};
+use language::{CONSTRUCTS, Construct, FAMILY, construct, page_of, see};
+use search::{MAX_SHOWN, Texts, names_for, search};
 
 const EXAMPLES: &str = "\
 Examples:
   millstream nodes
   millstream nodes math
   millstream nodes math.sqrt
+  millstream nodes language
   millstream nodes --search smooth noise
   millstream nodes math --search root
   millstream nodes --format json
   millstream nodes --from examples/lib
   millstream nodes --from examples/lib water/ring";
 
-/// List the node types, or show the manual entry of one
+/// List the node types and the constructs of documents, or show the manual entry of one
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A node type, or a family of them
+    /// A node type, a family of them, or a construct such as repeat or group
     name: Option<String>,
-    /// List the best matches for these words: names count most, then summaries, then the manual
+    /// List the best matches for these words: names count most, then summaries, then the manual;
+    /// words of other programs, such as lerp or argsort, find what they mean
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     search: Option<Vec<String>>,
     /// List the groups of the documents in a directory instead, which other documents may use
@@ -51,6 +56,79 @@ pub(crate) struct Args {
     pub(crate) format: Format,
 }
 
+/// A part of the manual.
+#[derive(Clone, Copy)]
+enum Entry<'a> {
+    Node(&'a Arc<NodeDef>),
+    Construct(&'static Construct),
+}
+
+impl<'a> Entry<'a> {
+    fn named(registry: &'a Registry, name: &str) -> Option<Self> {
+        let node = || registry.get(name).map(Self::Node);
+        node().or_else(|| construct(name).map(Self::Construct))
+    }
+
+    /// All entries, by name; those with a notation of their own come last.
+    fn all(registry: &'a Registry) -> Vec<Self> {
+        let named = language::node_types().filter_map(|name| registry.get(name)).map(Self::Node);
+        let mut language: Vec<Self> = named.chain(CONSTRUCTS.iter().map(Self::Construct)).collect();
+        language.sort_by_key(|entry| entry.name());
+        registry.iter().map(Self::Node).chain(language).collect()
+    }
+
+    fn name(self) -> &'a str {
+        match self {
+            Self::Node(def) => &def.name,
+            Self::Construct(construct) => construct.name,
+        }
+    }
+
+    fn summary(self) -> &'a str {
+        match self {
+            Self::Node(def) => &def.manual.summary,
+            Self::Construct(construct) => construct.summary,
+        }
+    }
+
+    fn family(self) -> &'a str {
+        match self {
+            Self::Node(def) if page_of(&def.name).is_none() => def.family(),
+            Self::Node(_) | Self::Construct(_) => FAMILY,
+        }
+    }
+
+    /// The page on its notation, if it has one of its own.
+    fn page(self) -> Option<&'static str> {
+        match self {
+            Self::Node(def) => page_of(&def.name),
+            Self::Construct(construct) => Some(construct.page),
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Node(def) => match page_of(&def.name) {
+                Some(page) => format!("{}\n  {}\n", manual::entry(def), see(page)),
+                None => manual::entry(def),
+            },
+            Self::Construct(construct) => construct.entry(),
+        }
+    }
+
+    fn json(self) -> Json {
+        let mut json = match self {
+            Self::Node(def) => node_json(def),
+            Self::Construct(construct) => construct.json(),
+        };
+        json["family"] = self.family().into();
+        if let Some(page) = self.page() {
+            json["page"] = page.into();
+        }
+        json
+    }
+}
+
 /// Lists node types, or shows one.
 pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     if let Some(folder) = &args.from {
@@ -59,48 +137,62 @@ pub(crate) fn nodes(args: &Args) -> Result<Exit, Stop> {
     let engine = engine(Limits::default());
     let registry = engine.registry();
     let mut out = std::io::stdout().lock();
-    let named = args.name.as_deref().and_then(|name| registry.get(name));
-    if let Some(def) = named.filter(|_| args.search.is_none()) {
+    let named = args.name.as_deref().and_then(|name| Entry::named(registry, name));
+    if let Some(entry) = named.filter(|_| args.search.is_none()) {
         match args.format {
-            Format::Text => out.write_all(manual::entry(def).as_bytes())?,
-            Format::Json => {
-                serde_json::to_writer_pretty(&mut out, &entry(def))?;
-                writeln!(out)?;
-            }
+            Format::Text => out.write_all(entry.text().as_bytes())?,
+            Format::Json => writeln!(out, "{:#}", entry.json())?,
         }
         return Ok(Exit::Done);
     }
-    let is_meant =
-        |def: &&Arc<NodeDef>| args.name.as_deref().is_none_or(|family| def.family() == family);
-    let mut defs: Vec<&Arc<NodeDef>> = registry.iter().filter(is_meant).collect();
-    if let (Some(name), true) = (&args.name, defs.is_empty()) {
-        return Err(unknown(registry, name));
+    let name = args.name.as_deref();
+    let mut entries = Entry::all(registry);
+    entries.retain(|entry| name.is_none_or(|family| entry.family() == family));
+    if let (Some(name), true) = (name, entries.is_empty()) {
+        let Some(entry) = named else { return Err(unknown(registry, name)) };
+        let text = format!("--search has nothing to find in the node type `{name}`");
+        let help = format!("search in its family, `{}`, or leave out --search", entry.family());
+        return Err(Stop::new(Exit::Usage, text, Some(help)));
     }
     if let Some(words) = &args.search {
-        let texts: Vec<Texts> = defs.iter().map(|def| texts(def)).collect();
-        defs = search(words, &texts)?.into_iter().map(|i| defs[i]).collect();
-        if args.format == Format::Text {
-            let rows = defs.iter().map(|def| (&*def.name, &*def.manual.summary));
-            out.write_all(found(rows).as_bytes())?;
-            return Ok(Exit::Done);
-        }
+        // Among equal matches, the nodes of the library precede those that imitate other programs.
+        entries.sort_by_key(|entry| registry.rank_of_family(entry.family()));
+        let texts: Vec<Texts> = entries.iter().map(|entry| texts(*entry)).collect();
+        entries = search(words, &texts)?.into_iter().map(|i| entries[i]).collect();
     }
     match args.format {
-        Format::Text => out.write_all(list(&defs).as_bytes())?,
+        Format::Text if args.search.is_some() => {
+            let summaries: Vec<(&str, String)> =
+                entries.iter().map(|entry| (entry.name(), shown_summary(*entry))).collect();
+            let rows = summaries.iter().map(|(name, summary)| (*name, &**summary));
+            out.write_all(found(rows).as_bytes())?;
+        }
+        Format::Text => out.write_all(list(&entries).as_bytes())?,
         Format::Json => {
-            let list: Vec<Json> = defs.into_iter().map(entry).collect();
-            serde_json::to_writer_pretty(&mut out, &list)?;
-            writeln!(out)?;
+            // Without a family or a search it is the list of node types.
+            let is_listed = |entry: &&Entry<'_>| {
+                name.is_some() || args.search.is_some() || matches!(entry, Entry::Node(_))
+            };
+            let list: Vec<Json> = entries.iter().filter(is_listed).map(|it| it.json()).collect();
+            writeln!(out, "{:#}", Json::from(list))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn texts(def: &Arc<NodeDef>) -> Texts {
+fn texts(entry: Entry<'_>) -> Texts {
     Texts {
-        name: def.name.to_string(),
-        summary: def.manual.summary.to_string(),
-        manual: manual::entry(def),
+        name: entry.name().to_owned(),
+        summary: entry.summary().to_owned(),
+        manual: entry.text(),
+    }
+}
+
+/// The summary, with the page on the notation.
+fn shown_summary(entry: Entry<'_>) -> String {
+    match entry.page() {
+        Some(page) => format!("{} ({page})", entry.summary()),
+        None => entry.summary().to_owned(),
     }
 }
 
@@ -122,36 +214,41 @@ fn found<'a>(rows: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String 
 
 fn unknown(registry: &Registry, name: &str) -> Stop {
     let mut families: Vec<&str> = registry.iter().map(|def| def.family()).collect();
+    families.push(FAMILY);
+    families.sort_unstable();
     families.dedup();
+    let synonym = || names_for(name).first().copied();
     let family = || did_you_mean(name.trim_end_matches('.'), families.iter().copied());
-    let help = match registry.namesake(name).or_else(family).or_else(|| registry.nearest(name)) {
+    let near = registry.namesake(name).or_else(synonym).or_else(family);
+    let help = match near.or_else(|| registry.nearest(name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("families: {}", families.join(", ")),
     };
     Stop::new(Exit::Usage, format!("there is no node type or family called `{name}`"), Some(help))
 }
 
-fn list(defs: &[&Arc<NodeDef>]) -> String {
+fn list(entries: &[Entry<'_>]) -> String {
     let style = terminal::of_stdout();
-    let width = defs.iter().map(|def| def.name.len()).max().unwrap_or(0);
+    let width = entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
     let mut out = String::new();
     let mut family = "";
-    for def in defs {
-        if def.family() != family {
+    for entry in entries {
+        if entry.family() != family {
             if !family.is_empty() {
                 out.push('\n');
             }
-            family = def.family();
+            family = entry.family();
             out.push_str(&style.strong(family));
             out.push('\n');
         }
-        out.push_str(&format!("  {:width$}  {}\n", def.name, def.manual.summary));
+        let summary = shown_summary(*entry);
+        out.push_str(&format!("  {:width$}  {summary}\n", entry.name()));
     }
     out
 }
 
 /// A node type for programs; sockets are those of the default settings.
-fn entry(def: &Arc<NodeDef>) -> Json {
+fn node_json(def: &Arc<NodeDef>) -> Json {
     let settings = Settings::read(&def.settings, [], &|_| None).ok();
     let signature = settings.as_ref().and_then(|settings| def.signature(settings).ok());
     let settings = def.settings.iter().map(|setting| {

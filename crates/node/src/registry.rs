@@ -186,6 +186,13 @@ impl Registry {
         namesakes.first().copied()
     }
 
+    /// The position of a family in the order in which the families were added; that of an unknown
+    /// one follows them.
+    pub fn rank_of_family(&self, family: &str) -> usize {
+        let known = self.families.iter().position(|known| **known == *family);
+        known.unwrap_or(self.families.len())
+    }
+
     /// All registered node types, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<NodeDef>> {
         self.defs.values()

@@ -48,7 +48,7 @@ fn a_node_type_has_a_manual_entry() {
             exit code 2
             stderr:
             error: there is no node type or family called `qqqqqqqq`
-              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, image, integer, list, mat4, math, mesh, mix, noise, pattern, quat, random, reduce, scan, sdf, state, string, table, time, vector
+              help: families: blender, boolean, color, compare, context, control, convert, curve, date, footprint, image, integer, language, list, mat4, math, mesh, mix, noise, pattern, quat, random, reduce, scan, sdf, state, string, table, time, vector
         "#]],
     );
 }
@@ -141,29 +141,115 @@ fn nodes_are_found_by_words() {
     assert!(both.contains("`list.gradient`, `noise.turbulence`"), "{both}");
     assert!(told(&["xyzzyxy"]).contains("try other words"));
     assert_eq!(code(&["nodes", "--search", "?!"]), Some(2));
+    expect_seen(
+        &["nodes", "math.sqrt", "--search", "root"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: --search has nothing to find in the node type `math.sqrt`
+              help: search in its family, `math`, or leave out --search
+        "#]],
+    );
     assert_eq!(code(&["nodes", "--search"]), Some(2));
+}
+
+/// The first names that a search finds.
+fn first_three(word: &str) -> Vec<String> {
+    let found = seen(&["nodes", "--search", word]);
+    let names = found.lines().filter_map(|line| line.split_whitespace().next());
+    names.take(3).map(str::to_owned).collect()
 }
 
 #[test]
 fn words_of_other_programs_find_the_nodes() {
-    for (word, name) in [
+    for (words, name) in [
         ("lerp", "mix.mix"),
         ("unlerp", "mix.inverse_mix"),
-        ("clip", "mix.clamp"),
-        ("ternary", "control.switch"),
-        ("rsqrt", "math.inverse_sqrt"),
-        ("argmax", "reduce.index_of_maximum"),
-        ("magnitude", "vector.length"),
-        ("worley", "noise.cell"),
+        ("clip, saturate", "mix.clamp"),
+        ("ternary, if", "control.switch"),
+        ("index switch", "control.choose"),
+        ("rsqrt, inversesqrt", "math.inverse_sqrt"),
+        ("argmax", "list.index_of_maximum"),
+        ("magnitude, norm", "vector.length"),
+        ("worley, voronoi texture", "noise.cell"),
         ("grayscale", "color.desaturate"),
         ("substring", "string.slice"),
-        ("remap", "mix.map_range"),
+        ("remap, fit, map range", "mix.map_range"),
+        ("fft, Fourier transform", "list.fourier"),
+        ("stdev, std, standard deviation", "list.deviation"),
+        ("cumsum, accumulate field, prefix sum", "scan.sum"),
+        ("loop, iterate, while, for loop, repeat zone", "repeat"),
+        ("map, filter, reduce, foreach, for each element, for loop", "for_each"),
+        ("solver, simulation zone", "simulate"),
+        ("lambda, callback", "closure"),
+        ("subnet, node group, function", "group"),
+        ("import, library", "use"),
+        ("rgb to hsv, hsv2rgb, ocio", "color.convert"),
+        ("color ramp, gradient", "color.ramp"),
+        ("mix rgb, blend mode", "color.blend"),
+        ("separate xyz", "vector.separate_vec3"),
+        ("noise, anoise", "noise.perlin"),
+        ("chramp, float curve", "curve.float"),
+        ("wrangle", "math.expression"),
+        ("nearpoints, nearest neighbor", "list.neighbors"),
+        ("lag, ema", "state.smooth"),
+        ("lfo", "math.wave"),
+        ("timeshift, time offset", "time.shift"),
+        ("frame hold, retime", "context.with_time"),
+        ("grade", "color.slope_offset_power"),
+        ("merge, alpha over", "image.over"),
+        ("reformat", "image.resize"),
+        ("erode", "image.morphology"),
+        ("stmap, texture2D", "image.sample"),
+        ("linspace, arange", "list.range"),
+        ("argsort", "list.sort_indices"),
+        ("np.where", "list.where"),
+        ("trapz", "list.integral"),
+        ("nan_to_num", "list.fill"),
+        ("groupby", "table.group"),
+        ("gl_FragCoord, uv", "context.position"),
+        ("iTime", "context.time"),
+        ("fract", "math.fraction"),
+        ("mod, remainder", "math.modulo"),
+        ("smin", "math.smooth_minimum"),
+        ("sprintf", "string.format"),
+        ("square root", "math.sqrt"),
+        ("the sum of a list", "list.sum"),
     ] {
-        let found = seen(&["nodes", "--search", word]);
-        let first: Vec<&str> = found.lines().take(6).collect();
-        let is_it = |line: &&str| line.split_whitespace().next() == Some(name);
-        assert!(first.iter().any(is_it), "{word}: {found}");
+        for word in words.split(", ") {
+            let found = first_three(word);
+            assert!(found.iter().any(|found| found == name), "{word}: {found:?}");
+        }
     }
+    expect_seen(
+        &["nodes", "--search", "subdivision"],
+        expect![[r#"
+            exit code 2
+            stderr:
+            error: no node matches `subdivision`
+              help: meshes are lists of points and faces; the nodes `mesh.grid`, `mesh.sphere` and `mesh.normals` work on them, and `for_each` on their items
+        "#]],
+    );
+    assert!(seen(&["nodes", "argsort"]).contains("did you mean `list.sort_indices`?"));
+}
+
+#[test]
+fn constructs_of_documents_have_entries() {
+    let listed = seen(&["nodes", "language"]);
+    for name in ["repeat", "for_each", "simulate", "closure", "call", "group", "use", "input"] {
+        assert!(listed.contains(&format!("\n  {name} ")), "{listed}");
+        let entry = seen(&["nodes", name]);
+        assert!(entry.starts_with(&format!("{name}: ")), "{entry}");
+        assert!(entry.contains("\n  See docs/"), "{entry}");
+        let json = json(&["nodes", name, "--format", "json"]);
+        assert_eq!(json["family"], "language", "{json}");
+        assert!(json["page"].as_str().is_some_and(|page| page.starts_with("docs/")), "{json}");
+    }
+    // Tools take the whole list for that of the types that nodes can have.
+    let all = json(&["nodes", "--format", "json"]);
+    let has =
+        |name: &str| all.as_array().is_some_and(|all| all.iter().any(|it| it["name"] == name));
+    assert!(has("repeat") && has("closure") && !has("group") && !has("input"));
 }
 
 #[test]
