@@ -8,6 +8,7 @@
 
 mod bake;
 mod bench;
+mod brief;
 mod chart;
 mod check;
 mod completions;

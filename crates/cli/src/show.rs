@@ -1,29 +1,26 @@
 //! Printing answers for people and for programs.
 //!
-//! Single values are printed one per line. Outputs that vary along the same axes, and longer lists,
-//! become a table of their first rows with a summary of all rows, and a plot if there is only one
-//! series.
+//! Single values are printed one per line, images and other long ones as their size and range.
+//! Outputs that vary along the same axes, and longer lists, become a table of their first rows with
+//! a summary of all rows, and a plot if there is only one series.
 
 use std::io::{BufWriter, StdoutLock, Write};
 
 use millstream::Program;
 use millstream::evaluate::{Answer, Data, OutputAnswer, Series};
 use millstream::twice::Unsettled;
-use millstream::values::{Value, to_plain_json};
+use millstream::values::{Image, Table as DataTable, Type, Value, to_plain_json};
 use serde_json::{Value as Json, json};
 
+use crate::brief::MAX_INLINE;
 use crate::outcome::{Stop, in_flags};
 use crate::stats::Phases;
-use crate::tables::{Coordinates, Table, tables};
+use crate::tables::{Coordinates, Key, Table, tables};
 use crate::terminal::{Style, visible};
-use crate::{dots, stats, summary, unsettled};
+use crate::{brief, dots, stats, summary, unsettled};
 
-/// Lists of at most this length are printed in full.
-const MAX_INLINE: usize = 8;
 /// The number of rows printed of a longer table.
 const N_HEAD: usize = 8;
-/// The maximum number of characters in a cell.
-const MAX_CELL: usize = 40;
 
 fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
@@ -32,13 +29,18 @@ fn stdout() -> BufWriter<StdoutLock<'static>> {
 /// Prints an answer for people.
 pub(crate) fn text(answer: &Answer, at: &Coordinates, style: Style) -> Result<(), Stop> {
     let mut out = stdout();
-    let tables = tables(answer, at, MAX_INLINE + 1);
+    let names = table_names(answer);
+    let mut tables = tables(answer, at, MAX_INLINE + 1);
+    tables.extend(names.iter().map(|(_, names, table)| of_table(names, table)));
     let mut has_singles = false;
     for output in &answer.outputs {
         if let Some(Series { data: Data::One(value), .. }) = &output.value
             && !tables.iter().any(|table| table.has(&output.name))
+            && !names.iter().any(|(name, ..)| *name == &*output.name)
         {
-            writeln!(out, "{} = {}", visible(&output.name), visible(&value.to_string()))?;
+            let name = visible(&output.name);
+            let text = brief::line(value, name.chars().count() + 3);
+            writeln!(out, "{name} = {text}")?;
             has_singles = true;
         }
     }
@@ -48,18 +50,59 @@ pub(crate) fn text(answer: &Answer, at: &Coordinates, style: Style) -> Result<()
         }
         write_table(&mut out, table, style)?;
     }
+    if let Some(advice) = advice_on_pictures(answer, at) {
+        writeln!(out, "{}", style.faint(&advice))?;
+    }
     out.flush()?;
     Ok(())
+}
+
+/// The outputs that are tables with rows: their names, and those of their columns.
+fn table_names(answer: &Answer) -> Vec<(&str, Vec<String>, DataTable)> {
+    let tables = answer.outputs.iter().filter_map(|output| {
+        let Some(Series { data: Data::One(value), .. }) = &output.value else { return None };
+        let table: DataTable = value.get()?;
+        let columns = table.columns().iter();
+        let names: Vec<String> =
+            columns.map(|(name, _)| format!("{}.{name}", output.name)).collect();
+        (table.n_rows() > 0).then_some((&*output.name, names, table))
+    });
+    tables.collect()
+}
+
+/// A table with a row for each row of an output.
+fn of_table<'a>(names: &'a [String], table: &DataTable) -> Table<'a> {
+    let columns = names.iter().zip(table.columns());
+    Table {
+        axes: Vec::new(),
+        keys: vec![Key { name: "row", of_row: Box::new(|row| row.to_string()) }],
+        columns: columns.map(|(name, (_, column))| (&**name, column.clone())).collect(),
+        n_rows: table.n_rows(),
+    }
+}
+
+/// How to save the images among the outputs; `None` if there are none.
+fn advice_on_pictures(answer: &Answer, at: &Coordinates) -> Option<String> {
+    let is_image = |output: &&OutputAnswer| output.ty == Type::of::<Image>();
+    let mut images = answer.outputs.iter().filter(is_image).map(|output| &*output.name);
+    let first = images.next()?;
+    let chosen = if images.next().is_some() { format!("--out {first} ") } else { String::new() };
+    let view = if at.views.is_empty() { "" } else { ".{view}" };
+    let number = if at.moments.is_some() { ".####" } else { "" };
+    Some(
+        visible(&format!("to save a picture: {chosen}--save {first}{view}{number}.png"))
+            .into_owned(),
+    )
 }
 
 fn write_table(out: &mut impl Write, table: &Table<'_>, style: Style) -> Result<(), Stop> {
     let shown = if table.n_rows <= N_HEAD + 2 { table.n_rows } else { N_HEAD };
     let mut head: Vec<String> = table.keys.iter().map(|key| key.name.to_owned()).collect();
-    head.extend(table.columns.iter().map(|(name, _)| (*name).to_owned()));
+    head.extend(table.columns.iter().map(|(name, _)| visible(name).into_owned()));
     let mut rows = Vec::with_capacity(shown);
     for row in 0..shown {
         let mut cells: Vec<String> = table.keys.iter().map(|key| (key.of_row)(row)).collect();
-        cells.extend(table.columns.iter().map(|(_, column)| cell(&column.get(row))));
+        cells.extend(table.columns.iter().map(|(_, column)| brief::cell(&column.get(row))));
         rows.push(cells);
     }
     write_aligned(out, &head, &rows, style)?;
@@ -103,19 +146,6 @@ pub(crate) fn write_aligned(
         writeln!(out, "{}", line(row).trim_end())?;
     }
     Ok(())
-}
-
-fn cell(value: &Value) -> String {
-    let text = match value {
-        Value::List(list) if list.len() > MAX_INLINE => {
-            return format!("list of {}", list.len());
-        }
-        _ => visible(&value.to_string()).into_owned(),
-    };
-    if text.chars().count() <= MAX_CELL {
-        return text;
-    }
-    format!("{}...", text.chars().take(MAX_CELL - 3).collect::<String>())
 }
 
 /// Prints an answer for programs, with warnings if there are any; `logged` adds the run log.

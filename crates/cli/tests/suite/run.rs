@@ -521,7 +521,7 @@ fn a_table_is_read_from_a_file_and_saved_as_one() {
             }
         }"#,
     );
-    assert_eq!(seen(&["run", &graph]), "sums = {\"k\": [\"a\"], \"x_sum\": [1]}\n");
+    assert_eq!(seen(&["run", &graph]), "row  sums.k  sums.x_sum\n  0     \"a\"           1\n");
     let data = file("groups.csv", "k,x\nb,1\na,2\nb,3\n");
     let given = format!("t=@{data}");
     let result = json(&["run", &graph, "--in", &given, "--format", "json"]);
