@@ -22,12 +22,14 @@ pub enum Measure {
     Y,
 }
 
-/// The slope of each channel per pixel by the Sobel operator: differences of the neighbors on both
-/// sides, of which those in the same row or column count twice, divided by 8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The slope of each channel by the Sobel operator: differences of the neighbors on both sides, of
+/// which those in the same row or column count twice, divided by 8 pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sobel {
     /// The measure.
     pub measure: Measure,
+    /// The size of a pixel in the unit of the slopes.
+    pub pixel: f32,
     /// What lies beyond the image.
     pub edge: Edge,
 }
@@ -49,6 +51,8 @@ impl Sobel {
         crew: &Crew<'_>,
     ) -> Result<Image, Cancelled> {
         let n_channels = image.n_channels();
+        let per_pixel = 1.0 / self.pixel;
+        let scaled = |slope: [f32; 2]| slope.map(|slope| slope * per_pixel);
         let measure = |[x, y]: [f32; 2]| match self.measure {
             Measure::Magnitude => (x * x + y * y).sqrt(),
             Measure::X => x,
@@ -56,7 +60,7 @@ impl Sobel {
         };
         over_rows(image, self.edge, crop, n_channels, crew, |rows, n, out| {
             for (i, to) in out.iter_mut().enumerate() {
-                *to = measure(slope(rows, i, n));
+                *to = measure(scaled(slope(rows, i, n)));
             }
         })
     }

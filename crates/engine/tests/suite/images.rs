@@ -271,6 +271,43 @@ fn lengths_of_filters_are_those_of_the_scene() {
 }
 
 #[test]
+fn slopes_are_those_of_the_scene() {
+    let text = "
+        p = context.position()
+        hill = image.from_field(sin(p.x * 0.05) + p.y * 0.02)
+        edges = image.edges(hill)
+        right = image.edges(hill, measure = \"x\")
+        normals = image.normal_map(hill, strength: 10)
+        output edges: image
+        output right: image
+        output normals: image";
+    let view = Footprint::of_size(80, 40);
+    for output in ["edges", "right", "normals"] {
+        let program = Engine::new().load(text.as_bytes()).expect("it is valid");
+        let of = |view: &Footprint| {
+            let answer = program.run(&of_view(view)).expect("it runs");
+            answer.value::<Image>(output).expect("an image")
+        };
+        let fine = of(&view);
+        for times in [2, 4] {
+            let coarse = of(&view.reduced(times));
+            let n = fine.n_channels();
+            let (width, times) = (coarse.width(), times as usize);
+            for (i, value) in coarse.channels().iter().enumerate() {
+                let (pixel, channel) = (i / n, i % n);
+                let (x, y) = (pixel % width * times, pixel / width * times);
+                // The middle of the block of pixels lies between four of them.
+                let at = |x: usize, y: usize| fine.channels()[(y * fine.width() + x) * n + channel];
+                let half = times / 2;
+                let around = [at(x + half - 1, y + half - 1), at(x + half, y + half)];
+                let mean = f32::midpoint(around[0], around[1]);
+                assert!((value - mean).abs() < 2e-3, "{output} {times}: {value} and {mean}");
+            }
+        }
+    }
+}
+
+#[test]
 fn images_are_measured_and_resized() {
     let text = "
         input photo: image

@@ -67,7 +67,8 @@ pub(super) fn register(registry: &mut Registry, views: &Views) {
                 "y" => Measure::Y,
                 _ => Measure::Magnitude,
             };
-            Ok(Box::new(Sobel { measure, edge: edge_of(job.settings) }))
+            let pixel = pixel_size(job.wanted);
+            Ok(Box::new(Sobel { measure, pixel, edge: edge_of(job.settings) }))
         }),
     );
     add(
@@ -256,12 +257,14 @@ fn edges() -> NodeDef {
         ("x", "the change from left to right"),
         ("y", "the change upwards"),
     ];
-    filter("image.edges", "How much an image changes from pixel to pixel (Sobel)").choice(
-        "measure",
-        MEASURES,
-        "magnitude",
-        "direction of the change",
-    )
+    filter("image.edges", "How steeply an image changes (Sobel)")
+        .details(
+            "The change per unit of the scene, which is that from pixel to pixel if a pixel has the \
+             size of 1. So where an image changes gradually, a preview at a lower resolution shows \
+             the same values. An abrupt change is seen from the pixels on both sides of it: in a \
+             preview of half the resolution its line is twice as wide and half as bright.",
+        )
+        .choice("measure", MEASURES, "magnitude", "direction of the change")
 }
 
 fn normal_map() -> NodeDef {

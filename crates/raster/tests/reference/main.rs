@@ -107,7 +107,9 @@ fn filter() -> impl Strategy<Value = Filter> {
         1 => (weights, edge()).prop_map(|(weights, edge)| {
             Filter::Convolve(Convolve { weights, edge })
         }),
-        1 => (measure, edge()).prop_map(|(measure, edge)| Filter::Sobel(Sobel { measure, edge })),
+        1 => (measure, 0.25_f32..4.0, edge()).prop_map(|(measure, pixel, edge)| {
+            Filter::Sobel(Sobel { measure, pixel, edge })
+        }),
         1 => edge().prop_map(|edge| {
             Filter::Normals(Normals { strength: 2.0, encoding: Encoding::Unit, edge })
         }),
