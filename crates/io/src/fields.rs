@@ -5,6 +5,8 @@
 //! y, x y z, x y z w for vectors, w x y z for a quat, r g b (a) for a color, and 0 to 15 for a
 //! mat4.
 
+use std::collections::HashSet;
+
 use millstream_base::{Color, Column, Type, Vec3};
 
 use crate::builder::column_of_lanes;
@@ -110,10 +112,11 @@ impl Fields<'_> {
 
     /// All columns, with adjacent components combined to vectors.
     fn all(&self) -> Vec<Target> {
+        let names: HashSet<&str> = self.names.iter().map(String::as_str).collect();
         let mut targets = Vec::new();
         let mut next = 0;
         while next < self.n_main {
-            let target = self.vector_at(next).unwrap_or_else(|| self.single(next));
+            let target = self.vector_at(next, &names).unwrap_or_else(|| self.single(next));
             next += target.fields.len();
             targets.push(target);
         }
@@ -125,9 +128,9 @@ impl Fields<'_> {
     }
 
     /// The vector whose components start at this field.
-    fn vector_at(&self, first: usize) -> Option<Target> {
+    fn vector_at(&self, first: usize, names: &HashSet<&str>) -> Option<Target> {
         let numbers = |n: usize| (first..first + n).all(self.is_number);
-        let is_free = |name: &str| !self.names.iter().any(|field| field == name);
+        let is_free = |name: &str| !names.contains(name);
         for custom in self.naming.customs.iter().filter(|custom| is_free(custom.name)) {
             let fields = self.names.get(first..first + custom.fields.len());
             if fields.is_some_and(|fields| fields == custom.fields) && numbers(custom.fields.len())

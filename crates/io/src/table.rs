@@ -114,14 +114,31 @@ pub(crate) fn missing_column<'a>(
     IoError::MissingColumn { file: file.to_owned(), name: name.to_owned(), hint }
 }
 
-/// The names, each in quotes.
-pub(crate) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+/// The names, each in quotes; of many, the first.
+pub(crate) fn joined<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 40;
+    let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = match names.count() {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
+    shown.join(", ") + &more
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_names_the_first_are_listed() {
+        let names: Vec<String> = (0..50).map(|i| format!("c{i}")).collect();
+        let told = joined(names.iter().map(String::as_str));
+        assert!(
+            told.starts_with("`c0`, `c1`, ") && told.ends_with(" `c39`, and 10 more"),
+            "{told}"
+        );
+        assert_eq!(joined(["a", "b"].into_iter()), "`a`, `b`");
+    }
 
     #[test]
     fn columns_have_equal_lengths_and_different_names() {

@@ -1,7 +1,7 @@
 //! Tiff. The crate `tiff` parses files and writes directories; strips are compressed here, on all
 //! cores, because the crate itself only compresses whole pictures.
 
-use std::io::Write as _;
+use std::io::{SeekFrom, Write as _};
 
 use ::tiff::decoder::{Decoder, Limits, TiffCodingUnit};
 use ::tiff::encoder::{Rational, TiffEncoder, TiffKind, TiffKindBig, TiffKindStandard};
@@ -54,15 +54,21 @@ struct Layout {
 }
 
 pub(super) fn read(
-    stream: Box<dyn Stream + '_>,
+    mut stream: Box<dyn Stream + '_>,
     reading: &Reading<'_>,
 ) -> Result<Decoded, IoError> {
     let broken = |error| failure(error, reading);
+    let length = stream.seek(SeekFrom::End(0)).map_err(|error| reading.io(error))?;
+    stream.rewind().map_err(|error| reading.io(error))?;
     let mut tiff = Decoder::new(stream).map_err(broken)?;
     let (width, height) = tiff.dimensions().map_err(broken)?;
     let mut notes = Vec::new();
     let layout = layout(&mut tiff, reading, &mut notes)?;
     let mut canvas = reading.canvas(width as usize, height as usize, layout.n_channels)?;
+    let n_bits = u64::from(width) * u64::from(height) * layout.n_bits();
+    if most_expansion(&mut tiff).is_some_and(|most| n_bits / 8 > length.saturating_mul(most)) {
+        return Err(reading.cut_off());
+    }
     let (tile_width, tile_height) = tiff.chunk_dimensions();
     if tile_width > width.saturating_mul(2).max(WIDEST_TILE) {
         return Err(reading.broken("its tiles are wider than the picture"));
@@ -113,6 +119,22 @@ pub(super) fn read(
         Sample::U32 | Sample::F16 | Sample::F32 | Sample::F64 => Depth::Float,
     };
     Ok(Decoded { canvas, depth, space, orientation, notes })
+}
+
+/// The maximum number of bytes of pixels that a byte of the file stands for; `None` for a
+/// compression without a maximum.
+fn most_expansion(tiff: &mut Decoder<Box<dyn Stream + '_>>) -> Option<u64> {
+    let method = tiff.find_tag_unsigned::<u16>(Tag::Compression).ok().flatten();
+    match CompressionMethod::from_u16_exhaustive(method.unwrap_or(1)) {
+        CompressionMethod::None => Some(1),
+        // A count and a byte stand for up to 128 bytes.
+        CompressionMethod::PackBits => Some(64),
+        // A code of at least 9 bits stands for a string of at most 4096 bytes.
+        CompressionMethod::LZW => Some(4096),
+        // A match of 258 bytes takes at least 2 bits.
+        CompressionMethod::Deflate | CompressionMethod::OldDeflate => Some(1032),
+        _ => None,
+    }
 }
 
 fn failure(error: TiffError, reading: &Reading<'_>) -> IoError {
@@ -220,6 +242,17 @@ fn finish(canvas: &mut Canvas, layout: &Layout, space: &ColorSpace) {
     }
     if let Some(matrix) = space.matrix() {
         convert(&matrix, layout.n_channels, &mut canvas.values);
+    }
+}
+
+impl Layout {
+    /// The number of bits per pixel.
+    fn n_bits(self) -> u64 {
+        let bits = match self.sample {
+            Sample::Bits(bits) => u64::from(bits),
+            sample => 8 * sample.n_bytes() as u64,
+        };
+        bits * self.n_samples as u64
     }
 }
 

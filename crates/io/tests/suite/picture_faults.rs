@@ -157,6 +157,44 @@ fn bombs_and_pictures_without_pixels() {
     }
 }
 
+/// An uncompressed or Deflate tiff of this many pixels, four floats each, in one strip, of which
+/// nearly everything is missing.
+fn tiff_of_size(side: u32, compression: u32) -> Vec<u8> {
+    let tags: [(u16, u16, u32, u32); 11] = [
+        (256, 4, 1, side),
+        (257, 4, 1, side),
+        (258, 3, 4, 200),
+        (259, 3, 1, compression),
+        (262, 3, 1, 2),
+        (273, 4, 1, 300),
+        (277, 3, 1, 4),
+        (278, 4, 1, side),
+        (279, 4, 1, u32::MAX),
+        (338, 3, 1, 2),
+        (339, 3, 4, 208),
+    ];
+    let mut file = b"II*\0\x08\0\0\0\x0b\0".to_vec();
+    for (tag, kind, count, value) in tags {
+        file.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+        file.extend([count.to_le_bytes(), value.to_le_bytes()].concat());
+    }
+    file.resize(200, 0);
+    file.extend([32_u16, 32, 32, 32, 3, 3, 3, 3].map(u16::to_le_bytes).concat());
+    file.resize(1000, 0);
+    file
+}
+
+#[test]
+fn a_tiff_that_claims_more_pixels_than_its_bytes_can_hold_is_refused_at_once() {
+    for compression in [1, 5, 8, 32946] {
+        let file = tiff_of_size(16_000, compression);
+        let told = read(&file, PictureFormat::Tiff).expect_err("a lie").to_string();
+        // Before it takes 4 GB for the strip.
+        assert_eq!(told, "`file` is not valid tiff: it ends before its picture does");
+    }
+    assert!(read(&tiff_of_size(6, 1), PictureFormat::Tiff).is_ok());
+}
+
 #[test]
 fn reading_ends_with_its_budget() {
     let budget = Budget::until(&Arc::new(AtomicBool::new(true)));

@@ -38,6 +38,18 @@ fn properties_are_combined_to_attributes() {
 }
 
 #[test]
+fn the_time_for_many_properties_is_linear() {
+    let n = 30_000;
+    let properties: String = (0..n).map(|i| format!("property float p{i}\n")).collect();
+    let text = format!("ply\nformat ascii 1.0\nelement vertex 1\n{properties}end_header\n");
+    let started = std::time::Instant::now();
+    let table = read_text(&format!("{text}{}\n", "1 ".repeat(n)), &ReadOptions::default());
+    assert_eq!(table.expect("reads").iter().count(), n);
+    // Comparing each name with all names took more than half a minute.
+    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_requested_type_converts() {
     let text = format!("{HEADER}0 0 0 255 0 0 7\n1 2 3 0 51 0 8\n3 0 1 1\n");
     let options = ReadOptions::default()
