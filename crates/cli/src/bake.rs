@@ -62,14 +62,15 @@ Examples:
   millstream bake --status -o baked
   millstream bake --clean -o baked
 
-A name with # signs stands for one file per frame; the frame number replaces the signs. Any other
-table gets a column for the frame; gif, apng, png and webp without # are animations. Without --save,
-pictures are saved as frame.####.png, meshes as frame.####.ply, and anything else as frames.csv.
+A name with # signs stands for one file per frame; the frame number replaces the signs. Any other \
+table gets a column for the frame; gif, apng, png and webp without # are animations. Without \
+--save, pictures are saved as frame.####.png, meshes as frame.####.ply, and anything else as \
+frames.csv.
 
-A bake that was stopped, even killed, resumes where it left off. Results are cached by graph, inputs
-and context: after a change to the document, an input or the frames, only the results that depend on
-the change are recomputed. DIR/manifest.jsonl records for each frame its key, its files, the time it
-took, and whether it ran or was reused.";
+A bake that was stopped, even killed, resumes where it left off. Results are cached by graph, \
+inputs and context: after a change to the document, an input or the frames, only the results that \
+depend on the change are recomputed. DIR/manifest.jsonl records for each frame its key, its files, \
+the time it took, and whether it ran or was reused.";
 
 /// The default size of the cache.
 const CACHE_BYTES: u64 = 8 << 30;

@@ -48,10 +48,10 @@ Examples:
   millstream bench --edits examples/tone_curve.mill
   millstream bench --study results examples/*.mill
 
-Numeric and boolean inputs that are not given become columns of arbitrary values, the same every
-time: floats from 0 to 1, integers from 0 to 99. With --changes, inputs that select an arm keep
-their default instead, or false or 0 without one. The changes are the same every time and for every
-evaluator, and the results are compared.";
+Numeric and boolean inputs that are not given become columns of arbitrary values, the same every \
+time: floats from 0 to 1, integers from 0 to 99. With --changes, inputs that select an arm keep \
+their default instead, or false or 0 without one. The changes are the same every time and for \
+every evaluator, and the results are compared.";
 
 /// The default number of elements for an edited document that reads the index.
 const DEFAULT_EDITED: usize = 1000;

@@ -13,8 +13,8 @@ Examples:
   millstream completions fish > ~/.config/fish/completions/millstream.fish
   millstream completions powershell >> $PROFILE
 
-The script completes verbs, flags, their values and file names. A running shell reads it when it is
-restarted.";
+The script completes verbs, flags, their values and file names. A running shell reads it when it \
+is restarted.";
 
 /// Write a completion script for a shell
 #[derive(clap::Args)]

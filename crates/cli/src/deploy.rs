@@ -25,11 +25,11 @@ Examples:
   millstream deploy my.mill.json -o fixed.mill.json --store-limit 100000
   millstream deploy my.mill.json -o fixed.mill.bin
 
-Results that can no longer change are computed once and stored. A result larger than the limit is not
-stored; the nodes that compute it stay and run at the start. The output is a document like any
-other with its groups expanded: in the text form if FILE ends in .mill, else JSON. The compact form
-runs and checks like the document. A result that turns out not
-to vary by element or moment becomes a single value, computed even if a request has no elements.";
+Results that can no longer change are computed once and stored. A result larger than the limit is \
+not stored; the nodes that compute it stay and run at the start. The output is a document like any \
+other with its groups expanded: in the text form if FILE ends in .mill, else JSON. The compact \
+form runs and checks like the document. A result that turns out not to vary by element or moment \
+becomes a single value, computed even if a request has no elements.";
 
 /// Fix inputs, store results, and drop the nodes that produced them
 #[derive(clap::Args)]

@@ -32,11 +32,11 @@ Examples:
   millstream explain examples/triangle_area.mill --format svg > triangle.svg
   millstream explain examples/tone_curve.mill --run --count 256
   millstream explain examples/night_sky.mill --color context --format svg > sky.svg
-  millstream explain examples/terrain.mill --run --size 640x360 --color time --format svg > wood.svg
+  millstream explain examples/terrain.mill --run --size 640x360 --color time --format svg > heat.svg
   millstream explain my.mill.json --format dot | dot -Tpdf -o my.pdf
 
-Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes, compose,
-nullify, fuse";
+Passes: lower, conversions, fold-constants, merge-duplicates, simplify, prune, resolve-scopes, \
+compose, nullify, fuse";
 
 /// Show what each node depends on, what became of it, and when it runs
 #[derive(clap::Args)]

@@ -25,9 +25,10 @@ Examples:
   millstream fmt my.mill.json --to text --stdout
   cat my.mill | millstream fmt -
 
-A document is formatted in place and keeps its form, unless -o or --to say otherwise. The name of an
-output file determines its form: text for .mill, else JSON. Both forms hold the same, comments included.
-The exit code is 1 if a document cannot be read, or if --check found one that would change.";
+A document is formatted in place and keeps its form, unless -o or --to say otherwise. The name of \
+an output file determines its form: text for .mill, else JSON. Both forms hold the same, comments \
+included. The exit code is 1 if a document cannot be read, or if --check found one that would \
+change.";
 
 /// Format documents, or convert them between JSON and the text form
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", conflicts_with = "stdout")]
     output: Option<PathBuf>,
     /// Write to standard output, as for a document from standard input
-    #[arg(long)]
+    #[arg(long, conflicts_with = "check")]
     stdout: bool,
     /// The form to write, if different from that of the file
     #[arg(long, value_enum, value_name = "FORM")]

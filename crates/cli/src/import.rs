@@ -9,6 +9,7 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use millstream::Engine;
+use millstream::diagnostics::counted;
 use millstream_blender::{
     Dump, ImportError, Network, OutputDifference, import as translate, verify,
 };
@@ -26,14 +27,14 @@ Examples:
   millstream import networks.json.gz -o documents
   millstream import networks.json.gz -o documents --verify
   millstream import one_network.json -o network.mill
-  millstream import networks.json --verify --tolerance 1e-6 --format json
+  millstream import networks.json.gz --verify --tolerance 1e-6 --format json
 
-tools/blender_export.py, run inside Blender, writes such files: the function nodes of node groups, with
-inputs and the values that Blender computed. Each network becomes a document, in JSON if -o names a
-directory; a single network can also be written to FILE.mill, in the text form, or FILE.mill.json. The difference of two numbers
-is |d| / max(1, |reference|); elements marked as sensitive in the file are not compared. The exit code is 1
-if a network cannot be imported, an output differs by more than the tolerance, or a network had nothing
-to compare.";
+tools/blender_export.py, run inside Blender, writes such files: the function nodes of node groups, \
+with inputs and the values that Blender computed. Each network becomes a document, in JSON if -o \
+names a directory; a single network can also be written to FILE.mill, in the text form, or \
+FILE.mill.json. The difference of two numbers is |d| / max(1, |reference|); elements marked as \
+sensitive in the file are not compared. The exit code is 1 if a network cannot be imported, an \
+output differs by more than the tolerance, or a network had nothing to compare.";
 
 /// The maximum size of an unpacked file in bytes.
 const LARGEST: u64 = 1 << 30;
@@ -263,7 +264,8 @@ fn as_text(args: &Args, outcomes: &[Outcome], style: Style) -> String {
             out += &outcome.name;
         } else {
             let group = terminal::visible(&outcome.group);
-            out += &format!("{}: {group}, {} nodes", outcome.name, outcome.nodes);
+            let nodes = counted(outcome.nodes as u64, "node");
+            out += &format!("{}: {group}, {nodes}", outcome.name);
         }
         out.push('\n');
         for problem in &outcome.problems {

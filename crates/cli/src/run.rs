@@ -41,19 +41,19 @@ Examples:
   millstream run my.mill --count 1000 --plot my.svg --watch
   millstream run examples/echo.mill --time 0..4:0.05 --plot echo.svg
 
-Values are JSON: 1.5, [1, 2, 3], true. Strings need no quotes. @FILE takes the column named after
-the input, or the only column, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF
-file; @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, form a vec3.
+Values are JSON: 1.5, [1, 2, 3], true. Strings need no quotes. @FILE takes the column named after \
+the input, or the only column, of a csv, tsv, json, jsonl, npy, parquet, arrow, obj, ply or glTF \
+file; @FILE:COLUMN takes another. Columns x, y and z of a table, or p.x, p.y and p.z, form a vec3. \
 With --save, tables may be larger than memory.
 
-If the extension does not tell the format, write the format and a colon first; - is standard input
-or output: --in a=@csv:- --in b=@csv:-:COLUMN --in c=@jsonl:DATA.log --save csv:-. Standard input
+If the extension does not tell the format, write the format and a colon first; - is standard input \
+or output: --in a=@csv:- --in b=@csv:-:COLUMN --in c=@jsonl:DATA.log --save csv:-. Standard input \
 is read once, as a whole, for all inputs.
 
-A missing value (an empty cell, null, a key that a row lacks) reads as NaN in a column of floats and as
-the empty string in a column of strings. In integer and boolean columns it is an error that names the
-row: read such a column into an input of type f64 (`list.fill`, `table.fill` and `table.drop_missing`
-replace or drop its NaNs), or fill it beforehand.";
+A missing value (an empty cell, null, a key that a row lacks) reads as NaN in a column of floats \
+and as the empty string in a column of strings. In integer and boolean columns it is an error that \
+names the row: read such a column into an input of type f64 (`list.fill`, `table.fill` and \
+`table.drop_missing` replace or drop its NaNs), or fill it beforehand.";
 
 /// The hint for a document without outputs.
 pub(crate) fn name_outputs(program: &Program) -> String {

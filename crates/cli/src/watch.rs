@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use millstream::diagnostics::counted;
 use millstream::evaluate::Incremental;
 use millstream::run_log::NodeRun;
 use millstream::{Answer, Program};
@@ -64,8 +65,7 @@ pub(crate) fn until_ended(
         }
         let style = terminal::of_stderr();
         if !is_ended() {
-            let n = sources::count();
-            let files = if n == 1 { "1 file".into() } else { format!("{n} files") };
+            let files = counted(sources::count() as u64, "file");
             let text = format!("watching {files}; press Ctrl-C to stop");
             eprint(&format!("{}\n", style.faint(&text)));
         }
@@ -139,8 +139,8 @@ pub(crate) fn report_runs(program: &Program, answer: &Answer, started: Instant) 
     });
     let reasons: Vec<String> = reasons.collect();
     let colon = if reasons.is_empty() { "" } else { ": " };
+    let nodes = counted(runs.len() as u64, "node");
     let time = millstream::explain::short(started.elapsed());
-    let text =
-        format!("ran {n_ran} of {} nodes in {time}{colon}{}", runs.len(), reasons.join("; "));
+    let text = format!("ran {n_ran} of {nodes} in {time}{colon}{}", reasons.join("; "));
     eprint(&format!("{}\n", visible(&text)));
 }

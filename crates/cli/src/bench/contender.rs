@@ -99,7 +99,11 @@ impl Field {
             let verb = if names.len() == 1 { "takes" } else { "take" };
             let note = style.strong("note:");
             let names = names.join(", ");
-            eprint(&format!("{note} {names} {verb} no part: {}\n", visible(why)));
+            let why = match why.strip_prefix("it supports") {
+                Some(what) if verb == "take" => format!("they support{what}"),
+                _ => why.clone(),
+            };
+            eprint(&format!("{note} {names} {verb} no part: {}\n", visible(&why)));
         }
     }
 

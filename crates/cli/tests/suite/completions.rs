@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::{code, file, millstream, new_file, seen};
 
 /// The verbs that the help lists.
-fn verbs() -> Vec<String> {
+pub(crate) fn verbs() -> Vec<String> {
     let help = seen(&["--help"]);
     let list = help.split_once("Commands:\n").expect("there are verbs").1;
     let lines = list.lines().take_while(|line| !line.is_empty());
@@ -25,6 +25,15 @@ fn flags(verb: &str) -> Vec<String> {
     });
     let is_end = |c: char| matches!(c, ',' | '[' | '=');
     words.filter_map(|word| word.split(is_end).next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn help_wraps_at_a_width_that_can_be_read() {
+    for verb in verbs() {
+        for line in seen(&[&verb, "--help"]).lines() {
+            assert!(line.chars().count() <= 100, "{verb}: {line}");
+        }
+    }
 }
 
 #[test]

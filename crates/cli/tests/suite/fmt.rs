@@ -35,6 +35,7 @@ fn documents_are_formatted_in_place_and_checked() {
     let (ugly, neat) = (at.join("ugly.mill"), at.join("neat.mill"));
     let paths = [ugly.display().to_string(), neat.display().to_string()];
     assert_eq!(code(&["fmt", "--check", &paths[0], &paths[1]]), Some(1));
+    assert_eq!(code(&["fmt", "--check", "--stdout", &paths[0]]), Some(2));
     assert!(seen(&["fmt", "--check", &paths[0], &paths[1]]).contains("ugly.mill would change"));
     assert_eq!(read(&ugly), UGLY, "--check writes nothing");
     let list = json(&["fmt", &paths[0], &paths[1], "--format", "json"]);

@@ -40,6 +40,13 @@ fn math(operation: &str) -> Json {
     })
 }
 
+/// A dump of one network.
+#[cfg(unix)]
+pub(crate) fn one_network() -> String {
+    let networks = [network("Sum", &math("ADD"), &json!([3, -6]))];
+    json!({ "blender": "5.0", "elements": 2, "networks": networks }).to_string()
+}
+
 /// The networks with problems or differences. All elements of some outputs, such as hashes of
 /// numbers, are sensitive.
 fn wrong(networks: &[Json]) -> Vec<&Json> {
@@ -244,7 +251,7 @@ fn differences_beyond_the_tolerance_are_shown_and_set_the_exit_code() {
     let path = dump("off.json", &networks);
     expect![[r"
         exit code 1
-        off: Off, 1 nodes
+        off: Off, 1 node
           add  9.9e-3  differs: element 1
         1 of 1 networks imported, 0 agree to 1e-5
     "]]
@@ -283,7 +290,7 @@ fn networks_that_cannot_be_imported_are_named_and_the_rest_continues() {
         network 3
           error: network 3 is not a network: invalid type: integer `3`, expected a sequence
             help: `tools/blender_export.py`, run inside Blender, writes such files
-        good: Good, 1 nodes
+        good: Good, 1 node
           add  0.0e0
         1 of 5 networks imported, 1 agree to 1e-5
     "#]]
@@ -320,13 +327,13 @@ fn without_a_comparison_there_is_no_agreement() {
     sensitive["sensitive"] = json!([0, 1]);
     expect![[r#"
         exit code 1
-        n: N, 1 nodes
+        n: N, 1 node
           add  not compared  (0 of 2 compared)
           error: there was no recorded value to compare with a result of the document
         1 of 1 networks imported, 0 agree to 1e-5, 1 not compared
     "#]]
     .assert_eq(&verified("all_sensitive.json", &sensitive));
-    assert_eq!(verified("compared.json", &recorded).lines().next(), Some("n: N, 1 nodes"));
+    assert_eq!(verified("compared.json", &recorded).lines().next(), Some("n: N, 1 node"));
     let nothing = seen(&["import", &dump("no_networks.json", &json!([])), "--verify"]);
     assert!(nothing.contains("exit code 1") && nothing.contains("holds no networks"), "{nothing}");
     let network = json!({ "group": "N", "nodes": [math("ADD")], "inputs": [

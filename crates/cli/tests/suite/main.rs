@@ -9,6 +9,8 @@ mod bench;
 mod check;
 mod completions;
 mod deploy;
+#[cfg(unix)]
+mod docs;
 mod errors;
 mod explain;
 mod fmt;

@@ -8,7 +8,9 @@ pub enum LoadError {
     #[error("the document is empty")]
     #[diagnostic(
         code(load::empty),
-        help("the smallest document is {{ \"millstream\": 2, \"nodes\": {{}} }}")
+        help(
+            "the smallest document is {{ \"millstream\": 2, \"nodes\": {{}} }} in JSON; in the text form write, for example, `output y: f32 = 1`"
+        )
     )]
     Empty,
     /// The text is longer than the limit.

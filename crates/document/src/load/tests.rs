@@ -82,14 +82,14 @@ fn text_that_is_not_json_is_explained() {
             "",
             expect![[r#"
             error load::empty at 
-                the document is empty (the smallest document is { "millstream": 2, "nodes": {} })
+                the document is empty (the smallest document is { "millstream": 2, "nodes": {} } in JSON; in the text form write, for example, `output y: f32 = 1`)
         "#]],
         ),
         (
             " \n",
             expect![[r#"
             error load::empty at 
-                the document is empty (the smallest document is { "millstream": 2, "nodes": {} })
+                the document is empty (the smallest document is { "millstream": 2, "nodes": {} } in JSON; in the text form write, for example, `output y: f32 = 1`)
         "#]],
         ),
         (
