@@ -63,7 +63,7 @@ pub(super) const CONSTRUCTS: &[Construct] = &[
         details: "`--in NAME=VALUE` gives it a value and `--in NAME=@FILE` a column of a file, an\n\
                   image or a font. Without a default it is required.",
         example: "input size: f32 = 1 from 0 to 10 \"width\" in m\noutput area: f32 = size * size",
-        json: r#""inputs": { "size": { "type": "f32", "default": 1 } }"#,
+        json: r#""inputs": { "size": { "type": "f32", "default": 1, "min": 0, "max": 10, "about": "width", "unit": "m" } }"#,
         page: "docs/data.md",
     },
     Construct {
@@ -71,7 +71,7 @@ pub(super) const CONSTRUCTS: &[Construct] = &[
         summary: "Before a call: passes the first input of the node through",
         details: "The node stays in the document and does nothing.",
         example: "input x: f32\noutput y: f32 = muted sqrt(x)",
-        json: r#"{ "type": "math.sqrt", "muted": true, "in": { "x": { "input": "x" } } }"#,
+        json: r#"{ "type": "math.sqrt", "in": { "x": { "input": "x" } }, "muted": true }"#,
         page: "docs/text-form.md#nodes",
     },
     Construct {
@@ -80,7 +80,7 @@ pub(super) const CONSTRUCTS: &[Construct] = &[
         details: "`--save FILE` writes outputs as a table, a mesh or a picture, and `--out NAME`\n\
                   computes only one.",
         example: "input x: f32\noutput root: f32 = sqrt(x) \"side of the square\" in m",
-        json: r#""outputs": { "root": { "type": "f32", "from": "root.value" } }"#,
+        json: r#""outputs": { "root": { "type": "f32", "from": "root.value", "about": "side of the square", "unit": "m" } }"#,
         page: "docs/text-form.md#statements",
     },
     Construct {
@@ -89,7 +89,7 @@ pub(super) const CONSTRUCTS: &[Construct] = &[
         details: "`millstream nodes --from DIR` lists the groups of a directory, and `millstream\n\
                   check --update-lock` locks the version of a used document.",
         example: "use water = \"lib/water.mill\"\n\
-                  output height: f32 = water/ring(position: [1, 2, 0])",
+                  output height: f32 = water/ring(position: [1, 2]).height",
         json: r#""use": { "water": "lib/water.mill" }"#,
         page: "docs/libraries.md",
     },

@@ -77,7 +77,7 @@ const NUMBERS: &[Row] = &[
     ("rint, roundeven, round half even", &["math.round_even", "math.round"]),
     ("quantize", &["math.snap", "color.posterize"]),
     ("rsqrt, invsqrt, inversesqrt", &["math.inverse_sqrt"]),
-    ("sqr, squared", &["math.square", "math.power"]),
+    ("squared", &["math.square", "math.power"]),
     ("log1p", &["math.ln_1p"]),
     ("expm1", &["math.exp_m1"]),
     ("deg, rad2deg, to degrees", &["math.degrees"]),

@@ -1,6 +1,8 @@
 //! What a run tells: places of failures, indices of elements, numbers at the ends of their range.
 
-use crate::{file, json, millstream, seen};
+use expect_test::expect;
+
+use crate::{expect_seen, file, json, millstream, seen};
 
 #[test]
 fn failures_name_the_moment() {
@@ -43,7 +45,7 @@ fn a_repeat_that_does_not_settle_is_a_warning() {
          group step(x: f32) -> x: f32 {\n  x = x / 2 + 1\n}\n",
     );
     let told = seen(&["run", &graph]);
-    expect_test::expect![[r#"
+    expect![[r#"
         y = 5.0625
         stderr:
         warning: y: did not become stable within its maximum of rounds, 5
@@ -117,4 +119,42 @@ fn elements_that_are_asked_for_keep_their_index() {
     assert_eq!(told["index"], serde_json::json!([1, 3]), "{told}");
     let rows = seen(&[&given[..], &["--time", "0..1:1", "--save", "csv:-"]].concat());
     assert!(rows.contains("\n0.0,3,30.0\n"), "{rows}");
+}
+
+#[test]
+fn images_tables_and_long_lists_are_described() {
+    let graph = file(
+        "described.mill",
+        "p = context.position()\n\
+         output pic: image = image.from_field(p.x * 0.25)\n\
+         output view: footprint = context.footprint()\n\
+         output lists: list<list<f32>> = list.chunks(list.range(0, 1, count: 12), length: 10)\n\
+         output move: mat4 = mat4.translation([1, 2, 3])\n\
+         numbers = list.range(0, 1, count: 2)\n\
+         output t: table = table.make(numbers, names = [\"n\"])\n",
+    );
+    expect_seen(
+        &["run", &graph, "--size", "8x4+1-2*0.5"],
+        expect![[r#"
+            pic = image of 8x4, 1 channel, from 0.3125 to 1.1875, view 8x4+1-2*0.5
+            view = 8x4+1-2*0.5
+            lists = [list of 10, from 0 to 9, [10.0, 11.0]]
+            move = [1.0, 0.0, 0.0, 1.0,
+                    0.0, 1.0, 0.0, 2.0,
+                    0.0, 0.0, 1.0, 3.0,
+                    0.0, 0.0, 0.0, 1.0]
+
+            row  t.n
+              0  0.0
+              1  1.0
+
+                 count  min  mean  max
+            t.n      2    0   0.5    1
+            to save a picture: --save pic.png
+        "#]],
+    );
+    let views = ["--view", "a=2x1", "--view", "b=1x1"];
+    let told = seen(&[&["run", &graph, "--out", "pic"], &views[..]].concat());
+    assert!(told.contains("   a  image of 2x1, 1 channel, from 0.125 to 0.375\n"), "{told}");
+    assert!(told.ends_with("to save a picture: --save pic.{view}.png\n"), "{told}");
 }
