@@ -112,9 +112,12 @@ fn commands(block: &Block) -> Vec<(String, Option<String>)> {
         } else if let Some((_, Some(output))) = all.last_mut() {
             writeln!(output, "{line}").expect("a text takes all");
         }
-        continues = all.last().is_some_and(|(command, _)| command.ends_with('\\'));
-        if continues {
-            all.last_mut().into_iter().for_each(|(command, _)| drop(command.pop()));
+        continues = false;
+        if let Some((command, _)) = all.last_mut()
+            && let Some(start) = command.strip_suffix('\\')
+        {
+            *command = start.to_owned();
+            continues = true;
         }
     }
     all
