@@ -71,7 +71,9 @@ fn blocks(page: &str) -> Vec<Block> {
     let mut before: Option<String> = None;
     for (i, line) in text.lines().enumerate() {
         if !line.trim_start().starts_with("```") {
-            inside.iter_mut().for_each(|block| block.lines.push(line.to_owned()));
+            if let Some(block) = &mut inside {
+                block.lines.push(line.to_owned());
+            }
             continue;
         }
         match inside.take() {
@@ -153,7 +155,8 @@ fn directory(number: usize, block: &Block) -> PathBuf {
     write("one_network.json", &one_network());
     write("stereo.mill", PICTURE);
     let document = block.document.as_deref().unwrap_or(PICTURE);
-    ["rings.mill", "views.mill"].iter().for_each(|name| write(name, document));
+    write("rings.mill", document);
+    write("views.mill", document);
     folder
 }
 
