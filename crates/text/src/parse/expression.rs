@@ -57,7 +57,9 @@ impl<'t> Parser<'t> {
                 self.pieces.truncate(first);
                 return Ok(operand);
             }
-            [Piece::Prefix(Symbol::Subtract), Piece::Operand(operand)] if self.is_number(operand) => {
+            [Piece::Prefix(Symbol::Subtract), Piece::Operand(operand)]
+                if self.is_number(operand) =>
+            {
                 self.pieces.truncate(first);
                 let number = self.tree.span(operand);
                 let number = &self.text[number.start as usize..number.end as usize];
