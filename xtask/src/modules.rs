@@ -65,8 +65,8 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        "class failure implicit scope settings group pace signature function node_def closure \
-         convert element_state reading zone repeat interface registry explicit",
+        "class failure implicit scope settings group pace signature blockwise function node_def \
+         closure convert element_state reading zone repeat interface registry explicit",
     ),
     (
         "document",
@@ -76,7 +76,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "text",
-        "tree error json name token formula names scope parse print comments lower raise lock",
+        "error json name token tree formula names scope parse print comments lower raise lock",
     ),
     (
         "ir",

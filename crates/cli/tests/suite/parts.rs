@@ -166,6 +166,8 @@ fn files_of_some_elements_have_their_numbers() {
          output q: image = image.from_field(x)\n",
     );
     let folder = std::path::Path::new(&path).with_extension("files");
+    // Files of an earlier run.
+    std::fs::remove_dir_all(&folder).ok();
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     let target = |name: &str| folder.join(name).display().to_string();
     std::fs::write(target("of.csv"), "x\n0\n0.1\n0.2\n0.3\n0.4\n").expect("it can be written");
