@@ -306,7 +306,9 @@ fn in_place(
         });
     }
     let (mut files, unfinished) = taking.saves.finish()?;
-    unfinished.iter().for_each(|misfit| told.unfinished(misfit));
+    for misfit in &unfinished {
+        told.unfinished(misfit);
+    }
     told.finish(&mut baked.reports);
     if let Some(sheet) = taking.sheet {
         files.extend(sheet.write(folder)?);

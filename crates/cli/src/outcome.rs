@@ -105,7 +105,7 @@ impl Stop {
     }
 
     /// The same stop as a result that could not be written, rather than a wrong command line.
-    pub(crate) fn as_failure(self) -> Self {
+    pub(crate) fn into_failure(self) -> Self {
         Self { exit: Exit::Failed, ..self }
     }
 

@@ -184,12 +184,7 @@ pub(crate) fn once(
         watch::report_runs(&program, &answer, started);
     }
     if answer.outputs.is_empty() {
-        let style = terminal::of_stderr();
-        eprint(&format!(
-            "the document has no outputs, so nothing was computed\n  {} {}\n",
-            style.help("help:"),
-            name_outputs(&program)
-        ));
+        warn_of_no_outputs(&program);
     }
     let failed = answer.outputs.iter().any(|output| output.value.is_none());
     match &target {
@@ -221,6 +216,13 @@ pub(crate) fn once(
         }
     }
     Ok(if answer.failures.is_empty() && !failed { Exit::Done } else { Exit::Failed })
+}
+
+fn warn_of_no_outputs(program: &Program) {
+    let style = terminal::of_stderr();
+    let help = style.help("help:");
+    let hint = name_outputs(program);
+    eprint(&format!("the document has no outputs, so nothing was computed\n  {help} {hint}\n"));
 }
 
 /// Refuses outputs that the format cannot hold before they are computed, as far as their types tell.

@@ -73,7 +73,7 @@ pub(crate) fn run<E>(
                 let tick = ticks.look_up.keyed(position);
                 ticks.play_to(tick, &mut parts, evaluator)?;
                 let known = match &mut after {
-                    Some((after, parts)) => ticks.from_state(after, parts, evaluator)?,
+                    Some((after, parts)) => ticks.show_stored(after, parts, evaluator)?,
                     None => None,
                 };
                 let (answer, marks) = match known {
@@ -141,7 +141,7 @@ impl Ticks<'_, '_, '_> {
 
     /// Evaluates the outputs of the next tick from the stored state after it, with the marks that
     /// [`tick`](Self::tick) returns; `None` if it is not stored.
-    fn from_state(
+    fn show_stored(
         &mut self,
         after: &After,
         parts: &mut Parts<'_>,

@@ -87,7 +87,7 @@ impl<'t> Told<'t> {
     /// Reports values of a frame that do not fit a file of this frame alone, and returns the report
     /// for the manifest.
     pub(super) fn misfit(&mut self, frame: i64, misfit: Stop) -> Vec<Json> {
-        let reported = self.note(self.place(frame, &[]), &misfit);
+        let reported = self.note(&self.place(frame, &[]), &misfit);
         if self.is_reported() {
             outcome::report(&self.stop(frame, misfit));
         }
@@ -97,14 +97,14 @@ impl<'t> Told<'t> {
     /// Reports that a file of all frames was given up, because it cannot hold the values of this one.
     /// Returns the problems, for a bake that stops because of it.
     pub(super) fn given_up(&mut self, frame: i64, misfit: Stop) -> Vec<Json> {
-        self.note(self.place(frame, &[]), &misfit);
+        self.note(&self.place(frame, &[]), &misfit);
         let stop = self.stop(frame, misfit);
         outcome::report(&stop);
         stop.problems()
     }
 
     /// Notes the messages for programs.
-    fn note(&mut self, place: Json, misfit: &Stop) -> Vec<Json> {
+    fn note(&mut self, place: &Json, misfit: &Stop) -> Vec<Json> {
         let noted = misfit.messages().iter().map(|message| {
             json!({
                 "path": "",
@@ -120,7 +120,7 @@ impl<'t> Told<'t> {
 
     /// The reason to stop, with the frame.
     fn stop(&self, frame: i64, misfit: Stop) -> Stop {
-        misfit.as_failure().at(&format!(" ({})", self.at(frame)))
+        misfit.into_failure().at(&format!(" ({})", self.at(frame)))
     }
 
     /// Reports a file that could not be completed.
@@ -129,7 +129,7 @@ impl<'t> Told<'t> {
         if let Some(view) = self.view {
             place["view"] = view.into();
         }
-        self.note(place, misfit);
+        self.note(&place, misfit);
         outcome::report(misfit);
     }
 

@@ -374,8 +374,8 @@ impl Grain<'_> {
     fn stateful_among(&mut self, nodes: &Named<Node>) -> Option<String> {
         let stateful = self.stateful_groups();
         let keeps = |node: &Node| self.keeps_state(node, &stateful);
-        let found = nodes.iter().find(|(_, node)| keeps(node)).map(|(name, _)| name.to_string());
-        found
+        let (name, _) = nodes.iter().find(|(_, node)| keeps(node))?;
+        Some(name.to_string())
     }
 
     /// The groups that keep state, directly or in nested groups.

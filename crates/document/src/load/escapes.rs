@@ -9,7 +9,7 @@ pub(super) fn places_in(text: &str, range: Range<usize>) -> Places {
     let n_before =
         text[range.clone()].bytes().take_while(|byte| b" \n\r\t:".contains(byte)).count();
     let start = range.start + n_before;
-    let raw = text[start..range.end].as_bytes();
+    let raw = &text.as_bytes()[start..range.end];
     if raw.first() != Some(&b'"') || !raw.contains(&b'\\') {
         return Places::default();
     }

@@ -46,6 +46,9 @@ pub struct GroupArgument {
     pub value: Range<usize>,
 }
 
+/// Finds the calls of groups in a text, given whether a name is that of a group.
+pub type FindGroupCalls = fn(&str, &dyn Fn(&str) -> bool) -> Vec<GroupCall>;
+
 /// How a setting with a formula is read.
 #[derive(Clone)]
 pub struct FormulaSetting {
@@ -54,7 +57,7 @@ pub struct FormulaSetting {
     /// Reads a formula; `None` if the text is none.
     pub read: fn(&str) -> Option<Formula>,
     /// Finds the outermost calls of groups, which are the names that the second argument accepts.
-    pub group_calls: fn(&str, &dyn Fn(&str) -> bool) -> Vec<GroupCall>,
+    pub group_calls: FindGroupCalls,
 }
 
 impl NodeDef {

@@ -40,7 +40,8 @@ fn properties_are_combined_to_attributes() {
 #[test]
 fn the_time_for_many_properties_is_linear() {
     let n = 30_000;
-    let properties: String = (0..n).map(|i| format!("property float p{i}\n")).collect();
+    let properties: Vec<String> = (0..n).map(|i| format!("property float p{i}\n")).collect();
+    let properties = properties.concat();
     let text = format!("ply\nformat ascii 1.0\nelement vertex 1\n{properties}end_header\n");
     let started = std::time::Instant::now();
     let table = read_text(&format!("{text}{}\n", "1 ".repeat(n)), &ReadOptions::default());
