@@ -176,8 +176,12 @@ fn narrowed(x: f64) -> f32 {
     if f64::from(single) == x || x.to_bits() & BELOW_A_MIDDLE != 0 {
         return single;
     }
-    // An `f64` prints with the digits it was read from if there were at most 15.
-    x.to_string().parse().unwrap_or(single)
+    // An `f64` prints with the digits it was read from if there were at most 15. Of more digits only
+    // the `f64` is known.
+    let written = x.abs().to_string();
+    let digits = written.trim_start_matches(['0', '.']).trim_end_matches('0');
+    let n_digits = digits.bytes().filter(u8::is_ascii_digit).count();
+    if n_digits <= 15 { x.to_string().parse().unwrap_or(single) } else { single }
 }
 
 fn shortened(json: &Json) -> String {
@@ -391,6 +395,12 @@ mod tests {
     fn a_binary32_is_rounded_once_from_its_digits() {
         for digits in ["7.038531e-26", "-7.038531e-26", "0.1", "1e-45", "16777217", "3.4028235e38"]
         {
+            let right: f32 = digits.parse().expect("a number");
+            let Ok(Value::F32(x)) = read(Type::F32, digits) else { panic!("{digits}") };
+            assert_eq!(x.to_bits(), right.to_bits(), "{digits}");
+        }
+        // Exactly between two, with more digits than an `f64` prints.
+        for digits in ["1.000000059604644775390625", "1.000000178813934326171875"] {
             let right: f32 = digits.parse().expect("a number");
             let Ok(Value::F32(x)) = read(Type::F32, digits) else { panic!("{digits}") };
             assert_eq!(x.to_bits(), right.to_bits(), "{digits}");

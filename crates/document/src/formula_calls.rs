@@ -26,7 +26,7 @@ use crate::spot::Spot;
 const MAX_TEXT: usize = 1 << 16;
 
 /// The maximum nesting of calls.
-const MAX_NESTED: usize = 64;
+const MAX_NESTED: usize = 200;
 
 /// The output that a call gives if the group has several and none is chosen.
 const VALUE: &str = "value";
@@ -122,13 +122,30 @@ impl Expansion<'_> {
         if calls.is_empty() {
             return Vec::new();
         }
+        if node.muted
+            && let Some(first) = first_input(text, &node)
+        {
+            // A muted formula passes on its first input, which may be an argument of a call.
+            let mut left = Piece::of(source);
+            left.copy(first.clone());
+            let mut passing = node.clone();
+            passing.set.insert(setting_name, left.setting(setting.spot));
+            let first = &text[first];
+            let given = node.inputs.get(first).map(|input| (Arc::from(first), input.clone()));
+            passing.inputs = Fields::from_distinct(given.into_iter());
+            *self.nodes_mut().get_mut(name).expect("the node was read") = passing;
+            return Vec::new();
+        }
         let written = Written { name, node: &node, source };
         let (mut rest, mut inputs, mut from) = (Piece::of(source), Fields::new(), 0);
         let mut letters = FreeNames::default();
         for call in &calls {
             rest.copy(from..call.whole.start);
-            from = call.whole.end;
-            let link = self.call(written, call);
+            let face = self.face(&text[call.group.clone()]).expect("the group is known");
+            let output = call.output.clone().filter(|output| face.gives(&text[output.clone()]));
+            from = output.as_ref().map_or(call.whole.end, |output| output.end);
+            let output = output.map(|output| text[output].into()).or_else(|| face.output.clone());
+            let link = self.call(written, call, (&face, output));
             let is_taken = |name: &str| {
                 text.contains(name)
                     || inputs.get(name).is_some()
@@ -161,10 +178,14 @@ impl Expansion<'_> {
     }
 
     /// Adds the node of a call before the node of its formula; returns the output that it gives.
-    fn call(&mut self, written: Written<'_>, call: &GroupCall) -> Link {
+    fn call(
+        &mut self,
+        written: Written<'_>,
+        call: &GroupCall,
+        (face, output): (&GroupFace, Option<Arc<str>>),
+    ) -> Link {
         let Source { text, .. } = written.source;
         let group: Arc<str> = text[call.group.clone()].into();
-        let face = self.face(&group).expect("the group is known");
         let mut node = Node::new(NodeKind::Group(Arc::clone(&group)));
         node.spot = written.source.spot_of(&call.whole);
         let name = self.free_name(&plain(&group));
@@ -177,11 +198,13 @@ impl Expansion<'_> {
                 (None, None) => format!("argument {}", at + 1).into(),
             };
             let source = self.argument(written, value, (&name, &input));
+            // No input has this name, so that the check reports it.
+            let is_again = node.inputs.get(&input).is_some();
+            let input = if is_again { format!("{input} (given twice)").into() } else { input };
             node.inputs.insert(input, source);
         }
         *self.nodes_mut().get_mut(&name).expect("it was inserted") = node;
-        let chosen = call.output.clone().map(|output| text[output].into());
-        Link::new(name, chosen.or(face.output).unwrap_or_else(|| VALUE.into()))
+        Link::new(name, output.unwrap_or_else(|| VALUE.into()))
     }
 
     /// The source of an input of a call: a literal, an input of the formula, or a formula, whose
@@ -270,9 +293,25 @@ impl Expansion<'_> {
     }
 }
 
+/// The first place in a formula of one of the inputs that the node has.
+fn first_input(text: &str, node: &Node) -> Option<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = |at: usize, name: &str| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let names_more = before.ends_with(|c| is_part(c) || c == '.') || after.starts_with(is_part);
+        !names_more && !after.trim_start().starts_with([':', '('])
+    };
+    let place = |name: &Arc<str>| {
+        let (at, _) = text.match_indices(&**name).find(|(at, _)| is_word(*at, name))?;
+        Some(at..at + name.len())
+    };
+    node.inputs.iter().filter_map(|(name, _)| place(name)).min_by_key(|place| place.start)
+}
+
 /// What a call has to know of a group.
 struct GroupFace {
     inputs: Vec<Arc<str>>,
+    outputs: Vec<Arc<str>>,
     /// The output called `value`, or the only one.
     output: Option<Arc<str>>,
 }
@@ -281,7 +320,18 @@ impl GroupFace {
     fn of(group: &GroupDef) -> Self {
         let only = || group.outputs.keys().next().filter(|_| group.outputs.len() == 1);
         let output = if group.outputs.contains_key(VALUE) { None } else { only() };
-        Self { inputs: group.inputs.keys().cloned().collect(), output: output.cloned() }
+        Self {
+            inputs: group.inputs.keys().cloned().collect(),
+            outputs: group.outputs.keys().cloned().collect(),
+            output: output.cloned(),
+        }
+    }
+
+    /// Whether a name after a call is that of an output. If not, it is that of components of the
+    /// only value, if there is one.
+    fn gives(&self, name: &str) -> bool {
+        let has_one = self.output.is_some() || self.outputs.iter().any(|output| **output == *VALUE);
+        !has_one || self.outputs.iter().any(|output| **output == *name)
     }
 }
 

@@ -185,6 +185,7 @@ impl Grain<'_> {
         }
         let mut search =
             Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
+        let written = part.clone();
         let is_reduced = search.take_constants(&mut part);
         let has_switches = is_reduced || !search.selectors(&part).is_empty();
         if !has_switches {
@@ -193,10 +194,11 @@ impl Grain<'_> {
         if let Some(stateful) = search.grain.stateful_among(&part.nodes) {
             let name = shortened(&stateful);
             let why = format!(" that switches cannot break, as `{name}` keeps state");
-            return Err(Some(search.cycle(&part, why)));
+            return Err(Some(search.cycle(&written, why)));
         }
-        if let Some(scoped) = search.grain.scoped_among(&part.nodes) {
-            // There the selectors may have other values.
+        let is_cut = search.grain.plain_order(&part.nodes).cycles.is_empty();
+        if !is_cut && let Some(scoped) = search.grain.scoped_among(&part.nodes) {
+            // There the selectors may have other values, unless they are constant.
             let name = shortened(&scoped);
             let why = format!(
                 " that switches cannot break, as `{name}` evaluates a part of it in another context"

@@ -46,6 +46,7 @@ fn calls_of_groups_in_formulas_become_nodes_in_both_forms() {
         ("more(x, 5) * 2 - z", [12.0, 14.0]),
         ("more(by: x + 1, a: same(more(x) * 2)) - x + z", [5.0, 7.0]),
         ("x > 1 ? more(x) : pair(2 * x + z).second", [20.0, 3.0]),
+        ("more (x) + z", [2.0, 3.0]),
         ("pair(pi + z).first - pi + pair(x).second", [10.0, 20.0]),
     ] {
         for text in [document(formula).to_string(), text_form(formula)] {
@@ -78,6 +79,51 @@ fn errors_in_calls_have_their_place_in_the_text() {
     told("more(x) + nothing(x)", "there is no function called `nothing`: nothing");
     told("1 + same(2 + nothing(x))", "there is no function called `nothing`: nothing");
     told("pair(x + z)", "no output called `value`");
+    told("more(x, by: 1, by: z)", "has no input called `by (given twice)`: z");
+    told("more(x, a: z)", "has no input called `a (given twice)`: z");
+}
+
+/// The value of the formula in JSON at `x` = 3 and `z` = 0, after a change of the document.
+fn value(formula: &str, change: impl Fn(&mut Json)) -> f32 {
+    let mut document = document(formula);
+    change(&mut document);
+    let program = Engine::new().load(document.to_string().as_bytes()).expect("it loads");
+    program.run(&Request::new()).expect("it runs").value("y").expect("it has a value")
+}
+
+#[test]
+fn a_muted_formula_with_calls_passes_on_its_first_input() {
+    let muted = |document: &mut Json| document["nodes"]["e"]["muted"] = json!(true);
+    for (formula, expected) in [
+        ("more(x) + z", 3.0),
+        ("more(z) + x", 0.0),
+        ("more(2, by: x) + z", 3.0),
+        ("more(2 * more(1)) * x + z", 3.0),
+    ] {
+        assert_eq!(value(formula, muted), expected, "{formula}");
+    }
+}
+
+#[test]
+fn functions_go_before_groups_and_values_have_components() {
+    let with = |document: &mut Json| {
+        let output = json!({ "value": { "type": "vec3", "from": "n.value" } });
+        let inputs = json!({ "a": { "type": "f32" } });
+        let n = json!({ "type": "math.expression", "set": { "text": "vec3(1, a, 2)" },
+            "in": { "a": { "input": "a" } } });
+        document["groups"]["max"] = json!({ "inputs": inputs, "outputs": output,
+            "nodes": { "n": n } });
+        document["groups"]["vector"] = document["groups"]["max"].clone();
+    };
+    assert_eq!(value("max(x, 7) + z", with), 7.0);
+    assert_eq!(value("vector(x + 1).y + z", with), 4.0);
+    assert_eq!(value("vector(x).value.y + z", with), 3.0);
+}
+
+#[test]
+fn calls_nest_deeply() {
+    let nested = format!("{}x{} + z", "same(".repeat(150), ")".repeat(150));
+    assert_eq!(value(&nested, |_| ()), 3.0);
 }
 
 #[test]

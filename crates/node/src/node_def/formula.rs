@@ -29,11 +29,11 @@ pub struct FormulaCall {
 pub struct GroupCall {
     /// The bytes of the name.
     pub group: Range<usize>,
-    /// The bytes of the call, with the name of the output if one is chosen.
+    /// The bytes of the call, without what is chosen of it.
     pub whole: Range<usize>,
     /// The arguments.
     pub args: Vec<GroupArgument>,
-    /// The bytes of the name of the output that is chosen.
+    /// The bytes of the name after the call and a point: of an output, or of components.
     pub output: Option<Range<usize>>,
 }
 
@@ -56,7 +56,8 @@ pub struct FormulaSetting {
     pub name: &'static str,
     /// Reads a formula; `None` if the text is none.
     pub read: fn(&str) -> Option<Formula>,
-    /// Finds the outermost calls of groups, which are the names that the second argument accepts.
+    /// Finds the outermost calls of groups, which are the names that the second argument accepts
+    /// and no function has.
     pub group_calls: FindGroupCalls,
 }
 

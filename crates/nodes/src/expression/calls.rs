@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use millstream_node::node_def::formula::{GroupArgument, GroupCall};
 
+use super::functions;
 use super::token::{Lexer, Symbol, Token, TokenKind};
 
 /// The outermost calls of groups in a text, which need not be a formula.
@@ -22,7 +23,11 @@ pub(super) fn group_calls(text: &str, is_group: &dyn Fn(&str) -> bool) -> Vec<Gr
     while at < tokens.len() {
         let is_after_point = at > 0 && is(tokens.get(at - 1), Symbol::Point);
         let name = name_at(&tokens, at).filter(|_| !is_after_point);
-        let called = name.filter(|(name, _)| is_group(&text[name.clone()]));
+        let called = name.filter(|(name, _)| {
+            let name = &text[name.clone()];
+            let is_special = || functions::SPECIAL.iter().any(|(special, _)| *special == name);
+            functions::find(name).is_none() && !is_special() && is_group(name)
+        });
         match called.and_then(|(name, open)| call(&tokens, name, open)) {
             Some((call, end)) => {
                 calls.push(call);
@@ -43,13 +48,14 @@ fn name_at(tokens: &[Token<'_>], first: usize) -> Option<(Range<usize>, usize)> 
     let mut at = first;
     loop {
         let name = tokens.get(at).filter(|token| matches!(token.kind, TokenKind::Name(_)))?;
-        let next = tokens.get(at + 1).filter(|next| next.start == name.end)?;
+        let next = tokens.get(at + 1)?;
         at += 2;
         if is(Some(next), Symbol::Open) {
             return Some((tokens[first].start..name.end, at - 1));
         }
+        // Spaces around `/` make it a division.
         let follows = tokens.get(at).is_some_and(|after| after.start == next.end);
-        if !is(Some(next), Symbol::Divide) || !follows {
+        if !is(Some(next), Symbol::Divide) || next.start != name.end || !follows {
             return None;
         }
     }
@@ -80,12 +86,9 @@ fn call(tokens: &[Token<'_>], group: Range<usize>, open: usize) -> Option<(Group
             break;
         }
     }
-    let mut whole = group.start..tokens[at - 1].end;
+    let whole = group.start..tokens[at - 1].end;
     let output = tokens.get(at + 1).filter(|_| is(tokens.get(at), Symbol::Point));
     let output = output.filter(|token| matches!(token.kind, TokenKind::Name(_)));
-    if let Some(output) = output {
-        (whole.end, at) = (output.end, at + 2);
-    }
     let output = output.map(|token| token.start..token.end);
     Some((GroupCall { group, whole, args, output }, at))
 }
@@ -126,12 +129,13 @@ mod tests {
     #[test]
     fn the_outermost_calls_are_found() {
         check(
-            "2 * f(x, g(y) + 1) - lib/f(b: c ? 1 : 2).out / x/f(3) + h(f()) + noise.f(1) + g (2)",
+            "2 * f(x, g(y) + 1) - lib/f(b: c ? 1 : 2).out / x/f(3) + h(f()) + noise.f(1) + g (2) + sin(f) / (3)",
             &expect![[r#"
                 f [x] [g(y) + 1]  in f(x, g(y) + 1)
-                lib/f b=[c ? 1 : 2] out in lib/f(b: c ? 1 : 2).out
+                lib/f b=[c ? 1 : 2] out in lib/f(b: c ? 1 : 2)
                 f [3]  in f(3)
                 f   in f()
+                g [2]  in g (2)
             "#]],
         );
         check(

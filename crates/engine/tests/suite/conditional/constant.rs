@@ -127,3 +127,35 @@ fn a_muted_switch_closes_only_cycles_through_its_first_arm() {
     assert!(refused.contains("would form a cycle when input `s` is true"), "{refused}");
     assert_eq!(value(&mut session, "b"), 4.0);
 }
+
+#[test]
+fn a_constant_switch_breaks_cycles_through_other_contexts_but_not_through_state() {
+    let request = Request::new();
+    let of = |inner: Json| {
+        document(
+            &json!({ "a": switch(&json!(false), &json!(3), &from("inner")), "inner": inner }),
+            &["a"],
+        )
+    };
+    let scopes = [
+        json!({ "type": "context.with_time", "in": { "value": from("a"), "time": 1 } }),
+        json!({ "type": "time.shift", "in": { "value": from("a"), "by": 1 } }),
+        json!({ "type": "reduce.sum", "in": { "value": from("a") } }),
+    ];
+    for scope in scopes {
+        assert_eq!(run(&of(scope), &request, "a"), [3.0]);
+    }
+    let muted = |inner: Json| {
+        let mut document = of(inner);
+        document["nodes"]["a"]["in"]["condition"] = input("s");
+        document["nodes"]["a"]["muted"] = json!(true);
+        document
+    };
+    let shifted = json!({ "type": "time.shift", "in": { "value": from("a"), "by": 1 } });
+    assert_eq!(run(&muted(shifted), &request, "a"), [3.0]);
+    let sum = json!({ "type": "state.integrate", "in": { "rate": from("a") } });
+    for document in [of(sum.clone()), muted(sum)] {
+        let closed = error(&document);
+        assert!(closed.contains("`inner` keeps state"), "{closed}");
+    }
+}
