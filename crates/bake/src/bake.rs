@@ -12,7 +12,7 @@ use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_node::Data;
 
 use crate::cache::Cache;
-use crate::cheap::Cheap;
+use crate::cheap::{Cheap, is_small};
 use crate::cuts::GAIN;
 use crate::key::{Key, KeyHasher};
 use crate::keys::Keys;
@@ -146,10 +146,12 @@ impl<'p> Bake<'p> {
         &self.request
     }
 
-    /// Whether computing the outputs is faster than looking them up, so that
+    /// Whether all outputs are single values, and computing them is faster than looking them up, so that
     /// [`run_blocks`](Self::run_blocks) applies.
     pub fn is_cheap(&self) -> bool {
-        let is_cheap = |output: &Wanted| self.cheap.is_cheap[output.source.step];
+        // Constants and inputs of any type are cheap, but only single values have a block's axis.
+        let is_cheap =
+            |output: &Wanted| self.cheap.is_cheap[output.source.step] && is_small(output.ty);
         !self.plan.has_states() && self.outputs.iter().all(is_cheap)
     }
 

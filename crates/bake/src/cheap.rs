@@ -115,6 +115,7 @@ impl Cheap {
     }
 }
 
-fn is_small(ty: Type) -> bool {
+/// Whether values of a type are single numbers, or as small.
+pub(crate) fn is_small(ty: Type) -> bool {
     ty.lanes().is_some() || ty == Type::STRING || ty == Type::of::<Footprint>()
 }

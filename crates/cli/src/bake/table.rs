@@ -83,7 +83,7 @@ impl FramesTable {
         }
         let unequal = || save::unequal(&path.display().to_string(), outputs);
         let why = other.or_else(unequal).or_else(|| self.refusal.take());
-        Err(why.expect("a layout is given up for one of these reasons"))
+        Err(why.unwrap_or_else(|| no_rows(path)))
     }
 
     /// Completes the file; `false` if there were no rows because every frame failed.
@@ -135,6 +135,13 @@ fn other_columns(path: &Path, before: &[ColumnSpec], now: &[ColumnSpec]) -> Stop
     let file = path.display();
     let (before, now) = (named(before), named(now));
     let text = format!("`{file}` has the columns {before}, but the next rows have {now}");
+    let help = format!("save a file for each frame: {}", with_number(path));
+    Stop::new(Exit::Failed, text, Some(help)).misfit()
+}
+
+/// The error for outputs without rows.
+fn no_rows(path: &Path) -> Stop {
+    let text = format!("`{}` cannot hold the outputs as rows", path.display());
     let help = format!("save a file for each frame: {}", with_number(path));
     Stop::new(Exit::Failed, text, Some(help)).misfit()
 }

@@ -50,6 +50,43 @@ fn lists_of_equal_length_in_some_frames_are_cells_in_all() {
 }
 
 #[test]
+fn lists_and_tables_that_are_the_same_in_all_frames_have_rows_too() {
+    let inputs = "input l: list<f32> = [1, 2]\ninput k: list<f32> = [3, 4]\n\
+                  input t: table = {\"a\": [1, 2]}\n";
+    let rows = |columns: &[&str], items: [&str; 2]| {
+        let mut table = format!("frame,time,{}\n", columns.join(","));
+        for (frame, time) in [(1, "0.041666666666666664"), (2, "0.08333333333333333")] {
+            items.iter().for_each(|item| table += &format!("{frame},{time},{item}\n"));
+        }
+        table
+    };
+    for (outputs, expected) in [
+        ("output y: list<f32> = list.range(0, 1, count: 2)\n", rows(&["y"], ["0.0", "1.0"])),
+        ("output y: list<f32> = l\n", rows(&["y"], ["1.0", "2.0"])),
+        ("output y: table = t\n", rows(&["a"], ["1", "2"])),
+        (
+            "output y: list<f32> = l\noutput z: list<f32> = k\n",
+            rows(&["y", "z"], ["1.0,3.0", "2.0,4.0"]),
+        ),
+        (
+            "output y: list<f32> = l\noutput z: list<f32> = list.sort(k)\n",
+            rows(&["y", "z"], ["1.0,3.0", "2.0,4.0"]),
+        ),
+    ] {
+        let graph = file("bake-same.mill", &format!("{inputs}{outputs}"));
+        for cached in [&[][..], &["--no-cache"]] {
+            let folder = folder("bake-same");
+            let saves = ["--save", "t.csv", "--save", "t.jsonl", "--save", "t.parquet"];
+            let bake = ["bake", &*graph, "--frames", "1..2", "-o", &text(&folder)];
+            let told = seen(&[&bake[..], &saves, cached].concat());
+            assert!(told.starts_with("stderr:\nbaked 2 frames"), "{outputs}: {told}");
+            assert_eq!(read(&folder.join("t.csv")), expected, "{outputs}");
+            assert_eq!(read(&folder.join("t.jsonl")).lines().count(), 4, "{outputs}");
+        }
+    }
+}
+
+#[test]
 fn lists_of_different_length_are_refused_in_the_frame_where_they_differ() {
     let graph = two_lists("bake-unequal.mill");
     let bake = |folder: &Path, saves: &[&str]| {
