@@ -396,9 +396,9 @@ impl<'r, 'p> LookUp<'r, 'p> {
         Some(stored)
     }
 
-    /// Stores a computed output, and returns it with the marks that concern it.
-    pub(crate) fn store(
-        &mut self,
+    /// A computed output with the marks that concern it.
+    pub(crate) fn marked(
+        &self,
         output: usize,
         position: usize,
         series: Series,
@@ -407,7 +407,18 @@ impl<'r, 'p> LookUp<'r, 'p> {
         let arms = self.keys.arms(self.keyed(position));
         let step = self.bake.outputs[output].source.step;
         let unsettled = unsettled::of_result(self.bake.plan, step, arms, marks);
-        let stored = Stored { series, unsettled };
+        Stored { series, unsettled }
+    }
+
+    /// Stores a computed output, and returns it with the marks that concern it.
+    pub(crate) fn store(
+        &mut self,
+        output: usize,
+        position: usize,
+        series: Series,
+        marks: &[Mark],
+    ) -> Stored {
+        let stored = self.marked(output, position, series, marks);
         if let Some(key) = self.output_key(output, position) {
             stored::write(self.cache, key, &stored);
             self.last[output] = Some((key, stored.clone()));

@@ -208,25 +208,22 @@ impl<'a> Keys<'a> {
             return None;
         }
         if trace.reads_tables || !trace.states.is_empty() {
-            let chain = self.chain(&trace);
-            hash.add(position.checked_sub(1).map_or(self.base, |before| chain[before]));
+            // A frame counts as failed if its tick fails, so its results depend on all that the tick
+            // computes.
+            let chain = self.chain(&trace.states);
+            hash.text("tick");
+            hash.add(chain[position]);
         }
         Some(hash.key())
     }
 
     /// The key of the whole state after a frame.
     pub(crate) fn state_key(&mut self, position: usize) -> Key {
-        let all = Trace {
-            structure: self.base,
-            holes: Vec::new(),
-            states: self.state_names(),
-            reads_tables: !self.plan.state_writers.is_empty(),
-            has_key: true,
-        };
-        let chain = self.chain(&all);
+        let names = self.state_names();
+        let chain = self.chain(&names);
         let mut hash = KeyHasher::new("state");
         hash.add(chain[position]);
-        all.states.iter().for_each(|name| hash.text(name));
+        names.iter().for_each(|name| hash.text(name));
         hash.key()
     }
 
@@ -271,25 +268,19 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The keys of the state that a result depends on, after each frame.
-    fn chain(&mut self, trace: &Trace) -> Arc<Vec<Key>> {
-        let mut names = trace.states.clone();
+    /// The keys of the state after each frame, which begin with the variables that a result reads. All
+    /// other state counts too: a tick in which any of it fails leaves all of it as it was.
+    fn chain(&mut self, read: &[Arc<str>]) -> Arc<Vec<Key>> {
+        let others = self.state_names().into_iter().filter(|name| !read.contains(name));
+        let mut names: Vec<Arc<str>> = read.iter().cloned().chain(others).collect();
         let mut traces = Vec::new();
-        let mut reads_tables = trace.reads_tables;
-        let mut at = 0;
-        while at < names.len() && !reads_tables {
-            let output = self.plan.output_named(&names[at]);
+        for name in &names {
+            let output = self.plan.output_named(name);
             let output = output.expect("state leaves under the name under which it enters");
-            let trace = self.trace(self.plan.outputs[output].source, 0);
-            reads_tables |= trace.reads_tables || !trace.has_key;
-            for name in &trace.states {
-                if !names.contains(name) {
-                    names.push(Arc::clone(name));
-                }
-            }
-            traces.push(trace);
-            at += 1;
+            traces.push(self.trace(self.plan.outputs[output].source, 0));
         }
+        let has_keys = traces.iter().all(|trace| trace.has_key && !trace.reads_tables);
+        let reads_tables = !self.plan.state_writers.is_empty() || !has_keys;
         if reads_tables {
             // The contexts in which the nodes are called are unknown here, so all state counts.
             names = vec!["".into()];
@@ -313,7 +304,7 @@ impl<'a> Keys<'a> {
                 self.add_trace(trace, position, &mut hash);
                 for name in &trace.states {
                     let at = names.iter().position(|known| known == name);
-                    hash.number(at.expect("the name was added") as u64);
+                    hash.number(at.expect("all names are there") as u64);
                 }
             }
             before = hash.key();

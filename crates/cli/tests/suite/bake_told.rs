@@ -45,6 +45,47 @@ fn a_failure_names_frame_and_view() {
 }
 
 #[test]
+fn a_frame_whose_tick_fails_fails_in_every_bake() {
+    // Where the list has no such item, no state of that tick is kept, not even that of the counter.
+    let graph = |name: &str, index: u32| {
+        let text = format!(
+            "n = convert.to_i32(context.tick())\n\
+             item = list.get(list.range(0, 1, count: 3), index: convert.to_i32(n == 3 ? {index} : 1))\n\
+             output sum: f32 = state.integrate(item)\n\
+             output x: i32 = state.counter()\n"
+        );
+        file(name, &text)
+    };
+    let (failing, mended) = (graph("bake-tick-fails.mill", 9), graph("bake-tick-mended.mill", 2));
+    let folder = folder("bake-tick-fails");
+    // The values of `x` by frame, and the frames that failed.
+    let baked = |graph: &str, frames: &str, more: &[&str]| -> (String, Vec<i64>) {
+        let args = [graph, "--frames", frames, "--save", "x.csv", "--out", "x"];
+        let report = report(&[&args[..], more].concat(), &folder);
+        let table = std::fs::read_to_string(folder.join("x.csv")).unwrap_or_default();
+        let x = table.lines().skip(1).filter_map(|row| row.rsplit(',').next());
+        let x = x.collect::<Vec<_>>().join(" ");
+        let failures = report["failures"].as_array().into_iter().flatten();
+        let frames = failures.filter_map(|failure| failure["where"]["frame"].as_i64());
+        let frames: Vec<i64> = frames.collect();
+        assert_eq!(report["failed"], frames.len(), "{report}");
+        let of_lines = lines(&folder).into_iter().filter(|line| line["fate"] == "failed");
+        assert!(of_lines.filter_map(|line| line["frame"].as_i64()).eq(frames.iter().copied()));
+        (x, frames)
+    };
+    let all = || ("1 2 3 4 5 6".to_owned(), vec![3]);
+    assert_eq!(baked(&failing, "0..6", &[]), all());
+    assert_eq!(baked(&failing, "3..3", &[]).1, [3]);
+    assert_eq!(baked(&failing, "0..6", &[]), all());
+    assert_eq!(baked(&failing, "0..6", &["--no-cache"]), all());
+    assert_eq!(baked(&failing, "4..4", &[]), ("4".into(), vec![]));
+    // Without the failure, the counter goes on; and the other way round.
+    assert_eq!(baked(&mended, "0..6", &[]), ("1 2 3 4 5 6 7".into(), vec![]));
+    assert_eq!(baked(&failing, "0..6", &[]), all());
+    assert_eq!(baked(&mended, "0..6", &["--no-cache"]), ("1 2 3 4 5 6 7".into(), vec![]));
+}
+
+#[test]
 fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
     let graph = file(
         "bake-sizes.mill",
