@@ -296,15 +296,18 @@ fn in_place(
     drop(taking.progress);
     let mut told = taking.told;
     let is_given_up = done.as_ref().is_err_and(Stop::is_misfit);
-    if let Err(stop) = done
-        && !(is_given_up && args.views.len() > 1)
-    {
-        told.finish(&mut baked.reports);
-        return Err(match place.name {
-            Some(view) if !is_given_up => stop.at(&format!(" (at view {view})")),
-            Some(_) | None => stop,
-        });
-    }
+    let done = match done {
+        Err(stop) if !is_given_up => {
+            told.finish(&mut baked.reports);
+            return Err(match place.name {
+                Some(view) => stop.at(&format!(" (at view {view})")),
+                None => stop,
+            });
+        }
+        // Other views are still to be baked.
+        Err(_) if args.views.len() > 1 => Ok(()),
+        done => done,
+    };
     let (mut files, unfinished) = taking.saves.finish()?;
     for misfit in &unfinished {
         told.unfinished(misfit);
@@ -313,7 +316,8 @@ fn in_place(
     if let Some(sheet) = taking.sheet {
         files.extend(sheet.write(folder)?);
     }
-    taking.manifest.finish(bake.frames(), args.every.get())?;
+    taking.manifest.finish((bake.frames(), args.every.get()), &files)?;
+    done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.
     baked.n_frames += if is_given_up { ran + reused + failed } else { bake.frames().len() };

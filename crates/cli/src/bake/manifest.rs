@@ -253,11 +253,20 @@ impl Manifest {
     }
 
     /// Rewrites the file with the lines of these frames in order, unless another bake is writing
-    /// it.
-    pub(super) fn finish(mut self, frames: &[i64], every: usize) -> Result<(), Stop> {
+    /// it. Of the files that hold all frames, only those with these names were completed.
+    pub(super) fn finish(
+        mut self,
+        (frames, every): (&[i64], usize),
+        completed: &[String],
+    ) -> Result<(), Stop> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
         if !is_alone {
             return Ok(());
+        }
+        let is_ours = |(_, description): &&mut (Record, String)| *description == self.description;
+        let known = self.known.values_mut().filter(is_ours).map(|(record, _)| record);
+        for record in self.done.iter_mut().chain(known) {
+            record.files.retain(|(name, bytes)| bytes.is_some() || completed.contains(name));
         }
         self.done.sort_by_key(|record| record.frames.0);
         let mut text = format!("{}\n", self.header);

@@ -110,6 +110,9 @@ fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
         );
         assert!(told.contains(&why), "{told}");
         assert!(!folder.join(&name).exists());
+        let lines = lines(&folder);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines.iter().all(|line| line["files"] == json!([])), "{lines:?}");
         // What was computed is kept.
         let rest = ["--size", "8x6", "--frames", "0..2", "--save", "b.#.png"];
         let rest: Vec<&str> = [&[&*graph], &rest[..]].concat();
@@ -121,6 +124,10 @@ fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
     assert!(told.contains("but the next one is 4x6 (at frame 3, view left)\n"), "{told}");
     let names: Vec<String> = files(&folder.join("left")).into_keys().collect();
     assert_eq!(names, ["p.0.png", "p.1.png", "p.2.png", "p.3.png", "p.4.png"]);
+    let lines = lines(&folder.join("left"));
+    let listed = lines.iter().flat_map(|line| line["files"].as_array().expect("it has files"));
+    let listed: Vec<&str> = listed.filter_map(|file| file["name"].as_str()).collect();
+    assert_eq!(listed, names);
 }
 
 /// A repeat that does not settle in frames 2 and 3, and an output that does not depend on it.
