@@ -161,6 +161,13 @@ impl Saves {
     ) -> Result<(), Stop> {
         let in_tables = |(name, ty): &&(&str, Type)| shown.is_in_tables(name, *ty);
         let outputs: Vec<(&str, Type)> = outputs.iter().filter(in_tables).copied().collect();
+        let is_table = |save: &&Save| matches!(save.kind, Kind::Tables | Kind::Rows(_));
+        if outputs.is_empty()
+            && let Some(table) = self.all.iter().find(is_table)
+        {
+            let text = format!("`{}` would hold no output: all are in pictures", table.name);
+            return Err(usage(text, "leave it out, or choose other outputs too with --out"));
+        }
         for save in &self.all {
             let path = Path::new(&save.name);
             match &save.kind {

@@ -554,6 +554,13 @@ fn every_output_is_in_some_file() {
               help: add --save frame.####.png, or choose other outputs with --out
         "#]],
     );
+    for table in ["all.csv", "all.#.csv"] {
+        let saves = ["--out", "pic", "--save", "p.#.png", "--save", table];
+        let told = seen(&[&args[..], &saves].concat());
+        let why = format!("error: `{table}` would hold no output: all are in pictures\n");
+        assert!(told.starts_with("exit code 2\n") && told.contains(&why), "{told}");
+        assert!(!folder.join("p.0.png").exists());
+    }
     expect_seen(
         &[&args[..], &["--sheet", "--save", "sheet.png"]].concat(),
         expect![[r#"
