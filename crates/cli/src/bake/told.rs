@@ -1,10 +1,10 @@
 //! What a bake tells about its frames, with the frame and the view: nodes that failed, values that do
 //! not fit a file, and repeats that did not settle.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use millstream::Answer;
 use millstream::twice::Unsettled;
+use millstream::{Answer, NodePath};
 use serde_json::{Value as Json, json};
 
 use super::manifest;
@@ -23,7 +23,8 @@ pub(super) struct Told<'t> {
     view: Option<&'t str>,
     n_failed: usize,
     failures: Vec<Json>,
-    unsettled: Vec<(Unsettled, BTreeSet<i64>)>,
+    /// The repeats that did not settle, each with its number of rounds by frame.
+    unsettled: Vec<(NodePath, BTreeMap<i64, u32>)>,
 }
 
 /// The failures and warnings of a bake, for programs.
@@ -136,27 +137,31 @@ impl<'t> Told<'t> {
     /// Notes the repeats that did not settle in a frame; it may be called again for the same frame.
     pub(super) fn unsettled(&mut self, frame: i64, all: &[Unsettled]) {
         for one in all {
-            let known = self.unsettled.iter().position(|(known, _)| known.path == one.path);
+            let known = self.unsettled.iter().position(|(path, _)| *path == one.path);
             let at = known.unwrap_or_else(|| {
-                self.unsettled.push((one.clone(), BTreeSet::new()));
+                self.unsettled.push((one.path.clone(), BTreeMap::new()));
                 self.unsettled.len() - 1
             });
-            let (known, frames) = &mut self.unsettled[at];
-            known.rounds = known.rounds.max(one.rounds);
-            frames.insert(frame);
+            let rounds = self.unsettled[at].1.entry(frame).or_default();
+            *rounds = one.rounds.max(*rounds);
         }
     }
 
     /// Reports the repeats that did not settle, each once, and adds everything to the reports.
     pub(super) fn finish(&mut self, reports: &mut Reports) {
-        for (one, frames) in &self.unsettled {
-            let first = *frames.first().expect("it was noted for a frame");
+        for (path, frames) in &self.unsettled {
+            let Some((&first, &rounds)) = frames.first_key_value() else { continue };
+            // The message is that of the first frame.
+            let one = Unsettled { path: path.clone(), rounds };
+            let least = frames.values().copied().min().unwrap_or(rounds);
+            let most = frames.values().copied().max().unwrap_or(rounds);
             let at = match frames.len() {
                 1 => self.at(first),
-                n => format!("in {n} frames, the first {}", self.at(first)),
+                n if least == most => format!("in {n} frames, the first {}", self.at(first)),
+                n => format!("{}; in {n} frames, with {least} to {most} rounds", self.at(first)),
             };
-            warn(&format!("{} ({at})", unsettled::text(one)), Unsettled::HELP);
-            let mut warning = unsettled::json(one);
+            warn(&format!("{} ({at})", unsettled::text(&one)), Unsettled::HELP);
+            let mut warning = unsettled::json(&one);
             warning["where"] = self.place(first, &[]);
             warning["frames"] = frames.len().into();
             reports.warnings.push(warning);

@@ -147,7 +147,7 @@ fn a_repeat_that_does_not_settle_is_told_again_when_frames_are_reused() {
     let args = [&*graph, "--frames", "0..3", "--save", "y.#.json"];
     let shown = text(&folder);
     let warning = expect![[r#"
-        warning: slow_1: did not become stable within its maximum of rounds, 4 (in 2 frames, the first at frame 2)
+        warning: slow_1: did not become stable within its maximum of rounds, 3 (at frame 2; in 2 frames, with 3 to 4 rounds)
           help: raise `count` or `tolerance`; the output `settled` tells where it did
     "#]];
     let warnings = |more: &[&str]| {
@@ -169,6 +169,8 @@ fn a_repeat_that_does_not_settle_is_told_again_when_frames_are_reused() {
     assert_eq!((report["ran"].as_u64(), report["reused"].as_u64()), (Some(0), Some(4)));
     assert_eq!(report["warnings"][0]["frames"], 2, "{report}");
     assert_eq!(report["warnings"][0]["where"], json!({ "frame": 2 }), "{report}");
+    let message = report["warnings"][0]["message"].as_str().expect("it is told");
+    assert!(message.ends_with("rounds, 3"), "the message is that of the frame: {message}");
     // Another bake that shares the cache, and an output without the repeat.
     let other = self::folder("bake-again-other");
     let cache = text(&folder.join("cache"));
