@@ -223,7 +223,9 @@ impl<'a> Keys<'a> {
         let chain = self.chain(&names);
         let mut hash = KeyHasher::new("state");
         hash.add(chain[position]);
-        names.iter().for_each(|name| hash.text(name));
+        for name in &names {
+            hash.text(name);
+        }
         hash.key()
     }
 

@@ -86,9 +86,12 @@ pub(crate) fn run<E>(
                 let is_stored = blank.failures.is_empty();
                 let mut values = Vec::new();
                 for (output, found) in answer.outputs.into_iter().enumerate() {
-                    let taken = |series| match is_stored {
-                        true => ticks.look_up.store(output, position, series, &marks),
-                        false => ticks.look_up.marked(output, position, series, &marks),
+                    let taken = |series| {
+                        if is_stored {
+                            ticks.look_up.store(output, position, series, &marks)
+                        } else {
+                            ticks.look_up.marked(output, position, series, &marks)
+                        }
                     };
                     values.push((output, found.value.map(taken)));
                 }

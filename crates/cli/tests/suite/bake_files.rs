@@ -56,7 +56,9 @@ fn lists_and_tables_that_are_the_same_in_all_frames_have_rows_too() {
     let rows = |columns: &[&str], items: [&str; 2]| {
         let mut table = format!("frame,time,{}\n", columns.join(","));
         for (frame, time) in [(1, "0.041666666666666664"), (2, "0.08333333333333333")] {
-            items.iter().for_each(|item| table += &format!("{frame},{time},{item}\n"));
+            for item in items {
+                table += &format!("{frame},{time},{item}\n");
+            }
         }
         table
     };
