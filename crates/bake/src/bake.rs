@@ -146,13 +146,14 @@ impl<'p> Bake<'p> {
         &self.request
     }
 
-    /// Whether all outputs are single values, and computing them is faster than looking them up, so that
-    /// [`run_blocks`](Self::run_blocks) applies.
+    /// Whether computing the outputs is faster than looking them up, so that
+    /// [`run_blocks`](Self::run_blocks) applies. It does not if there are only lists and tables,
+    /// which are constants or inputs: each frame may have a row for each of their items.
     pub fn is_cheap(&self) -> bool {
-        // Constants and inputs of any type are cheap, but only single values have a block's axis.
-        let is_cheap =
-            |output: &Wanted| self.cheap.is_cheap[output.source.step] && is_small(output.ty);
-        !self.plan.has_states() && self.outputs.iter().all(is_cheap)
+        let is_cheap = |output: &Wanted| self.cheap.is_cheap[output.source.step];
+        let has_cells =
+            self.count.is_some() || self.outputs.iter().any(|output| is_small(output.ty));
+        !self.plan.has_states() && has_cells && self.outputs.iter().all(is_cheap)
     }
 
     /// Computes all frames of cheap outputs, many at a time; nothing is stored. `each` receives the
