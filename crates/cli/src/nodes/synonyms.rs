@@ -22,7 +22,10 @@ const TABLES: &[&[Row]] = &[FLOW, NUMBERS, VECTORS, LISTS, COLORS, IMAGES, TIME,
 /// Control flow, and the constructs of documents.
 const FLOW: &[Row] = &[
     ("if, ternary, conditional, if else", &["control.switch", "control.choose"]),
-    ("match, index switch, menu switch, select", &["control.choose", "control.switch"]),
+    (
+        "match, index switch, menu switch, select, switch case, case",
+        &["control.choose", "control.switch"],
+    ),
     ("loop, for loop", &["repeat", "for_each", "list.generate"]),
     ("iterate, while, until, do while, repeat zone", &["repeat"]),
     ("iteration", &["context.iteration", "repeat"]),
@@ -53,6 +56,8 @@ const FLOW: &[Row] = &[
 
 /// Numbers.
 const NUMBERS: &[Row] = &[
+    ("clamp01", &["mix.clamp"]),
+    ("iferror, ifs", &["control.switch"]),
     ("plus", &["math.add"]),
     ("sine", &["math.sin"]),
     ("cosine", &["math.cos"]),
@@ -142,7 +147,7 @@ const VECTORS: &[Row] = &[
     ("rotate2d", &["vector.rotate_2d"]),
     ("quaternion", &["quat.combine", "quat.from_axis_angle", "quat.multiply"]),
     ("euler", &["quat.from_euler", "quat.to_euler", "blender.rotate_euler"]),
-    ("euler to rotation", &["quat.from_euler"]),
+    ("euler to rotation, euler to quaternion, quaternion from euler", &["quat.from_euler"]),
     ("dihedral, rotation between, from to rotation", &["quat.between"]),
     ("qrotate, rotate vector, rotate point", &["quat.rotate", "vector.rotate"]),
     ("rotate", &["quat.rotate", "vector.rotate", "vector.rotate_2d"]),
@@ -174,6 +179,14 @@ const VECTORS: &[Row] = &[
 
 /// Lists and tables.
 const LISTS: &[Row] = &[
+    (
+        "sumif, sumifs, sum if, countif, count if",
+        &["table.group", "list.filter", "list.count_true"],
+    ),
+    ("xlookup, hlookup", &["table.join", "list.get"]),
+    ("reshape", &["list.chunks"]),
+    ("nanmean, nansum", &["list.drop_missing", "list.fill", "table.drop_missing"]),
+    ("meshgrid", &["mesh.grid", "context.position"]),
     ("stdev, std, stddev, standard deviation", &["list.deviation", "reduce.deviation"]),
     ("var", &["list.variance", "reduce.variance"]),
     ("average, avg", &["list.mean", "reduce.mean", "vector.mean"]),
@@ -225,7 +238,9 @@ const COLORS: &[Row] = &[
     ("rgb to hsv, rgb2hsv, hsv to rgb, hsv2rgb, hsv", &["color.convert", "blender.separate_color"]),
     ("rgb to hsl, hsl", &["color.convert", "blender.separate_color"]),
     ("color space, ocio, log2lin, lab, colorspace", &["color.convert"]),
-    ("srgb, gamma correction, linear to srgb", &["color.to_srgb", "color.from_srgb"]),
+    ("srgb, linear to srgb", &["color.to_srgb", "color.from_srgb"]),
+    ("gamma correction", &["color.gamma", "color.to_srgb"]),
+    ("tonemap, tone mapping", &["color.tone_map", "image.tone_map"]),
     ("hue", &["color.hue_saturation", "color.convert", "image.hue_saturation"]),
     ("saturation, hue saturation, hsv adjust", &["color.hue_saturation", "image.hue_saturation"]),
     ("grayscale, greyscale, monochrome", &["color.desaturate", "color.luminance"]),
@@ -280,6 +295,7 @@ const IMAGES: &[Row] = &[
 
 /// Time, and state between frames.
 const TIME: &[Row] = &[
+    ("edate", &["date.add_months"]),
     ("itime, seconds, scene time", &["context.time", "context.tick"]),
     ("frame, current frame, frame number", &["context.tick", "context.time"]),
     ("timer, clock, now, today", &["context.real_time", "context.time", "date.parts"]),
@@ -296,7 +312,7 @@ const TIME: &[Row] = &[
 
 /// Strings and dates.
 const TEXT: &[Row] = &[
-    ("substring, substr", &["string.slice", "string.between"]),
+    ("substring, substr, left, right, mid", &["string.slice", "string.between"]),
     ("sprintf, printf, f string, template", &["string.format"]),
     ("tostring, to string, str, value to string", &["string.from_number", "string.format"]),
     ("string to number", &["string.to_number"]),
@@ -334,7 +350,7 @@ const ABSENT: &[(&str, &str)] = &[
          and use masks",
     ),
     (
-        "eig, eigenvalue, eigenvector, lstsq, linear system, meshgrid, einsum, outer",
+        "eig, eigenvalue, eigenvector, lstsq, linear system, einsum, outer",
         "matrices have 4 rows and columns; the family `mat4` lists what they do, such as `mat4.svd`",
     ),
     (
