@@ -7,7 +7,9 @@ use millstream::twice::Unsettled;
 use millstream_base::NodePath;
 use millstream_ir::Series;
 use millstream_ir::element_states::Called;
+use millstream_ir::request::{Given, RequestAxis};
 use millstream_ir::states::{StateParts, States};
+use millstream_node::Data;
 
 use crate::cache::Cache;
 use crate::codec::{self, Reader};
@@ -18,6 +20,14 @@ use crate::key::Key;
 pub(crate) struct Stored {
     pub(crate) series: Series,
     pub(crate) unsettled: Vec<Unsettled>,
+}
+
+/// A result as the value of an input.
+pub(crate) fn given(data: Data) -> Given {
+    match data {
+        Data::One(value) => Given::One(value),
+        Data::Many(column) => Given::Along(RequestAxis::Index, column),
+    }
 }
 
 /// Reads a result.

@@ -1,4 +1,4 @@
-//! Values in few words, for people: what is long is described instead of written out.
+//! Values in few words, for people: long values are described instead of written out.
 
 use millstream::diagnostics::counted;
 use millstream::values::{Column, Footprint, Image, Kind, Table, Type, Value};

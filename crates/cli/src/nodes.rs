@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// A node type, a family of them, or a construct such as repeat or group
     name: Option<String>,
     /// List the best matches for these words: names count most, then summaries, then the manual;
-    /// words of other programs, such as lerp or argsort, find what they mean
+    /// words of other programs, such as lerp or argsort, find the corresponding nodes
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     search: Option<Vec<String>>,
     /// List the groups of the documents in a directory instead, which other documents may use

@@ -16,9 +16,10 @@ mod tests;
 pub(crate) mod tree;
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
+use millstream_node::{Among, Call, Failure, Function, Kernel, NodeDef, Registry, SocketType};
 
 use crate::cells::{function, picked, put};
 use crate::context::{along, with_axis};
@@ -321,7 +322,8 @@ fn folded<T: Number>(
     as_form: AsForm,
 ) -> Kernel {
     let block = move |items: &[T]| tree::fold_block(items, op);
-    Folding { block, join: op, finish, as_form: Some(as_form), items: PhantomData }.kernel()
+    let as_form = Some(as_form);
+    kernel(Folding { block, join: op, finish, as_form, items: PhantomData })
 }
 
 /// The kernel that joins whether `holds` is true of the conditions of a block.
@@ -332,7 +334,8 @@ fn condition(
     as_form: AsForm,
 ) -> Kernel {
     let finish = move |holds: Option<bool>, _| Ok(holds.unwrap_or(of_none));
-    Folding { block: holds, join: op, finish, as_form: Some(as_form), items: PhantomData }.kernel()
+    let as_form = Some(as_form);
+    kernel(Folding { block: holds, join: op, finish, as_form, items: PhantomData })
 }
 
 /// The kernel that counts the conditions that are true, at most `i32::MAX`.
@@ -340,7 +343,11 @@ fn count_true(_: Type) -> Kernel {
     let n_true = |items: &[bool]| items.iter().filter(|item| **item).count() as i32;
     let finish = |n: Option<i32>, _| Ok(n.unwrap_or(0));
     let join = i32::saturating_add;
-    Folding { block: n_true, join, finish, as_form: None, items: PhantomData }.kernel()
+    kernel(Folding { block: n_true, join, finish, as_form: None, items: PhantomData })
+}
+
+fn kernel(function: impl Function + 'static) -> Kernel {
+    Kernel::Function(Arc::new(function))
 }
 
 /// The item at one end of each list.

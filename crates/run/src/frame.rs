@@ -58,6 +58,11 @@ impl Frame {
 /// would cost every frame more memory than working a restriction out again costs time.
 const REMEMBERED: usize = 64;
 
+/// The number of classes to which restrictions are remembered, which is the length of a row.
+fn n_remembered(plan: &Plan) -> usize {
+    plan.need_classes.len().min(REMEMBERED)
+}
+
 /// The frames of one evaluation.
 #[derive(Debug)]
 pub(crate) struct Frames {
@@ -205,7 +210,7 @@ impl Frames {
             return Self::empty();
         }
         let row = self.all[frame].row;
-        let n_remembered = plan.need_classes.len().min(REMEMBERED);
+        let n_remembered = n_remembered(plan);
         if row != Frame::NO_ROW && class.index() < n_remembered {
             let home = self.restricted[row as usize * n_remembered + class.index()];
             if home != Self::nowhere() {
@@ -231,7 +236,7 @@ impl Frames {
             }
             self.frame_from(first)
         };
-        let n_remembered = plan.need_classes.len().min(REMEMBERED);
+        let n_remembered = n_remembered(plan);
         if class.index() < n_remembered {
             let row = &mut self.all[frame].row;
             if *row == Frame::NO_ROW {

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, Series};
 use millstream_ir::plan::{Plan, StepId, StepSource};
-use millstream_ir::request::{Given, LogDetail, Request, RequestAxis};
-use millstream_node::Data;
+use millstream_ir::request::{LogDetail, Request, RequestAxis};
 use millstream_run::{Parts, Varying};
 
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp, Part, of_frame};
@@ -239,10 +238,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             };
             let of_cut = |unsettled| Mark { unsettled, steps: vec![source.step] };
             marks.extend(stored.unsettled.into_iter().map(of_cut));
-            let given = match stored.series.data {
-                Data::One(value) => Given::One(value),
-                Data::Many(column) => Given::Along(RequestAxis::Index, column),
-            };
+            let given = stored::given(stored.series.data);
             request = request.given(format!("{MARK}g{cut}"), given);
         }
         let mut answer = parts.evaluate(evaluator, request)?;

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use millstream::twice::Unsettled;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepSource};
-use millstream_ir::request::{Given, Request, RequestAxis};
+use millstream_ir::request::Request;
 use millstream_ir::states::{States, is_state};
-use millstream_node::Data;
 use millstream_run::{Parts, Varying};
 
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
@@ -260,10 +259,7 @@ impl After {
     /// The request with that state; `None` if a part of it is missing.
     fn given_to(&self, states: &States, mut request: Request) -> Option<Request> {
         for (state, input) in &self.names {
-            let given = match states.value(state)?.clone() {
-                Data::One(value) => Given::One(value),
-                Data::Many(column) => Given::Along(RequestAxis::Index, column),
-            };
+            let given = stored::given(states.value(state)?.clone());
             request = request.given(input.to_string(), given);
         }
         Some(request)

@@ -234,7 +234,7 @@ impl Saves {
                 Err(misfit) => match &save.kind {
                     Kind::Pictures | Kind::Tables => pushed.of_frame.push(misfit),
                     Kind::Animation { .. } | Kind::Rows(_) | Kind::GivenUp => {
-                        // Dropping the writer removes what it has written.
+                        // Dropping the writer removes its unfinished file.
                         save.kind = Kind::GivenUp;
                         pushed.given_up.push(misfit);
                     }

@@ -21,7 +21,7 @@ pub(super) const MAX_SHOWN: usize = 20;
 /// The score of the best name to which a synonym leads; the others follow in order.
 const BEST: u32 = 130;
 
-/// The score of a whole word in a name, which is better than advice about what is absent.
+/// The score of a whole word in a name. Advice about a missing feature ranks below it.
 const IS_NAMED: u32 = 80;
 
 /// The number of words of the longest phrases among the synonyms.
@@ -122,7 +122,7 @@ fn points(texts: &Texts, wanted: &Wanted) -> u32 {
     };
     let own = wanted.words.iter().map(whole).min().unwrap_or(0);
     let of_name = |name: &&str| in_title(texts, name.rsplit('.').next().unwrap_or_default());
-    // What is only spelled like the meaning of a synonym counts less.
+    // A node whose name merely resembles that of a synonym counts less.
     own.max(wanted.names.iter().map(of_name).max().unwrap_or(0) / 2)
 }
 

@@ -108,7 +108,7 @@ fn lists_of_different_length_are_refused_in_the_frame_where_they_differ() {
           help: write lists of different lengths to jsonl, parquet or arrow, or choose one of them: --out a
     "#]]
     .assert_eq(&told(&bake(&folder, &["t.csv"])).replace(&shown, "DIR"));
-    // Others are finished, and what was computed before is reused.
+    // The other files are finished, and results computed before are reused.
     let both =
         [&bake(&folder, &["t.csv", "t.jsonl", "f.#.csv"])[..], &["--format".into(), "json".into()]];
     let both: Vec<&str> = both.iter().flat_map(|args| args.iter()).map(String::as_str).collect();

@@ -113,7 +113,7 @@ fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
         let lines = lines(&folder);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines.iter().all(|line| line["files"] == json!([])), "{lines:?}");
-        // What was computed is kept.
+        // The computed results are in the cache.
         let rest = ["--size", "8x6", "--frames", "0..2", "--save", "b.#.png"];
         let rest: Vec<&str> = [&[&*graph], &rest[..]].concat();
         assert_eq!(counts(&rest, &folder), (0, 3));

@@ -2,12 +2,11 @@
 //! partial results to one.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use millstream_base::{Column, Value, ValueType};
 use millstream_form::Val;
 use millstream_node::blockwise::Blockwise;
-use millstream_node::{Call, Failure, Function, Kernel};
+use millstream_node::{Call, Failure, Function};
 
 use super::{nothing, tree};
 use crate::each::{Items, try_each};
@@ -31,20 +30,6 @@ pub(super) struct Folding<T, Block, JoinParts, Finished> {
     pub(super) finish: Finished,
     pub(super) as_form: Option<AsForm>,
     pub(super) items: PhantomData<fn(T)>,
-}
-
-impl<T, P, R, Block, JoinParts, Finished> Folding<T, Block, JoinParts, Finished>
-where
-    T: ValueType,
-    P: ValueType + Copy,
-    R: ValueType,
-    Block: Fn(&[T]) -> P + Copy + Send + Sync + 'static,
-    JoinParts: Fn(P, P) -> P + Copy + Send + Sync + 'static,
-    Finished: Fn(Option<P>, usize) -> Result<R, &'static str> + Copy + Send + Sync + 'static,
-{
-    pub(super) fn kernel(self) -> Kernel {
-        Kernel::Function(Arc::new(self))
-    }
 }
 
 impl<T, P, R, Block, JoinParts, Finished> Function for Folding<T, Block, JoinParts, Finished>
