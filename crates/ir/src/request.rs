@@ -105,6 +105,15 @@ pub struct BoundData {
     pub axis: Option<RequestAxis>,
 }
 
+/// Some of the elements of the index axis.
+#[derive(Clone, Debug)]
+pub enum Chosen {
+    /// The axis has all elements, of which evaluators compute these.
+    Masked(Mask),
+    /// The axis has only these elements, and so have all inputs and features along it.
+    Kept(Mask),
+}
+
 /// A request that was checked against a plan.
 #[derive(Clone, Debug)]
 pub struct Bound {
@@ -123,9 +132,7 @@ pub struct Bound {
     /// Extent of the index axis, if the request opens it.
     pub count: Option<usize>,
     /// The elements asked for, if they are some of the index axis.
-    pub elements: Option<Mask>,
-    /// The numbers of the elements, if the index axis has only those asked for.
-    pub numbers: Option<Mask>,
+    pub chosen: Option<Chosen>,
     /// Time spent making the element numbers, if they are needed.
     pub numbering: Duration,
 }
@@ -140,9 +147,25 @@ impl Bound {
         }
     }
 
+    /// The elements that evaluators compute, if the axis has others too.
+    pub fn masked(&self) -> Option<&Mask> {
+        match &self.chosen {
+            Some(Chosen::Masked(mask)) => Some(mask),
+            Some(Chosen::Kept(_)) | None => None,
+        }
+    }
+
+    /// The elements that the index axis has, if they are not all.
+    pub fn kept(&self) -> Option<&Mask> {
+        match &self.chosen {
+            Some(Chosen::Kept(mask)) => Some(mask),
+            Some(Chosen::Masked(_)) | None => None,
+        }
+    }
+
     /// Whether the request is for some elements of the index axis.
     pub fn is_for_some(&self) -> bool {
-        self.elements.is_some() || self.numbers.is_some()
+        self.chosen.is_some()
     }
 
     /// Whether the request opens no axis.

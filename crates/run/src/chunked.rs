@@ -225,7 +225,7 @@ impl Chunked {
     /// The stages for a request, if it can be answered with them.
     fn stages(&self, plan: &Plan, bound: &Bound) -> Option<Arc<Stages>> {
         // Outputs without cells are evaluated by the walk.
-        let apart = self.without_stages || bound.has_no_cells() || bound.elements.is_some();
+        let apart = self.without_stages || bound.has_no_cells() || bound.masked().is_some();
         if apart { None } else { Regions::of(plan).stages(plan, bound) }
     }
 }

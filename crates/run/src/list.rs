@@ -154,7 +154,7 @@ impl Evaluator for List {
     ) -> Result<Answer, EvalError> {
         // Outputs without cells need hardly any step, and a subset of the elements fewer than the
         // list has: the plain walk computes only these.
-        if bound.has_no_cells() || bound.elements.is_some() || walk::is_required(plan) {
+        if bound.has_no_cells() || bound.masked().is_some() || walk::is_required(plan) {
             return walk::evaluate(plan, request, bound);
         }
         let lists = Lists::of(plan);

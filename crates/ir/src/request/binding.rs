@@ -10,7 +10,7 @@ use millstream_node::Data;
 use millstream_node::convert::convert_value;
 
 use super::named::Named;
-use super::{Bound, BoundData, Given, Request, RequestAxis, RequestError};
+use super::{Bound, BoundData, Chosen, Given, Request, RequestAxis, RequestError};
 use crate::graph::{GraphInput, InputId};
 use crate::hidden::is_state;
 use crate::plan::{Plan, StepId, StepOp};
@@ -21,8 +21,8 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let bytes = request.limits.bytes;
     let (errors, extents, numbering) = (Vec::new(), [None, None, None], Duration::ZERO);
     let misgiven = Vec::new();
-    let numbers = None;
-    let mut binding = Binding { plan, errors, misgiven, extents, bytes, numbering, numbers };
+    let chosen = None;
+    let mut binding = Binding { plan, errors, misgiven, extents, bytes, numbering, chosen };
     if let Some(n) = request.count {
         binding.extents[RequestAxis::Index as usize] = Some((n, "the count".into()));
     }
@@ -42,11 +42,12 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     let wanted = [&outputs[..], &optional].concat();
     let has_state = plan.depends_on_state(&wanted);
     let n_errors = binding.errors.len();
-    let mut elements = binding.elements(request.elements.as_ref(), has_state);
+    let elements = binding.elements(request.elements.as_ref(), has_state);
     let of_elements = binding.errors.split_off(n_errors);
-    if elements.is_some() && of_elements.is_empty() && !binding.reads_along_index(&wanted) {
-        binding.numbers = elements.take();
-    }
+    binding.chosen = elements.map(|mask| {
+        let is_kept = of_elements.is_empty() && !binding.reads_along_index(&wanted);
+        if is_kept { Chosen::Kept(mask) } else { Chosen::Masked(mask) }
+    });
     let mut features = if cells <= limit {
         binding.needs(&outputs, &given)
     } else {
@@ -66,25 +67,14 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     if !binding.errors.is_empty() {
         return Err(binding.errors);
     }
-    let Binding { numbers, numbering, .. } = binding;
+    let Binding { chosen, numbering, .. } = binding;
     let mut count = count;
-    if let Some(numbers) = &numbers {
-        count = Some(numbers.len());
+    if let Some(Chosen::Kept(kept)) = &chosen {
+        count = Some(kept.len());
         let features = features.iter_mut().flatten();
-        inputs.iter_mut().chain(features).for_each(|data| data.keep(numbers));
+        inputs.iter_mut().chain(features).for_each(|data| data.keep(kept));
     }
-    Ok(Bound {
-        outputs,
-        optional,
-        inputs,
-        features,
-        times,
-        views,
-        count,
-        elements,
-        numbers,
-        numbering,
-    })
+    Ok(Bound { outputs, optional, inputs, features, times, views, count, chosen, numbering })
 }
 
 struct Binding<'p> {
@@ -98,8 +88,8 @@ struct Binding<'p> {
     bytes: usize,
     /// See [`Bound::numbering`].
     numbering: Duration,
-    /// See [`Bound::numbers`].
-    numbers: Option<Mask>,
+    /// See [`Bound::chosen`].
+    chosen: Option<Chosen>,
 }
 
 impl BoundData {
@@ -337,7 +327,11 @@ impl Binding<'_> {
         if *feature != Feature::Index {
             return None;
         }
-        let n = self.numbers.as_ref().map_or(*n, Mask::len);
+        let kept = match &self.chosen {
+            Some(Chosen::Kept(kept)) => Some(kept),
+            Some(Chosen::Masked(_)) | None => None,
+        };
+        let n = kept.map_or(*n, Mask::len);
         let bytes = n.saturating_mul(size_of::<i32>());
         let is_too_large = bytes > self.bytes;
         let n = if is_too_large { 0 } else { n as i32 };
@@ -345,8 +339,8 @@ impl Binding<'_> {
             self.errors.push(RequestError::TooManyBytes { bytes, limit: self.bytes });
         }
         let started = Instant::now();
-        let data = Data::Many(match &self.numbers {
-            Some(numbers) => numbers.iter().map(|element| element as i32).collect(),
+        let data = Data::Many(match kept {
+            Some(kept) => kept.iter().map(|element| element as i32).collect(),
             None => (0..n).collect(),
         });
         self.numbering += started.elapsed();

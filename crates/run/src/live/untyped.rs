@@ -155,14 +155,6 @@ impl LiveGraph {
         NodeNumber(self.special(Special::Form(form), lane))
     }
 
-    /// Sets a source to the bits of a number.
-    ///
-    /// # Panics
-    /// If the node is not a source.
-    pub fn set_number(&mut self, source: NodeNumber, bits: u64) {
-        self.set_bits(source.0, bits);
-    }
-
     /// The bits of a node that is observed and settled.
     pub fn number(&self, node: NodeNumber) -> u64 {
         self.nodes[node.index()].value

@@ -94,8 +94,7 @@ impl<'b> Evaluation<'b> {
             times: None,
             views: None,
             count: (!is_one).then_some(n),
-            elements: None,
-            numbers: None,
+            chosen: None,
             numbering: Duration::ZERO,
         }
     }

@@ -75,7 +75,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             store: Store::new(plan),
             inputs,
             request_axes,
-            numbers: bound.numbers.clone(),
+            numbers: bound.kept().cloned(),
             scoped: SideTable::from_vec(scoped.collect()),
             one_ops: match request.log {
                 LogDetail::Times => SideTable::new(plan.instances.len(), None),
@@ -134,14 +134,14 @@ impl<'a, M: Mode> Walk<'a, M> {
             log: self.told(),
             times: bound.times,
             views: bound.views,
-            count: bound.elements.as_ref().map(Mask::len).or(bound.count),
+            count: bound.masked().map(Mask::len).or(bound.count),
         })
     }
 
     /// The demand on a source: all cells, or if it varies between elements those of the requested
     /// elements.
     fn demand(&mut self, source: StepSource, bound: &Bound) -> Result<Demand, EvalError> {
-        let Some(elements) = &bound.elements else { return Ok(Demand::Full) };
+        let Some(elements) = bound.masked() else { return Ok(Demand::Full) };
         let is_index = |(_, axis): &&(AxisId, RequestAxis)| *axis == RequestAxis::Index;
         let index = self.request_axes.iter().find(is_index).expect("some elements are asked for").0;
         let shape = match self.plan.steps[source.step].op {
