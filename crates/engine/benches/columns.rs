@@ -2,7 +2,8 @@
 //! one does, and after an edit.
 //!
 //! `cargo bench -p millstream --bench columns`. The document is a chain of 64 nodes, arithmetic with
-//! a sine in eight, and the sum of its elements; an argument is the number of elements.
+//! a sine in eight, the sum of its elements, and each at the place of another; an argument is the
+//! number of elements.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -45,7 +46,21 @@ fn chain() -> Document {
     let mut sum = Node::new(NodeKind::Type("reduce.sum".into()));
     sum.inputs.insert("value", Input::from(last));
     document.nodes.insert("sum".into(), sum);
-    for (name, node) in [("y", "n63"), ("sum", "sum")] {
+    // Each element reads another one, which is seven times as far from the start, modulo the count.
+    let mut all = Node::new(NodeKind::Type("list.collect".into()));
+    all.inputs.insert("value", Input::from(InputValue::Link(Link::new("n63", "value"))));
+    let index = Node::new(NodeKind::Type("context.index".into()));
+    let mut place = Node::new(NodeKind::Type("math.multiply".into()));
+    place.inputs.insert("a", Input::from(InputValue::Link(Link::new("index", "value"))));
+    place.inputs.insert("b", Input::from(InputValue::Literal(Box::new(7.into()))));
+    let mut gathered = Node::new(NodeKind::Type("list.get".into()));
+    gathered.set.insert("outside", serde_json::Value::from("wrap").into());
+    gathered.inputs.insert("list", Input::from(InputValue::Link(Link::new("all", "value"))));
+    gathered.inputs.insert("index", Input::from(InputValue::Link(Link::new("place", "value"))));
+    for (name, node) in [("all", all), ("index", index), ("place", place), ("gathered", gathered)] {
+        document.nodes.insert(name.into(), node);
+    }
+    for (name, node) in [("y", "n63"), ("sum", "sum"), ("gathered", "gathered")] {
         let from = OutputFrom::Link(Link::new(node, "value"));
         document.outputs.insert(name.into(), OutputDef::new("f32", from));
     }
@@ -132,6 +147,17 @@ fn sum_after_one_element_changes_live(bencher: Bencher, n: usize) {
 #[divan::bench(args = COUNTS)]
 fn sum_after_one_element_changes_by_plan(bencher: Bencher, n: usize) {
     one_changes(bencher, (n, "sum"), false);
+}
+
+/// One element that a gather at known indices reads.
+#[divan::bench(args = COUNTS)]
+fn gather_after_one_element_changes_live(bencher: Bencher, n: usize) {
+    one_changes(bencher, (n, "gathered"), true);
+}
+
+#[divan::bench(args = COUNTS)]
+fn gather_after_one_element_changes_by_plan(bencher: Bencher, n: usize) {
+    one_changes(bencher, (n, "gathered"), false);
 }
 
 fn after_an_edit(bencher: Bencher, n: usize, is_live: bool) {

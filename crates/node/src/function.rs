@@ -16,6 +16,7 @@ use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic}
 
 use crate::blockwise::Blockwise;
 pub use crate::failure::Failure;
+use crate::gather::Gather;
 use crate::pace::Pace;
 use millstream_base::map::Map;
 use millstream_form::Val;
@@ -42,6 +43,12 @@ pub trait Function: Send + Sync {
 
     /// The function as one that computes a partial result for each block of its list, if it is.
     fn blockwise(&self) -> Option<&dyn Blockwise> {
+        None
+    }
+
+    /// How the function reads the items of its first input, if that is a list and the positions are
+    /// known.
+    fn gather(&self) -> Option<Gather<'_>> {
         None
     }
 

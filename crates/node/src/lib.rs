@@ -9,6 +9,7 @@ pub mod element_state;
 pub mod explicit;
 mod failure;
 pub mod function;
+pub mod gather;
 pub mod group;
 mod implicit;
 pub mod interface;

@@ -31,9 +31,14 @@ pub fn function(
     Kernel::Function(f)
 }
 
+/// The kernel that calls a function.
+pub(crate) fn kernel(function: impl Function + 'static) -> Kernel {
+    Kernel::Function(Arc::new(function))
+}
+
 /// A kernel that passes on its first input.
 pub(crate) fn handing_on() -> Kernel {
-    Kernel::Function(Arc::new(HandsOn))
+    kernel(HandsOn)
 }
 
 struct HandsOn;
@@ -201,6 +206,11 @@ impl<T: ValueType> ListCells<T> {
 }
 
 impl ListCells<usize> {
+    /// The positions of all items.
+    pub(crate) fn into_items(self) -> Vec<usize> {
+        self.items
+    }
+
     /// Sets output 0 to lists of the items at the positions in `source`.
     pub(crate) fn put_from(self, call: &mut Call<'_>, source: &Column) -> Result<(), Failure> {
         put(call, self.into_data(|positions| source.gather(positions.into_iter()))?);

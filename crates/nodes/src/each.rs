@@ -19,7 +19,8 @@ use millstream_base::map::Map;
 use millstream_base::virtual_array::VirtualArray;
 use millstream_base::{Column, Limits, Value, ValueType};
 use millstream_node::function::Lists;
-use millstream_node::{Call, Data, Failure, Pace};
+use millstream_node::gather::{Gather, ItemsRead};
+use millstream_node::{Call, Data, Failure, Function, Pace};
 
 use crate::cells::{Cells, ListCells, items, put_at};
 
@@ -235,19 +236,67 @@ pub(crate) fn each_list<A: Arguments, R: ValueType>(
     move |call| lists_of::<A, R>(call, &n_items, &write)?.put(call)
 }
 
+/// The arguments of a closure that sees the positions of the first list's items, not their values.
+pub(crate) trait FromPlaces: Arguments {}
+
+impl FromPlaces for (Places,) {}
+impl<B: Argument> FromPlaces for (Places, B) {}
+impl<B: Argument, C: Argument> FromPlaces for (Places, B, C) {}
+
 /// The function whose output 0 is a list of items of the first input for each element, given by
 /// their positions in the column of all items.
-pub(crate) fn each_pick<A: Arguments>(
+pub(crate) fn each_pick<A: FromPlaces + 'static>(
     n_items: impl for<'v> Fn(A::Of<'v>) -> usize + Send + Sync + 'static,
     write: impl for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<usize>) -> Result<(), Failure>
     + Send
     + Sync
     + 'static,
-) -> impl Fn(&mut Call<'_>) -> Result<(), Failure> + Send + Sync + 'static {
-    move |call| {
-        let cells = lists_of::<A, usize>(call, &n_items, &write)?;
+) -> impl Function {
+    Picking { n_items, write, arguments: PhantomData::<fn(A)> }
+}
+
+/// See [`each_pick`].
+struct Picking<A, NItems, Write> {
+    n_items: NItems,
+    write: Write,
+    arguments: PhantomData<fn(A)>,
+}
+
+impl<A, NItems, Write> Function for Picking<A, NItems, Write>
+where
+    A: FromPlaces,
+    NItems: for<'v> Fn(A::Of<'v>) -> usize + Send + Sync,
+    Write: for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<usize>) -> Result<(), Failure>
+        + Send
+        + Sync,
+{
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        let cells = lists_of::<A, usize>(call, &self.n_items, &self.write)?;
         let source = items(call, 0);
         cells.put_from(call, &source)
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Copies(self))
+    }
+}
+
+impl<A, NItems, Write> ItemsRead for Picking<A, NItems, Write>
+where
+    A: FromPlaces,
+    NItems: for<'v> Fn(A::Of<'v>) -> usize + Send + Sync,
+    Write: for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<usize>) -> Result<(), Failure>
+        + Send
+        + Sync,
+{
+    fn items_read(
+        &self,
+        call: &Call<'_>,
+        visit: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), Failure> {
+        let places = lists_of::<A, usize>(call, &self.n_items, &self.write)?.into_items();
+        places.into_iter().enumerate().for_each(|(at, item)| visit(at, item));
+        Ok(())
     }
 }
 

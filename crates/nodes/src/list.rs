@@ -7,6 +7,8 @@
 mod by_bits;
 mod change;
 mod convert;
+#[cfg(test)]
+mod gather_tests;
 mod interpolate;
 mod join;
 mod make;

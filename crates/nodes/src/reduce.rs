@@ -16,15 +16,14 @@ mod tests;
 pub(crate) mod tree;
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::{Among, Call, Failure, Function, Kernel, NodeDef, Registry, SocketType};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
-use crate::cells::{function, picked, put};
+use crate::cells::{function, kernel, picked, put};
 use crate::context::{along, with_axis};
 use crate::shape::{FLOATS, NUMBERS, ORDERED, for_type, list_of, sockets_of};
-use folding::{AsForm, Folding};
+use folding::{AsForm, By, Folding};
 use number::{Fraction, Number};
 
 /// Adds the nodes of this family.
@@ -322,8 +321,8 @@ fn folded<T: Number>(
     as_form: AsForm,
 ) -> Kernel {
     let block = move |items: &[T]| tree::fold_block(items, op);
-    let as_form = Some(as_form);
-    kernel(Folding { block, join: op, finish, as_form, items: PhantomData })
+    let steps = By { block, join: op, finish, items: PhantomData };
+    kernel(Folding { steps, as_form: Some(as_form) })
 }
 
 /// The kernel that joins whether `holds` is true of the conditions of a block.
@@ -334,8 +333,8 @@ fn condition(
     as_form: AsForm,
 ) -> Kernel {
     let finish = move |holds: Option<bool>, _| Ok(holds.unwrap_or(of_none));
-    let as_form = Some(as_form);
-    kernel(Folding { block: holds, join: op, finish, as_form, items: PhantomData })
+    let steps = By { block: holds, join: op, finish, items: PhantomData };
+    kernel(Folding { steps, as_form: Some(as_form) })
 }
 
 /// The kernel that counts the conditions that are true, at most `i32::MAX`.
@@ -343,11 +342,8 @@ fn count_true(_: Type) -> Kernel {
     let n_true = |items: &[bool]| items.iter().filter(|item| **item).count() as i32;
     let finish = |n: Option<i32>, _| Ok(n.unwrap_or(0));
     let join = i32::saturating_add;
-    kernel(Folding { block: n_true, join, finish, as_form: None, items: PhantomData })
-}
-
-fn kernel(function: impl Function + 'static) -> Kernel {
-    Kernel::Function(Arc::new(function))
+    let steps = By { block: n_true, join, finish, items: PhantomData };
+    kernel(Folding { steps, as_form: None })
 }
 
 /// The item at one end of each list.

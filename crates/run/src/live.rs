@@ -51,6 +51,7 @@ mod program;
 mod push;
 #[cfg(test)]
 mod push_tests;
+mod readers;
 mod recall;
 mod shown;
 mod special;
@@ -68,6 +69,7 @@ mod within;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use millstream_base::Lane;
@@ -170,6 +172,8 @@ pub struct LiveGraph {
     /// Whether some nodes are more than operations on numbers.
     has_calls: bool,
     within: Within,
+    /// Bytes of the readers of lists that calls keep.
+    bytes_of_readers: Arc<AtomicUsize>,
     /// The reason why the wave was stopped.
     stopped: Option<EvalError>,
     /// Earlier results of calls.

@@ -11,6 +11,7 @@ mod groups;
 mod images;
 mod live_columns;
 mod live_edits;
+mod live_gathers;
 mod live_parts;
 mod repeats;
 mod rewind;

@@ -4,7 +4,7 @@ use millstream_base::{Column, Type, Value, ValueType};
 use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, Sources, entries, entry, on_lists};
-use crate::cells::{ListCells, ListEdit, check_length, first, function, put};
+use crate::cells::{ListCells, ListEdit, check_length, first, function, kernel, put};
 use crate::each::{Places, each_pick};
 use crate::shape::for_type;
 
@@ -164,7 +164,7 @@ fn remove() -> NodeDef {
         .output("value", LIST, "list without the item")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(function(each_pick::<(Places, i32)>(
+            Ok(kernel(each_pick::<(Places, i32)>(
                 |(list, _)| list.len(),
                 move |element, (list, index), positions| {
                     let at = list.start + outside.place(index, list.len(), element.i)?;

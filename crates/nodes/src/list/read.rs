@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use millstream_base::Type;
-use millstream_node::{Call, Failure, NodeDef, Registry};
+use millstream_node::gather::{Gather, ItemsRead};
+use millstream_node::{Call, Failure, Function, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, on_lists};
-use crate::cells::{function, items, picked, put};
+use crate::cells::{items, kernel, picked, put};
 use crate::each::{Items, Places, each, each_pick};
 use crate::shape::list_of;
 
@@ -32,21 +33,49 @@ fn get() -> NodeDef {
         .input("list", LIST, "")
         .input_or("index", Type::I32, 0.0, "index of the item, from 0")
         .output("value", ITEM, "item at the index")
-        .kernel(|parts| {
-            let outside = Outside::of(parts.settings);
-            Ok(function(move |call| one_item(call, outside)))
-        })
+        .kernel(|parts| Ok(kernel(OneItem { outside: Outside::of(parts.settings) })))
 }
 
-fn one_item(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
-    let source = items(call, 0);
-    let (lists, indices) = (call.lists(0), call.input::<i32>(1));
-    let found = picked(call, &source, |i| {
-        let range = lists.parts(i).1;
-        Ok(range.start + outside.place(indices.get(i), range.len(), i)?)
-    })?;
-    put(call, found);
-    Ok(())
+struct OneItem {
+    outside: Outside,
+}
+
+impl OneItem {
+    /// The position of the item of element `i`.
+    fn place(&self, call: &Call<'_>) -> impl Fn(usize) -> Result<usize, Failure> {
+        let (lists, indices) = (call.lists(0), call.input::<i32>(1));
+        move |i| {
+            let range = lists.parts(i).1;
+            Ok(range.start + self.outside.place(indices.get(i), range.len(), i)?)
+        }
+    }
+}
+
+impl Function for OneItem {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        let source = items(call, 0);
+        let found = picked(call, &source, self.place(call))?;
+        put(call, found);
+        Ok(())
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Elements(self))
+    }
+}
+
+impl ItemsRead for OneItem {
+    fn items_read(
+        &self,
+        call: &Call<'_>,
+        visit: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), Failure> {
+        let place = self.place(call);
+        for i in call.mask() {
+            visit(i, place(i)?);
+        }
+        Ok(())
+    }
 }
 
 fn pick_items() -> NodeDef {
@@ -60,7 +89,7 @@ fn pick_items() -> NodeDef {
         .output("value", LIST, "one item per index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(function(each_pick::<(Places, Items<i32>)>(
+            Ok(kernel(each_pick::<(Places, Items<i32>)>(
                 |(_, indices)| indices.len(),
                 move |element, (list, indices), positions| {
                     for index in indices {

@@ -1,10 +1,13 @@
 //! Interpolation between the items of a list.
 
+use std::marker::PhantomData;
+
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4, num};
-use millstream_node::{Kernel, NodeDef, Registry, Settings};
+use millstream_node::gather::{Gather, ItemsRead};
+use millstream_node::{Call, Failure, Function, NodeDef, Registry, Settings};
 
 use super::{ITEM, LIST};
-use crate::cells::function;
+use crate::cells::kernel;
 use crate::each::{Items, try_each};
 use crate::shape::{FLOATS, choices, for_type};
 
@@ -72,8 +75,9 @@ impl Sampling {
         }
     }
 
-    fn sample<T: Mixed>(self, items: &[T], position: f64) -> T {
-        let n = items.len();
+    /// The item at or before a position in a list of `n` items, counted along the repeated list,
+    /// and the part of the way from it to the next.
+    fn spot(self, n: usize, position: f64) -> (i64, f64) {
         let length = if self.beyond == Beyond::Wrap { n } else { n - 1 };
         let position = if self.unit { position * length as f64 } else { position };
         let position = if position.is_nan() { 0.0 } else { position };
@@ -84,14 +88,22 @@ impl Sampling {
             Some(round) if position.abs() > 1e15 => num::rem_euclid(position, round as f64),
             Some(_) => position,
         };
-        let item = |at: i64| items[self.beyond.place(at, n)];
-        let floor = position.floor();
-        let (at, t) = (floor as i64, position - floor);
         match self.interpolation {
-            Interpolation::Nearest => item((position + 0.5).floor() as i64),
-            Interpolation::Linear if t == 0.0 => item(at),
+            Interpolation::Nearest => ((position + 0.5).floor() as i64, 0.0),
+            Interpolation::Linear | Interpolation::Cubic => {
+                let floor = position.floor();
+                (floor as i64, position - floor)
+            }
+        }
+    }
+
+    fn sample<T: Mixed>(self, items: &[T], position: f64) -> T {
+        let (at, t) = self.spot(items.len(), position);
+        let item = |at: i64| items[self.beyond.place(at, items.len())];
+        match self.interpolation {
+            _ if t == 0.0 => item(at),
+            Interpolation::Nearest => item(at),
             Interpolation::Linear => T::on_line(item(at), item(at + 1), t),
-            Interpolation::Cubic if t == 0.0 => item(at),
             Interpolation::Cubic => {
                 let (t2, t3) = (t * t, t * t * t);
                 T::mixed(&[
@@ -102,6 +114,18 @@ impl Sampling {
                 ])
             }
         }
+    }
+
+    /// The positions of the items that [`sample`](Self::sample) reads.
+    fn items_read(self, n: usize, position: f64) -> impl Iterator<Item = usize> {
+        let (at, t) = self.spot(n, position);
+        let around = match self.interpolation {
+            _ if t == 0.0 => at..=at,
+            Interpolation::Nearest => at..=at,
+            Interpolation::Linear => at..=at + 1,
+            Interpolation::Cubic => at - 1..=at + 2,
+        };
+        around.map(move |at| self.beyond.place(at, n))
     }
 }
 
@@ -170,17 +194,49 @@ fn sample() -> NodeDef {
         .output("value", ITEM, "")
         .kernel(|parts| {
             let sampling = Sampling::of(parts.settings);
-            Ok(for_type!(floats parts.generics[0], T => sampled::<T>(sampling)))
+            Ok(for_type!(floats parts.generics[0], T => {
+                kernel(Sampled::<T> { sampling, items: PhantomData })
+            }))
         })
 }
 
-fn sampled<T: Mixed>(sampling: Sampling) -> Kernel {
-    function(try_each::<(Items<T>, f64), _>(move |element, (items, position)| {
-        if items.is_empty() {
-            return Err(element.failure("an empty list has no values to sample; add an item to it"));
+struct Sampled<T> {
+    sampling: Sampling,
+    items: PhantomData<fn(T)>,
+}
+
+impl<T: Mixed> Function for Sampled<T> {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        let sampling = self.sampling;
+        try_each::<(Items<T>, f64), _>(move |element, (items, position)| {
+            if items.is_empty() {
+                let message = "an empty list has no values to sample; add an item to it";
+                return Err(element.failure(message));
+            }
+            Ok(sampling.sample(items, position))
+        })(call)
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Elements(self))
+    }
+}
+
+impl<T: Mixed> ItemsRead for Sampled<T> {
+    fn items_read(
+        &self,
+        call: &Call<'_>,
+        visit: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), Failure> {
+        let (lists, positions) = (call.lists(0), call.input::<f64>(1));
+        for i in call.mask() {
+            let n = lists.n_items(i);
+            if n > 0 {
+                self.sampling.items_read(n, positions.get(i)).for_each(|item| visit(i, item));
+            }
         }
-        Ok(sampling.sample(items, position))
-    }))
+        Ok(())
+    }
 }
 
 #[cfg(test)]

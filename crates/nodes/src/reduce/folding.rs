@@ -19,33 +19,74 @@ type Finish = for<'b> fn(Val<'b>, usize) -> Val<'b>;
 /// The same reduction as a form, for a list of known length.
 pub(super) type AsForm = (Join, Finish);
 
-/// A reduction of items of type `T`.
-pub(super) struct Folding<T, Block, JoinParts, Finished> {
+/// The steps of a reduction of a list.
+pub(super) trait Steps: Copy + Send + Sync + 'static {
+    /// The type of the items.
+    type Item: ValueType;
+    /// The type of partial results.
+    type Part: ValueType + Copy;
+    /// The type of the result.
+    type Result: ValueType;
+
     /// The partial result of one block, which has at least one item.
-    pub(super) block: Block,
+    fn block(self, items: &[Self::Item]) -> Self::Part;
+
     /// Joins the partial results of a part of the list and of the part after it.
-    pub(super) join: JoinParts,
+    fn join(self, a: Self::Part, b: Self::Part) -> Self::Part;
+
     /// The result, from the partial result of the whole list and the number of its items, or the
     /// name of what an empty list lacks.
+    fn finish(self, all: Option<Self::Part>, n: usize) -> Result<Self::Result, &'static str>;
+}
+
+/// Steps that are closures, for items of type `T`.
+#[derive(Clone, Copy)]
+pub(super) struct By<T, Block, JoinParts, Finished> {
+    pub(super) block: Block,
+    pub(super) join: JoinParts,
     pub(super) finish: Finished,
-    pub(super) as_form: Option<AsForm>,
     pub(super) items: PhantomData<fn(T)>,
 }
 
-impl<T, P, R, Block, JoinParts, Finished> Function for Folding<T, Block, JoinParts, Finished>
+impl<T, P, R, Block, JoinParts, Finished> Steps for By<T, Block, JoinParts, Finished>
 where
-    T: ValueType,
+    T: ValueType + Copy,
     P: ValueType + Copy,
     R: ValueType,
     Block: Fn(&[T]) -> P + Copy + Send + Sync + 'static,
     JoinParts: Fn(P, P) -> P + Copy + Send + Sync + 'static,
     Finished: Fn(Option<P>, usize) -> Result<R, &'static str> + Copy + Send + Sync + 'static,
 {
+    type Item = T;
+    type Part = P;
+    type Result = R;
+
+    fn block(self, items: &[T]) -> P {
+        (self.block)(items)
+    }
+
+    fn join(self, a: P, b: P) -> P {
+        (self.join)(a, b)
+    }
+
+    fn finish(self, all: Option<P>, n: usize) -> Result<R, &'static str> {
+        (self.finish)(all, n)
+    }
+}
+
+/// A reduction, as a function.
+pub(super) struct Folding<S> {
+    pub(super) steps: S,
+    pub(super) as_form: Option<AsForm>,
+}
+
+impl<S: Steps> Function for Folding<S> {
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
-        let (block, join, finish) = (self.block, self.join, self.finish);
-        try_each::<(Items<T>,), R>(move |element, (items,)| {
-            let folded = tree::fold_blocks(items, block, join);
-            finish(folded, items.len()).map_err(|what| nothing(element.i, what))
+        let steps = self.steps;
+        try_each::<(Items<S::Item>,), S::Result>(move |element, (items,)| {
+            let folded =
+                tree::fold_blocks(items, |items| steps.block(items), |a, b| steps.join(a, b));
+            steps.finish(folded, items.len()).map_err(|what| nothing(element.i, what))
         })(call)
     }
 
@@ -64,32 +105,24 @@ where
     }
 }
 
-impl<T, P, R, Block, JoinParts, Finished> Blockwise for Folding<T, Block, JoinParts, Finished>
-where
-    T: ValueType,
-    P: ValueType + Copy,
-    R: ValueType,
-    Block: Fn(&[T]) -> P + Copy + Send + Sync + 'static,
-    JoinParts: Fn(P, P) -> P + Copy + Send + Sync + 'static,
-    Finished: Fn(Option<P>, usize) -> Result<R, &'static str> + Copy + Send + Sync + 'static,
-{
+impl<S: Steps> Blockwise for Folding<S> {
     fn block_len(&self) -> usize {
         tree::BLOCK
     }
 
     fn partials(&self, items: &Column, blocks: &[u32]) -> Column {
-        let items = items.as_slice::<T>().expect("the items have the signature's type");
+        let items = items.as_slice::<S::Item>().expect("the items have the signature's type");
         let partial = |block: &u32| {
             let first = *block as usize * tree::BLOCK;
-            (self.block)(&items[first..items.len().min(first + tree::BLOCK)])
+            self.steps.block(&items[first..items.len().min(first + tree::BLOCK)])
         };
-        Column::from_vec(blocks.iter().map(partial).collect::<Vec<P>>())
+        Column::from_vec(blocks.iter().map(partial).collect::<Vec<S::Part>>())
     }
 
     fn result(&self, partials: &Column, n_items: usize) -> Result<Value, Failure> {
-        let parts = partials.as_slice::<P>().expect("they are partial results of this function");
-        let joined = tree::join(parts.iter().copied(), self.join);
-        match (self.finish)(joined, n_items) {
+        let parts = partials.as_slice().expect("they are partial results of this function");
+        let joined = tree::join(parts.iter().copied(), |a, b| self.steps.join(a, b));
+        match self.steps.finish(joined, n_items) {
             Ok(result) => Ok(result.into_value()),
             Err(what) => Err(nothing(0, what)),
         }

@@ -11,11 +11,13 @@ use millstream_base::map::Map;
 use millstream_base::same::Same;
 use millstream_base::{Column, Lane, Mask, Type, Value};
 use millstream_node::function::Output;
+use millstream_node::gather::Gather;
 use millstream_node::{Argument, Data, Failure, Function, Instance, Kernel};
 use millstream_node::{instance::InputSlot, instance::OutputSlot};
 use smallvec::SmallVec;
 
 use super::node::Flags;
+use super::readers::Kept;
 use super::special::Special;
 use super::within::Within;
 use super::{LiveGraph, NodeNumber, lane_of_number};
@@ -30,6 +32,8 @@ pub(super) struct Call {
     pub(super) seen: SmallVec<[u64; 4]>,
     /// The partial results of blocks at the last run, if it folds a column by blocks.
     pub(super) partials: Option<Column>,
+    /// The readers of the items of its list, if some have changed.
+    pub(super) readers: Option<Kept>,
     /// The outputs, if there are several.
     pub(super) outputs: Option<Box<Outputs>>,
 }
@@ -55,6 +59,12 @@ impl Call {
         self.inputs.len() > self.instance.inputs.len()
     }
 
+    /// Drops what belongs to its inputs.
+    pub(super) fn clear(&mut self) {
+        (self.inputs, self.outputs) = (Box::default(), None);
+        (self.partials, self.readers) = (None, None);
+    }
+
     /// Takes over the outputs of another call that does the same.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         self.seen = std::mem::take(&mut other.seen);
@@ -78,7 +88,8 @@ impl LiveGraph {
         self.has_calls = true;
         let inputs = inputs.iter().map(|input| input.0).collect();
         let (made_by, seen) = (Arc::clone(instance), SmallVec::new());
-        let call = Call { instance: made_by, inputs, seen, partials: None, outputs: None };
+        let call =
+            Call { instance: made_by, inputs, seen, partials: None, readers: None, outputs: None };
         if let [output] = &instance.outputs[..] {
             return NodeNumber(self.special_of(Special::Call(call), output.ty));
         }
@@ -175,7 +186,7 @@ impl LiveGraph {
         if let Some(n) = self.n_elements(call) {
             return self.run_call_on_columns(at, index, n);
         }
-        if self.run_by_blocks(at, index) {
+        if self.run_by_blocks(at, index) || self.copy_changed_items(at, index) {
             return;
         }
         let Special::Call(call) = &self.specials[index] else { return };
@@ -209,8 +220,17 @@ impl LiveGraph {
             return;
         }
         self.ran(at);
+        let Special::Call(call) = &self.specials[index] else { return };
+        let stamps = if result.is_ok()
+            && self.holds_columns()
+            && matches!(call.gather(), Some(Gather::Copies(_)))
+        {
+            self.stamps_of(call)
+        } else {
+            SmallVec::new()
+        };
         let Special::Call(call) = &mut self.specials[index] else { return };
-        call.seen.clear();
+        call.saw(stamps);
         match result {
             Ok(results) => self.give(at, index, results),
             Err(failure) => self.fail(at, failure),

@@ -4,20 +4,23 @@
 //! as many elements as the columns that it reads have. So whether a node varies with the elements
 //! is found when it runs, and an edit that changes it costs no more than any other.
 //!
-//! If few elements of a column change, they are recorded between the stamp before and the stamp
-//! after. A call that has run for the stamp before runs for these elements alone.
+//! If few elements of a column change, or few items of a list, they are recorded between the stamp
+//! before and the stamp after. A call that has run for the stamp before runs for these elements
+//! alone, and for those that read these items (see `readers`).
 
 use std::sync::Arc;
 
 use millstream_base::same::Same;
 use millstream_base::{Column, Mask, Value};
 use millstream_form::{Form, LaneValue};
+use millstream_node::gather::Gather;
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Data, Kernel};
 use smallvec::SmallVec;
 
 use super::call::{Call, Results, run_function};
 use super::node::Flags;
+use super::readers::Readers;
 use super::special::Special;
 use super::{LiveGraph, number_bits};
 use crate::buffers::Buffers;
@@ -27,7 +30,7 @@ use crate::shape::CellMap;
 /// Number of elements from which on a form may take so long that it must notice a cancellation.
 const LONG: usize = 1 << 12;
 
-/// The elements that changed between two stamps of a node.
+/// The elements of a column, or the items of a list, that changed between two stamps of a node.
 pub(super) struct Changed {
     from: u64,
     to: u64,
@@ -42,16 +45,17 @@ impl Changed {
     }
 }
 
-/// A change is recorded if at most one in this many lanes changed.
+/// A change is recorded if at most one in this many lanes, strings or lists changed.
 const FEW: usize = 8;
 
-/// The elements in which two columns of lanes differ, if these are few.
+/// The elements in which two columns differ, if these are few.
 fn changed_elements(old: &Column, new: &Column) -> Option<Box<[u32]>> {
     let n = old.len();
-    let width = old.ty().lanes().map_or(0, |(_, width)| width as usize);
-    if n != new.len() || old.ty() != new.ty() || width == 0 {
+    if n != new.len() || old.ty() != new.ty() {
         return None;
     }
+    let Some((_, width)) = old.ty().lanes() else { return changed_values(old, new) };
+    let width = width as usize;
     macro_rules! blocks_of {
         ($($lane:ty => $bits:ty),*) => {$(
             if let (Some(a), Some(b)) = (old.as_slice::<$lane>(), new.as_slice::<$lane>()) {
@@ -66,6 +70,20 @@ fn changed_elements(old: &Column, new: &Column) -> Option<Box<[u32]>> {
     }
     blocks_of!(f64 => u64, i32 => u32, i64 => u64, bool => u8);
     None
+}
+
+/// The elements in which two columns of strings or lists differ, if these are few.
+fn changed_values(old: &Column, new: &Column) -> Option<Box<[u32]>> {
+    let mut changed = Vec::new();
+    for i in 0..old.len() {
+        if !old.same_at(i, new, i) {
+            if changed.len() == old.len() / FEW {
+                return None;
+            }
+            changed.push(i as u32);
+        }
+    }
+    Some(changed.into())
 }
 
 /// Number of elements that are compared at once.
@@ -96,10 +114,13 @@ fn elements_of(blocks: Vec<usize>, old: &Column, new: &Column) -> Box<[u32]> {
     all.filter(|i| !old.same_at(*i, new, *i)).map(|i| i as u32).collect()
 }
 
-/// The elements in which data differ, if both are columns and these are few.
+/// The elements in which data differ, if both are columns, or both lists, and these are few.
 pub(super) fn changed(old: Option<&Data>, new: &Data, (from, to): (u64, u64)) -> Option<Changed> {
-    let (Some(Data::Many(old)), Data::Many(new)) = (old, new) else { return None };
-    let elements = changed_elements(old, new)?;
+    let elements = match (old?, new) {
+        (Data::Many(old), Data::Many(new))
+        | (Data::One(Value::List(old)), Data::One(Value::List(new))) => changed_elements(old, new)?,
+        (Data::One(_) | Data::Many(_), _) => return None,
+    };
     Some(Changed { from, to, elements })
 }
 
@@ -216,10 +237,23 @@ impl LiveGraph {
         let instance = Arc::clone(&call.instance);
         let wanted = self.outputs_wanted(call);
         let mut read = self.read(call);
-        let stamps = call.inputs.iter().map(|input| self.nodes[*input as usize].value).collect();
+        let stamps = self.stamps_of(call);
         let has_columns =
             || (0..wanted.len()).all(|k| !wanted[k] || self.has_column(at, call, k, n));
-        let some = self.elements_to_run(at, call).filter(|_| has_columns());
+        let readers = match call.gather() {
+            Some(Gather::Elements(places)) => self.readers_for(call, places, (&read, n)),
+            Some(Gather::Copies(_)) | None => None,
+        };
+        let some = self.elements_to_run(at, call, (readers.as_deref(), n));
+        let some = some.filter(|_| has_columns());
+        if let Some(readers) = readers
+            && let Special::Call(call) = &mut self.specials[index]
+        {
+            call.keep(readers, &self.bytes_of_readers);
+        }
+        if let (Some([]), Special::Call(call)) = (some.as_deref(), &mut self.specials[index]) {
+            return call.saw(stamps);
+        }
         if let Some(elements) = &some {
             for data in &mut read {
                 if let Data::Many(column) = data {
@@ -253,11 +287,11 @@ impl LiveGraph {
                 self.fail(at, failure);
             }
             (Ok(results), None) => {
-                call.seen = stamps;
+                call.saw(stamps);
                 self.give(at, index, results);
             }
             (Ok(results), Some(elements)) => {
-                call.seen = stamps;
+                call.saw(stamps);
                 self.give_some(at, index, results, &elements);
             }
         }
@@ -319,10 +353,13 @@ impl LiveGraph {
         self.give(at, index, all);
     }
 
-    /// Changes some elements of the column of a node.
-    fn change_some(&mut self, at: usize, new: &Data, elements: &[u32], mask: &Mask) {
-        let Some((place, Data::Many(known))) = self.boxes.take(&self.nodes[at]) else {
-            panic!("the call gave a column");
+    /// Changes some elements of the column of a node, or some items of its list.
+    pub(super) fn change_some(&mut self, at: usize, new: &Data, elements: &[u32], mask: &Mask) {
+        let (place, known) = self.boxes.take(&self.nodes[at]).expect("the call gave data");
+        let (known, wrapped): (Column, fn(Column) -> Data) = match known {
+            Data::Many(column) => (column, Data::Many),
+            Data::One(Value::List(items)) => (items, |items| Data::One(Value::List(items))),
+            Data::One(_) => panic!("the call gave a column or a list"),
         };
         let is_same = |k: usize, i: u32| match new {
             Data::One(value) => known.get(i as usize).same(value),
@@ -331,14 +368,14 @@ impl LiveGraph {
         let differs = elements.iter().enumerate().filter(|(k, i)| !is_same(*k, **i));
         let differing: Box<[u32]> = differs.map(|(_, i)| *i).collect();
         if differing.is_empty() {
-            return self.boxes.put(at as u32, place, Data::Many(known));
+            return self.boxes.put(at as u32, place, wrapped(known));
         }
         // Only readers that may not run in this wave need the column as it was.
         let is_mixed = self.nodes[at].flags.has(Flags::MIXED);
-        let before = is_mixed.then(|| Data::Many(known.clone()));
+        let before = is_mixed.then(|| wrapped(known.clone()));
         let mut column = known;
         overwrite(&mut column, mask, new, |i| mask.rank(i));
-        self.boxes.put(at as u32, place, Data::Many(column));
+        self.boxes.put(at as u32, place, wrapped(column));
         self.boxes.replaced = before;
         let (from, to) = (self.nodes[at].value, self.boxes.stamp());
         self.boxes.record(at as u32, Some(Changed { from, to, elements: differing }));
@@ -346,8 +383,14 @@ impl LiveGraph {
         self.boxes.replaced = None;
     }
 
-    /// The elements that a call must run for, if its last results hold for all others.
-    fn elements_to_run(&self, at: usize, call: &Call) -> Option<Vec<u32>> {
+    /// The elements that a call must run for, if its last results hold for all others. `readers`
+    /// are those of the items of its first input.
+    fn elements_to_run(
+        &self,
+        at: usize,
+        call: &Call,
+        (readers, n): (Option<&Readers>, usize),
+    ) -> Option<Vec<u32>> {
         if call.gathers()
             || call.seen.len() != call.inputs.len()
             || self.nodes[at].flags.has(Flags::NEW)
@@ -355,15 +398,23 @@ impl LiveGraph {
             return None;
         }
         let mut elements: Vec<u32> = Vec::new();
-        for (input, seen) in call.inputs.iter().zip(&call.seen) {
-            let stamp = self.nodes[*input as usize].value;
-            if stamp == *seen {
+        let mut is_changed = false;
+        for (k, (input, seen)) in call.inputs.iter().zip(&call.seen).enumerate() {
+            let node = &self.nodes[*input as usize];
+            if node.value == *seen {
                 continue;
             }
-            elements.extend(self.boxes.changes.get(input)?.between(*seen, stamp)?);
+            let changed = self.boxes.changes.get(input)?.between(*seen, node.value)?;
+            match self.boxes.of(node)? {
+                Data::Many(_) => elements.extend(changed),
+                Data::One(_) if k == 0 => elements.extend(readers?.of_all(changed)),
+                Data::One(_) => return None,
+            }
+            is_changed = true;
         }
         elements.sort_unstable();
         elements.dedup();
-        (!elements.is_empty()).then_some(elements)
+        // One item may have many readers.
+        (is_changed && elements.len() <= n / 2).then_some(elements)
     }
 }

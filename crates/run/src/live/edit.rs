@@ -184,7 +184,7 @@ impl LiveGraph {
             match &mut self.specials[it.inputs[0] as usize] {
                 Special::Choice(choice) => choice.clear(),
                 Special::Form(form) => form.inputs = Box::default(),
-                Special::Call(call) => (call.inputs, call.outputs) = (Box::default(), None),
+                Special::Call(call) => call.clear(),
                 Special::Output(output) => output.of = [0],
             }
         } else {

@@ -1,7 +1,7 @@
 //! Reductions of columns: partial results of blocks of elements, of which only those are computed
 //! again whose elements changed.
 
-use millstream_base::{Column, Mask};
+use millstream_base::{Column, Mask, Value};
 use millstream_node::{Data, Kernel};
 use smallvec::smallvec;
 
@@ -24,7 +24,7 @@ impl LiveGraph {
         if n_blocks < FEWEST_BLOCKS {
             return false;
         }
-        let stamps = call.inputs.iter().map(|input| self.nodes[*input as usize].value).collect();
+        let stamps = self.stamps_of(call);
         let known = call.partials.as_ref().filter(|known| known.len() == n_blocks);
         let some = known.and_then(|_| self.blocks_to_run(at, call, blockwise.block_len()));
         let partials = match (known, some) {
@@ -48,13 +48,18 @@ impl LiveGraph {
         true
     }
 
-    /// The column that a call folds, if it reads nothing else.
+    /// The column or list that a call folds, if it reads nothing else.
     fn folded_column(&self, call: &Call) -> Option<&Column> {
         // The last input is the number of elements.
         match &call.inputs[..] {
             [items, _] if call.gathers() => match self.boxes.of(&self.nodes[*items as usize]) {
                 Some(Data::Many(column)) => Some(column),
                 Some(Data::One(_)) | None => None,
+            },
+            // In a graph of numbers no changes are recorded.
+            [list] if self.holds_columns() => match self.boxes.of(&self.nodes[*list as usize]) {
+                Some(Data::One(Value::List(items))) => Some(items),
+                Some(Data::One(_) | Data::Many(_)) | None => None,
             },
             _ => None,
         }

@@ -6,6 +6,7 @@ use millstream_form::Form;
 
 use super::call::{Call, OneOutput};
 use super::choice::Choice;
+use super::readers::Kept;
 
 /// The behavior of such a node.
 pub(super) enum Special {
@@ -42,7 +43,9 @@ impl Special {
         match self {
             Self::Choice(choice) => choice.bytes(),
             Self::Form(form) => size_of_val(&*form.inputs),
-            Self::Call(call) => size_of_val(&*call.inputs),
+            Self::Call(call) => {
+                size_of_val(&*call.inputs) + call.readers.as_ref().map_or(0, Kept::bytes)
+            }
             Self::Output(_) => 0,
         }
     }

@@ -19,6 +19,8 @@ use millstream_testkit::generate::{REGISTRY, graphs};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use serde_json::json;
+
 use super::worlds::generated;
 use super::{Answered, engine, opened, play_many, problems};
 use deeds::{Deed, Edited, deed};
@@ -384,6 +386,45 @@ fn live_graphs_answer_for_columns_and_changed_elements() {
     let scripts = (any::<u64>(), 1_usize..24, vec(deed(), 1..16), any::<u16>());
     let answered = play_many(&scripts, |(seed, n, script, settles)| {
         play_elements(&generated(seed, n), &script, settles)
+    });
+    assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
+}
+
+/// A document whose elements read others, at positions that depend on the seed.
+fn gathering(seed: u64) -> String {
+    let from = |node: &str| json!({ "from": format!("{node}.value") });
+    let output = |ty: &str, node: &str| json!({ "type": ty, "from": format!("{node}.value") });
+    let outside = ["clamp", "wrap"][(seed % 2) as usize];
+    let shape = ["nearest", "linear", "cubic"][(seed % 3) as usize];
+    let beyond = ["clamp", "wrap", "mirror"][(seed / 3 % 3) as usize];
+    let edit = ["list.reverse", "list.shuffle", "list.rotate"][(seed / 9 % 3) as usize];
+    json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 0 }, "at": { "type": "i32", "default": 0 },
+            "place": { "type": "f64", "default": 0 } },
+        "outputs": { "y": output("f32", "y"), "z": output("f32", "z"), "w": output("f32", "w"),
+            "sum": output("f32", "sum"), "picked": output("list<f32>", "picked") },
+        "nodes": {
+            "twice": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } },
+            "all": { "type": "list.collect", "in": { "value": from("twice") } },
+            "y": { "type": "list.get", "set": { "outside": outside },
+                "in": { "list": from("all"), "index": { "input": "at" } } },
+            "moved": { "type": edit, "in": { "list": from("all") } },
+            "places": { "type": "list.collect", "in": { "value": { "input": "at" } } },
+            "picked": { "type": "list.pick", "set": { "outside": outside },
+                "in": { "list": from("moved"), "indices": from("places") } },
+            "sum": { "type": "list.sum", "in": { "list": from("picked") } },
+            "z": { "type": "list.sample", "set": { "interpolation": shape, "beyond": beyond },
+                "in": { "list": from("moved"), "position": { "input": "place" } } },
+            "i": { "type": "context.index" },
+            "w": { "type": "list.get", "in": { "list": from("picked"), "index": from("i") } } } })
+    .to_string()
+}
+
+#[test]
+fn live_graphs_answer_for_elements_that_read_others() {
+    let scripts = (any::<u64>(), vec(deed(), 1..16), any::<u16>());
+    let answered = play_many(&scripts, |(seed, script, settles)| {
+        play_elements(&gathering(seed), &script, settles)
     });
     assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
 }

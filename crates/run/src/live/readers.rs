@@ -1,0 +1,233 @@
+//! Gathers: where a function reads items of a list at known positions, the readers of each item are
+//! stored, so that after a change of few items only their readers run.
+//!
+//! They are found when they are first needed, and hold as long as the other inputs and the number of
+//! items stay the same.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use millstream_base::{Column, Mask, Value};
+use millstream_node::gather::{Gather, ItemsRead};
+use millstream_node::{Data, Kernel};
+use smallvec::SmallVec;
+
+use super::LiveGraph;
+use super::call::Call;
+use super::node::Flags;
+use super::special::Special;
+use crate::kernel::{Crew, items_read};
+
+/// Maximal size of all readers that a graph keeps, in bytes. Others are found again when they are
+/// needed.
+const MOST_BYTES: usize = 1 << 26;
+
+/// Maximal number of readers of all items together.
+const MOST_READERS: usize = 1 << 23;
+
+/// Which elements of a result read each item of a list.
+#[derive(Debug)]
+pub(super) struct Readers {
+    /// The stamps of the inputs other than the list.
+    stamps: SmallVec<[u64; 4]>,
+    /// The start of the readers of each item in `all`, and the end of the last.
+    starts: Box<[u32]>,
+    all: Box<[u32]>,
+}
+
+/// Readers that a graph keeps; when they are dropped, their bytes are no longer counted.
+#[derive(Debug)]
+pub(super) struct Kept {
+    readers: Arc<Readers>,
+    total: Arc<AtomicUsize>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.readers.bytes(), Ordering::Relaxed);
+    }
+}
+
+impl Kept {
+    /// Keeps readers, if they fit beside those that are kept already.
+    fn new(readers: Arc<Readers>, total: &Arc<AtomicUsize>) -> Option<Self> {
+        let bytes = readers.bytes();
+        if total.load(Ordering::Relaxed) + bytes > MOST_BYTES {
+            return None;
+        }
+        total.fetch_add(bytes, Ordering::Relaxed);
+        Some(Self { readers, total: Arc::clone(total) })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.readers.bytes()
+    }
+}
+
+impl Call {
+    /// How it reads the items of its list.
+    pub(super) fn gather(&self) -> Option<Gather<'_>> {
+        match &self.instance.kernel {
+            Kernel::Function(function) => function.gather(),
+            Kernel::Form(_)
+            | Kernel::Pass
+            | Kernel::Read { .. }
+            | Kernel::Choose
+            | Kernel::ReadState(_) => None,
+        }
+    }
+
+    /// Keeps the readers of its list.
+    pub(super) fn keep(&mut self, readers: Arc<Readers>, total: &Arc<AtomicUsize>) {
+        let is_kept = |kept: &Kept| Arc::ptr_eq(&kept.readers, &readers);
+        if !self.readers.as_ref().is_some_and(is_kept) {
+            self.readers = None;
+            self.readers = Kept::new(readers, total);
+        }
+    }
+
+    /// Records the stamps of the inputs that it read. Other positions have other readers.
+    pub(super) fn saw(&mut self, stamps: SmallVec<[u64; 4]>) {
+        let is_right = |kept: &Kept| stamps.get(1..) == Some(&kept.readers.stamps[..]);
+        if !self.readers.as_ref().is_none_or(is_right) {
+            self.readers = None;
+        }
+        self.seen = stamps;
+    }
+}
+
+impl Readers {
+    /// The readers of `n_items` items, from pairs of an element and an item.
+    fn new(stamps: SmallVec<[u64; 4]>, pairs: &[(u32, u32)], n_items: usize) -> Self {
+        let mut starts = vec![0_u32; n_items + 1];
+        for (_, item) in pairs {
+            starts[*item as usize + 1] += 1;
+        }
+        for i in 0..n_items {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut all = vec![0; pairs.len()].into_boxed_slice();
+        for (element, item) in pairs {
+            let at = &mut next[*item as usize];
+            all[*at as usize] = *element;
+            *at += 1;
+        }
+        Self { stamps, starts: starts.into(), all }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.starts) + size_of_val(&*self.all)
+    }
+
+    /// The readers of an item.
+    fn of(&self, item: u32) -> &[u32] {
+        let item = item as usize;
+        &self.all[self.starts[item] as usize..self.starts[item + 1] as usize]
+    }
+
+    /// The readers of these items.
+    pub(super) fn of_all<'r>(&'r self, items: &'r [u32]) -> impl Iterator<Item = u32> + 'r {
+        items.iter().flat_map(|item| self.of(*item)).copied()
+    }
+
+    fn n_items(&self) -> usize {
+        self.starts.len() - 1
+    }
+}
+
+impl LiveGraph {
+    /// The items of the list that is the first input of a call, and their readers, if few items
+    /// changed since the call last ran, or if the readers are known.
+    pub(super) fn readers_for(
+        &self,
+        call: &Call,
+        places: &dyn ItemsRead,
+        (read, n): (&[Data], usize),
+    ) -> Option<Arc<Readers>> {
+        let (Some(Data::One(Value::List(items))), false) = (read.first(), call.gathers()) else {
+            return None;
+        };
+        let (list, others) = call.inputs.split_first()?;
+        let stamp = |input: &u32| self.nodes[*input as usize].value;
+        let stamps: SmallVec<[u64; 4]> = others.iter().map(stamp).collect();
+        if let Some(Kept { readers: known, .. }) = &call.readers
+            && known.stamps == stamps
+            && known.n_items() == items.len()
+        {
+            return Some(Arc::clone(known));
+        }
+        self.boxes.changes.get(list)?.between(*call.seen.first()?, stamp(list))?;
+        let mut pairs = Vec::new();
+        {
+            let (within, n_runs) = (&self.within, self.n_runs);
+            let is_over = || within.over(n_runs).is_some();
+            let crew: Crew<'_> =
+                (1, &is_over, within.watch.as_ref().and_then(|watch| watch.flag()));
+            let mut visit = |element: usize, item: usize| {
+                // One more than the maximum tells that there are too many.
+                if pairs.len() <= MOST_READERS {
+                    pairs.push((element as u32, item as u32));
+                }
+            };
+            items_read(places, (read, n), &within.limits, crew, &mut visit).ok()?;
+        }
+        let fits = pairs.len() <= MOST_READERS;
+        fits.then(|| Arc::new(Readers::new(stamps, &pairs, items.len())))
+    }
+
+    /// Copies the items that changed since a call last ran, if the call copies items of its list
+    /// and only these changed.
+    pub(super) fn copy_changed_items(&mut self, at: usize, index: usize) -> bool {
+        let Special::Call(call) = &self.specials[index] else { return false };
+        let Some(Gather::Copies(places)) = call.gather() else { return false };
+        let is_known = self.holds_columns() && call.seen.len() == call.inputs.len();
+        let copied = if is_known { self.copied(at, call, places) } else { None };
+        let Some((readers, items, changed)) = copied else { return false };
+        // Each item of the result is a copy of one.
+        let mut copies: Vec<(u32, u32)> = Vec::new();
+        for item in changed {
+            copies.extend(readers.of(item).iter().map(|copy| (*copy, item)));
+        }
+        copies.sort_unstable();
+        let (to, from): (Vec<u32>, Vec<u32>) = copies.into_iter().unzip();
+        let stamps = self.stamps_of(call);
+        let Special::Call(call) = &mut self.specials[index] else { return false };
+        call.keep(readers, &self.bytes_of_readers);
+        call.saw(stamps);
+        self.ran(at);
+        if !to.is_empty() {
+            let new = items.gather(from.into_iter().map(|item| item as usize));
+            let mask = Mask::from_indices(to.clone()).expect("the copies are in order");
+            self.change_some(at, &Data::Many(new), &to, &mask);
+        }
+        true
+    }
+
+    /// The readers and the items of the list that a call copies from, and which of them changed, if
+    /// nothing else did.
+    fn copied(
+        &self,
+        at: usize,
+        call: &Call,
+        places: &dyn ItemsRead,
+    ) -> Option<(Arc<Readers>, Column, Box<[u32]>)> {
+        let stamps = self.stamps_of(call);
+        let ((now, others), (seen, others_seen)) =
+            (stamps.split_first()?, call.seen.split_first()?);
+        if self.nodes[at].flags.has(Flags::NEW) || others != others_seen {
+            return None;
+        }
+        let changed = self.boxes.changes.get(&call.inputs[0])?.between(*seen, *now)?.into();
+        let Some(Data::One(Value::List(_))) = self.boxes.of(&self.nodes[at]) else { return None };
+        let read = self.read(call);
+        let readers = self.readers_for(call, places, (&read, 1))?;
+        let Some(Data::One(Value::List(items))) = read.into_iter().next() else { return None };
+        Some((readers, items, changed))
+    }
+
+    /// The stamps of the inputs of a call.
+    pub(super) fn stamps_of(&self, call: &Call) -> SmallVec<[u64; 4]> {
+        call.inputs.iter().map(|input| self.nodes[*input as usize].value).collect()
+    }
+}
