@@ -7,7 +7,7 @@ use millstream::twice::Unsettled;
 use millstream_base::Type;
 use millstream_ir::answer::{Answer, EvalError, Evaluator, OutputAnswer, RunLog, Series};
 use millstream_ir::element_states::Calls;
-use millstream_ir::plan::{Plan, StepSource};
+use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::{Request, RequestAxis, RequestError};
 use millstream_node::Data;
 
@@ -19,6 +19,7 @@ use crate::keys::Keys;
 use crate::stored::{self, Stored};
 use crate::unsettled::{self, Mark, Marks};
 
+mod failed;
 mod frames;
 mod ticked;
 
@@ -240,13 +241,16 @@ impl<'p> Bake<'p> {
         } else {
             self.frames.clone()
         };
-        let keys = Keys::new(evaluator, self.plan, &self.request, keyed.clone(), &self.cheap)?;
+        let asked = || self.outputs.iter().map(|output| output.source.step).collect();
+        let parts = (&self.cheap, asked());
+        let keys = Keys::new(evaluator, self.plan, &self.request, keyed.clone(), parts)?;
         let reads;
         let (keys, cheap) = match keys {
             Some(keys) => (keys, &self.cheap),
             None => {
                 reads = Cheap::new(self.plan, &self.request, true);
-                let keys = Keys::new(evaluator, self.plan, &self.request, keyed, &reads)?;
+                let parts = (&reads, asked());
+                let keys = Keys::new(evaluator, self.plan, &self.request, keyed, parts)?;
                 (keys.expect("reading the context does not fail"), &reads)
             }
         };
@@ -399,16 +403,27 @@ impl<'r, 'p> LookUp<'r, 'p> {
 
     /// A computed output with the marks that concern it.
     pub(crate) fn marked(
-        &self,
+        &mut self,
         output: usize,
         position: usize,
         series: Series,
         marks: &[Mark],
     ) -> Stored {
-        let arms = self.keys.arms(self.keyed(position));
         let step = self.bake.outputs[output].source.step;
-        let unsettled = unsettled::of_result(self.bake.plan, step, arms, marks);
-        Stored { series, unsettled }
+        Stored { series, unsettled: self.marks_of(step, position, marks) }
+    }
+
+    /// The marks that concern the result of a step.
+    pub(crate) fn marks_of(
+        &mut self,
+        step: StepId,
+        position: usize,
+        marks: &[Mark],
+    ) -> Vec<Unsettled> {
+        let depends = self.keys.depends(step);
+        let arms = self.keys.arms(self.keyed(position));
+        let reads = (&self.keys.reads, &depends[..]);
+        unsettled::of_results(self.bake.plan, (&[step], arms), reads, marks)
     }
 
     /// Stores a computed output, and returns it with the marks that concern it.

@@ -44,6 +44,8 @@ pub enum CacheProblem {
     Unwritable(PathBuf, String),
     /// The file system is full.
     Full(PathBuf),
+    /// A result of this many bytes is larger than the limit of the cache allows.
+    TooSmall(PathBuf, u64),
     /// A pack contains bytes that are not entries.
     Damaged(PathBuf, u64),
     /// The bytes of an entry have changed.
@@ -81,6 +83,11 @@ impl fmt::Display for CacheProblem {
                 "nothing more is stored in the cache `{}`: the file system is full",
                 path.display()
             ),
+            Self::TooSmall(path, bytes) => write!(
+                f,
+                "a result of {bytes} bytes does not fit in the cache `{}`, and is not stored",
+                path.display()
+            ),
             Self::Damaged(path, at) => write!(
                 f,
                 "`{}` is damaged at byte {at}; the results after it are computed again",
@@ -108,6 +115,7 @@ impl CacheProblem {
                 "finished frames are kept; name a writable directory with --cache DIR"
             }
             Self::Full(_) => "finished frames are kept; free some space, or lower --cache-size",
+            Self::TooSmall(..) => "a result may take half of --cache-size; raise it",
             Self::Damaged(..) | Self::Wrong(..) => {
                 "if this happens again, check the disk; `bake --clean` empties the cache"
             }
@@ -146,6 +154,8 @@ pub struct Cache {
     /// The pack that this process writes.
     open: Option<OpenPack>,
     may_write: bool,
+    /// Whether a result that is too large was told.
+    told_small: bool,
     limit: u64,
     problems: Vec<CacheProblem>,
 }
@@ -159,6 +169,7 @@ impl Cache {
             index: FxHashMap::default(),
             open: None,
             may_write: false,
+            told_small: false,
             limit: 0,
             problems: Vec::new(),
         }
@@ -229,6 +240,9 @@ impl Cache {
         let Some(folder) = self.folder.clone().filter(|_| self.may_write) else { return false };
         let most = (self.limit / PACKS).clamp(1 << 16, MAX_PACK);
         if bytes.len() as u64 > self.limit / 2 {
+            if !std::mem::replace(&mut self.told_small, true) {
+                self.problems.push(CacheProblem::TooSmall(folder, bytes.len() as u64));
+            }
             return false;
         }
         let is_full = |open: &OpenPack| open.length() + bytes.len() as u64 > most;

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use millstream_base::id::Id;
+use millstream_ir::ZoneBody;
+use millstream_ir::plan::{StepOp, StepSource};
 use millstream_node::settings::SettingValue;
 use millstream_node::{Instance, Kernel};
 
@@ -12,12 +15,17 @@ use crate::key::{Key, KeyHasher};
 /// node type is.
 pub(crate) fn identity(instance: &Instance) -> Key {
     let mut hash = KeyHasher::new("instance");
-    hash.text(instance.name());
-    hash.number(instance.def.version.into());
-    for (name, value) in instance.settings.iter() {
-        hash.text(name);
-        setting(value, &mut hash);
+    match ZoneBody::of(instance).and_then(body) {
+        Some(body) => hash.add(body),
+        None => {
+            hash.text(instance.name());
+            for (name, value) in instance.settings.iter() {
+                hash.text(name);
+                setting(value, &mut hash);
+            }
+        }
     }
+    hash.number(instance.def.version.into());
     for ty in &instance.generics {
         hash.text(ty.name());
     }
@@ -41,6 +49,36 @@ pub(crate) fn identity(instance: &Instance) -> Key {
         Kernel::ReadState(needs) => hash.text(&format!("{needs:?}")),
     }
     hash.key()
+}
+
+/// The key of the body of a zone, without the names of its nodes and sockets; `None` if a constant in
+/// it has no encoding.
+fn body(body: &ZoneBody) -> Option<Key> {
+    let ZoneBody { plan, captures, n_inputs, n_outer, course, told, .. } = body;
+    let mut hash = KeyHasher::new("zone");
+    hash.text(&format!("{course:?} {captures:?} {told:?} {n_inputs} {n_outer}"));
+    for input in plan.inputs.as_slice() {
+        hash.text(input.ty.name());
+    }
+    let read = |source: &StepSource, hash: &mut KeyHasher| {
+        hash.number(source.step.index() as u64);
+        hash.number(source.output.into());
+    };
+    for (_, step) in plan.steps.iter() {
+        match step.op {
+            StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
+            StepOp::Const(constant) => {
+                if !hash.data(&plan.constants[constant]) {
+                    return None;
+                }
+            }
+            StepOp::Input(input) => hash.number(input.index() as u64),
+        }
+        plan.inputs_of(step).iter().for_each(|link| read(link, &mut hash));
+        hash.text("step");
+    }
+    plan.outputs.iter().for_each(|output| read(&output.source, &mut hash));
+    Some(hash.key())
 }
 
 fn setting(value: &SettingValue, hash: &mut KeyHasher) {

@@ -7,8 +7,8 @@ use millstream_base::{Column, Feature, Value};
 use millstream_ir::answer::{EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Given, Request};
-use millstream_ir::states::is_state;
-use millstream_node::{Data, Kernel};
+use millstream_ir::state_reads::StateReads;
+use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::cheap::Cheap;
@@ -42,9 +42,22 @@ pub(crate) struct Keys<'a> {
     combinations: Vec<Arms>,
     combination: Vec<u32>,
     traces: FxHashMap<(StepSource, u32), Arc<Trace>>,
-    /// The keys of state after each frame, by the variables that it consists of.
-    chains: FxHashMap<Vec<Arc<str>>, Arc<Vec<Key>>>,
+    /// The outputs whose requests decide which state inside scopes advances.
+    asked: Vec<StepId>,
+    /// The stateful nodes.
+    pub(crate) reads: StateReads<'a>,
+    /// The nodes whose state results of a step depend on.
+    depends: FxHashMap<StepId, Arc<[bool]>>,
+    /// The keys of state after each frame, by the variables that it consists of, in order; `None`
+    /// if the state cannot be stored.
+    chains: FxHashMap<Vec<usize>, Option<Chain>>,
+    /// The same for results that read state, and for the state of nodes.
+    of_results: FxHashMap<StepSource, Option<Chain>>,
+    of_nodes: FxHashMap<usize, Option<Chain>>,
 }
+
+/// A key for each frame.
+type Chain = Arc<Vec<Key>>;
 
 /// The values of cheap results at some frames; `None` if one of them fails.
 fn values_of(
@@ -102,7 +115,7 @@ impl<'a> Keys<'a> {
         plan: &'a Plan,
         request: &'a Request,
         frames: Vec<i64>,
-        cheap: &'a Cheap,
+        (cheap, asked): (&'a Cheap, Vec<StepId>),
     ) -> Result<Option<Self>, EvalError> {
         let tracer = Tracer::new(plan, request, cheap);
         let Some(boundary) = values_of(evaluator, plan, request, &frames, &tracer.boundary)? else {
@@ -121,7 +134,12 @@ impl<'a> Keys<'a> {
             combinations: Vec::new(),
             combination: Vec::new(),
             traces: FxHashMap::default(),
+            asked,
+            reads: StateReads::new(plan),
+            depends: FxHashMap::default(),
             chains: FxHashMap::default(),
+            of_results: FxHashMap::default(),
+            of_nodes: FxHashMap::default(),
             frames,
         };
         keys.find_combinations(cheap);
@@ -208,30 +226,68 @@ impl<'a> Keys<'a> {
             return None;
         }
         if trace.reads_tables || !trace.states.is_empty() {
-            // A frame counts as failed if its tick fails, so its results depend on all that the tick
-            // computes.
-            let chain = self.chain(&trace.states);
+            // A result is not stored if the tick of its state fails, so it depends on that tick too.
+            let chain = self.chain_of_result(source, &trace)?;
             hash.text("tick");
             hash.add(chain[position]);
         }
         Some(hash.key())
     }
 
-    /// The key of the whole state after a frame.
-    pub(crate) fn state_key(&mut self, position: usize) -> Key {
-        let names = self.state_names();
-        let chain = self.chain(&names);
-        let mut hash = KeyHasher::new("state");
-        hash.add(chain[position]);
-        for name in &names {
-            hash.text(name);
-        }
-        hash.key()
+    /// The nodes whose state the results of a step depend on.
+    pub(crate) fn depends(&mut self, step: StepId) -> Arc<[bool]> {
+        let reads = &self.reads;
+        let depends = self.depends.entry(step).or_insert_with(|| reads.of_steps([step]).into());
+        Arc::clone(depends)
     }
 
-    fn state_names(&self) -> Vec<Arc<str>> {
-        let inputs = self.plan.inputs.as_slice().iter();
-        inputs.filter(|input| is_state(&input.name)).map(|it| Arc::clone(&it.name)).collect()
+    /// The keys of the state that a result depends on.
+    fn chain_of_result(&mut self, source: StepSource, trace: &Trace) -> Option<Chain> {
+        if let Some(chain) = self.of_results.get(&source) {
+            return chain.clone();
+        }
+        let depends = self.depends(source.step);
+        let first = trace.states.iter().map(|name| self.output_of(name)).collect();
+        let chain = self.chain(first, &depends);
+        self.of_results.insert(source, chain.clone());
+        chain
+    }
+
+    /// The output with the next state of a variable.
+    fn output_of(&self, name: &str) -> usize {
+        let output = self.plan.output_named(name);
+        output.expect("state leaves under the name under which it enters")
+    }
+
+    /// The key of the state of a node after a frame; `None` if it cannot be stored.
+    pub(crate) fn state_key(&mut self, node: usize, position: usize) -> Option<Key> {
+        if !self.of_nodes.contains_key(&node) {
+            let mut depends = self.reads.of_steps(self.reads.steps_of(node));
+            depends[node] = true;
+            let first = self.variables(node);
+            let chain = self.chain(first, &depends);
+            self.of_nodes.insert(node, chain);
+        }
+        let chain = self.of_nodes[&node].clone()?;
+        let mut hash = KeyHasher::new("state");
+        hash.add(chain[position]);
+        if self.reads.nodes[node].writer.is_some() {
+            hash.text(&self.reads.nodes[node].path);
+        }
+        Some(hash.key())
+    }
+
+    /// The outputs with the next state of a node, in an order that does not depend on names.
+    pub(crate) fn variables(&mut self, node: usize) -> Vec<usize> {
+        let outputs = self.reads.nodes[node].outputs.clone();
+        let keyed = outputs.into_iter().map(|it| (self.trace_of_output(it).structure, it));
+        let mut keyed: Vec<(Key, usize)> = keyed.collect();
+        keyed.sort_unstable();
+        keyed.into_iter().map(|(_, output)| output).collect()
+    }
+
+    fn trace_of_output(&mut self, output: usize) -> Arc<Trace> {
+        self.trace(self.plan.outputs[output].source, 0)
     }
 
     /// Adds structure and holes; `false` if the result has no key.
@@ -270,61 +326,122 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The keys of the state after each frame, which begin with the variables that a result reads. All
-    /// other state counts too: a tick in which any of it fails leaves all of it as it was.
-    fn chain(&mut self, read: &[Arc<str>]) -> Arc<Vec<Key>> {
-        let others = self.state_names().into_iter().filter(|name| !read.contains(name));
-        let mut names: Vec<Arc<str>> = read.iter().cloned().chain(others).collect();
-        let mut traces = Vec::new();
-        for name in &names {
-            let output = self.plan.output_named(name);
-            let output = output.expect("state leaves under the name under which it enters");
-            traces.push(self.trace(self.plan.outputs[output].source, 0));
-        }
-        let has_keys = traces.iter().all(|trace| trace.has_key && !trace.reads_tables);
-        let reads_tables = !self.plan.state_writers.is_empty() || !has_keys;
-        if reads_tables {
-            // The contexts in which the nodes are called are unknown here, so all state counts.
-            names = vec!["".into()];
-        }
-        if let Some(chain) = self.chains.get(&names) {
-            return Arc::clone(chain);
-        }
-        let mut before = self.base;
-        let plan_key = if reads_tables { Some(self.plan_key()) } else { None };
-        let chain = (0..self.frames.len()).map(|position| {
-            let mut hash = KeyHasher::new("tick");
-            hash.add(before);
-            if let Some(plan_key) = plan_key {
-                hash.add(plan_key);
-                hash.number(self.frames[position] as u64);
-                for number in 0..self.boundary.len() {
-                    self.add_hole(Hole::Boundary(number as u32), position, &mut hash);
+    /// All variables that some variables depend on, in the order in which their traces read them.
+    /// The variables of a node advance together.
+    fn ordered(&mut self, first: Vec<usize>) -> Vec<usize> {
+        let mut order = first;
+        let (mut n_traced, mut n_whole) = (0, 0);
+        loop {
+            if let Some(output) = order.get(n_traced).copied() {
+                n_traced += 1;
+                for name in &self.trace_of_output(output).states {
+                    let read = self.output_of(name);
+                    if !order.contains(&read) {
+                        order.push(read);
+                    }
                 }
+            } else if let Some(output) = order.get(n_whole).copied() {
+                n_whole += 1;
+                let rest = self.variables(self.node_of(output));
+                let rest: Vec<usize> = rest.into_iter().filter(|it| !order.contains(it)).collect();
+                order.extend(rest);
+            } else {
+                return order;
             }
-            for trace in traces.iter().filter(|_| plan_key.is_none()) {
-                self.add_trace(trace, position, &mut hash);
-                for name in &trace.states {
-                    let at = names.iter().position(|known| known == name);
-                    hash.number(at.expect("all names are there") as u64);
-                }
-            }
-            before = hash.key();
-            before
-        });
-        let chain = Arc::new(chain.collect::<Vec<_>>());
-        self.chains.insert(names, Arc::clone(&chain));
+        }
+    }
+
+    /// The node whose next state an output carries.
+    fn node_of(&self, output: usize) -> usize {
+        let node = self.reads.nodes.iter().position(|node| node.outputs.contains(&output));
+        node.expect("each output with state is that of a node")
+    }
+
+    /// The keys of the state of nodes after each frame, which begin with these variables; `None` if
+    /// it cannot be stored. State inside scopes depends on the contexts in which its nodes are called,
+    /// which are unknown here, so everything counts.
+    fn chain(&mut self, first: Vec<usize>, depends: &[bool]) -> Option<Chain> {
+        let is_inside = self.reads.is_inside(depends);
+        let order = if is_inside { Vec::new() } else { self.ordered(first) };
+        if let Some(chain) = self.chains.get(&order) {
+            return chain.clone();
+        }
+        let chain = if is_inside { self.chain_of_all() } else { self.chain_of(&order) };
+        let chain = chain.map(Arc::new);
+        self.chains.insert(order, chain.clone());
         chain
     }
 
-    /// A key of everything in the plan and the request except frames.
-    fn plan_key(&self) -> Key {
+    fn chain_of(&mut self, order: &[usize]) -> Option<Vec<Key>> {
+        let traces: Vec<Arc<Trace>> =
+            order.iter().map(|output| self.trace_of_output(*output)).collect();
+        if traces.iter().any(|trace| !trace.has_key) {
+            return None;
+        }
+        // The positions of the nodes of the variables, and of the variables that they read.
+        let mut links: Vec<Vec<u64>> = Vec::with_capacity(order.len());
+        for (output, trace) in order.iter().zip(&traces) {
+            let node = self.node_of(*output);
+            let first = order.iter().position(|other| self.node_of(*other) == node);
+            let at = |name| order.iter().position(|other| *other == self.output_of(name));
+            let read = trace.states.iter().map(|name| at(name));
+            let all = std::iter::once(first).chain(read);
+            links.push(all.map(|at| at.expect("all variables are there") as u64).collect());
+        }
+        let mut before = self.base;
+        let mut chain = Vec::with_capacity(self.frames.len());
+        for position in 0..self.frames.len() {
+            let mut hash = KeyHasher::new("tick");
+            hash.add(before);
+            for (trace, links) in traces.iter().zip(&links) {
+                if !self.add_trace(trace, position, &mut hash) {
+                    return None;
+                }
+                links.iter().for_each(|link| hash.number(*link));
+            }
+            before = hash.key();
+            chain.push(before);
+        }
+        Some(chain)
+    }
+
+    /// The keys of all state.
+    fn chain_of_all(&self) -> Option<Vec<Key>> {
+        let plan_key = self.plan_key()?;
+        let mut before = self.base;
+        let chain = (0..self.frames.len()).map(|position| {
+            let mut hash = KeyHasher::new("tick");
+            hash.add(before);
+            hash.add(plan_key);
+            hash.number(self.frames[position] as u64);
+            for number in 0..self.boundary.len() {
+                if !self.add_hole(Hole::Boundary(number as u32), position, &mut hash) {
+                    return None;
+                }
+            }
+            before = hash.key();
+            Some(before)
+        });
+        chain.collect()
+    }
+
+    /// A key of everything in the plan and the request except frames; `None` if something is not the
+    /// same next time.
+    fn plan_key(&self) -> Option<Key> {
         let plan = self.plan;
         let mut hash = KeyHasher::new("plan");
+        if plan.needs.iter().any(|need| need.feature == Feature::RealTime) {
+            return None;
+        }
         for (id, step) in plan.steps.iter() {
             match step.op {
+                StepOp::Call(_) if step.class == Class::Volatile => return None,
                 StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
-                StepOp::Const(_) | StepOp::Input(_) => self.tracer.add_leaf(id, &mut hash),
+                StepOp::Const(_) | StepOp::Input(_) => {
+                    if !self.tracer.add_leaf(id, &mut hash) {
+                        return None;
+                    }
+                }
             }
             for link in plan.inputs_of(step) {
                 hash.number(link.step.index() as u64);
@@ -343,7 +460,10 @@ impl<'a> Keys<'a> {
                 hash.number(value.source.output.into());
             }
         }
-        hash.key()
+        for step in &self.asked {
+            hash.number(step.index() as u64);
+        }
+        Some(hash.key())
     }
 }
 

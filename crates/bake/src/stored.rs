@@ -6,9 +6,9 @@ use std::sync::Arc;
 use millstream::twice::Unsettled;
 use millstream_base::NodePath;
 use millstream_ir::Series;
-use millstream_ir::element_states::Called;
+use millstream_ir::element_states::{Called, Table};
 use millstream_ir::request::{Given, RequestAxis};
-use millstream_ir::states::{StateParts, States};
+use millstream_ir::states::StateParts;
 use millstream_node::Data;
 
 use crate::cache::Cache;
@@ -67,62 +67,75 @@ fn read_unsettled(from: &mut Reader<'_>) -> Option<Vec<Unsettled>> {
     Some(all)
 }
 
-/// The state as bytes; `None` if a part of it has no encoding.
-pub(crate) fn state_bytes(states: &States, unsettled: &[Unsettled]) -> Option<Vec<u8>> {
-    let parts = StateParts::from(states);
+/// The state of one node as bytes: its variables in this order, or its table. `None` if it has no
+/// state, or a part of it has no encoding.
+pub(crate) fn state_bytes(
+    states: &StateParts,
+    (node, variables): (&str, &[&str]),
+    unsettled: &[Unsettled],
+) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     write_unsettled(unsettled, &mut out);
-    codec::number(parts.n_ticks, &mut out);
-    codec::number(parts.count.map_or(u64::MAX, |n| n as u64), &mut out);
-    codec::number(parts.values.len() as u64, &mut out);
-    for (name, data) in &parts.values {
-        codec::bytes(name.as_bytes(), &mut out);
+    codec::number(states.n_ticks, &mut out);
+    codec::number(states.count.map_or(u64::MAX, |n| n as u64), &mut out);
+    for variable in variables {
+        let (_, data) = states.values.iter().find(|(name, _)| **name == **variable)?;
         if !codec::data(data, &mut out) {
             return None;
         }
     }
-    codec::number(parts.tables.len() as u64, &mut out);
-    for (node, table) in &parts.tables {
-        codec::bytes(node.as_bytes(), &mut out);
-        codec::number(table.coordinates.len() as u64, &mut out);
-        table.coordinates.iter().for_each(|it| codec::bytes(it.as_bytes(), &mut out));
-        codec::number(table.n_rows() as u64, &mut out);
-        for row in 0..table.n_rows() {
-            table.key(row).iter().for_each(|at| out.extend_from_slice(&at.to_le_bytes()));
-        }
-        codec::number(table.values.len() as u64, &mut out);
-        for (name, column) in &table.values {
-            codec::bytes(name.as_bytes(), &mut out);
-            if !codec::column(column, &mut out) {
-                return None;
-            }
+    if !variables.is_empty() {
+        return Some(out);
+    }
+    let table = states.tables.iter().find(|(known, _)| **known == *node);
+    codec::number(table.is_some().into(), &mut out);
+    let Some((_, table)) = table else { return Some(out) };
+    codec::number(table.coordinates.len() as u64, &mut out);
+    table.coordinates.iter().for_each(|it| codec::bytes(it.as_bytes(), &mut out));
+    codec::number(table.n_rows() as u64, &mut out);
+    for row in 0..table.n_rows() {
+        table.key(row).iter().for_each(|at| out.extend_from_slice(&at.to_le_bytes()));
+    }
+    codec::number(table.values.len() as u64, &mut out);
+    for (name, column) in &table.values {
+        codec::bytes(name.as_bytes(), &mut out);
+        if !codec::column(column, &mut out) {
+            return None;
         }
     }
     Some(out)
 }
 
-/// Reads state, with the repeats that it depends on and that did not settle.
-pub(crate) fn state_of(bytes: &[u8]) -> Option<(States, Vec<Unsettled>)> {
+/// Reads the state of one node into the states, and returns the repeats that it depends on and that
+/// did not settle.
+pub(crate) fn read_state(
+    bytes: &[u8],
+    (node, variables): (&str, &[&str]),
+    states: &mut StateParts,
+) -> Option<Vec<Unsettled>> {
     let mut from = Reader(bytes);
     let unsettled = read_unsettled(&mut from)?;
-    let mut parts = StateParts { n_ticks: from.number()?, ..StateParts::default() };
-    parts.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
-    for _ in 0..from.number()? {
-        parts.values.push((from.text()?.into(), from.data()?));
+    states.n_ticks = from.number()?;
+    states.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
+    for variable in variables {
+        states.values.push(((*variable).into(), from.data()?));
     }
-    for _ in 0..from.number()? {
-        let node: Arc<str> = from.text()?.into();
-        let n = from.number()?;
-        let coordinates = (0..n).map(|_| from.text().map(str::to_owned));
-        let coordinates = coordinates.collect::<Option<Vec<String>>>()?;
-        let n_rows = usize::try_from(from.number()?).ok()?;
-        let keys = from.take(n_rows.checked_mul(coordinates.len())?.checked_mul(4)?)?;
-        let keys: Vec<i32> = bytemuck::pod_collect_to_vec(keys);
-        let mut values = Vec::new();
-        for _ in 0..from.number()? {
-            values.push((from.text()?.into(), from.column()?));
-        }
-        parts.tables.push((node, Arc::new(Called::table(coordinates, &keys, values, n_rows))));
+    if variables.is_empty() && from.number()? > 0 {
+        states.tables.push((node.into(), Arc::new(read_table(&mut from)?)));
     }
-    from.0.is_empty().then(|| (parts.into(), unsettled))
+    from.0.is_empty().then_some(unsettled)
+}
+
+fn read_table(from: &mut Reader<'_>) -> Option<Table> {
+    let n = from.number()?;
+    let coordinates = (0..n).map(|_| from.text().map(str::to_owned));
+    let coordinates = coordinates.collect::<Option<Vec<String>>>()?;
+    let n_rows = usize::try_from(from.number()?).ok()?;
+    let keys = from.take(n_rows.checked_mul(coordinates.len())?.checked_mul(4)?)?;
+    let keys: Vec<i32> = bytemuck::pod_collect_to_vec(keys);
+    let mut values = Vec::new();
+    for _ in 0..from.number()? {
+        values.push((from.text()?.into(), from.column()?));
+    }
+    Some(Called::table(coordinates, &keys, values, n_rows))
 }

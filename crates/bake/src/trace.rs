@@ -229,11 +229,15 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Adds the content of a constant or an input.
-    pub(crate) fn add_leaf(&self, step: StepId, hash: &mut KeyHasher) {
-        if let Some(Some(key)) = self.leaves.get(&step) {
-            hash.add(*key);
+    /// Adds the content of a constant or an input; `false` if it has no encoding.
+    pub(crate) fn add_leaf(&self, step: StepId, hash: &mut KeyHasher) -> bool {
+        match self.leaves.get(&step) {
+            Some(Some(key)) => hash.add(*key),
+            Some(None) => return false,
+            // State.
+            None => hash.text("state"),
         }
+        true
     }
 
     /// The hash of a call whose inputs are hashed.

@@ -9,17 +9,26 @@ use millstream_base::Feature;
 use millstream_base::id::SideTable;
 use millstream_ir::plan::{Plan, StepId, StepOp};
 use millstream_ir::repeat::{ZoneBody, take_unsettled};
+use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::is_state;
 use millstream_node::Kernel;
 
 use crate::trace::Arms;
 
-/// A repeat that did not settle, and the steps through which results depend on it.
+/// A repeat that did not settle, and how results depend on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub(crate) unsettled: Unsettled,
-    /// The steps; none if the state before the tick already depended on the repeat.
-    pub(crate) steps: Vec<StepId>,
+    pub(crate) via: Via,
+}
+
+/// How results depend on a repeat.
+#[derive(Clone, Debug)]
+pub(crate) enum Via {
+    /// Through any of these steps.
+    Steps(Vec<StepId>),
+    /// Through the state of a node before the tick.
+    State(usize),
 }
 
 /// Collects the marks of evaluations of one plan.
@@ -54,7 +63,8 @@ impl<'p> Marks<'p> {
         for (path, rounds) in take_unsettled(self.plan) {
             let steps = self.steps_of(path.as_str());
             let is_fixed = steps.iter().all(|step| !self.varies[*step]);
-            let mark = Mark { unsettled: Unsettled { path, rounds }, steps };
+            let via = Via::Steps(steps);
+            let mark = Mark { unsettled: Unsettled { path, rounds }, via };
             let is_known = |it: &Mark| it.unsettled.path == mark.unsettled.path;
             if !is_fixed {
                 own.push(mark);
@@ -102,66 +112,37 @@ fn is_of_state(plan: &Plan, op: StepOp) -> bool {
     }
 }
 
-/// The steps that a result, or the state, depends on.
-struct Above {
-    is_above: SideTable<StepId, bool>,
-    reads_state: bool,
-}
-
-impl Above {
-    fn of(plan: &Plan, mut ahead: Vec<StepId>, arms: &Arms, reads_state: bool) -> Self {
-        let is_above = SideTable::for_arena(&plan.steps, false);
-        let mut above = Self { is_above, reads_state };
-        while let Some(step) = ahead.pop() {
-            if std::mem::replace(&mut above.is_above[step], true) {
-                continue;
-            }
-            if is_of_state(plan, plan.steps[step].op)
-                && !std::mem::replace(&mut above.reads_state, true)
-            {
-                ahead.extend(state_steps(plan));
-            }
-            let links = plan.inputs_of(&plan.steps[step]);
-            match arms.get(&step) {
-                Some(arm) => ahead.push(links[*arm].step),
-                None => ahead.extend(links.iter().map(|link| link.step)),
-            }
+/// The marks that concern results of steps that depend on the state of these nodes.
+pub(crate) fn of_results(
+    plan: &Plan,
+    (steps, arms): (&[StepId], &Arms),
+    (reads, depends): (&StateReads<'_>, &[bool]),
+    marks: &[Mark],
+) -> Vec<Unsettled> {
+    if marks.is_empty() {
+        return Vec::new();
+    }
+    let nodes = (0..depends.len()).filter(|node| depends[*node]);
+    let mut ahead: Vec<StepId> = nodes.flat_map(|node| reads.steps_of(node)).collect();
+    ahead.extend_from_slice(steps);
+    let mut is_above = SideTable::for_arena(&plan.steps, false);
+    while let Some(step) = ahead.pop() {
+        if std::mem::replace(&mut is_above[step], true) {
+            continue;
         }
-        above
+        let links = plan.inputs_of(&plan.steps[step]);
+        match arms.get(&step) {
+            Some(arm) => ahead.push(links[*arm].step),
+            None => ahead.extend(links.iter().map(|link| link.step)),
+        }
     }
-
-    fn marks(&self, marks: &[Mark]) -> Vec<Unsettled> {
-        let concerns = |mark: &&Mark| match &mark.steps[..] {
-            [] => self.reads_state,
-            steps => steps.iter().any(|step| self.is_above[*step]),
-        };
-        let mut all = Vec::new();
-        merge(&mut all, marks.iter().filter(concerns).map(|mark| mark.unsettled.clone()));
-        all
-    }
-}
-
-/// The steps that compute the next state.
-fn state_steps(plan: &Plan) -> impl Iterator<Item = StepId> {
-    let outputs = plan.outputs.iter().filter(|output| is_state(&output.name));
-    let written = plan.state_writers.iter().flat_map(|writer| &writer.values);
-    outputs.chain(written).map(|output| output.source.step)
-}
-
-/// The marks that concern the result of a step.
-pub(crate) fn of_result(plan: &Plan, step: StepId, arms: &Arms, marks: &[Mark]) -> Vec<Unsettled> {
-    if marks.is_empty() {
-        return Vec::new();
-    }
-    Above::of(plan, vec![step], arms, false).marks(marks)
-}
-
-/// The marks that concern the state after a tick.
-pub(crate) fn of_state(plan: &Plan, marks: &[Mark]) -> Vec<Unsettled> {
-    if marks.is_empty() {
-        return Vec::new();
-    }
-    Above::of(plan, state_steps(plan).collect(), &Arms::default(), true).marks(marks)
+    let concerns = |mark: &&Mark| match &mark.via {
+        Via::Steps(steps) => steps.iter().any(|step| is_above[*step]),
+        Via::State(node) => depends[*node],
+    };
+    let mut all = Vec::new();
+    merge(&mut all, marks.iter().filter(concerns).map(|mark| mark.unsettled.clone()));
+    all
 }
 
 /// Adds repeats, each once, with the greatest number of rounds.

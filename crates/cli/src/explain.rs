@@ -200,7 +200,7 @@ fn run(
     limits: Limits,
 ) -> Result<(Explanation, Exit), Stop> {
     let (program, outputs) = if args.given.asks_for_pixels(&program) {
-        let (program, output) = program_of_picture(engine, source, program, &args.outputs)?;
+        let (program, output) = program_of_picture(engine, source, program, (&args.outputs, None))?;
         (program, vec![output])
     } else {
         (program, args.outputs.clone())

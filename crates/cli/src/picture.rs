@@ -61,41 +61,79 @@ pub(crate) fn depth(text: &str) -> Result<Depth, String> {
 }
 
 /// The program with its picture output turned into an image, and the name of that output.
+/// `of_elements` is the flag of the command line that asks for elements, if there is one.
 pub(crate) fn program_of_picture(
     engine: &Engine,
     text: &Text,
     program: Program,
-    asked: &[String],
+    (asked, of_elements): (&[String], Option<&str>),
 ) -> Result<(Program, String), Stop> {
     let (name, ty) = shown_output(&program, asked)?;
     if ty == Type::of::<Image>() {
         return Ok((program, name));
+    }
+    if let Some(flag) = of_elements.filter(|_| reads(&program, &name, &Feature::Index)) {
+        let text = format!(
+            "{flag} has no effect on a picture of `{}`: its `index` is the number of the pixel",
+            visible(&name)
+        );
+        let help = format!("leave out {flag}, or save a table");
+        return Err(Stop::new(Exit::Usage, text, Some(help)));
     }
     let mut document: Document = program.document().clone();
     let is_taken =
         |name: &str| document.nodes.contains_key(name) || document.inputs.contains_key(name);
     let node: Arc<str> = free_name("picture", is_taken).into();
     let output = document.outputs.get_mut(&name).expect("the output exists");
-    let mut field = Node::new(NodeKind::Type("image.from_field".into()));
     let value = match &output.from {
         OutputFrom::Link(link) => InputValue::Link(link.clone()),
         OutputFrom::Input(input) => InputValue::Input(Arc::clone(input)),
     };
-    field.inputs.insert("field", Input { value, spot: output.spot });
     let from = OutputFrom::Link(Link::new(Arc::clone(&node), "value"));
+    let spot = output.spot;
     *output = OutputDef { ty: Type::of::<Image>().name().into(), from, ..output.clone() };
-    document.nodes.insert(node, field);
+    // Nodes before the image, each with its type and the inputs that links give it.
+    let link =
+        |node: &Arc<str>, output: &str| InputValue::Link(Link::new(Arc::clone(node), output));
+    let parts: Arc<str> = free_name("pixel_parts", is_taken).into();
+    let pixel: Arc<str> = free_name("pixel", is_taken).into();
+    let mut nodes = Vec::new();
+    let value = if ty == Type::I64 {
+        nodes.push((Arc::clone(&pixel), "convert.to_f32", vec![("x", value)]));
+        link(&pixel, "value")
+    } else if ty == Type::VEC4 {
+        nodes.push((Arc::clone(&parts), "vector.separate_vec4", vec![("vector", value)]));
+        let channels = [("red", "x"), ("green", "y"), ("blue", "z"), ("alpha", "w")];
+        let channels = channels.map(|(channel, part)| (channel, link(&parts, part)));
+        nodes.push((Arc::clone(&pixel), "color.combine", channels.into()));
+        link(&pixel, "value")
+    } else {
+        value
+    };
+    nodes.push((node, "image.from_field", vec![("field", value)]));
+    for (name, node_type, inputs) in nodes {
+        let mut node = Node::new(NodeKind::Type(node_type.into()));
+        for (socket, value) in inputs {
+            node.inputs.insert(socket, Input { value, spot });
+        }
+        document.nodes.insert(name, node);
+    }
     engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
 }
 
 /// Whether an output can be a pixel and differs from pixel to pixel.
 pub(crate) fn is_field(program: &Program, output: &str) -> bool {
+    let known = program.outputs().iter().find(|known| *known.name == *output);
+    known.is_some_and(|known| is_pixel(known.ty)) && reads(program, output, &Feature::Position)
+}
+
+/// Whether an output needs a feature of the request.
+fn reads(program: &Program, output: &str, feature: &Feature) -> bool {
     let plan = program.plan();
     plan.output_named(output).is_some_and(|at| {
-        let output = &plan.outputs[at];
-        let needs = plan.needs_of(&plan.steps[output.source.step]);
+        let needs = plan.needs_of(&plan.steps[plan.outputs[at].source.step]);
         let mut needs = needs.bits().map(|bit| plan.needs.need(bit));
-        is_pixel(output.ty) && needs.any(|it| it.level == 0 && it.feature == Feature::Position)
+        needs.any(|need| need.level == 0 && need.feature == *feature)
     })
 }
 
@@ -174,7 +212,7 @@ impl PictureTarget {
         (at, n_elements): (&Coordinates, Option<usize>),
     ) -> Result<bool, Stop> {
         let series = answer.output(output).and_then(|it| it.value.as_ref());
-        let (Some(series), true) = (series, answer.failures.is_empty()) else {
+        let Some(series) = series else {
             eprint(&format!("{} was not written\n", self.path.display()));
             return Ok(false);
         };

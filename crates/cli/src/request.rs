@@ -118,6 +118,15 @@ impl RequestArgs {
         has_view && !is_given && program.needs().any(|need| reads(&need))
     }
 
+    /// The flag that asks for elements, if there is one.
+    pub(crate) fn flag_of_elements(&self) -> Option<&'static str> {
+        match (&self.only, self.count) {
+            (Some(_), _) => Some("--only"),
+            (None, Some(_)) => Some("--count"),
+            (None, None) => None,
+        }
+    }
+
     /// The meaning of the request's cells.
     pub(crate) fn coordinates(&self, plan: &Plan) -> Coordinates {
         let views = self.views.iter().map(|view| view.name.clone()).collect();

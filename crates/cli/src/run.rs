@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream::{Answer, Evaluator, Limits, LogDetail, Program, Request};
+use millstream::{Answer, Evaluator, Limits, LogDetail, NodeFailure, Program, Request};
 use millstream_io::Budget;
 use millstream_io::pictures::Depth;
 
@@ -148,7 +148,12 @@ pub(crate) fn once(
     phases.end(Phase::Load);
     let (target, plot) = check_targets(args)?;
     if let Some(target) = picture_target(args) {
-        let (program, output) = program_of_picture(&engine, &text, program, &args.outputs)?;
+        let (program, output) = program_of_picture(
+            &engine,
+            &text,
+            program,
+            (&args.outputs, args.given.flag_of_elements()),
+        )?;
         let outputs = [output];
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
         let picture = (&target, &*outputs[0]);
@@ -276,7 +281,8 @@ fn save_picture(
         phases.end(Phase::Write);
         eprint(&stats::text(program, &answer, &phases));
     }
-    Ok(if is_written { Exit::Done } else { Exit::Failed })
+    let is_done = is_written && answer.failures.is_empty();
+    Ok(if is_done { Exit::Done } else { Exit::Failed })
 }
 
 /// The files to write, none of which may be among the files read.
@@ -399,16 +405,21 @@ fn in_blocks(
 }
 
 pub(crate) fn report_failures(answer: &Answer, at: &Coordinates) {
+    report_nodes(answer.failures.iter(), at);
+    for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
+        eprint(&format!("output `{}` has no value\n", visible(&output.name)));
+    }
+}
+
+/// Reports nodes that failed.
+pub(crate) fn report_nodes<'f>(failures: impl Iterator<Item = &'f NodeFailure>, at: &Coordinates) {
     let style = terminal::of_stderr();
-    for failure in &answer.failures {
-        let text = format!("{}: {}{}", failure.path, failure.message, at.place(&failure.cell));
+    for failure in failures {
+        let text = format!("{}: {}", failure.path, failure.why_at(at.in_words(&failure.cell)));
         eprint(&format!("{} {}\n", style.error("error:"), visible(&text)));
         if let Some(help) = &failure.help {
             let help = in_flags(help);
             eprint(&format!("  {} {}\n", style.help("help:"), visible(&help)));
         }
-    }
-    for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
-        eprint(&format!("output `{}` has no value\n", visible(&output.name)));
     }
 }

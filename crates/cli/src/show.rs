@@ -234,12 +234,16 @@ fn write_value(out: &mut impl Write, value: &Value) -> Result<(), Stop> {
 fn failures(answer: &Answer, at: &Coordinates) -> Json {
     let failures = answer.failures.iter().map(|failure| {
         let cell = failure.cell.iter().map(|(axis, i)| ((*axis).to_owned(), Json::from(*i)));
+        let mut place = at.named(&failure.cell);
+        if let Some(frame) = failure.replayed {
+            place["frame"] = frame.into();
+        }
         json!({
             "path": failure.path.as_str(),
             "message": failure.message,
             "help": failure.help.as_deref().map(in_flags),
             "at": cell.collect::<serde_json::Map<_, _>>(),
-            "where": at.named(&failure.cell),
+            "where": place,
         })
     });
     failures.collect()

@@ -59,9 +59,12 @@ impl Coordinates {
         self.moments.is_some() || !self.views.is_empty()
     }
 
-    /// Where a failure is, in words; nothing if it is nowhere in particular.
-    pub(crate) fn place(&self, cell: &[(&'static str, usize)]) -> String {
-        let named = |(axis, i): &(&'static str, usize)| match (*axis, &self.moments) {
+    /// The coordinates of a failure, in words.
+    pub(crate) fn in_words<'a>(
+        &'a self,
+        cell: &'a [(&'static str, usize)],
+    ) -> impl Iterator<Item = String> + 'a {
+        let named = move |(axis, i): &(&'static str, usize)| match (*axis, &self.moments) {
             ("time", Some(Moments { frames: Some(frames), .. })) if *i < frames.len() => {
                 format!("frame {}", frames[*i])
             }
@@ -71,8 +74,7 @@ impl Coordinates {
             ("view", _) if *i < self.views.len() => format!("view {}", self.views[*i]),
             _ => format!("{axis} {i}"),
         };
-        let all: Vec<String> = cell.iter().map(named).collect();
-        if all.is_empty() { String::new() } else { format!(" (at {})", all.join(", ")) }
+        cell.iter().map(named)
     }
 
     /// The place of a failure for programs: seconds and frame number instead of the position of a

@@ -16,7 +16,8 @@ use crate::request::{Bound, LogDetail, Request, RequestAxis, RequestError};
 pub struct Answer {
     /// An answer for each requested output, in order of the request.
     pub outputs: Vec<OutputAnswer>,
-    /// The nodes that failed themselves, each once, ordered by path.
+    /// The nodes that failed themselves, ordered by path: each once, and once more if it also failed
+    /// in ticks before the requested ones.
     pub failures: Vec<NodeFailure>,
     /// The steps that ran, if the request asked for a log.
     pub log: RunLog,
@@ -52,7 +53,7 @@ pub struct Series {
 
 /// A node that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {message}{}", at(.cell))]
+#[error("{path}: {}", self.why())]
 pub struct NodeFailure {
     /// The node.
     pub path: NodePath,
@@ -63,18 +64,25 @@ pub struct NodeFailure {
     /// The lowest element that failed: its position along each axis, outermost first; empty if the
     /// failure does not depend on the element.
     pub cell: Vec<(&'static str, usize)>,
+    /// The first frame in which it failed, if that is a tick before the requested ones, on which
+    /// the requested outputs depend.
+    pub replayed: Option<i64>,
 }
 
 impl NodeFailure {
-    /// The reason, with the element that failed.
+    /// The reason, with the frame and the element that failed.
     pub fn why(&self) -> String {
-        format!("{}{}", self.message, at(&self.cell))
+        self.why_at(self.cell.iter().map(|(axis, i)| format!("{axis} {i}")))
     }
-}
 
-fn at(cell: &[(&'static str, usize)]) -> String {
-    let coordinates: Vec<String> = cell.iter().map(|(axis, i)| format!("{axis} {i}")).collect();
-    if cell.is_empty() { String::new() } else { format!(" (at {})", coordinates.join(", ")) }
+    /// The reason, with the frame and these coordinates.
+    pub fn why_at(&self, coordinates: impl Iterator<Item = String>) -> String {
+        let frame = self.replayed.map(|frame| format!("frame {frame}, which was replayed"));
+        let place: Vec<String> = frame.into_iter().chain(coordinates).collect();
+        let at =
+            if place.is_empty() { String::new() } else { format!(" (at {})", place.join(", ")) };
+        format!("{}{at}", self.message)
+    }
 }
 
 /// Why there is no answer at all.

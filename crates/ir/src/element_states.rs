@@ -92,10 +92,10 @@ impl Table {
 /// The calls of stateful nodes inside scopes during an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// An entry for each such node, whether it was called or not.
+    /// An entry for each such node that did not fail, whether it was called or not.
     pub all: Vec<Called>,
-    /// Whether any part of the new state failed.
-    pub has_failed: bool,
+    /// The nodes of whose new state any part failed. They keep their tables.
+    pub failed: Vec<Arc<str>>,
 }
 
 /// The elements for which a node was called, with their new state.
@@ -144,6 +144,11 @@ impl Called {
 /// The tables after a tick with these calls.
 pub fn committed(before: &Tables, calls: Calls) -> Tables {
     let mut tables = BTreeMap::new();
+    for node in calls.failed {
+        if let Some(old) = before.get(&node) {
+            tables.insert(node, Arc::clone(old));
+        }
+    }
     for called in calls.all {
         let old = before.get(&called.node);
         let node = Arc::clone(&called.node);

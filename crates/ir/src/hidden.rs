@@ -5,6 +5,11 @@ pub fn is_state(name: &str) -> bool {
     name.contains('.')
 }
 
+/// The path of the node whose state an input or output carries.
+pub(crate) fn node_of(state: &str) -> &str {
+    state.rsplit_once('.').map_or(state, |(node, _)| node)
+}
+
 /// Describes an output in a message; one that carries state is described by its node.
 pub fn asker(output: &str) -> String {
     match output.rsplit_once('.') {

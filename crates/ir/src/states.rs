@@ -13,6 +13,7 @@ use millstream_node::Data;
 
 use crate::answer::Answer;
 use crate::element_states::{Table, Tables, committed};
+use crate::hidden::node_of;
 pub use crate::hidden::{asker, is_state};
 use crate::plan::Plan;
 use crate::request::{Given, Request, RequestAxis};
@@ -23,7 +24,7 @@ pub struct States {
     values: BTreeMap<Arc<str>, Data>,
     /// The state of nodes inside scopes.
     tables: Tables,
-    /// Number of elements of the last committed tick.
+    /// Number of elements of the last tick.
     count: Option<usize>,
     n_ticks: u64,
 }
@@ -35,9 +36,9 @@ pub struct StateParts {
     pub values: Vec<(Arc<str>, Data)>,
     /// The state of nodes inside scopes, by path.
     pub tables: Vec<(Arc<str>, Arc<Table>)>,
-    /// Number of elements of the last committed tick.
+    /// Number of elements of the last tick.
     pub count: Option<usize>,
-    /// Number of committed ticks.
+    /// Number of ticks.
     pub n_ticks: u64,
 }
 
@@ -77,7 +78,7 @@ impl States {
         self.values.is_empty() && self.tables.is_empty()
     }
 
-    /// Number of committed ticks.
+    /// Number of ticks.
     pub fn n_ticks(&self) -> u64 {
         self.n_ticks
     }
@@ -119,46 +120,60 @@ impl States {
             if kept.ty() != input.ty {
                 continue;
             }
-            let given = match (kept, self.count, count) {
-                (Data::One(value), Some(before), Some(now)) if now > before => {
-                    Given::Along(RequestAxis::Index, longer(&Column::filled(value, before), now))
-                }
-                (Data::One(value), _, _) => Given::One(value.clone()),
-                (Data::Many(column), _, Some(now)) if now > column.len() => {
-                    Given::Along(RequestAxis::Index, longer(column, now))
-                }
-                (Data::Many(column), _, Some(now)) => {
-                    Given::Along(RequestAxis::Index, column.slice(0..now))
-                }
-                (Data::Many(_), _, None) => continue,
+            let given = match self.for_elements(kept, count) {
+                Data::One(value) => Given::One(value),
+                Data::Many(_) if count.is_none() => continue,
+                Data::Many(column) => Given::Along(RequestAxis::Index, column),
             };
             request = request.given(input.name.to_string(), given);
         }
         request
     }
 
-    /// Takes the new state out of an answer, with all hidden outputs. If any of it failed the old
-    /// state remains. Returns whether the tick was committed.
+    /// A value of state for a number of elements, see [`given_to`](Self::given_to). Without elements,
+    /// a column stays as it is.
+    fn for_elements(&self, kept: &Data, count: Option<usize>) -> Data {
+        match (kept, self.count, count) {
+            (Data::One(value), Some(before), Some(now)) if now > before => {
+                Data::Many(longer(&Column::filled(value, before), now))
+            }
+            (Data::Many(column), _, Some(now)) if now > column.len() => {
+                Data::Many(longer(column, now))
+            }
+            (Data::Many(column), _, Some(now)) => Data::Many(column.slice(0..now)),
+            (Data::One(_), _, _) | (Data::Many(_), _, None) => kept.clone(),
+        }
+    }
+
+    /// Takes the new state out of an answer, with all hidden outputs. A node keeps its old state if
+    /// any part of the new one failed; the state of all others advances. Returns whether none
+    /// failed.
     pub fn commit(&mut self, answer: &mut Answer) -> bool {
-        let is_whole = !answer.calls.has_failed
-            && answer.outputs.iter().all(|o| !is_state(&o.name) || o.value.is_some());
         let calls = std::mem::take(&mut answer.calls);
         let mut values = BTreeMap::new();
+        let mut failed: Vec<Arc<str>> = Vec::new();
         answer.outputs.retain_mut(|output| {
             if !is_state(&output.name) {
                 return true;
             }
-            if let Some(series) = output.value.take() {
-                values.insert(Arc::clone(&output.name), series.data);
+            match output.value.take() {
+                Some(series) => drop(values.insert(Arc::clone(&output.name), series.data)),
+                None => failed.push(node_of(&output.name).into()),
             }
             false
         });
-        if is_whole {
-            self.values = values;
-            self.tables = committed(&self.tables, calls);
-            self.count = answer.count;
-            self.n_ticks += 1;
+        let is_whole = failed.is_empty() && calls.failed.is_empty();
+        for node in failed {
+            values.retain(|name, _| node_of(name) != &*node);
+            for name in self.names_at(&node) {
+                let old = self.for_elements(&self.values[name], answer.count);
+                values.insert(Arc::clone(name), old);
+            }
         }
+        self.values = values;
+        self.tables = committed(&self.tables, calls);
+        self.count = answer.count;
+        self.n_ticks += 1;
         is_whole
     }
 

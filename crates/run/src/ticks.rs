@@ -1,9 +1,10 @@
 //! Ticks, one after the other: the evaluation of a plan with state.
 //!
 //! A tick is an evaluation for one frame. It starts from the committed state; at its end the next
-//! state of its nodes is committed, all or nothing. So every evaluator can do it. Results that are
-//! the same in all ticks of a request are computed in one of them. The log of a request counts the
-//! runs of all ticks that were played for it.
+//! state of its nodes is committed. A node whose next state fails keeps its state, and the others
+//! advance. So every evaluator can do it. Only the state on which the requested outputs depend is
+//! evaluated. Results that are the same in all ticks of a request are computed in one of them. The
+//! log of a request counts the runs of all ticks that were played for it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,8 +23,7 @@ use millstream_node::Data;
 
 use crate::parts::{Parts, Varying};
 
-/// Evaluates one tick from the previous state. The result holds the state after it, or `None` if a
-/// node failed whose state it would contain.
+/// Evaluates one tick, with all state, from the previous state. The result holds the state after it.
 ///
 /// # Errors
 /// As [`Evaluator::evaluate`].
@@ -32,8 +32,8 @@ pub fn tick(
     plan: &Plan,
     request: Request,
     states: &States,
-) -> Result<(Answer, Option<States>), EvalError> {
-    tick_of(&mut Parts::apart(plan), evaluator, plan, request, states)
+) -> Result<(Answer, States), EvalError> {
+    tick_of(&mut Parts::apart(plan), evaluator, plan, request.with_states(plan), states)
 }
 
 fn tick_of(
@@ -42,16 +42,16 @@ fn tick_of(
     plan: &Plan,
     request: Request,
     states: &States,
-) -> Result<(Answer, Option<States>), EvalError> {
-    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request.with_states(plan)))?;
+) -> Result<(Answer, States), EvalError> {
+    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request))?;
     let mut next = states.clone();
-    let is_whole = next.commit(&mut answer);
-    Ok((answer, is_whole.then_some(next)))
+    next.commit(&mut answer);
+    Ok((answer, next))
 }
 
-/// Answers a request for frames of a plan with state, from the start frame of the plan on. A tick
-/// whose state fails leaves the previous state. Outputs that depend on no state are evaluated
-/// without ticks, so they may be requested for any times.
+/// Answers a request for frames of a plan with state, from the start frame of the plan on. A node
+/// whose next state fails keeps its state, see [`States::commit`]. Outputs that depend on no state
+/// are evaluated without ticks, so they may be requested for any times.
 ///
 /// # Errors
 /// If the request is for times that are not frames, or for frames before the start; and as
@@ -71,7 +71,8 @@ pub fn evaluate(
     let mut answers: Vec<Option<Answer>> = frames.iter().map(|_| None).collect();
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
-    let mut log = RunLog::default();
+    let (mut log, mut replayed) = (RunLog::default(), Vec::new());
+    let (kept, is_inside) = request.states_read(plan);
     // Short ticks neither check the budget nor report progress by themselves.
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
@@ -88,24 +89,34 @@ pub fn evaluate(
         if places.peek().is_none() {
             let warm_up = request.at_frame(frame, usize::MAX);
             // Nodes inside scopes advance only if they are demanded.
-            let warm_up =
-                if plan.state_writers.is_empty() { warm_up.only_states(plan) } else { warm_up };
+            let warm_up = if is_inside {
+                warm_up.and_outputs(plan, &kept)
+            } else {
+                warm_up.only_outputs(&kept)
+            };
             let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
             log.add(answer.log);
-            states = next.unwrap_or(states);
+            states = next;
+            let failures = answer.failures.into_iter();
+            replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
         }
         let before = states.clone();
         for place in places {
-            let (mut answer, next) =
-                tick_of(&mut parts, evaluator, plan, request.at_frame(frame, place), &before)?;
+            let request = request.at_frame(frame, place).and_outputs(plan, &kept);
+            let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
-            states = next.unwrap_or_else(|| before.clone());
+            states = next;
         }
     }
     let answers: Vec<Answer> = answers.into_iter().flatten().collect();
-    let answer =
+    let mut answer =
         if is_axis { joined(plan, request, answers)? } else { first(plan, request, answers)? };
+    // The first failure of each node.
+    replayed.sort_by(|a, b| (&a.path, a.replayed).cmp(&(&b.path, b.replayed)));
+    replayed.dedup_by(|again, first| again.path == first.path);
+    answer.failures.extend(replayed);
+    answer.failures.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Answer { log, ..answer })
 }
 

@@ -17,7 +17,7 @@ use crate::cheap::Cheap;
 use crate::cuts::{Cuts, Way};
 use crate::keys::MARK;
 use crate::stored::{self, Stored};
-use crate::unsettled::{self, Mark};
+use crate::unsettled::{Mark, Via};
 use millstream_base::id::Id;
 
 /// The maximum number of frames in a segment.
@@ -236,7 +236,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
                 // Without it, nothing is saved.
                 return self.apart(position, &segment.missing, evaluator);
             };
-            let of_cut = |unsettled| Mark { unsettled, steps: vec![source.step] };
+            let of_cut = |unsettled| Mark { unsettled, via: Via::Steps(vec![source.step]) };
             marks.extend(stored.unsettled.into_iter().map(of_cut));
             let given = stored::given(stored.series.data);
             request = request.given(format!("{MARK}g{cut}"), given);
@@ -262,8 +262,7 @@ impl<'f, 'r, 'p> Frames<'f, 'r, 'p> {
             if is_stored[cut] && is_alike {
                 let source = self.cuts.sources[cut];
                 if let Some(key) = self.look_up.keys.key(source, position) {
-                    let (plan, arms) = (self.look_up.plan(), self.look_up.keys.arms(position));
-                    let unsettled = unsettled::of_result(plan, source.step, arms, &marks);
+                    let unsettled = self.look_up.marks_of(source.step, position, &marks);
                     stored::write(self.look_up.cache, key, &Stored { series, unsettled });
                 }
             }

@@ -1,24 +1,31 @@
 //! Frames of documents with state: one after another, from the start frame on.
 //!
-//! The state after a tick is stored as often as storing costs only a small part of the time. A bake
-//! starts at the last stored state before the first missing frame, and skips ticks before later
-//! ones where it can. Where the state after a frame is stored too, by an earlier bake or by that of
-//! another view, the outputs of the frame are computed from it.
+//! Only the state on which missing outputs depend is played. The state of each node after a tick is
+//! stored as often as storing costs only a small part of the time. A bake starts at the last stored
+//! state before the first missing frame, and skips ticks before later ones where it can. Where the
+//! state after a frame is stored too, by an earlier bake or by that of another view, the outputs of
+//! the frame are computed from it.
+//!
+//! A node whose next state fails keeps its state. What depends on it from then on is not stored, so
+//! that each bake finds and tells the failure again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use millstream::twice::Unsettled;
+use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::Request;
-use millstream_ir::states::{States, is_state};
+use millstream_ir::state_reads::StateReads;
+use millstream_ir::states::{StateParts, States};
 use millstream_run::{Parts, Varying};
 
+use super::failed::{Failed, concern};
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
 use crate::keys::MARK;
 use crate::stored;
-use crate::unsettled::{self, Mark};
+use crate::unsettled::{self, Mark, Via};
 
 /// Ticks between two stored states take at least this many times as long as storing one, times the
 /// gain of the bake.
@@ -27,13 +34,19 @@ const SHARE: u32 = 2;
 struct Ticks<'t, 'r, 'p> {
     look_up: &'t mut LookUp<'r, 'p>,
     states: States,
-    /// The repeats that the state depends on and that did not settle.
-    unsettled: Vec<Unsettled>,
+    /// Whether the state of each node is played.
+    kept: Vec<bool>,
+    /// For each node the repeats that its state depends on and that did not settle.
+    unsettled: Vec<Vec<Unsettled>>,
+    /// The failures that the state of nodes depends on.
+    failed: Failed,
     /// The position of the next tick, counted from the start frame.
     next: usize,
     /// The time of ticks since state was last stored, and the time that storing took.
     since: Duration,
     storing: Duration,
+    /// Whether an earlier bake may have stored the state after a frame whose outputs are missing.
+    has_earlier: bool,
 }
 
 /// Answers the wanted frames.
@@ -43,70 +56,141 @@ pub(crate) fn run<E>(
     is_wanted: IsWanted<'_>,
     each: Each<'_, E>,
 ) -> Result<(), BakeError<E>> {
-    let request = look_up.bake.request().clone().frame(look_up.plan().start_frame);
-    let mut parts = Parts::new(evaluator, look_up.plan(), &request, Varying::Ticks);
+    let n_nodes = look_up.keys.reads.nodes.len();
+    let has_earlier = !look_up.cache.is_empty();
     let n = look_up.bake.frames().len();
-    let (since, storing) = (Duration::ZERO, Duration::ZERO);
-    let (states, unsettled) = (States::new(), Vec::new());
-    // Only earlier bakes can have stored the state after a frame whose outputs are missing.
-    let after = if look_up.cache.is_empty() { None } else { After::new(look_up.plan()) };
-    let mut after = after
-        .as_ref()
-        .map(|after| (after, Parts::new(evaluator, &after.plan, &request, Varying::Ticks)));
-    let mut ticks = Ticks { look_up, states, unsettled, next: 0, since, storing };
-    for position in 0..n {
-        ticks.look_up.bake.request().budget.check().map_err(EvalError::from)?;
-        let key = ticks.look_up.frame_key(position);
-        if !is_wanted(position, key) {
-            continue;
-        }
-        let missing = ticks.look_up.missing(position);
-        if missing.is_empty() && ticks.look_up.asked == Asked::Rest {
-            continue;
-        }
-        let reused = if missing.is_empty() { ticks.look_up.reused(position) } else { None };
-        let part = match reused {
-            Some(part) => part,
-            None => {
-                let started = Instant::now();
-                let tick = ticks.look_up.keyed(position);
-                ticks.play_to(tick, &mut parts, evaluator)?;
-                let known = match &mut after {
-                    Some((after, parts)) => ticks.show_stored(after, parts, evaluator)?,
-                    None => None,
-                };
-                let (answer, marks) = match known {
-                    Some(known) => known,
-                    None => ticks.tick(&mut parts, evaluator, true)?,
-                };
-                let mut blank = ticks.look_up.blank();
-                blank.failures = answer.failures;
-                // If they were stored, the frame would not fail again.
-                let is_stored = blank.failures.is_empty();
-                let mut values = Vec::new();
-                for (output, found) in answer.outputs.into_iter().enumerate() {
-                    let taken = |series| {
-                        if is_stored {
-                            ticks.look_up.store(output, position, series, &marks)
-                        } else {
-                            ticks.look_up.marked(output, position, series, &marks)
-                        }
-                    };
-                    values.push((output, found.value.map(taken)));
-                }
-                let took = started.elapsed();
-                let part = ticks
-                    .look_up
-                    .part(position, Computed { values, answer: blank, took, is_new: true });
-                part.expect("all outputs were computed")
-            }
-        };
-        each(part).map_err(BakeError::Caller)?;
+    let mut ticks = Ticks {
+        look_up,
+        states: States::new(),
+        kept: vec![false; n_nodes],
+        unsettled: vec![Vec::new(); n_nodes],
+        failed: Failed::new(n_nodes),
+        next: 0,
+        since: Duration::ZERO,
+        storing: Duration::ZERO,
+        has_earlier,
+    };
+    let mut position = 0;
+    while position < n {
+        position = ticks.run_from(position, evaluator, is_wanted, each)?;
     }
     Ok(())
 }
 
 impl Ticks<'_, '_, '_> {
+    /// Answers the wanted frames from a position on, up to one that depends on more state. Returns the
+    /// position of that frame.
+    fn run_from<E>(
+        &mut self,
+        first: usize,
+        evaluator: &mut dyn Evaluator,
+        is_wanted: IsWanted<'_>,
+        each: Each<'_, E>,
+    ) -> Result<usize, BakeError<E>> {
+        let plan = self.look_up.plan();
+        let request = self.look_up.bake.request().clone().frame(plan.start_frame);
+        let mut parts = Parts::new(evaluator, plan, &request, Varying::Ticks);
+        let after = After::new(plan, &self.look_up.keys.reads, &self.kept);
+        let after = after.filter(|_| self.has_earlier);
+        let mut after = after
+            .as_ref()
+            .map(|after| (after, Parts::new(evaluator, &after.plan, &request, Varying::Ticks)));
+        let n = self.look_up.bake.frames().len();
+        for position in first..n {
+            self.look_up.bake.request().budget.check().map_err(EvalError::from)?;
+            let key = self.look_up.frame_key(position);
+            if !is_wanted(position, key) {
+                continue;
+            }
+            let mut missing = self.look_up.missing(position);
+            if missing.is_empty() {
+                if self.look_up.asked == Asked::Rest {
+                    continue;
+                }
+                if let Some(part) = self.look_up.reused(position) {
+                    each(part).map_err(BakeError::Caller)?;
+                    continue;
+                }
+            }
+            let is_inside = self.look_up.keys.reads.is_inside(&self.kept);
+            let others = Some(&missing).filter(|missing| !missing.is_empty() && !is_inside);
+            let others = others.and_then(|missing| self.look_up.besides(position, missing));
+            if others.is_none() {
+                missing = (0..self.look_up.outputs().len()).collect();
+            }
+            if self.keep(&missing) {
+                return Ok(position);
+            }
+            let started = Instant::now();
+            let tick = self.look_up.keyed(position);
+            self.play_to(tick, &mut parts, evaluator)?;
+            let known = match &mut after {
+                Some((after, parts)) => self.show_stored(after, parts, (evaluator, &missing))?,
+                None => None,
+            };
+            let (answer, marks) = match known {
+                Some(known) => known,
+                None => self.tick(&mut parts, evaluator, Some(&missing))?,
+            };
+            let mut computed = self.taken(position, &missing, answer, &marks);
+            computed.values.extend(others.unwrap_or_default());
+            computed.took = started.elapsed();
+            let part = self.look_up.part(position, computed);
+            each(part.expect("all outputs were computed or read")).map_err(BakeError::Caller)?;
+        }
+        Ok(n)
+    }
+
+    /// Also plays the state that these outputs depend on. Returns whether it is more than before; then
+    /// the ticks start over.
+    fn keep(&mut self, outputs: &[usize]) -> bool {
+        let mut is_more = false;
+        for output in outputs {
+            let step = self.look_up.outputs()[*output].source.step;
+            let depends = self.look_up.keys.depends(step);
+            for (kept, depends) in self.kept.iter_mut().zip(&depends[..]) {
+                is_more |= *depends && !std::mem::replace(kept, *kept || *depends);
+            }
+        }
+        if is_more {
+            self.states = States::new();
+            self.unsettled.fill(Vec::new());
+            self.failed = Failed::new(self.kept.len());
+            self.next = 0;
+        }
+        is_more
+    }
+
+    /// Stores the outputs of a frame, and takes them out of the answer. Outputs that depend on a
+    /// failure are not stored, because then it would not be found again.
+    fn taken(
+        &mut self,
+        position: usize,
+        outputs: &[usize],
+        answer: Answer,
+        marks: &[Mark],
+    ) -> Computed {
+        let mut blank = self.look_up.blank();
+        blank.failures = answer.failures;
+        let mut values = Vec::new();
+        for (output, found) in outputs.iter().zip(answer.outputs) {
+            let step = self.look_up.outputs()[*output].source.step;
+            let depends = self.look_up.keys.depends(step);
+            let has_failed = self.failed.concerns(&depends);
+            let frames = self.look_up.bake.frames();
+            self.failed.tell(&depends, frames, &mut blank.failures);
+            let taken = |series| {
+                if has_failed {
+                    self.look_up.marked(*output, position, series, marks)
+                } else {
+                    self.look_up.store(*output, position, series, marks)
+                }
+            };
+            values.push((*output, found.value.map(taken)));
+        }
+        Computed { values, answer: blank, took: Duration::ZERO, is_new: true }
+    }
+
     /// Brings the state to that before a tick: from the latest stored state, if it is later than
     /// the current one, and tick by tick from there.
     fn play_to(
@@ -115,55 +199,90 @@ impl Ticks<'_, '_, '_> {
         parts: &mut Parts<'_>,
         evaluator: &mut dyn Evaluator,
     ) -> Result<(), EvalError> {
+        if !self.kept.contains(&true) {
+            self.next = tick;
+        }
         for before in (self.next..tick).rev() {
             if let Some(state) = self.stored_state(before) {
-                ((self.states, self.unsettled), self.next) = (state, before + 1);
+                (self.states, self.unsettled) = state;
+                self.next = before + 1;
+                self.failed = Failed::new(self.kept.len());
                 break;
             }
         }
         while self.next < tick {
             self.look_up.bake.request().budget.check().map_err(EvalError::from)?;
-            self.tick(parts, evaluator, false)?;
+            self.tick(parts, evaluator, None)?;
         }
         Ok(())
     }
 
+    /// The nodes whose state is played.
+    fn nodes(&self) -> Vec<usize> {
+        (0..self.kept.len()).filter(|node| self.kept[*node]).collect()
+    }
+
     /// The stored state after a tick.
-    fn stored_state(&mut self, tick: usize) -> Option<(States, Vec<Unsettled>)> {
-        let key = self.look_up.keys.state_key(tick);
-        if !self.look_up.cache.contains(key) {
-            return None;
+    fn stored_state(&mut self, tick: usize) -> Option<(States, Vec<Vec<Unsettled>>)> {
+        let mut keys = Vec::new();
+        for node in self.nodes() {
+            let key = self.look_up.keys.state_key(node, tick)?;
+            if !self.look_up.cache.contains(key) {
+                return None;
+            }
+            keys.push((node, key));
         }
-        let bytes = self.look_up.cache.get(key)?;
-        stored::state_of(&bytes)
+        let mut states = StateParts::default();
+        let mut unsettled = vec![Vec::new(); self.kept.len()];
+        for (node, key) in keys {
+            let bytes = self.look_up.cache.get(key)?;
+            let (path, variables) = self.named(node);
+            let variables: Vec<&str> = variables.iter().map(|name| &**name).collect();
+            unsettled[node] = stored::read_state(&bytes, (&path, &variables), &mut states)?;
+        }
+        Some((states.into(), unsettled))
     }
 
-    /// The request for the outputs of the next tick.
-    fn shown(&self) -> Request {
+    /// The path of a node, and the names of its variables in the order in which they are stored.
+    fn named(&mut self, node: usize) -> (Arc<str>, Vec<Arc<str>>) {
+        let variables = self.look_up.keys.variables(node);
+        let outputs = &self.look_up.plan().outputs;
+        let names = variables.into_iter().map(|output| Arc::clone(&outputs[output].name));
+        (Arc::clone(&self.look_up.keys.reads.nodes[node].path), names.collect())
+    }
+
+    /// The request for outputs of the next tick, and for all state that is played.
+    fn shown(&self, outputs: &[usize]) -> Request {
+        let names = outputs.iter().map(|output| self.look_up.outputs()[*output].name.to_string());
+        let names: Vec<String> =
+            names.chain(self.look_up.keys.reads.outputs_of(&self.kept)).collect();
         let frame = self.look_up.keys.frame(self.next);
-        let request = self.look_up.bake.request().clone().frame(frame).all_outputs();
-        let outputs = self.look_up.outputs().iter();
-        outputs.fold(request, |request, output| request.output(output.name.to_string()))
+        self.look_up.bake.request().clone().frame(frame).only_outputs(&names)
     }
 
-    /// Evaluates the outputs of the next tick from the stored state after it, with the marks that
+    /// Evaluates outputs of the next tick from the stored state after it, with the marks that
     /// [`tick`](Self::tick) returns; `None` if it is not stored.
     fn show_stored(
         &mut self,
         after: &After,
         parts: &mut Parts<'_>,
-        evaluator: &mut dyn Evaluator,
+        (evaluator, outputs): (&mut dyn Evaluator, &[usize]),
     ) -> Result<Option<(Answer, Vec<Mark>)>, EvalError> {
         let Some((states, unsettled)) = self.stored_state(self.next) else { return Ok(None) };
-        let request = self.states.given_to(self.look_up.plan(), self.shown());
+        let names: Vec<String> =
+            outputs.iter().map(|it| self.look_up.outputs()[*it].name.to_string()).collect();
+        let request = self.shown(outputs).only_outputs(&names);
+        let request = self.states.given_to(self.look_up.plan(), request);
         let Some(request) = after.given_to(&states, request) else { return Ok(None) };
         let answer = parts.evaluate(evaluator, request)?;
         let mut marks = self.marks();
-        let of_state = |unsettled: &Unsettled| Mark {
-            unsettled: unsettled.clone(),
-            steps: after.steps.clone(),
-        };
-        marks.extend(unsettled.iter().map(of_state));
+        for (node, of_node) in unsettled.iter().enumerate() {
+            let steps: Vec<StepId> = self.look_up.keys.reads.steps_of(node).collect();
+            marks.extend(of_node.iter().map(|unsettled| Mark {
+                unsettled: unsettled.clone(),
+                via: Via::Steps(steps.clone()),
+            }));
+        }
         (self.states, self.unsettled) = (states, unsettled);
         self.next += 1;
         Ok(Some((answer, marks)))
@@ -173,39 +292,82 @@ impl Ticks<'_, '_, '_> {
     fn marks(&mut self) -> Vec<Mark> {
         let mut marks = self.look_up.marks.take();
         marks.extend(self.look_up.marks.fixed());
-        let of_state = |unsettled: &Unsettled| Mark { unsettled: unsettled.clone(), steps: vec![] };
-        marks.extend(self.unsettled.iter().map(of_state));
+        for (node, unsettled) in self.unsettled.iter().enumerate() {
+            marks.extend(
+                unsettled.iter().map(|it| Mark { unsettled: it.clone(), via: Via::State(node) }),
+            );
+        }
         marks
     }
 
-    /// Evaluates the next tick; returns also the repeats that its results may depend on and that did
-    /// not settle.
+    /// Evaluates the next tick, with these outputs if they are shown. Returns also the repeats that
+    /// its results may depend on and that did not settle.
     fn tick(
         &mut self,
         parts: &mut Parts<'_>,
         evaluator: &mut dyn Evaluator,
-        is_shown: bool,
+        shown: Option<&[usize]>,
     ) -> Result<(Answer, Vec<Mark>), EvalError> {
         let started = Instant::now();
         let plan = self.look_up.plan();
         // Nodes inside scopes advance only where they are requested.
-        let request = if is_shown || !plan.state_writers.is_empty() {
-            self.shown().with_states(plan)
-        } else {
-            self.shown().only_states(plan)
-        };
+        let is_inside = self.look_up.keys.reads.is_inside(&self.kept);
+        let all: Vec<usize> = (0..self.look_up.outputs().len()).filter(|_| is_inside).collect();
+        let request = self.shown(shown.unwrap_or(&all));
         let mut answer = parts.evaluate(evaluator, self.states.given_to(plan, request))?;
         let marks = self.marks();
         self.since += started.elapsed();
-        let mut next = self.states.clone();
-        // If a node failed, the state is as before, and no other bake may take it for the next one.
-        if next.commit(&mut answer) {
-            self.states = next;
-            self.unsettled = unsettled::of_state(plan, &marks);
-            self.store();
+        let frame = self.look_up.keys.frame(self.next);
+        let failed = self.failed_in(&answer, frame);
+        self.states.commit(&mut answer);
+        self.note_failures(failed);
+        if !marks.is_empty() {
+            for node in self.nodes() {
+                let reads = &self.look_up.keys.reads;
+                let steps: Vec<StepId> = reads.steps_of(node).collect();
+                let depends = reads.of_steps(steps.iter().copied());
+                let arms = self.look_up.keys.arms(self.next);
+                let of_node =
+                    unsettled::of_results(plan, (&steps, arms), (reads, &depends), &marks);
+                self.unsettled[node] = of_node;
+            }
         }
+        self.store();
         self.next += 1;
         Ok((answer, marks))
+    }
+
+    /// The nodes whose next state fails in this tick, each with the failures.
+    fn failed_in(&self, answer: &Answer, frame: i64) -> Vec<(usize, Vec<NodeFailure>)> {
+        let (plan, reads) = (self.look_up.plan(), &self.look_up.keys.reads);
+        let is_failed = |node: &usize| {
+            let node = &reads.nodes[*node];
+            let mut names = node.outputs.iter().map(|output| &plan.outputs[*output].name);
+            names.any(|name| answer.output(name).is_some_and(|it| it.value.is_none()))
+                || answer.calls.failed.contains(&node.path)
+        };
+        let nodes = self.nodes().into_iter().filter(is_failed);
+        let of_node = |node| {
+            let above = plan.steps_upstream_of(reads.steps_of(node));
+            let failures = answer.failures.iter().filter(|it| concern(plan, &it.path, &above));
+            let at =
+                |failure: &NodeFailure| NodeFailure { replayed: Some(frame), ..failure.clone() };
+            (node, failures.map(at).collect())
+        };
+        nodes.map(of_node).collect()
+    }
+
+    /// Adds the failures of a tick to those that state depends on.
+    fn note_failures(&mut self, failed: Vec<(usize, Vec<NodeFailure>)>) {
+        if failed.is_empty() && self.failed.is_empty() {
+            return;
+        }
+        let reads = &self.look_up.keys.reads;
+        let depends = |node: usize| reads.of_steps(reads.steps_of(node));
+        self.failed.pass_on(depends);
+        for (node, failures) in failed {
+            self.failed.add(node, failures);
+        }
     }
 
     /// Stores the state after this tick if enough time has passed since the last one.
@@ -216,11 +378,18 @@ impl Ticks<'_, '_, '_> {
             return;
         }
         let started = Instant::now();
-        let key = self.look_up.keys.state_key(self.next);
-        if !self.look_up.cache.contains(key)
-            && let Some(bytes) = stored::state_bytes(&self.states, &self.unsettled)
-        {
-            self.look_up.cache.put(key, &bytes);
+        let states = StateParts::from(&self.states);
+        for node in self.nodes() {
+            let Some(key) = self.look_up.keys.state_key(node, self.next) else { continue };
+            if self.failed.is_of(node) || self.look_up.cache.contains(key) {
+                continue;
+            }
+            let (path, variables) = self.named(node);
+            let variables: Vec<&str> = variables.iter().map(|name| &**name).collect();
+            let unsettled = &self.unsettled[node];
+            if let Some(bytes) = stored::state_bytes(&states, (&path, &variables), unsettled) {
+                self.look_up.cache.put(key, &bytes);
+            }
         }
         (self.since, self.storing) = (Duration::ZERO, started.elapsed());
     }
@@ -232,19 +401,20 @@ struct After {
     plan: Plan,
     /// The states by name, each with the input that gives it.
     names: Vec<(Arc<str>, Arc<str>)>,
-    /// The steps that compute the state.
-    steps: Vec<StepId>,
 }
 
 impl After {
-    /// The outputs of a plan; `None` if nodes in scopes have state.
-    fn new(plan: &Plan) -> Option<Self> {
-        if !plan.state_writers.is_empty() {
+    /// The outputs of a plan that depend on the state of these nodes; `None` if one of these nodes is
+    /// inside scopes, or there is none.
+    fn new(plan: &Plan, reads: &StateReads<'_>, kept: &[bool]) -> Option<Self> {
+        if reads.is_inside(kept) || !kept.contains(&true) {
             return None;
         }
         let mut given: Vec<(StepSource, Arc<str>)> = Vec::new();
         let mut names = Vec::new();
-        for output in plan.outputs.iter().filter(|output| is_state(&output.name)) {
+        let nodes = reads.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
+        for output in nodes.flat_map(|(node, _)| &node.outputs) {
+            let output = &plan.outputs[*output];
             if given.iter().all(|(source, _)| *source != output.source) {
                 // The dot marks it as state, which differs from tick to tick.
                 let name: Arc<str> = format!("{MARK}.{}", given.len()).into();
@@ -252,8 +422,7 @@ impl After {
                 given.push((output.source, name));
             }
         }
-        let steps = given.iter().map(|(source, _)| source.step).collect();
-        Some(Self { plan: plan.spliced(&given, &[]), names, steps })
+        Some(Self { plan: plan.spliced(&given, &[]), names })
     }
 
     /// The request with that state; `None` if a part of it is missing.

@@ -243,6 +243,11 @@ impl Manifest {
         self.known.get(&frame).map_or(&[], |(record, _)| &record.unsettled)
     }
 
+    /// The failures of a frame that was written nevertheless.
+    pub(super) fn failures_of(&self, frame: i64) -> &[Json] {
+        self.known.get(&frame).map_or(&[], |(record, _)| &record.failures)
+    }
+
     /// Records the outcome of frames.
     pub(super) fn add(&mut self, record: Record) -> Result<(), Stop> {
         let line = format!("{}\n", record.json(&self.description, self.view.as_deref()));

@@ -53,6 +53,8 @@ enum Kind {
 pub(super) struct Pushed {
     /// The names of the files, with the sizes of files that hold only this frame.
     pub(super) files: Vec<(String, Option<u64>)>,
+    /// The names of the files that leave the frame out, because an output has no value.
+    pub(super) left_out: Vec<String>,
     /// The reasons why files of this frame could not be written.
     pub(super) of_frame: Vec<Stop>,
     /// The reasons why files of all frames were given up.
@@ -228,6 +230,11 @@ impl Saves {
         };
         let mut pushed = Pushed::default();
         for save in &mut self.all {
+            if !save.has_values(&frame) {
+                save.leave_out()?;
+                pushed.left_out.push(numbered(&save.name, frames[0]));
+                continue;
+            }
             match save.push(&frame, self.depth) {
                 Ok(file) => pushed.files.extend(file),
                 Err(stop) if !stop.is_misfit() => return Err(stop),
@@ -242,16 +249,6 @@ impl Saves {
             }
         }
         Ok(pushed)
-    }
-
-    /// Skips a frame that failed; animations repeat the previous frame instead.
-    pub(super) fn skip(&mut self) -> Result<(), Stop> {
-        for save in &mut self.all {
-            if let Kind::Animation { writer: Some(writer), .. } = &mut save.kind {
-                writer.repeat().map_err(|error| stop(&error))?;
-            }
-        }
-        Ok(())
     }
 
     /// Completes the files that hold all frames. Returns the names of all files, and why some could
@@ -298,6 +295,29 @@ struct Frame<'f> {
 }
 
 impl Save {
+    /// Whether the outputs of the file have values.
+    fn has_values(&self, frame: &Frame<'_>) -> bool {
+        match &self.kind {
+            Kind::Pictures | Kind::Animation { .. } => frame.shown.has_value(frame.answer),
+            Kind::Tables | Kind::Rows(_) => frame.outputs.iter().all(|it| it.value.is_some()),
+            Kind::GivenUp => true,
+        }
+    }
+
+    /// Leaves out a frame; animations repeat the previous frame instead.
+    fn leave_out(&mut self) -> Result<(), Stop> {
+        match &mut self.kind {
+            Kind::Animation { writer: Some(writer), .. } => {
+                writer.repeat().map_err(|error| stop(&error))
+            }
+            Kind::Animation { writer: None, .. }
+            | Kind::Pictures
+            | Kind::Tables
+            | Kind::Rows(_)
+            | Kind::GivenUp => Ok(()),
+        }
+    }
+
     /// Writes a frame. Returns the name of the file, with its size if it holds only this frame.
     fn push(
         &mut self,
@@ -338,6 +358,12 @@ impl Shown {
     /// Whether tables hold an output.
     fn is_in_tables(&self, name: &str, ty: Type) -> bool {
         self.picture.as_deref() != Some(name) && ty != Type::of::<Image>()
+    }
+
+    /// Whether the output that pictures show has a value.
+    fn has_value(&self, answer: &Answer) -> bool {
+        let shown = self.picture.as_ref().and_then(|name| answer.output(name));
+        shown.is_none_or(|output| output.value.is_some())
     }
 
     /// The picture in an answer.

@@ -95,6 +95,7 @@ impl Taking<'_> {
         let is_wanted = !self.manifest.is_finished(self.folder, frame, key);
         if !is_wanted {
             self.told.unsettled(frame, self.manifest.unsettled_of(frame));
+            self.told.failed_before(self.manifest.failures_of(frame));
             self.progress.rows(position as u64 + 1);
         }
         is_wanted
@@ -111,7 +112,8 @@ impl Taking<'_> {
         let ahead = self.ahead.remove(&part.positions.start);
         let frames = &self.bake.frames()[part.positions.clone()];
         let n = frames.len();
-        let has_failed = !part.answer.failures.is_empty()
+        // A failure in an earlier tick leaves values, which only depend on it.
+        let has_failed = part.answer.failures.iter().any(|failure| failure.replayed.is_none())
             || part.answer.outputs.iter().any(|output| output.value.is_none());
         let mut record = Record {
             frames: (frames[0], frames[n - 1]),
@@ -122,43 +124,42 @@ impl Taking<'_> {
             unsettled: Vec::new(),
             failures: Vec::new(),
         };
-        if has_failed {
-            record.failures = self.told.failed(frames[0], &part.answer);
-            self.saves.skip()?;
-            self.tally.failed += n;
-        } else {
-            self.write(part, frames, &mut record)?;
-            self.told.unsettled(frames[0], &part.unsettled);
-            record.unsettled.clone_from(&part.unsettled);
-            let is_new = part.fate == Fate::Ran || ahead.is_some();
-            let counted = match (record.failures.is_empty(), is_new) {
-                (false, _) => &mut self.tally.failed,
-                (true, true) => &mut self.tally.ran,
-                (true, false) => &mut self.tally.reused,
-            };
-            *counted += n;
-            if record.failures.is_empty() {
-                record.fate = if is_new { "ran" } else { "reused" }.into();
-            }
+        let has_misfit = self.write(part, frames, &mut record)?;
+        self.told.unsettled(frames[0], &part.unsettled);
+        record.unsettled.clone_from(&part.unsettled);
+        let is_new = part.fate == Fate::Ran || ahead.is_some();
+        let counted = match (has_failed || has_misfit, is_new) {
+            (true, _) => &mut self.tally.failed,
+            (false, true) => &mut self.tally.ran,
+            (false, false) => &mut self.tally.reused,
+        };
+        *counted += n;
+        if !has_failed && !has_misfit {
+            record.fate = if is_new { "ran" } else { "reused" }.into();
         }
         self.manifest.add(record)?;
         self.progress.rows(part.positions.end as u64);
         interrupt::go_on(&interrupt::until(None))
     }
 
-    /// Writes the files of frames, and notes them in the record. Values that do not fit a file are
-    /// failures of the frame if the file is for this frame alone.
-    fn write(&mut self, part: &Part, frames: &[i64], record: &mut Record) -> Result<(), Stop> {
+    /// Writes the files of frames, and notes them in the record. A file of which an output has no
+    /// value leaves the frame out. Values that do not fit a file are failures of the frame if the
+    /// file is for this frame alone; returns whether there are any.
+    fn write(&mut self, part: &Part, frames: &[i64], record: &mut Record) -> Result<bool, Stop> {
+        let mut has_misfit = false;
         let is_kept = frames.len() == 1
             && !self.saves.need_all()
             && self.manifest.is_finished(self.folder, frames[0], part.key);
         if is_kept {
             record.files = self.manifest.files_of(frames[0]);
+            record.failures = self.told.failed(frames[0], &part.answer, &[]);
         } else {
             let pushed =
                 self.saves.push(self.folder, &part.answer, frames, (self.shown, self.fps))?;
             record.files = pushed.files;
+            record.failures = self.told.failed(frames[0], &part.answer, &pushed.left_out);
             for misfit in pushed.of_frame {
+                has_misfit = true;
                 record.failures.extend(self.told.misfit(frames[0], misfit));
             }
             let mut problems = Vec::new();
@@ -174,6 +175,6 @@ impl Taking<'_> {
         {
             sheet.push(part.positions.start, &image);
         }
-        Ok(())
+        Ok(has_misfit)
     }
 }

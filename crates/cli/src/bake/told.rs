@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use millstream::twice::Unsettled;
-use millstream::{Answer, NodePath};
+use millstream::{Answer, NodeFailure, NodePath};
 use serde_json::{Value as Json, json};
 
 use super::manifest;
 use crate::outcome::{self, Stop, in_flags, warn};
-use crate::run::report_failures;
+use crate::run::report_nodes;
 use crate::tables::Coordinates;
-use crate::terminal::eprint;
+use crate::terminal::{self, eprint, visible};
 use crate::unsettled;
 
 /// The number of failed frames that are reported individually.
@@ -56,24 +56,54 @@ impl<'t> Told<'t> {
         place
     }
 
-    /// Reports the failures of a frame, and returns them for the manifest.
-    pub(super) fn failed(&mut self, frame: i64, answer: &Answer) -> Vec<Json> {
-        if self.is_reported() {
+    /// Reports the failures of a frame that was left out of these files, and those in earlier ticks
+    /// that it depends on. Returns them for the manifest.
+    pub(super) fn failed(&mut self, frame: i64, answer: &Answer, files: &[String]) -> Vec<Json> {
+        let is_own = |failure: &&NodeFailure| failure.replayed.is_none();
+        let mut own = answer.failures.iter().filter(is_own).peekable();
+        if (own.peek().is_some() || !files.is_empty()) && self.is_reported() {
             let of_view = self.view.map_or_else(String::new, |view| format!(" of view {view}"));
-            eprint(&format!("frame {frame}{of_view} was not written:\n"));
-            report_failures(answer, &Coordinates::default());
+            let text = match files {
+                [] => format!("a node fails in frame {frame}{of_view}:\n"),
+                files => format!("frame {frame}{of_view} is left out of {}:\n", files.join(", ")),
+            };
+            eprint(&text);
+            report_nodes(own, &Coordinates::default());
+            for output in answer.outputs.iter().filter(|output| output.value.is_none()) {
+                eprint(&format!("output `{}` has no value\n", visible(&output.name)));
+            }
         }
-        let failures = answer.failures.iter().map(|failure| {
-            json!({
+        let mut all = Vec::with_capacity(answer.failures.len());
+        for failure in &answer.failures {
+            let told = json!({
                 "path": failure.path.as_str(),
                 "message": failure.message,
                 "help": failure.help.as_deref().map(in_flags),
-                "where": self.place(frame, &failure.cell),
-            })
-        });
-        let failures: Vec<Json> = failures.collect();
-        self.failures.extend_from_slice(&failures);
-        failures
+                "where": self.place(failure.replayed.unwrap_or(frame), &failure.cell),
+            });
+            let is_new = !self.failures.contains(&told);
+            if is_new && failure.replayed.is_some() {
+                report_nodes(std::iter::once(failure), &Coordinates::default());
+            }
+            self.failures.extend(is_new.then(|| told.clone()));
+            all.push(told);
+        }
+        all
+    }
+
+    /// Reports the failures in earlier ticks that a frame depends on, if it was written before.
+    pub(super) fn failed_before(&mut self, failures: &[Json]) {
+        for told in failures.iter().filter(|told| !self.failures.contains(told)).collect::<Vec<_>>()
+        {
+            let text = |part: &str| told[part].as_str().unwrap_or_default().to_owned();
+            let at = told["where"]["frame"].as_i64();
+            let place =
+                at.map_or_else(String::new, |at| format!(" (at frame {at}, which was replayed)"));
+            let text = format!("{}: {}{place}", text("path"), text("message"));
+            let style = terminal::of_stderr();
+            eprint(&format!("{} {}\n", style.error("error:"), visible(&text)));
+            self.failures.push(told.clone());
+        }
     }
 
     /// Counts a failed frame; whether it is reported individually.

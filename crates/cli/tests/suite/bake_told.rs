@@ -44,45 +44,93 @@ fn a_failure_names_frame_and_view() {
     assert!(header.lines().next().is_some_and(|line| line.ends_with("\"view\":\"right\"}")));
 }
 
+/// A document with a simulation whose tick fails in frame 3, and others.
+fn failing_in_frame_3(name: &str, index: u32) -> String {
+    // Where the list has no such item, the sum stays as it is.
+    let text = format!(
+        "n = convert.to_i32(context.tick())\n\
+         item = list.get(list.range(0, 1, count: 3), index: convert.to_i32(n == 3 ? {index} : 1))\n\
+         output sum: f32 = state.integrate(item)\n\
+         output before: f64 = state.feedback(convert.to_f64(item + n), initial: 0)\n\
+         output x: i32 = state.counter()\n\
+         output w: i32 = n * 10\n"
+    );
+    file(name, &text)
+}
+
+/// Bakes one output. The values by frame, the frames of the failures, and the frames that failed.
+fn baked_output(
+    (graph, folder): (&str, &Path),
+    (out, frames): (&str, &str),
+    more: &[&str],
+) -> (String, Vec<i64>, Vec<i64>) {
+    let args = [graph, "--frames", frames, "--save", "out.csv", "--out", out];
+    let report = report(&[&args[..], more].concat(), folder);
+    let table = std::fs::read_to_string(folder.join("out.csv")).unwrap_or_default();
+    let values = table.lines().skip(1).filter_map(|row| row.rsplit(',').next());
+    let values = values.collect::<Vec<_>>().join(" ");
+    let failures = report["failures"].as_array().into_iter().flatten();
+    let told = failures.filter_map(|failure| failure["where"]["frame"].as_i64()).collect();
+    let failed = lines(folder).into_iter().filter(|line| line["fate"] == "failed");
+    let failed: Vec<i64> = failed.filter_map(|line| line["frame"].as_i64()).collect();
+    assert_eq!(report["failed"], failed.len(), "{report}");
+    (values, told, failed)
+}
+
 #[test]
 fn a_frame_whose_tick_fails_fails_in_every_bake() {
-    // Where the list has no such item, no state of that tick is kept, not even that of the counter.
-    let graph = |name: &str, index: u32| {
-        let text = format!(
-            "n = convert.to_i32(context.tick())\n\
-             item = list.get(list.range(0, 1, count: 3), index: convert.to_i32(n == 3 ? {index} : 1))\n\
-             output sum: f32 = state.integrate(item)\n\
-             output x: i32 = state.counter()\n"
-        );
-        file(name, &text)
-    };
-    let (failing, mended) = (graph("bake-tick-fails.mill", 9), graph("bake-tick-mended.mill", 2));
+    let failing = failing_in_frame_3("bake-tick-fails.mill", 9);
+    let mended = failing_in_frame_3("bake-tick-mended.mill", 2);
     let folder = folder("bake-tick-fails");
-    // The values of `x` by frame, and the frames that failed.
-    let baked = |graph: &str, frames: &str, more: &[&str]| -> (String, Vec<i64>) {
-        let args = [graph, "--frames", frames, "--save", "x.csv", "--out", "x"];
-        let report = report(&[&args[..], more].concat(), &folder);
-        let table = std::fs::read_to_string(folder.join("x.csv")).unwrap_or_default();
-        let x = table.lines().skip(1).filter_map(|row| row.rsplit(',').next());
-        let x = x.collect::<Vec<_>>().join(" ");
-        let failures = report["failures"].as_array().into_iter().flatten();
-        let frames = failures.filter_map(|failure| failure["where"]["frame"].as_i64());
-        let frames: Vec<i64> = frames.collect();
-        assert_eq!(report["failed"], frames.len(), "{report}");
-        let of_lines = lines(&folder).into_iter().filter(|line| line["fate"] == "failed");
-        assert!(of_lines.filter_map(|line| line["frame"].as_i64()).eq(frames.iter().copied()));
-        (x, frames)
+    let baked = |graph: &str, frames: &str, more: &[&str]| {
+        baked_output((graph, &folder), ("before", frames), more)
     };
-    let all = || ("1 2 3 4 5 6".to_owned(), vec![3]);
+    // The output is the state before the tick, so it has a value in the frame that fails.
+    let all = || ("0 1 2 3 3 5 6".to_owned(), vec![3], vec![3]);
     assert_eq!(baked(&failing, "0..6", &[]), all());
-    assert_eq!(baked(&failing, "3..3", &[]).1, [3]);
+    assert_eq!(baked(&failing, "3..3", &[]), ("3".into(), vec![3], vec![3]));
     assert_eq!(baked(&failing, "0..6", &[]), all());
     assert_eq!(baked(&failing, "0..6", &["--no-cache"]), all());
-    assert_eq!(baked(&failing, "4..4", &[]), ("4".into(), vec![]));
-    // Without the failure, the counter goes on; and the other way round.
-    assert_eq!(baked(&mended, "0..6", &[]), ("1 2 3 4 5 6 7".into(), vec![]));
+    // Without the failure, the state goes on; and the other way round.
+    let good = || ("0 1 2 3 5 5 6".to_owned(), vec![], vec![]);
+    assert_eq!(baked(&mended, "0..6", &[]), good());
     assert_eq!(baked(&failing, "0..6", &[]), all());
-    assert_eq!(baked(&mended, "0..6", &["--no-cache"]), ("1 2 3 4 5 6 7".into(), vec![]));
+    assert_eq!(baked(&mended, "0..6", &["--no-cache"]), good());
+}
+
+#[test]
+fn a_tick_that_fails_before_the_frames_is_told_if_they_depend_on_it() {
+    let failing = failing_in_frame_3("bake-tick-fails-before.mill", 9);
+    let folder = folder("bake-tick-fails-before");
+    let baked = |out: &str, more: &[&str]| baked_output((&failing, &folder), (out, "5..6"), more);
+    for more in [&[][..], &[], &["--no-cache"]] {
+        assert_eq!(baked("sum", more).1, [3]);
+        assert_eq!(baked("x", more), ("6 7".into(), vec![], vec![]));
+        assert_eq!(baked("w", more), ("50 60".into(), vec![], vec![]));
+    }
+    // Frames that are left alone tell it too.
+    let args = [&failing, "--frames", "5..6", "--save", "sum.####.csv", "--out", "sum"];
+    for n_reused in [0, 2] {
+        let report = report(&args, &folder);
+        assert_eq!(report["failures"][0]["where"]["frame"], 3, "{report}");
+        assert_eq!((&report["failed"], &report["reused"]), (&0.into(), &n_reused.into()));
+    }
+}
+
+#[test]
+fn outputs_that_do_not_depend_on_a_failure_are_baked() {
+    let failing = failing_in_frame_3("bake-others-of-failed.mill", 9);
+    let folder = folder("bake-others-of-failed");
+    let outputs = ["--out", "sum", "--out", "x", "--out", "w"];
+    let args = [&failing, "--frames", "0..6", "--save", "all.csv"];
+    let all = report(&[&args[..], &outputs].concat(), &folder);
+    assert_eq!((&all["failed"], &all["ran"]), (&1.into(), &6.into()), "{all}");
+    // They are stored as well.
+    let args = [&failing, "--frames", "0..6", "--save", "xw.csv", "--out", "x", "--out", "w"];
+    let others = report(&args, &folder);
+    assert_eq!((&others["failed"], &others["reused"]), (&0.into(), &7.into()), "{others}");
+    let table = std::fs::read_to_string(folder.join("xw.csv")).expect("it was saved");
+    assert!(table.lines().nth(4).is_some_and(|row| row.ends_with(",4,30")), "{table}");
 }
 
 #[test]

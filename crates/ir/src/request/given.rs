@@ -3,7 +3,6 @@
 use millstream_base::{Feature, FeatureSet};
 
 use super::{Given, Request, RequestAxis};
-use crate::hidden::is_state;
 use crate::plan::Plan;
 
 impl Request {
@@ -14,11 +13,8 @@ impl Request {
     }
 
     /// Requests this output in addition to the requested outputs of a plan.
-    pub fn additional_output(mut self, plan: &Plan, name: impl Into<String>) -> Self {
-        let all = plan.outputs.iter().map(|output| output.name.to_string());
-        let all = all.filter(|name| !is_state(name));
-        self.outputs.get_or_insert_with(|| all.collect()).push(name.into());
-        self
+    pub fn additional_output(self, plan: &Plan, name: impl Into<String>) -> Self {
+        self.and_outputs(plan, &[name.into()])
     }
 
     /// The data for an input.

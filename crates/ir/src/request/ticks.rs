@@ -6,6 +6,7 @@ use super::{Frames, Given, Request, RequestAxis};
 use crate::element_states::Tables;
 use crate::hidden::is_state;
 use crate::plan::Plan;
+use crate::state_reads::StateReads;
 
 impl Request {
     /// Also requests the new state of nodes; unless outputs were requested with
@@ -19,6 +20,29 @@ impl Request {
         self
     }
 
+    /// The names of the outputs with the new state of all nodes that a requested output depends on,
+    /// in this tick or a later one, and whether such a node is inside scopes.
+    pub fn states_read(&self, plan: &Plan) -> (Vec<String>, bool) {
+        let reads = StateReads::new(plan);
+        let outputs = self.outputs_in(plan).into_iter();
+        let depends = reads.of_steps(outputs.map(|output| plan.outputs[output].source.step));
+        (reads.outputs_of(&depends), reads.is_inside(&depends))
+    }
+
+    /// Also requests these outputs.
+    pub fn and_outputs(mut self, plan: &Plan, names: &[String]) -> Self {
+        let all = plan.outputs.iter().map(|output| output.name.to_string());
+        let all = all.filter(|name| !is_state(name));
+        self.outputs.get_or_insert_with(|| all.collect()).extend_from_slice(names);
+        self
+    }
+
+    /// Requests only these outputs.
+    pub fn only_outputs(mut self, names: &[String]) -> Self {
+        self.outputs = Some(names.to_vec());
+        self
+    }
+
     /// Requests only the new state of nodes.
     pub fn only_states(mut self, plan: &Plan) -> Self {
         self.outputs = Some(Vec::new());
@@ -27,6 +51,11 @@ impl Request {
 
     /// Whether a requested output depends on the state of nodes. Unknown outputs are ignored.
     pub fn reads_state(&self, plan: &Plan) -> bool {
+        plan.depends_on_state(&self.outputs_in(plan))
+    }
+
+    /// The positions of the requested outputs, without unknown ones.
+    fn outputs_in(&self, plan: &Plan) -> Vec<usize> {
         let names = self.outputs.iter().flatten();
         let mut outputs: Vec<usize> = match &self.outputs {
             Some(_) => names.filter_map(|name| plan.output_named(name)).collect(),
@@ -35,7 +64,7 @@ impl Request {
                 .collect(),
         };
         outputs.extend(self.optional.iter().filter_map(|name| plan.output_named(name)));
-        plan.depends_on_state(&outputs)
+        outputs
     }
 
     /// The same request at this frame, unless it has a frame or a time of its own.

@@ -133,7 +133,8 @@ impl Singles {
         let failure = |(id, step): (StepId, &Step)| {
             let why = failed.get(&self.live.node(id))?;
             let (path, cell) = (plan.paths.get(step.path).clone(), Vec::new());
-            Some(NodeFailure { path, message: why.message.clone(), help: why.help.clone(), cell })
+            let (message, help) = (why.message.clone(), why.help.clone());
+            Some(NodeFailure { path, message, help, cell, replayed: None })
         };
         let mut failures: Vec<NodeFailure> = plan.steps.iter().filter_map(failure).collect();
         failures.sort_by(|a, b| a.path.cmp(&b.path));

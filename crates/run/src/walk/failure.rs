@@ -162,7 +162,7 @@ impl<M: Mode> Walk<'_, M> {
             bad = Some(Bad { shape, cells: Mask::range(element..element + 1) });
         }
         let path = self.plan.paths.get(self.plan.steps[step].path);
-        let failure = NodeFailure { path, message, help, cell };
+        let failure = NodeFailure { path, message, help, cell, replayed: None };
         match self.failures.iter_mut().find(|known| known.path == failure.path) {
             Some(known) if failure.cell < known.cell => *known = failure,
             Some(_) => {}

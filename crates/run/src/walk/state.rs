@@ -241,6 +241,7 @@ impl<M: Mode> Walk<'_, M> {
         if plan.state_writers.is_empty() {
             return Ok(calls);
         }
+        let nodes = || plan.state_writers.iter().map(|writer| Arc::clone(&writer.node));
         let most = self.most_calls();
         let mut has_new = true;
         while std::mem::take(&mut has_new) {
@@ -253,7 +254,7 @@ impl<M: Mode> Walk<'_, M> {
                 {
                     if self.state_calls.calls.len() > most {
                         self.fail_state(&plan.state_writers[writer], ENDLESS.into());
-                        calls.has_failed = true;
+                        calls.failed = nodes().collect();
                         return Ok(calls);
                     }
                     has_new = true;
@@ -266,13 +267,18 @@ impl<M: Mode> Walk<'_, M> {
                 at += 1;
             }
         }
-        calls.has_failed |= self.known_shapes.is_endless;
         for (i, writer) in plan.state_writers.iter().enumerate() {
             match self.called_of(i, writer) {
                 Ok(Some(called)) => calls.all.push(called),
-                Ok(None) | Err(Stop::Cells | Stop::Endless) => calls.has_failed = true,
+                Ok(None) | Err(Stop::Cells | Stop::Endless) => {
+                    calls.failed.push(Arc::clone(&writer.node));
+                }
                 Err(Stop::All(error)) => return Err(error),
             }
+        }
+        if self.known_shapes.is_endless {
+            // The calls that were found are not all.
+            calls = Calls { all: Vec::new(), failed: nodes().collect() };
         }
         Ok(calls)
     }
@@ -487,7 +493,8 @@ impl<M: Mode> Walk<'_, M> {
             "use state where each element has one context, or let the stateful node read `index`";
         let (help, cell) = (Some(help.into()), Vec::new());
         if !self.failures.iter().any(|known| known.path == path) {
-            self.failures.push(NodeFailure { path, message, help, cell });
+            let failure = NodeFailure { path, message, help, cell, replayed: None };
+            self.failures.push(failure);
         }
     }
 }

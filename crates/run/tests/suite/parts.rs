@@ -32,7 +32,7 @@ fn one_by_one(plan: &Plan, request: &Request) -> Option<Vec<Answer>> {
     for (i, frame) in frames.into_iter().enumerate() {
         let (answer, next) =
             ticks::tick(&mut Lazy, plan, request.at_frame(frame, i), &states).ok()?;
-        states = next.unwrap_or(states);
+        states = next;
         answers.push(answer);
     }
     Some(answers)

@@ -144,6 +144,7 @@ impl Mirror {
             help: why.help.clone(),
             // Where there are more cells, a plan answers.
             cell: Vec::new(),
+            replayed: None,
         };
         let mut failures: Vec<NodeFailure> = failed.into_iter().map(failure).collect();
         failures.sort_by(|a, b| a.path.cmp(&b.path));

@@ -1,0 +1,88 @@
+//! Failures of ticks that the state of nodes depends on.
+
+use millstream_base::NodePath;
+use millstream_base::id::SideTable;
+use millstream_ir::NodeFailure;
+use millstream_ir::plan::{Plan, StepId};
+
+/// For each stateful node the failures that its state depends on, each with its frame.
+pub(super) struct Failed(Vec<Vec<NodeFailure>>);
+
+impl Failed {
+    /// No failures of this number of nodes.
+    pub(super) fn new(n_nodes: usize) -> Self {
+        Self(vec![Vec::new(); n_nodes])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+
+    /// Whether the state of a node depends on a failure.
+    pub(super) fn is_of(&self, node: usize) -> bool {
+        !self.0[node].is_empty()
+    }
+
+    /// Whether the state of any of these nodes depends on a failure.
+    pub(super) fn concerns(&self, depends: &[bool]) -> bool {
+        (0..depends.len()).any(|node| depends[node] && self.is_of(node))
+    }
+
+    /// Adds failures to the state of a node, each node once.
+    pub(super) fn add(&mut self, node: usize, failures: Vec<NodeFailure>) {
+        merge(&mut self.0[node], failures);
+    }
+
+    /// Lets each state depend on the failures of the states that it depends on.
+    pub(super) fn pass_on(&mut self, depends: impl Fn(usize) -> Vec<bool>) {
+        let before = self.0.clone();
+        for (node, failures) in self.0.iter_mut().enumerate() {
+            for (other, _) in depends(node).into_iter().enumerate().filter(|(_, depends)| *depends)
+            {
+                merge(failures, before[other].clone());
+            }
+        }
+    }
+
+    /// Adds the failures that results depend on, apart from those in frames that tell them
+    /// themselves.
+    pub(super) fn tell(&self, depends: &[bool], frames: &[i64], told: &mut Vec<NodeFailure>) {
+        let nodes = (0..depends.len()).filter(|node| depends[*node]);
+        for failure in nodes.flat_map(|node| &self.0[node]) {
+            let is_told =
+                failure.replayed.is_some_and(|frame| frames.binary_search(&frame).is_ok());
+            if !is_told {
+                merge(told, vec![failure.clone()]);
+            }
+        }
+    }
+}
+
+/// Adds failures: the first of each node, and the first of each that is of a replayed tick.
+fn merge(all: &mut Vec<NodeFailure>, more: Vec<NodeFailure>) {
+    for one in more {
+        let is_replayed = one.replayed.is_some();
+        let is_known = |known: &NodeFailure| known.replayed.is_some() == is_replayed;
+        if !all.iter().any(|known| known.path == one.path && is_known(known)) {
+            all.push(one);
+        }
+    }
+}
+
+/// Whether one of these steps is that of a node, or of the zone that contains it. A node without
+/// steps may be anywhere.
+pub(super) fn concern(plan: &Plan, path: &NodePath, above: &SideTable<StepId, bool>) -> bool {
+    let contains = |zone: &str| {
+        let rest = path.as_str().strip_prefix(zone);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let steps = plan.steps.iter().filter(|(_, step)| contains(plan.paths.get(step.path).as_str()));
+    let mut is_any = false;
+    for (step, _) in steps {
+        if above[step] {
+            return true;
+        }
+        is_any = true;
+    }
+    !is_any
+}
