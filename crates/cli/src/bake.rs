@@ -296,7 +296,7 @@ fn in_place(
     drop(taking.progress);
     let mut told = taking.told;
     let is_given_up = done.as_ref().is_err_and(Stop::is_misfit);
-    match done {
+    let done = match done {
         Err(stop) if !is_given_up => {
             told.finish(&mut baked.reports);
             return Err(match place.name {
@@ -304,9 +304,10 @@ fn in_place(
                 None => stop,
             });
         }
-        // It is reported, and other views may still be to be baked.
-        Err(_) | Ok(()) => {}
-    }
+        // Other views are still to be baked, and a report for programs says where it was given up.
+        Err(_) if args.views.len() > 1 || args.format.is_json() => Ok(()),
+        done => done,
+    };
     let (mut files, unfinished) = taking.saves.finish()?;
     for misfit in &unfinished {
         told.unfinished(misfit);
@@ -316,6 +317,7 @@ fn in_place(
         files.extend(sheet.write(folder)?);
     }
     taking.manifest.finish((bake.frames(), args.every.get()), &files)?;
+    done?;
     let Tally { ran, reused, failed } = taking.tally;
     // Nothing is left to be done for a view whose only file was given up.
     baked.n_frames += if is_given_up { ran + reused + failed } else { bake.frames().len() };

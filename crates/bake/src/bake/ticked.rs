@@ -90,8 +90,11 @@ impl Ticks<'_, '_, '_> {
         let plan = self.look_up.plan();
         let request = self.look_up.bake.request().clone().frame(plan.start_frame);
         let mut parts = Parts::new(evaluator, plan, &request, Varying::Ticks);
-        let after = After::new(plan, &self.look_up.keys.reads, &self.kept);
-        let after = after.filter(|_| self.has_earlier);
+        let after = if self.has_earlier {
+            After::new(plan, &self.look_up.keys.reads, &self.kept)
+        } else {
+            None
+        };
         let mut after = after
             .as_ref()
             .map(|after| (after, Parts::new(evaluator, &after.plan, &request, Varying::Ticks)));

@@ -156,3 +156,15 @@ fn packs_in_use_are_not_removed() {
     drop(cache);
     assert_eq!(Cache::clean(&folder.0).map(|(bytes, stay)| (bytes > 0, stay)), Ok((true, 0)));
 }
+
+#[test]
+fn a_result_that_is_too_large_is_told_once() {
+    let store = Folder::new("small");
+    let mut cache = Cache::open(&store.0, 100);
+    assert!(!cache.put(key(1), &[0; 51]));
+    assert!(!cache.put(key(2), &[0; 60]));
+    assert!(cache.put(key(3), &[0; 50]));
+    let told: Vec<String> = cache.take_problems().iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("a result of 51 bytes does not fit in the cache"), "{told:?}");
+}

@@ -158,3 +158,33 @@ fn images_tables_and_long_lists_are_described() {
     assert!(told.contains("   a  image of 2x1, 1 channel, from 0.125 to 0.375\n"), "{told}");
     assert!(told.ends_with("to save a picture: --save pic.{view}.png\n"), "{told}");
 }
+
+#[test]
+fn a_picture_refuses_elements_if_its_index_is_that_of_the_pixel() {
+    let text = "i = context.index()\np = context.position()\n\
+                output g: i64 = convert.to_i64(i)\noutput s: f32 = p.x / 8\n\
+                output v: vec4 = vector.combine_vec4(p.x / 8, 0.5, 0.25, 1)\n\
+                output c: color = color.combine(p.x / 8, 0.5, 0.25, 1)\n";
+    let graph = file("picture-of-elements.mill", text);
+    let folder = std::env::temp_dir().join(format!("millstream-pictures-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("it can be created");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let picture = |output: &str, more: &[&str]| {
+        let save = path(&format!("{output}.png"));
+        let args = ["run", &graph, "--out", output, "--size", "8x4", "--save", &save];
+        seen(&[&args[..], more].concat())
+    };
+    for (more, flag) in
+        [(&["--count", "3"][..], "--count"), (&["--count", "9", "--only", "3"], "--only")]
+    {
+        let told = picture("g", more);
+        assert!(told.contains(&format!("{flag} has no effect on a picture of `g`")), "{told}");
+    }
+    for output in ["g", "v", "c"] {
+        let told = picture(output, &[]);
+        assert!(told.contains("saved 8x4 pixels"), "{told}");
+    }
+    let bytes = |name: &str| std::fs::read(path(name)).expect("it was saved");
+    assert!(bytes("v.png") == bytes("c.png"), "a vec4 is a color");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}

@@ -108,6 +108,12 @@ fn lists_of_different_length_are_refused_in_the_frame_where_they_differ() {
           help: write lists of different lengths to jsonl, parquet or arrow, or choose one of them: --out a
     "#]]
     .assert_eq(&told(&bake(&folder, &["t.csv"])).replace(&shown, "DIR"));
+    // The report for programs says where.
+    let args = [&bake(&folder, &["t.csv"])[..], &["--format".into(), "json".into()]].concat();
+    let output = millstream(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let report: Json = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(report["failures"][0]["where"], json!({ "frame": 4 }), "{report}");
     // The other files are finished, and results computed before are reused.
     let both =
         [&bake(&folder, &["t.csv", "t.jsonl", "f.#.csv"])[..], &["--format".into(), "json".into()]];

@@ -256,3 +256,21 @@ fn a_warning_of_several_views_names_the_view() {
     assert_eq!(lines(&folder.join("right"))[0]["warnings"][0]["where"], place);
     assert!(lines(&folder.join("left"))[0].get("warnings").is_none());
 }
+
+#[test]
+fn a_repeat_that_only_other_outputs_use_is_not_told() {
+    let text = "t = convert.to_i32(context.tick())\n\
+                a = repeat halve(100, count: 3, until = \"stable\").x\n\
+                output z: f64 = state.feedback(a, initial: 0)\n\
+                output n: i32 = state.counter()\noutput w: i32 = t * 10\n\
+                group halve(x: f64) -> x: f64 {\n  x = x / 2 + 1\n}\n";
+    let graph = file("bake-repeat-of-others.mill", text);
+    let folder = folder("bake-repeat-of-others");
+    for (output, n_warnings) in [("z", 1), ("n", 0), ("w", 0)] {
+        let args = [&*graph, "--frames", "0..3", "--out", output, "--save", "out.csv"];
+        let report = report(&args, &folder);
+        assert_eq!(report["warnings"].as_array().map(Vec::len), Some(n_warnings), "{output}");
+        let told = seen(&["run", &graph, "--frame", "2", "--out", output]);
+        assert_eq!(told.contains("did not become stable"), n_warnings > 0, "{told}");
+    }
+}

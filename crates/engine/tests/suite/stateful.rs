@@ -222,3 +222,39 @@ fn what_fails_in_several_frames_is_told_once_by_the_first_of_them() {
         assert_eq!(failures, [("always", &[][..]), ("of_all", &first), ("often", &first[..])]);
     }
 }
+
+#[test]
+fn a_tick_that_fails_holds_back_only_the_state_that_depends_on_it() {
+    // The item fails in frame 3.
+    let document = b"k = convert.to_i32(context.tick())\n\
+        item = list.get(list.of(several [1, 2]), index: convert.to_i32(k == 3 ? 9 : 0))\n\
+        sum = state.feedback(next, initial: 0)\nnext = sum + item\n\
+        other = state.feedback(more, initial: 0)\nmore = other + sum\n\
+        output sum: f64 = sum\noutput other: f64 = other\n\
+        output n: i32 = state.counter()\noutput k: i32 = k\n";
+    let program = Engine::new().load(document).expect("it compiles");
+    let evaluators: [&mut dyn Evaluator; 4] =
+        [&mut Lazy, &mut Chunked::default(), &mut List::parallel(), &mut Incremental::new()];
+    for evaluator in evaluators {
+        let mut told = |request: Request| {
+            let answer = program.run_with(evaluator, &request).expect("it runs");
+            let at = |it: &millstream::NodeFailure| (it.path.to_string(), it.replayed);
+            (answer.failures.iter().map(at).collect::<Vec<_>>(), answer)
+        };
+        let failed = |replayed: Option<i64>| vec![("item".to_owned(), replayed)];
+        let (failures, answer) = told(Request::new().frames((0..6).collect()));
+        assert_eq!(failures, failed(None));
+        assert_eq!(answer.column("sum"), Some(vec![0.0, 1.0, 2.0, 3.0, 3.0, 4.0]));
+        assert_eq!(answer.column("other"), Some(vec![0.0, 0.0, 1.0, 3.0, 6.0, 9.0]));
+        assert_eq!(answer.column("n"), Some(vec![1, 2, 3, 4, 5, 6]));
+        for (output, replayed) in
+            [("sum", failed(Some(3))), ("other", failed(Some(3))), ("n", vec![]), ("k", vec![])]
+        {
+            for request in [Request::new().frame(5), Request::new().frames(vec![5, 4])] {
+                assert_eq!(told(request.output(output)).0, replayed, "{output}");
+            }
+            let own = if replayed.is_empty() { vec![] } else { failed(None) };
+            assert_eq!(told(Request::new().frame(3).output(output)).0, own, "{output}");
+        }
+    }
+}
