@@ -8,6 +8,7 @@ use millstream_ir::answer::{EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Given, Request};
 use millstream_ir::state_reads::StateReads;
+use millstream_ir::states::is_state;
 use millstream_node::{Class, Data, Kernel};
 use rustc_hash::FxHashMap;
 
@@ -53,7 +54,8 @@ pub(crate) struct Keys<'a> {
     chains: FxHashMap<Vec<usize>, Option<Chain>>,
     /// The same for results that read state, and for the state of nodes.
     of_results: FxHashMap<StepSource, Option<Chain>>,
-    of_nodes: FxHashMap<usize, Option<Chain>>,
+    /// Of nodes also whether the state depends on that inside scopes.
+    of_nodes: FxHashMap<usize, Option<(Chain, bool)>>,
 }
 
 /// A key for each frame.
@@ -265,14 +267,19 @@ impl<'a> Keys<'a> {
             let mut depends = self.reads.of_steps(self.reads.steps_of(node));
             depends[node] = true;
             let first = self.variables(node);
-            let chain = self.chain(first, &depends);
+            let is_inside = self.reads.is_inside(&depends);
+            let chain = self.chain(first, &depends).map(|chain| (chain, is_inside));
             self.of_nodes.insert(node, chain);
         }
-        let chain = self.of_nodes[&node].clone()?;
+        let (chain, is_inside) = self.of_nodes[&node].clone()?;
         let mut hash = KeyHasher::new("state");
         hash.add(chain[position]);
-        if self.reads.nodes[node].writer.is_some() {
+        if is_inside {
+            // The chain is the same for all nodes.
             hash.text(&self.reads.nodes[node].path);
+            for output in self.variables(node) {
+                hash.text(&self.plan.outputs[output].name);
+            }
         }
         Some(hash.key())
     }
@@ -462,6 +469,11 @@ impl<'a> Keys<'a> {
         }
         for step in &self.asked {
             hash.number(step.index() as u64);
+        }
+        for output in plan.outputs.iter().filter(|output| is_state(&output.name)) {
+            hash.text(&output.name);
+            hash.number(output.source.step.index() as u64);
+            hash.number(output.source.output.into());
         }
         Some(hash.key())
     }

@@ -229,13 +229,16 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Adds the content of a constant or an input; `false` if it has no encoding.
+    /// Adds the content of a constant or an input, or the name of state; `false` if it has no encoding.
     pub(crate) fn add_leaf(&self, step: StepId, hash: &mut KeyHasher) -> bool {
         match self.leaves.get(&step) {
             Some(Some(key)) => hash.add(*key),
             Some(None) => return false,
-            // State.
-            None => hash.text("state"),
+            None => {
+                if let StepOp::Input(input) = self.plan.steps[step].op {
+                    hash.text(&self.plan.inputs[input].name);
+                }
+            }
         }
         true
     }
