@@ -65,7 +65,9 @@ impl<'t> Told<'t> {
             let of_view = self.view.map_or_else(String::new, |view| format!(" of view {view}"));
             let text = match files {
                 [] => format!("a node fails in frame {frame}{of_view}:\n"),
-                files => format!("frame {frame}{of_view} is left out of {}:\n", files.join(", ")),
+                files => {
+                    format!("frame {frame}{of_view} was not written to {}:\n", files.join(", "))
+                }
             };
             eprint(&text);
             report_nodes(own, &Coordinates::default());

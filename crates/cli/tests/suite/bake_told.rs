@@ -86,13 +86,13 @@ fn a_frame_whose_tick_fails_fails_in_every_bake() {
         baked_output((graph, &folder), ("before", frames), more)
     };
     // The output is the state before the tick, so it has a value in the frame that fails.
-    let all = || ("0 1 2 3 3 5 6".to_owned(), vec![3], vec![3]);
+    let all = || ("0.0 1.0 2.0 3.0 3.0 5.0 6.0".to_owned(), vec![3], vec![3]);
     assert_eq!(baked(&failing, "0..6", &[]), all());
-    assert_eq!(baked(&failing, "3..3", &[]), ("3".into(), vec![3], vec![3]));
+    assert_eq!(baked(&failing, "3..3", &[]), ("3.0".into(), vec![3], vec![3]));
     assert_eq!(baked(&failing, "0..6", &[]), all());
     assert_eq!(baked(&failing, "0..6", &["--no-cache"]), all());
     // Without the failure, the state goes on; and the other way round.
-    let good = || ("0 1 2 3 5 5 6".to_owned(), vec![], vec![]);
+    let good = || ("0.0 1.0 2.0 3.0 5.0 5.0 6.0".to_owned(), vec![], vec![]);
     assert_eq!(baked(&mended, "0..6", &[]), good());
     assert_eq!(baked(&failing, "0..6", &[]), all());
     assert_eq!(baked(&mended, "0..6", &["--no-cache"]), good());
