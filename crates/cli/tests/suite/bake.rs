@@ -303,7 +303,7 @@ fn bake_failing(name: &str, document: &str, frames: &str, n_failed: &str) -> (Pa
     let output = millstream(&["bake", &graph, "--frames", frames, "-o", &text(&folder)]);
     assert_eq!(output.status.code(), Some(3));
     let told = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    assert!(told.contains("frame 2 was not written:\nerror: "), "{told}");
+    assert!(told.contains("frame 2 was not written to frames.csv:\nerror: "), "{told}");
     assert!(told.contains(n_failed), "{told}");
     let csv = std::fs::read_to_string(folder.join("frames.csv")).expect("it was baked");
     (folder, csv.lines().count())
