@@ -56,9 +56,10 @@ mod unsettled;
 mod views;
 mod watch;
 
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use outcome::{report, report_as_json};
 
@@ -138,9 +139,41 @@ fn hush_decoders() {
     }));
 }
 
+/// Stands for a space in examples, so that lines are not broken there.
+const FIXED_SPACE: char = '\u{a0}';
+
+/// The arguments of the program. Commands in a help stay on one line, however narrow the terminal
+/// is, so that they can be copied.
+fn parsed() -> Cli {
+    let command = unbroken(Cli::command()).mut_subcommands(unbroken);
+    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| {
+        if error.use_stderr() {
+            error.exit();
+        }
+        let text = error.render();
+        let is_plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stdout().is_terminal();
+        let text = if is_plain { text.to_string() } else { text.ansi().to_string() };
+        // Nobody is left to tell if the output is closed.
+        let _ = std::io::stdout().write_all(text.replace(FIXED_SPACE, " ").as_bytes());
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// A command whose examples are not broken into lines.
+fn unbroken(command: clap::Command) -> clap::Command {
+    let Some(text) = command.get_after_help().map(ToString::to_string) else { return command };
+    let fixed = |line: &str| match line.strip_prefix("  ") {
+        Some(example) => format!("  {}", example.replace(' ', &FIXED_SPACE.to_string())),
+        None => line.to_owned(),
+    };
+    let lines: Vec<String> = text.lines().map(fixed).collect();
+    command.after_help(lines.join("\n"))
+}
+
 fn main() -> ExitCode {
     hush_decoders();
-    let verb = Cli::parse().verb;
+    let verb = parsed().verb;
     let done = match &verb {
         Verb::Run(args) => run::run(args),
         Verb::Check(args) => check::check(args),

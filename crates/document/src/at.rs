@@ -32,6 +32,14 @@ impl<'a> At<'a> {
         Self { part, ..self }
     }
 
+    /// The node of a socket.
+    pub(crate) fn of_node(self) -> Self {
+        match self.part {
+            Part::Socket(node, _) => self.part(Part::Node(node)),
+            Part::Body | Part::Input(_) | Part::Output(_) | Part::Node(_) => self,
+        }
+    }
+
     /// The path of diagnostics: `group/node.socket`.
     pub(crate) fn path(self) -> String {
         let group = self.group;

@@ -256,6 +256,7 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
         }
         if spot.span().is_empty()
             && body.file.is_none()
+            && !spot.is_made()
             && let Some(reason) = name_problem(name)
         {
             let error = CheckError::BadName { what, name: shortened(name), reason };

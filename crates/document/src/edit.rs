@@ -35,6 +35,7 @@ mod editor;
 mod error;
 mod face;
 mod follow;
+mod formulas;
 mod group;
 mod index;
 mod json;
@@ -57,6 +58,7 @@ pub use crate::references::{Reference, reference_of, references};
 pub use editor::{Applied, Copied, Editor, Ids};
 pub use error::EditError;
 pub use follow::Change;
+pub use formulas::MadeIds;
 pub use index::{BodyKey, MAX_ID, ROOT, User};
 pub use order::Rank;
 

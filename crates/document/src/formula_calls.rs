@@ -3,14 +3,20 @@
 //! A formula is one node, and cannot contain a use of a group. So such a call becomes a node before
 //! the node of the formula, which reads its output under a new name; arguments that are formulas
 //! become nodes too. These are the nodes that the text form makes of a call in an expression.
+//!
+//! A document is edited and saved with its formulas as written, and checked with these nodes. Their
+//! names depend only on the formula: the calls of a group `more` in a formula `e` become the nodes
+//! `e.more`, `e.more_2` and so on. Names that authors write contain no point.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Span;
-use millstream_node::node_def::formula::{FormulaSetting, GroupArgument, GroupCall};
+use millstream_node::node_def::formula::{
+    FindGroupCalls, FormulaSetting, GroupArgument, GroupCall,
+};
 use millstream_node::{NodeDef, Registry};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
@@ -31,16 +37,17 @@ const MAX_NESTED: usize = 200;
 /// The output that a call gives if the group has several and none is chosen.
 const VALUE: &str = "value";
 
-/// Replaces calls of groups in formulas by nodes. Cost: linear in the nodes of documents with
-/// groups, and in the texts of their formulas.
-pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) {
+/// The mark between the name of a formula's node and the rest of the name of a node that stands for
+/// a call in it.
+const OF_FORMULA: char = '.';
+
+/// Replaces calls of groups in formulas by nodes. Returns whether there were any. Cost: linear in
+/// the nodes of documents with groups, and in the texts of their formulas.
+pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) -> bool {
     if document.groups.is_empty() && document.uses.is_empty() {
-        return;
+        return false;
     }
-    let with_formulas: FxHashMap<&str, &Arc<NodeDef>> = (registry.iter())
-        .filter(|def| def.formula.is_some())
-        .map(|def| (&*def.name, def))
-        .collect();
+    let mut found_any = false;
     let mut bodies: Vec<Option<Arc<str>>> = vec![None];
     let own = document.groups.iter().filter(|(_, group)| group.file.is_none());
     bodies.extend(own.map(|(name, _)| Some(Arc::clone(name))));
@@ -49,14 +56,10 @@ pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) {
             None => &document.nodes,
             Some(group) => &document.groups[&**group].nodes,
         };
-        let called = |node: &Node| {
-            let NodeKind::Type(ty) = &node.kind else { return None };
-            let def = with_formulas.get(&**ty)?;
-            let may_call = |text: &&str| text.len() <= MAX_TEXT && text.contains('(');
-            text_of(def, node).filter(may_call).map(|_| Arc::clone(def))
-        };
-        let waiting =
-            nodes.iter().filter_map(|(name, node)| Some((Arc::clone(name), called(node)?, 0)));
+        let waiting = nodes.iter().filter_map(|(name, node)| {
+            let (def, _) = text_that_may_call(node, registry)?;
+            Some((Arc::clone(name), Arc::clone(def), 0))
+        });
         let mut waiting: Vec<(Arc<str>, Arc<NodeDef>, usize)> = waiting.collect();
         let mut names = FreeNames::default();
         while let Some((name, def, depth)) = waiting.pop() {
@@ -73,15 +76,158 @@ pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) {
                 used: FxHashSet::default(),
                 made: Vec::new(),
             };
-            let made = expansion.run(&name).into_iter();
-            waiting.extend(made.map(|name| (name, Arc::clone(&def), depth + 1)));
+            let Some(made) = expansion.run(&name) else { continue };
+            found_any = true;
+            waiting.extend(made.into_iter().map(|name| (name, Arc::clone(&def), depth + 1)));
         }
     }
+    found_any
+}
+
+/// Whether a node has a formula that calls something other than functions.
+pub(crate) fn calls_others(node: &Node, registry: &Registry) -> bool {
+    text_that_may_call(node, registry)
+        .is_some_and(|(def, text)| !(setting_of(def).group_calls)(text, &|_| true).is_empty())
+}
+
+/// The name of the formula's node for which a node stands, and the rest of the name of that node.
+pub(crate) fn formula_of(node: &str) -> Option<(&str, &str)> {
+    node.split_once(OF_FORMULA)
+}
+
+/// Part of the interface of a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// The name of the group itself.
+    Group,
+    Input,
+    Output,
+}
+
+/// The setting of a node with a formula, in which calls of `group` mention the name `to` instead of
+/// `from`; `None` if none mentions it.
+///
+/// # Errors
+/// If formulas cannot mention the new name.
+pub(crate) fn renamed(
+    node: &Node,
+    registry: &Registry,
+    group: &str,
+    (face, from, to): (Face, &str, &str),
+) -> Result<Option<(&'static str, Setting)>, CannotBeCalled> {
+    let Some((def, text)) = text_that_may_call(node, registry) else { return Ok(None) };
+    let FormulaSetting { name, group_calls, .. } = setting_of(def);
+    let places = |text: &str, group: &str, name: &str| {
+        let calls = all_calls(text, *group_calls, group);
+        let named = calls.into_iter().flat_map(|call| match face {
+            Face::Group => vec![call.group],
+            Face::Input => call.args.into_iter().filter_map(|arg| arg.name).collect(),
+            Face::Output => call.output.into_iter().collect(),
+        });
+        named.filter(|place| text[place.clone()] == *name).collect::<Vec<_>>()
+    };
+    let mut old = places(text, group, from);
+    old.sort_by_key(|place| place.start);
+    if old.is_empty() {
+        return Ok(None);
+    }
+    let mut new = text.to_owned();
+    for place in old.iter().rev() {
+        new.replace_range(place.clone(), to);
+    }
+    let group = if face == Face::Group { to } else { group };
+    if places(&new, group, to).len() < old.len() {
+        return Err(CannotBeCalled);
+    }
+    Ok(Some((name, Setting::from(Json::from(new)))))
+}
+
+/// The error for a name that formulas cannot mention.
+pub(crate) struct CannotBeCalled;
+
+/// Whether the formula of a node, if it has one, calls a group.
+pub(crate) fn calls_group(node: &Node, registry: &Registry, group: &str) -> bool {
+    text_that_may_call(node, registry)
+        .is_some_and(|(def, text)| !all_calls(text, setting_of(def).group_calls, group).is_empty())
+}
+
+/// All calls of a group in a text, also those in the arguments of others.
+fn all_calls(text: &str, find: FindGroupCalls, group: &str) -> Vec<GroupCall> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(0..text.len(), 0)];
+    while let Some((part, depth)) = waiting.pop() {
+        let moved = |range: Range<usize>| range.start + part.start..range.end + part.start;
+        for call in find(&text[part.clone()], &|name| name == group) {
+            let arg = |arg: GroupArgument| GroupArgument {
+                name: arg.name.map(moved),
+                value: moved(arg.value),
+            };
+            let call = GroupCall {
+                group: moved(call.group),
+                whole: moved(call.whole),
+                args: call.args.into_iter().map(arg).collect(),
+                output: call.output.map(moved),
+            };
+            if depth < MAX_NESTED {
+                waiting.extend(call.args.iter().map(|arg| (arg.value.clone(), depth + 1)));
+            }
+            found.push(call);
+        }
+    }
+    found
+}
+
+/// The text of a node's formula, if it has one.
+pub(crate) fn text<'n>(node: &'n Node, registry: &Registry) -> Option<&'n str> {
+    let NodeKind::Type(ty) = &node.kind else { return None };
+    text_of(registry.get(ty)?, node)
+}
+
+/// The text of a node's formula, unless it certainly calls nothing.
+fn text_that_may_call<'n>(
+    node: &'n Node,
+    registry: &'n Registry,
+) -> Option<(&'n Arc<NodeDef>, &'n str)> {
+    let NodeKind::Type(ty) = &node.kind else { return None };
+    if node.set.is_empty() {
+        return None;
+    }
+    let def = registry.get(ty)?;
+    let text = text_of(def, node)?;
+    (text.len() <= MAX_TEXT && text.contains('(')).then_some((def, text))
+}
+
+/// How the formulas of a node type are read.
+fn setting_of(def: &NodeDef) -> &FormulaSetting {
+    def.formula.as_ref().expect("the node type has formulas")
 }
 
 /// The text of a node's formula.
 fn text_of<'n>(def: &NodeDef, node: &'n Node) -> Option<&'n str> {
     node.set.get(def.formula.as_ref()?.name)?.json.as_str()
+}
+
+/// The first characters of names of inputs for wrong arguments. No name that an author writes
+/// contains them, so the check finds no such input and reports the argument.
+const EXTRA: char = '\u{1}';
+const AGAIN: char = '\u{2}';
+
+/// An argument of a call that is given to no input.
+pub(crate) enum WrongArgument<'n> {
+    /// An argument without a name, at this position.
+    Extra(usize),
+    /// A second argument for this input.
+    Again(&'n str),
+}
+
+impl<'n> WrongArgument<'n> {
+    /// The wrong argument for which an input of this name stands.
+    pub(crate) fn of(name: &'n str) -> Option<Self> {
+        if let Some(at) = name.strip_prefix(EXTRA) {
+            return at.parse().ok().map(Self::Extra);
+        }
+        name.strip_prefix(AGAIN).map(Self::Again)
+    }
 }
 
 /// A formula as it is written.
@@ -111,16 +257,16 @@ struct Expansion<'d> {
 
 impl Expansion<'_> {
     /// Replaces the outermost calls of a formula. Returns the nodes of arguments, which may contain
-    /// calls.
-    fn run(mut self, name: &Arc<str>) -> Vec<Arc<str>> {
-        let FormulaSetting { name: setting_name, group_calls, .. } = self.setting();
-        let Some(node) = self.nodes().get(name).cloned() else { return Vec::new() };
-        let Some(setting) = node.set.get(setting_name) else { return Vec::new() };
-        let Some(source) = Source::of(setting) else { return Vec::new() };
+    /// calls; `None` if there are no calls.
+    fn run(mut self, name: &Arc<str>) -> Option<Vec<Arc<str>>> {
+        let FormulaSetting { name: setting_name, group_calls, .. } = *setting_of(self.def);
+        let node = self.nodes().get(name).cloned()?;
+        let setting = node.set.get(setting_name)?;
+        let source = Source::of(setting)?;
         let text = source.text;
         let calls = group_calls(text, &|group| self.face(group).is_some());
         if calls.is_empty() {
-            return Vec::new();
+            return None;
         }
         if node.muted
             && let Some(first) = first_input(text, &node)
@@ -134,7 +280,7 @@ impl Expansion<'_> {
             let given = node.inputs.get(first).map(|input| (Arc::from(first), input.clone()));
             passing.inputs = Fields::from_distinct(given.into_iter());
             *self.nodes_mut().get_mut(name).expect("the node was read") = passing;
-            return Vec::new();
+            return Some(Vec::new());
         }
         let written = Written { name, node: &node, source };
         let (mut rest, mut inputs, mut from) = (Piece::of(source), Fields::new(), 0);
@@ -170,11 +316,7 @@ impl Expansion<'_> {
         }
         left.inputs = inputs;
         *self.nodes_mut().get_mut(name).expect("the node was read") = left;
-        self.made
-    }
-
-    fn setting(&self) -> FormulaSetting {
-        self.def.formula.clone().expect("the node type has formulas")
+        Some(self.made)
     }
 
     /// Adds the node of a call before the node of its formula; returns the output that it gives.
@@ -187,20 +329,20 @@ impl Expansion<'_> {
         let Source { text, .. } = written.source;
         let group: Arc<str> = text[call.group.clone()].into();
         let mut node = Node::new(NodeKind::Group(Arc::clone(&group)));
-        node.spot = written.source.spot_of(&call.whole);
-        let name = self.free_name(&plain(&group));
+        node.spot = written.source.spot_of(&call.whole).made();
+        let formula = formula_of(written.name).map_or(&**written.name, |(formula, _)| formula);
+        let name = self.free_name(&format!("{formula}{OF_FORMULA}{}", plain(&group)));
         // The arguments come first, so the name is reserved until the node has them.
         self.insert(&name, node.clone(), written.name);
         for (at, GroupArgument { name: input, value }) in call.args.iter().enumerate() {
             let input: Arc<str> = match (input, face.inputs.get(at)) {
                 (Some(input), _) => text[input.clone()].into(),
                 (None, Some(input)) => Arc::clone(input),
-                (None, None) => format!("argument {}", at + 1).into(),
+                (None, None) => format!("{EXTRA}{at}").into(),
             };
             let source = self.argument(written, value, (&name, &input));
-            // No input has this name, so that the check reports it.
             let is_again = node.inputs.get(&input).is_some();
-            let input = if is_again { format!("{input} (given twice)").into() } else { input };
+            let input = if is_again { format!("{AGAIN}{input}").into() } else { input };
             node.inputs.insert(input, source);
         }
         *self.nodes_mut().get_mut(&name).expect("it was inserted") = node;
@@ -228,8 +370,8 @@ impl Expansion<'_> {
         let mut piece = Piece::of(source);
         piece.copy(value.clone());
         let mut node = Node::new(formula.kind.clone());
-        (node.version, node.spot) = (formula.version, spot);
-        node.set.insert(self.setting().name, piece.setting(spot));
+        (node.version, node.spot) = (formula.version, spot.made());
+        node.set.insert(setting_of(self.def).name, piece.setting(spot));
         // A text that is no formula is reported, and its inputs are not.
         let names = self.names_in(&node);
         for (input, given) in formula.inputs.iter() {
@@ -254,16 +396,13 @@ impl Expansion<'_> {
         Some(signature.inputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
     }
 
-    /// A name that no node and no input of the body has.
+    /// A name that no node of the body has.
     fn free_name(&mut self, wanted: &str) -> Arc<str> {
-        let (nodes, inputs) = match self.body {
-            None => (&self.document.nodes, &self.document.inputs),
-            Some(group) => {
-                let group = &self.document.groups[group];
-                (&group.nodes, &group.inputs)
-            }
+        let nodes = match self.body {
+            None => &self.document.nodes,
+            Some(group) => &self.document.groups[group].nodes,
         };
-        self.names.find(wanted, |name| nodes.contains_key(name) || inputs.contains_key(name))
+        self.names.find(wanted, |name| nodes.contains_key(name))
     }
 
     /// The inputs and the only output of a group; `None` if there is no such group.

@@ -38,7 +38,7 @@ pub use checked::{
     Body, BodyId, BodyInput, BodyOutput, Checked, CheckedKind, CheckedNode, CheckedZone, Muted,
     MutedOutput, Passes, Source,
 };
-pub use edit::{Edit, EditKind, Editor};
+pub use edit::{Edit, EditKind, Editor, MadeIds};
 pub use fields::Fields;
 pub use free_name::{FreeNames, free_name};
 pub use library::{Library, LibraryError};
@@ -50,5 +50,5 @@ pub use model::{
 pub use save::save;
 pub use spot::Spot;
 pub use upgrade::{NodeUpgrade, upgrade_nodes};
-pub use uses::{UseError, read_used};
+pub use uses::{UseError, read_used, read_used_as_written};
 pub use view::View;

@@ -18,6 +18,7 @@ use millstream_base::{Limits, Span};
 use serde_json::value::RawValue;
 
 pub use error::LoadError;
+pub use escapes::places_in;
 
 use crate::at::At;
 use crate::cursor::{Cursor, JsonKind};

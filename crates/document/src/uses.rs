@@ -29,9 +29,23 @@ use crate::upgrade::{NodeUpgrade, upgrade_nodes};
 const TOP: usize = 0;
 
 /// Reads the documents that a document uses, directly and through others, unless that was already
-/// done. Then copies the groups that its nodes need, from these documents and from those that
-/// define node types. `check` reports the problems.
+/// done. Then replaces calls of groups in formulas by nodes, and copies the groups that the nodes
+/// need, from these documents and from those that define node types. `check` reports the problems.
 pub fn read_used(
+    document: &mut Document,
+    registry: &Registry,
+    library: Option<&dyn Library>,
+    upgrades: &[NodeUpgrade],
+    limits: &Limits,
+) {
+    read_used_as_written(document, registry, library, upgrades, limits);
+    if expand_calls(document, registry) {
+        document.take_used_groups(registry);
+    }
+}
+
+/// As [`read_used`], but formulas stay as written, for an [`Editor`](crate::Editor).
+pub fn read_used_as_written(
     document: &mut Document,
     registry: &Registry,
     library: Option<&dyn Library>,
@@ -43,7 +57,6 @@ pub fn read_used(
         let files = Files::read(document, Some(registry), library, upgrades, limits);
         document.used = Used(Some(Arc::new(files.finish())));
     }
-    expand_calls(document, registry);
     document.take_used_groups(registry);
 }
 

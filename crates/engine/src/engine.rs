@@ -10,6 +10,7 @@ use millstream_document::check::open_partly;
 use millstream_document::uses::{locks, with_lock};
 use millstream_document::{
     Checked, Document, Library, Loaded, NodeUpgrade, check, open_loaded, read_used,
+    read_used_as_written,
 };
 use millstream_ir::Plan;
 use millstream_node::{NodeDef, Registry};
@@ -189,11 +190,20 @@ impl Engine {
         }
     }
 
-    /// The document with the groups that it needs from other documents.
-    pub(crate) fn with_used(&self, mut document: Document) -> Document {
+    /// The document with the groups that it needs from other documents, and with nodes in place of
+    /// calls of groups in formulas.
+    fn with_used(&self, mut document: Document) -> Document {
         let library = self.library();
         let library = library.as_ref().map(|library| library as &dyn Library);
         read_used(&mut document, &self.registry, library, &self.upgrades, &self.limits);
+        document
+    }
+
+    /// The document with the groups that its nodes need from other documents.
+    pub(crate) fn with_used_as_written(&self, mut document: Document) -> Document {
+        let library = self.library();
+        let library = library.as_ref().map(|library| library as &dyn Library);
+        read_used_as_written(&mut document, &self.registry, library, &self.upgrades, &self.limits);
         document
     }
 

@@ -42,6 +42,7 @@ mod rewind;
 mod settings;
 mod swap;
 mod ticks;
+mod written;
 
 use std::any::Any;
 use std::cell::OnceCell;
@@ -52,7 +53,7 @@ use millstream_base::Value;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics, did_you_mean};
 use millstream_base::same::Same;
 use millstream_document::check::check_partly;
-use millstream_document::edit::{Applied, Change, Copied, ROOT};
+use millstream_document::edit::{Change, Copied, ROOT};
 use millstream_document::{Checked, Document, Edit, EditKind, Editor, upgrade_nodes};
 use millstream_ir::answer::OutputAnswer;
 use millstream_ir::request::Given;
@@ -76,11 +77,14 @@ use observe::Observers;
 use plans::{Old, Plans};
 use rewind::Rewind;
 use settings::{Settings, fits, type_of};
+use written::{Edited, Written};
 
 /// A live document.
 pub struct Session {
     engine: Engine,
+    /// The document that is evaluated, in which nodes stand for calls of groups in formulas.
     editor: Editor,
+    written: Written,
     /// The inverses of past edits, the most recent one last.
     undo: Vec<Step>,
     redo: Vec<Step>,
@@ -209,11 +213,14 @@ impl Session {
     }
 
     fn made(engine: &Engine, document: Document, live: Box<dyn Live>, is_mirrored: bool) -> Self {
-        let editor = Editor::new(engine.with_used(document), engine.shared_registry());
+        let document = engine.with_used_as_written(document);
+        let editor = Editor::new(document, engine.shared_registry());
+        let (written, editor) = Written::of(editor.with_limits(engine.limits().clone()));
         let mut session = Self {
             plans: Plans::new(engine),
             engine: engine.clone(),
-            editor: editor.with_limits(engine.limits().clone()),
+            editor,
+            written,
             undo: Vec::new(),
             redo: Vec::new(),
             whole: OnceCell::new(),
@@ -236,16 +243,6 @@ impl Session {
         session
     }
 
-    /// The current document.
-    pub fn document(&self) -> &Document {
-        self.editor.document()
-    }
-
-    /// The current document with the ids of its nodes.
-    pub fn editor(&self) -> &Editor {
-        &self.editor
-    }
-
     /// The errors and warnings of the current document.
     pub fn problems(&self) -> &Diagnostics {
         &self.whole().problems
@@ -255,7 +252,7 @@ impl Session {
     fn whole(&self) -> &Whole {
         self.whole.get_or_init(|| {
             let (registry, limits) = (self.engine.registry(), self.engine.limits());
-            let (checked, problems) = check_partly(self.document(), registry, limits);
+            let (checked, problems) = check_partly(self.editor.document(), registry, limits);
             Whole { problems: in_order(problems), checked: checked.map(Arc::new) }
         })
     }
@@ -310,9 +307,9 @@ impl Session {
     /// Why the edit is invalid; then the session is unchanged.
     pub fn edit(&mut self, edit: &Edit) -> Result<(), SessionError> {
         let places = self.places(edit);
-        let done = self.editor.apply(edit).map_err(SessionError::Edit)?;
-        let removed = self.edited(edit, &done, None, places);
-        self.undo.push(Step { inverse: done.inverse, removed });
+        let edited = self.change(edit, false).map_err(SessionError::Edit)?;
+        let removed = self.edited(edit, &edited, None, places);
+        self.undo.push(Step { inverse: edited.done.inverse, removed });
         self.redo.clear();
         Ok(())
     }
@@ -336,9 +333,9 @@ impl Session {
     fn revert(&mut self, step: Step) -> Step {
         let Step { inverse, removed } = step;
         let places = self.places(&inverse);
-        let done = self.editor.revert(&inverse).expect("the edits since then were taken back");
-        let removed = self.edited(&inverse, &done, Some(removed), places);
-        Step { inverse: done.inverse, removed }
+        let edited = self.change(&inverse, true).expect("the edits since then were taken back");
+        let removed = self.edited(&inverse, &edited, Some(removed), places);
+        Step { inverse: edited.done.inverse, removed }
     }
 
     /// The places of all nodes before an edit that may move some, if anything is stored by path.
@@ -359,7 +356,7 @@ impl Session {
     fn edited(
         &mut self,
         edit: &Edit,
-        done: &Applied,
+        Edited { done, can_be_followed }: &Edited,
         back: Option<Removed>,
         places: Option<Places>,
     ) -> Removed {
@@ -380,8 +377,8 @@ impl Session {
         self.refused.edited();
         self.columns.edited();
         let (editor, changes) = (&self.editor, &done.changes);
-        let followed =
-            self.mirror.as_mut().map(|mirror| mirror.follow(editor, changes, &back.copies));
+        let follows = self.mirror.as_mut().filter(|_| *can_be_followed);
+        let followed = follows.map(|mirror| mirror.follow(editor, changes, &back.copies));
         if let Some(mirror) = self.mirror.as_mut().filter(|_| may_move(edit)) {
             mirror.paths_changed();
         }

@@ -233,6 +233,15 @@ impl Groups<'_> {
         }
     }
 
+    /// Whether a name after a call that makes a node, and a point, is that of an output. Otherwise
+    /// it is that of components of the output `value`.
+    pub(crate) fn is_output(&self, callee: &Callee<'_>, name: &str) -> bool {
+        let Callee::Group(group) = callee else { return true };
+        let Some(Sockets { outputs, .. }) = self.own.get(*group) else { return true };
+        let has = |wanted: &str| outputs.iter().any(|output| **output == *wanted);
+        has(name) || !has(VALUE)
+    }
+
     /// Whether a call inside a formula is part of the formula's text.
     pub(crate) fn is_in_formula(
         &self,

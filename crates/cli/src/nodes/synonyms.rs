@@ -274,6 +274,7 @@ const IMAGES: &[Row] = &[
     ("flip, flop, mirror", &["image.transform", "list.reverse"]),
     ("translate, move, offset", &["image.transform", "mat4.translation"]),
     ("gaussian blur", &["image.blur"]),
+    ("vignette, vignetting, spotlight", &["pattern.radial", "mix.smoothstep", "image.mask"]),
     ("gaussian", &["image.blur", "random.normal"]),
     ("motion blur, directional blur", &["image.blur_directional", "image.blur"]),
     ("unsharp, unsharp mask", &["image.sharpen"]),
@@ -352,6 +353,11 @@ const ABSENT: &[(&str, &str)] = &[
     (
         "eig, eigenvalue, eigenvector, lstsq, linear system, einsum, outer",
         "matrices have 4 rows and columns; the family `mat4` lists what they do, such as `mat4.svd`",
+    ),
+    (
+        "dict, dictionary, hash map, hashmap, associative array, key value",
+        "no type has values by key; tables have columns by name (the family `table`), and \
+         `list.index_of` with `list.get` finds a value by an item of another list",
     ),
     (
         "http, url, fetch, socket, osc, midi, database, sql",

@@ -81,6 +81,23 @@ fn every_verb_has_help_with_examples() {
 }
 
 #[test]
+fn commands_in_a_help_stay_on_one_line() {
+    for verb in [&[][..], &["run"], &["bake"]] {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_millstream"));
+        let output = program.args(verb).arg("--help").env("COLUMNS", "60").output();
+        let text = String::from_utf8(output.expect("it runs").stdout).expect("it is UTF-8");
+        assert_eq!(text, text.replace('\u{a0}', " "));
+        let wide = program.env("COLUMNS", "100").output().expect("it runs").stdout;
+        let wide = String::from_utf8(wide).expect("it is UTF-8");
+        let commands = wide.lines().filter(|line| line.starts_with("  millstream "));
+        assert!(commands.clone().any(|line| line.len() > 60), "{wide}");
+        for command in commands {
+            assert!(text.lines().any(|line| line == command), "{command}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_family_is_suggested_too() {
     for (name, near) in [("mathx", "math"), ("math.", "math"), ("math.sqr", "math.sqrt")] {
         assert!(seen(&["nodes", name]).contains(&format!("did you mean `{near}`?")), "{name}");
@@ -213,6 +230,7 @@ fn words_of_other_programs_find_the_nodes() {
         ("mod, remainder", "math.modulo"),
         ("smin", "math.smooth_minimum"),
         ("sprintf", "string.format"),
+        ("vignette", "pattern.radial"),
         ("square root", "math.sqrt"),
         ("the sum of a list", "list.sum"),
     ] {
@@ -230,6 +248,10 @@ fn words_of_other_programs_find_the_nodes() {
               help: meshes are lists of points and faces; the nodes `mesh.grid`, `mesh.sphere` and `mesh.normals` work on them, and `for_each` on their items
         "#]],
     );
+    for word in ["dict", "dictionary", "hash map"] {
+        let text = seen(&["nodes", "--search", word]);
+        assert!(text.contains("`list.index_of` with `list.get`"), "{text}");
+    }
     assert!(seen(&["nodes", "argsort"]).contains("did you mean `list.sort_indices`?"));
 }
 

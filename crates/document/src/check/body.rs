@@ -22,6 +22,7 @@ use super::shapes::{KnownShapes, NodeShape, Shapes};
 use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
+use crate::formula_calls::text;
 use crate::grain::{FineOrder, Grain};
 use crate::model::{Document, InputValue, Node, NodeKind, OutputFrom};
 use crate::order::{Cycle, sorted};
@@ -195,10 +196,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         let at = def.at().part(Part::Node(name));
         let span = input.map_or(broken.spot, |(_, input)| input.spot).span();
         let at = input.map_or(at, |(socket, _)| socket_at(at, socket));
-        let chooses = |node: &Node| {
-            let mut texts = node.set.iter().filter_map(|(_, setting)| setting.json.as_str());
-            texts.any(|text| text.contains('?'))
-        };
+        let registry = self.shapes.registry();
+        let chooses = |node: &Node| text(node, registry).is_some_and(|text| text.contains('?'));
         let hint = if cycle.iter().any(|at| chooses(node(*at).1)) {
             "remove one of these links; `control.switch` breaks a cycle, `?:` in a formula does not"
         } else {

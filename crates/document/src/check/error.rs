@@ -80,6 +80,26 @@ pub enum CheckError {
         /// The nearest name, or all.
         hint: String,
     },
+    /// A call in a formula has more arguments than the group has inputs.
+    #[error("`{group}` has {n}")]
+    #[diagnostic(code(check::too_many_arguments), help("{hint}"))]
+    TooManyArguments {
+        /// The group.
+        group: String,
+        /// The number of its inputs.
+        n: String,
+        /// Their names.
+        hint: String,
+    },
+    /// A call in a formula gives an input twice.
+    #[error("the call gives input `{name}` of `{group}` twice")]
+    #[diagnostic(code(check::given_again), help("keep one of the two"))]
+    GivenAgain {
+        /// The group.
+        group: String,
+        /// The input.
+        name: String,
+    },
     /// The node has no such output.
     #[error("`{link}`: `{node_type}` has no output called `{name}`")]
     #[diagnostic(code(check::unknown_output), help("{hint}"))]
@@ -137,6 +157,16 @@ pub enum CheckError {
         name: String,
         /// The number of sources.
         n: usize,
+    },
+    /// A list where one of its items is expected.
+    #[error("{found} is a list, but each source here is a single item")]
+    #[diagnostic(
+        code(check::list_as_item),
+        help("write the list itself where it is read, without this node, or link each item")
+    )]
+    ListAsItem {
+        /// The list.
+        found: String,
     },
     /// More sources than a node can have.
     #[error("the node has {n} sources, but the limit is 65535")]

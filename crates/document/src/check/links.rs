@@ -15,6 +15,7 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::shapes::{ClosureShape, NodeShape, Shape, Shapes};
 use crate::at::{At, Part};
+use crate::formula_calls::{WrongArgument, formula_of};
 use crate::model::{Input, InputValue, Link, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
@@ -140,7 +141,10 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             match signature.input(name) {
                 Some(socket) => given[socket] = Some(input),
                 None => {
+                    // Inputs that stand for calls have names that nobody wrote.
+                    let is_written = |name: &&str| !node.inputs.get(name).is_some_and(is_call);
                     let known = signature.inputs.iter().map(|socket| &*socket.name);
+                    let known = known.filter(is_written);
                     self.unknown_input(name, input, &shape.def.name, &known, at);
                 }
             }
@@ -192,6 +196,9 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             let of_zone = || own.iter().position(|own| *own.name == **name).map(|k| n_inputs + k);
             match body.inputs.get_index_of(name).or_else(of_zone) {
                 Some(socket) => given[socket] = Some(input),
+                None if WrongArgument::of(name).is_some() => {
+                    self.wrong_argument(name, input, body, at);
+                }
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
                     let known = known.chain(own.iter().map(|own| own.name));
@@ -265,6 +272,34 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         let error = CheckError::UnknownInput { node_type, name: shortened(name), hint };
         self.problems.report(at, input.spot.span(), &error);
         self.names.mark_used(input);
+    }
+
+    /// Reports an argument of a call in a formula, which is given to no input. Of arguments beyond
+    /// the number of inputs only the first is reported.
+    fn wrong_argument(&mut self, name: &str, input: &Input, body: BodyDef<'_>, at: At<'_>) {
+        self.names.mark_used(input);
+        let group = body.name.to_owned();
+        let error = match WrongArgument::of(name) {
+            Some(WrongArgument::Again(input)) => {
+                CheckError::GivenAgain { group, name: input.to_owned() }
+            }
+            Some(WrongArgument::Extra(n)) if n == body.inputs.len() => {
+                let (n, names) = (body.inputs.len(), listed(body.inputs.keys().map(|it| &**it)));
+                let n = match n {
+                    0 => "no inputs".to_owned(),
+                    1 => "only 1 input".to_owned(),
+                    n => format!("only {n} inputs"),
+                };
+                let hint = if names.is_empty() {
+                    "remove the argument".to_owned()
+                } else {
+                    format!("inputs: {names}")
+                };
+                CheckError::TooManyArguments { group, n, hint }
+            }
+            Some(WrongArgument::Extra(_)) | None => return,
+        };
+        self.problems.report(at, input.spot.span(), &error);
     }
 
     fn missing(
@@ -348,4 +383,9 @@ fn form_of_socket(socket: &Socket) -> String {
         SocketType::Generic(_) | SocketType::Made => form_of(Type::F32),
         SocketType::ListOf(_) => "a list".into(),
     }
+}
+
+/// Whether an input of a formula stands for a call in it.
+fn is_call(input: &Input) -> bool {
+    matches!(&input.value, InputValue::Link(link) if formula_of(&link.node).is_some())
 }

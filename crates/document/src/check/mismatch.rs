@@ -8,8 +8,26 @@ use millstream_node::explicit::explicit_conversions;
 use millstream_node::zone::Sockets;
 use millstream_node::{Interface, Registry};
 
+use serde_json::Value as Json;
+
 use super::error::CheckError;
+use super::links::socket_at;
+use super::spots::spot_of_literal;
+use super::types::Typing;
+use crate::at::Part;
 use crate::model::{Form, InputValue};
+use crate::problems::shortened;
+
+impl Typing<'_, '_> {
+    /// Reports a list where one item of it is expected.
+    pub(super) fn report_list(&mut self, node: u32, socket: &str, json: &Json) {
+        let (name, def) = self.named_node(node);
+        let at = self.at.part(Part::Node(name));
+        let span = def.inputs.get(socket).map_or(def.spot, |input| spot_of_literal(input, json));
+        let error = CheckError::ListAsItem { found: shortened(&json.to_string()) };
+        self.problems.report(socket_at(at, socket), span.span(), &error);
+    }
+}
 
 /// The maximum number of nodes that a message names.
 const MAX_NAMED: usize = 3;

@@ -11,6 +11,7 @@ use super::face::{BodyDef, Face};
 use super::links::{Given, Names};
 use super::shapes::{NodeShape, Shapes};
 use crate::at::At;
+use crate::formula_calls::formula_of;
 use crate::model::{Input, InputValue, Link, Named, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
@@ -187,7 +188,11 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                     names => format!("outputs: {names}"),
                 };
                 let hint = problems.suggest(&link.output, known.clone(), all);
-                let (link, name) = (shortened(&link.to_string()), shortened(&link.output));
+                let name = shortened(&link.output);
+                let (link, at) = match formula_of(&link.node) {
+                    Some(_) => (format!("{node_type}(...)"), at.of_node()),
+                    None => (shortened(&link.to_string()), at),
+                };
                 let error = CheckError::UnknownOutput { link, node_type, name, hint };
                 problems.report(at, spot.span(), &error);
                 Given::Broken

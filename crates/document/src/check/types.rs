@@ -240,7 +240,14 @@ impl<'d> Typing<'d, '_> {
                 Given::Literal(json) => {
                     let input = &self.instances.entry(entry).instance.inputs[slot];
                     let (ty, socket) = (input.ty, input.socket);
-                    self.literal(node, ty, json, || &shape.signature.inputs[socket as usize].name)
+                    let socket = &shape.signature.inputs[socket as usize];
+                    let is_number = ty.lanes().is_some_and(|(_, n)| n == 1);
+                    if socket.multiple && is_number && json.is_array() {
+                        self.report_list(node, &socket.name, json);
+                        None
+                    } else {
+                        self.literal(node, ty, json, || &socket.name)
+                    }
                 }
                 Given::Default => {
                     let entry = self.instances.entry(entry);

@@ -378,8 +378,7 @@ pub(super) fn check_name(
     is_taken: impl Fn(&str) -> bool,
 ) -> Result<(), Refusal> {
     if let Some(reason) = name_problem(name) {
-        let error = EditError::BadName { what, name: shortened(name), reason };
-        return Err(Refusal::at(at(), error));
+        return Err(Refusal::at(at(), bad_name(what, name, reason)));
     }
     if is_taken(name) {
         let free = free_name(name, is_taken);
@@ -387,6 +386,10 @@ pub(super) fn check_name(
         return Err(Refusal::at(at(), error));
     }
     Ok(())
+}
+
+pub(super) fn bad_name(what: &'static str, name: &str, reason: &'static str) -> EditError {
+    EditError::BadName { what, name: shortened(name), reason }
 }
 
 fn is_same<T>(a: Option<&T>, b: Option<&T>, same: impl Fn(&T, &T) -> bool) -> bool {

@@ -160,7 +160,7 @@ impl Editor {
     }
 
     /// An editor that has no ids yet.
-    fn without_ids(document: Document, registry: Arc<Registry>) -> Self {
+    pub(super) fn without_ids(document: Document, registry: Arc<Registry>) -> Self {
         let mut editor = Self {
             n_nodes: document.n_nodes(),
             document: Document::default(),
@@ -190,7 +190,7 @@ impl Editor {
     }
 
     /// The bodies and slots of all nodes.
-    fn places(&self) -> Vec<(BodyKey, u32)> {
+    pub(super) fn places(&self) -> Vec<(BodyKey, u32)> {
         let groups = self.document.groups.iter_slots().map(|(slot, ..)| slot);
         let bodies = std::iter::once(ROOT).chain(groups);
         let of_body = |body| self.nodes(body).iter_slots().map(move |(slot, ..)| (body, slot));

@@ -12,6 +12,7 @@ use super::follow::Change;
 use super::index::{BodyKey, BodyView, ROOT, User};
 use super::whole::{Touched, check_content};
 use super::{EditKind, Name};
+use crate::formula_calls::Face;
 use crate::free_name::free_name;
 use crate::model::{GroupDef, InputDef, InputValue, NodeKind, OutputDef, OutputFrom, Setting};
 use crate::references::{Reference, each_source, reference_of};
@@ -166,7 +167,7 @@ impl Editor {
         }
         let inverse = EditKind::RenameInput { name: Arc::clone(to), to: Arc::clone(from) };
         self.note(body, Change::Inputs { body }, inverse, done);
-        Ok(())
+        self.rename_in_formulas(body, Face::Input, (from, to), done)
     }
 
     /// Makes a node or output read the input `to` instead of `from`.
@@ -305,7 +306,7 @@ impl Editor {
         }
         let inverse = EditKind::RenameOutput { name: Arc::clone(to), to: Arc::clone(from) };
         self.note(body, Change::Outputs { body }, inverse, done);
-        Ok(())
+        self.rename_in_formulas(body, Face::Output, (from, to), done)
     }
 
     /// Whether an output of a node is read.
@@ -452,9 +453,11 @@ impl Editor {
             }
             self.uses.insert(Arc::clone(to), uses);
         }
-        let (name, to) = (Arc::clone(to), Arc::clone(from));
-        done.inverses.push(EditKind::RenameGroup { name, to }.into());
-        Ok(())
+        let body = self.body(Some(to))?;
+        let inverse = EditKind::RenameGroup { name: Arc::clone(to), to: Arc::clone(from) };
+        done.changes.push(Change::GroupName { body });
+        done.inverses.push(inverse.into());
+        self.rename_in_formulas(body, Face::Group, (from, to), done)
     }
 
     pub(super) fn set_view(&mut self, to: Option<&Name>, done: &mut Done) -> Result<(), Refusal> {

@@ -55,6 +55,11 @@ pub enum Change {
         /// The group.
         body: BodyKey,
     },
+    /// A group was renamed.
+    GroupName {
+        /// The group.
+        body: BodyKey,
+    },
     /// The title, the frames per second or the first frame changed.
     Head,
 }

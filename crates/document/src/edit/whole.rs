@@ -86,14 +86,18 @@ impl Editor {
         if self.document.groups.contains_key(name) {
             return Ok(());
         }
-        let Some((body, slot)) = self.uses_of(name).first().copied() else { return Ok(()) };
-        let by = self.nodes(body).at(slot).map_or("", |(node, _)| &**node);
-        let error = EditError::InUse {
-            what: "group",
-            name: shortened(name),
-            by: format!("node `{}`", self.path(body, by)),
-            hint: "remove the nodes that use it first, or ungroup them",
+        let (by, hint) = if let Some((body, slot)) = self.uses_of(name).first().copied() {
+            let node = self.nodes(body).at(slot).map_or("", |(node, _)| &**node);
+            let by = format!("node `{}`", self.path(body, node));
+            (by, "remove the nodes that use it first, or ungroup them")
+        } else if name_problem(name).is_some() {
+            // A group of a used document is there for the nodes that use it.
+            return Ok(());
+        } else {
+            let Some(formula) = self.caller_of(name) else { return Ok(()) };
+            (format!("the formula of node `{formula}`"), "change the formulas that call it first")
         };
+        let error = EditError::InUse { what: "group", name: shortened(name), by, hint };
         Err(Refusal::at(name.to_string(), error))
     }
 

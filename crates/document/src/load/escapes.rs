@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::model::Places;
 
 /// The places of the parts of the string that stands at the end of these bytes, if it has escapes.
-pub(super) fn places_in(text: &str, range: Range<usize>) -> Places {
+pub fn places_in(text: &str, range: Range<usize>) -> Places {
     let n_before =
         text[range.clone()].bytes().take_while(|byte| b" \n\r\t:".contains(byte)).count();
     let start = range.start + n_before;

@@ -148,7 +148,7 @@ impl Session {
         let name: Arc<str> = (0_u64..u64::MAX)
             .map(|i| format!("probe {i}"))
             .find(|name| {
-                let document = self.document();
+                let document = self.editor.document();
                 let groups = document.groups.values();
                 !document.outputs.contains_key(name)
                     && groups.into_iter().all(|group| !group.outputs.contains_key(name))
@@ -190,7 +190,7 @@ impl Session {
     /// The group of each of these nodes, each inside the group before it, after the document, which
     /// is `None`.
     fn groups_of(&self, users: &[&str]) -> Vec<Option<Arc<str>>> {
-        let document = self.document();
+        let document = self.editor.document();
         let mut groups = vec![None];
         let mut nodes = &document.nodes;
         for user in users {

@@ -1,6 +1,6 @@
 //! Formulas of JSON documents that call groups.
 
-use millstream::session::Session;
+use millstream::session::{Ask, Session};
 use millstream::{Engine, Request};
 use serde_json::{Value as Json, json};
 
@@ -75,12 +75,12 @@ fn errors_in_calls_have_their_place_in_the_text() {
         assert!(found.iter().any(|it| it.contains(expected)), "{formula}: {found:?}");
     };
     told("2 * x", "no input called `z`");
-    told("2 * more(x, z, 2) - 1", "has no input called `argument 3`: 2");
+    told("2 * more(x, z, 2) - 1", "has only 2 inputs: 2");
     told("more(x) + nothing(x)", "there is no function called `nothing`: nothing");
     told("1 + same(2 + nothing(x))", "there is no function called `nothing`: nothing");
     told("pair(x + z)", "no output called `value`");
-    told("more(x, by: 1, by: z)", "has no input called `by (given twice)`: z");
-    told("more(x, a: z)", "has no input called `a (given twice)`: z");
+    told("more(x, by: 1, by: z)", "gives input `by` of `more` twice: z");
+    told("more(x, a: z)", "gives input `a` of `more` twice: z");
 }
 
 /// The value of the formula in JSON at `x` = 3 and `z` = 0, after a change of the document.
@@ -126,21 +126,107 @@ fn calls_nest_deeply() {
     assert_eq!(value(&nested, |_| ()), 3.0);
 }
 
+/// A session of a document, with the edit that this JSON is.
+fn edited(session: &mut Session, edit: Json) {
+    let edit = serde_json::from_value(edit).expect("an edit");
+    session.edit(&edit).unwrap_or_else(|error| panic!("{error}: {edit:?}"));
+}
+
+fn y(session: &mut Session) -> Option<f32> {
+    session.value::<f32>("y").expect("it runs")
+}
+
+/// The formula in the saved document of a session, which has the value of the session.
+fn saved(session: &mut Session) -> String {
+    let saved = millstream_document::save(session.document());
+    let program = Engine::new().load(saved.as_bytes()).expect("it loads");
+    assert_eq!(program.run(&Request::new()).expect("it runs").value::<f32>("y"), y(session));
+    let saved: Json = serde_json::from_str(&saved).expect("it is JSON");
+    assert_eq!(saved["nodes"].as_object().expect("nodes").len(), 1, "{saved}");
+    saved["nodes"]["e"]["set"]["text"].as_str().expect("a formula").to_owned()
+}
+
 #[test]
-fn a_session_edits_the_nodes_of_a_call() {
-    let text = document("more(x) * 2 - z").to_string();
+fn an_edit_may_bring_a_formula_that_calls_groups() {
+    let text = document("x + z").to_string();
     let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
-    assert_eq!(session.value::<f32>("y").expect("it runs"), Some(8.0));
+    let before = millstream_document::save(session.document());
+    let set =
+        |text: &str| json!({ "edit": "set_setting", "node": "e", "setting": "text", "to": text });
+    let formulas =
+        [("more(x, by: 2) + z", 5.0), ("same(more(x)) * 2 - z", 8.0), ("pair(x + z).second", 30.0)];
+    for (formula, expected) in formulas {
+        edited(&mut session, set(formula));
+        assert_eq!(y(&mut session), Some(expected), "{formula}");
+        assert_eq!(saved(&mut session), formula);
+    }
+    // An edit of another part leaves the nodes of the call as they are.
+    session.set("x", 1.0_f32).expect("it fits");
+    assert_eq!(y(&mut session), Some(10.0));
+    for expected in [4.0, 3.0, 1.0] {
+        assert!(session.undo());
+        assert_eq!(y(&mut session), Some(expected));
+    }
+    assert_eq!(millstream_document::save(session.document()), before);
+    assert!(session.redo());
+    assert_eq!(y(&mut session), Some(3.0));
+    let removed = session.edit(&serde_json::from_value(set("more(w)")).expect("an edit"));
+    removed.expect("the structure is right");
+    assert_eq!(session.value::<f32>("y").ok().flatten(), None);
+}
+
+#[test]
+fn formulas_follow_the_names_of_groups_and_their_sockets() {
+    let text = document("more(same(x), by: more(a: z, by: 3)) + pair(x).second").to_string();
+    let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+    assert_eq!(y(&mut session), Some(36.0));
     let edits = [
         json!({ "edit": "rename_group", "name": "more", "to": "still_more" }),
-        json!({ "edit": "set_input", "node": "more", "input": "by", "to": 4 }),
+        json!({ "edit": "rename_input", "within": "still_more", "name": "by", "to": "than" }),
+        json!({ "edit": "rename_output", "within": "pair", "name": "second", "to": "other" }),
+        json!({ "edit": "rename_node", "within": "still_more", "node": "n", "to": "m" }),
     ];
     for edit in edits {
-        let edit = serde_json::from_value(edit).expect("an edit");
-        session.edit(&edit).expect("it fits");
+        edited(&mut session, edit);
+        assert_eq!(y(&mut session), Some(36.0));
     }
-    assert_eq!(session.value::<f32>("y").expect("it runs"), Some(14.0));
-    let saved = millstream_document::save(session.document());
-    let again = Engine::new().load(saved.as_bytes()).expect("it loads");
-    assert_eq!(again.run(&Request::new()).expect("it runs").value::<f32>("y"), Some(14.0));
+    let renamed = "still_more(same(x), than: still_more(a: z, than: 3)) + pair(x).other";
+    assert_eq!(saved(&mut session), renamed);
+    for edit in [
+        json!({ "edit": "rename_group", "name": "still_more", "to": "still more" }),
+        json!({ "edit": "rename_group", "name": "same", "to": "max" }),
+        json!({ "edit": "remove_group", "name": "pair" }),
+    ] {
+        let edit = serde_json::from_value(edit).expect("an edit");
+        session.edit(&edit).expect_err("a formula calls the group");
+        assert_eq!(saved(&mut session), renamed);
+    }
+    while session.undo() {}
+    let written = "more(same(x), by: more(a: z, by: 3)) + pair(x).second";
+    assert_eq!(saved(&mut session), written);
+}
+
+#[test]
+fn the_state_of_a_called_group_stays_when_its_formula_changes() {
+    let mut text = document("count(x) + z");
+    text["groups"]["count"] = json!({ "inputs": { "by": { "type": "f32" } },
+        "outputs": { "value": { "type": "f32", "from": "s.value" } },
+        "nodes": { "s": { "type": "state.integrate", "in": { "rate": { "input": "by" } } } } });
+    text["fps"] = json!(1);
+    let mut session = Session::open(&Engine::new(), text.to_string().as_bytes()).expect("it opens");
+    for _ in 0..3 {
+        session.tick(&Ask::all()).expect("it runs");
+    }
+    let before = y(&mut session).expect("it has a value");
+    assert!(before > 0.0);
+    edited(
+        &mut session,
+        json!({ "edit": "set_setting", "node": "e", "setting": "text",
+        "to": "2 * count(x) + z" }),
+    );
+    assert_eq!(y(&mut session), Some(2.0 * before));
+    edited(&mut session, json!({ "edit": "rename_node", "node": "e", "to": "f" }));
+    assert_eq!(y(&mut session), Some(2.0 * before));
+    assert!(session.undo() && session.undo());
+    assert_eq!(y(&mut session), Some(before));
 }

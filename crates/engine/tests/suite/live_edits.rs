@@ -1,6 +1,7 @@
 //! Scripts of random edits: a session has the problems and the values of a fresh compilation of the
 //! resulting document, both at once and with the optimised plan, even if nodes fail.
 
+mod formulas;
 mod library;
 mod moments;
 mod states;
@@ -129,7 +130,8 @@ impl Sketch {
         let output = self.output_of(&document.nodes[other.as_str()].kind);
         let link = json!({ "from": format!("{other}.{output}") });
         let fresh = format!("n{}", self.number.rem_euclid(4));
-        if let Some(json) = self.of_used(world, node, &fresh, &link) {
+        let of_formula = self.of_formulas(world, document, &fresh);
+        if let Some(json) = of_formula.or_else(|| self.of_used(world, node, &fresh, &link)) {
             return serde_json::from_value(json).expect("an edit");
         }
         let json: Json = match self.kind {
@@ -181,21 +183,6 @@ impl Sketch {
                 "def": { "type": "f32", "from": format!("{fresh}.value") } }),
         };
         serde_json::from_value(json).expect("an edit")
-    }
-
-    /// An edit that adds a group of a used document.
-    fn of_used(&self, world: &World, node: &str, fresh: &str, link: &Json) -> Option<Json> {
-        let group = world.used.get(self.picks[2].index(world.used.len().max(1)))?;
-        match self.kind {
-            11 | 20 => {
-                let of = if self.number % 3 == 0 { "repeat" } else { "group" };
-                Some(json!({ "edit": "add_nodes", "nodes": [{ "name": fresh,
-                    "node": { "type": of, "group": group, "in": { "x": link } } }] }))
-            }
-            14 if self.number % 2 == 0 => Some(json!({ "edit": "replace_type", "node": node,
-                "kind": { "type": "group", "group": group } })),
-            _ => None,
-        }
     }
 
     /// An output that nodes of this kind have.

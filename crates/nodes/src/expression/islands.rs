@@ -108,9 +108,9 @@ fn default_lane(inputs: &[Type]) -> Lane {
 
 fn demand_of(number: Number) -> Demand {
     Demand {
-        is_fractional: number.whole.is_none(),
-        is_long: number.whole.is_some_and(|whole| i32::try_from(whole).is_err()),
-        is_wide: number.whole.is_none()
+        is_fractional: number.whole().is_none(),
+        is_long: number.whole().is_some_and(|whole| i32::try_from(whole).is_err()),
+        is_wide: number.whole().is_none()
             && number.value.is_finite()
             && !(number.value as f32).is_finite(),
         ..Demand::default()

@@ -173,7 +173,7 @@ impl Writer<'_> {
         let ty = self.types.of(at);
         let is_integer = ty == Type::I32 || ty == Type::I64;
         let whole = match self.expression.terms[y.0 as usize] {
-            Term::Number(number) => number.whole,
+            Term::Number(number) => number.whole(),
             _ => None,
         };
         match whole {
@@ -208,7 +208,7 @@ impl Writer<'_> {
                 square = source_of(self.product(ty, square, square));
             }
         }
-        let one = Number { value: 1.0, whole: Some(1) };
+        let one = Number::of_integer(1);
         let result = result.unwrap_or_else(|| self.number(one, ty));
         Became::Source(result, ty)
     }
@@ -375,10 +375,7 @@ impl Writer<'_> {
         match self.value(term) {
             Became::Number(number) => self.number(number, ty),
             Became::Truth(holds) if ty == Type::BOOL => self.truth(holds),
-            Became::Truth(holds) => {
-                let whole = i64::from(holds);
-                self.number(Number { value: whole as f64, whole: Some(whole) }, ty)
-            }
+            Became::Truth(holds) => self.number(Number::of_integer(i64::from(holds)), ty),
             Became::Source(source, from) if convertible(from, ty) => {
                 if from == Type::F64 && narrows(from, ty) {
                     self.narrowed(term, from, ty);
@@ -412,7 +409,7 @@ impl Writer<'_> {
         while let Some(TermId(at)) = stack.pop() {
             let term = &self.expression.terms[at as usize];
             let is_whole = match term {
-                Term::Number(number) => number.whole.is_some(),
+                Term::Number(number) => number.whole().is_some(),
                 Term::Input(input) => {
                     let ty = self.inputs[*input as usize];
                     [Type::BOOL, Type::I32, Type::I64].contains(&ty)
@@ -485,16 +482,12 @@ fn source_of(value: Became) -> PartSource {
 }
 
 impl Number {
-    pub(super) fn negative(self) -> Self {
-        Self { value: -self.value, whole: self.whole.map(i64::wrapping_neg) }
-    }
-
     /// The nearest value of a lane.
     fn bits(self, lane: Lane) -> u64 {
         match lane {
             Lane::Bool => u64::from(self.value != 0.0),
             Lane::I32 => self.value as i32 as u32 as u64,
-            Lane::I64 => self.whole.unwrap_or(self.value as i64) as u64,
+            Lane::I64 => self.whole().unwrap_or(self.value as i64) as u64,
             Lane::F32 => u64::from((self.value as f32).to_bits()),
             Lane::F64 => self.value.to_bits(),
         }

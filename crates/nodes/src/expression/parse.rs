@@ -196,6 +196,13 @@ impl<'t> Parser<'t> {
     fn prefixed(&mut self, unary: Unary) -> Result<TermId, SyntaxError> {
         let start = self.advance()?.start;
         let operand = self.expression(PREFIX)?;
+        if unary == Unary::Negate
+            && let Term::Number(number) = &mut self.terms[operand.0 as usize]
+        {
+            // The least integer has no positive counterpart.
+            *number = number.negative();
+            return Ok(operand);
+        }
         Ok(self.push(Term::Unary(unary, operand), start))
     }
 
@@ -236,7 +243,7 @@ impl<'t> Parser<'t> {
     fn name(&mut self, name: &'t str, token: Token<'_>) -> Result<TermId, SyntaxError> {
         let range = token.start..token.end;
         if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-            let number = Number { value: *value, whole: None };
+            let number = Number::of_float(*value);
             return Ok(self.push(Term::Number(number), token.start));
         }
         match name {

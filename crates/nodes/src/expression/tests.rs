@@ -166,6 +166,27 @@ fn integers_stay_integers_until_a_float_is_needed() {
     assert_eq!(value_of("x + 3000000000", Type::I32, &["1"]), "i64 3000000001");
     assert_eq!(value_of("x + 9007199254740993", Type::I64, &["0"]), "i64 9007199254740993");
     assert_eq!(value_of("x + 1e39", Type::F32, &["0"]), "f64 1e+39");
+    assert_eq!(value_of("x + -2147483648", Type::I32, &["0"]), "i32 -2147483648");
+    assert_eq!(value_of("x + 2147483648", Type::I32, &["0"]), "i64 2147483648");
+    let least = "i64 -9223372036854775808";
+    assert_eq!(value_of("x + -9223372036854775808", Type::I64, &["0"]), least);
+    assert_eq!(
+        value_of("max(x, - 9223372036854775808)", Type::I64, &["-9223372036854775808"]),
+        least
+    );
+    assert_eq!(value_of("x - -(-9223372036854775807)", Type::I64, &["-1"]), least);
+    assert_eq!(
+        value_of("x + -(-9223372036854775808)", Type::I64, &["0"]),
+        "f64 9.223372036854776e18"
+    );
+    assert_eq!(
+        value_of("x + -9223372036854775808.0", Type::I64, &["0"]),
+        "f64 -9.223372036854776e18"
+    );
+    assert_eq!(
+        value_of("x + -9223372036854775809", Type::I64, &["0"]),
+        "f64 -9.223372036854776e18"
+    );
     assert_eq!(value_of("x && true", Type::I32, &["7"]), "bool true");
     assert_eq!(value_of("x + (x > 1)", Type::I32, &["7"]), "i32 8");
     assert_eq!(value_of("x > 1 ? x : false", Type::I32, &["1"]), "i32 0");

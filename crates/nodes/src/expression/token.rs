@@ -24,8 +24,28 @@ pub(super) enum TokenKind<'t> {
 pub(super) struct Number {
     /// The nearest float.
     pub(super) value: f64,
+    /// The integer, if it was written without point and exponent, and it or its negative fits into
+    /// 64 bits.
+    integer: Option<i128>,
+}
+
+impl Number {
+    pub(super) fn of_integer(integer: i64) -> Self {
+        Self { value: integer as f64, integer: Some(integer.into()) }
+    }
+
+    pub(super) fn of_float(value: f64) -> Self {
+        Self { value, integer: None }
+    }
+
     /// The integer, if it was written without point and exponent and fits.
-    pub(super) whole: Option<i64>,
+    pub(super) fn whole(self) -> Option<i64> {
+        i64::try_from(self.integer?).ok()
+    }
+
+    pub(super) fn negative(self) -> Self {
+        Self { value: -self.value, integer: self.integer.map(|integer| -integer) }
+    }
 }
 
 macro_rules! symbols {
@@ -134,7 +154,9 @@ impl<'t> Lexer<'t> {
             return Err(SyntaxError::new("the number is too large", start..self.at)
                 .hint("write `inf` if infinity is meant"));
         }
-        Ok(Number { value, whole: if whole { text.parse().ok() } else { None } })
+        let integer =
+            text.parse().ok().filter(|integer| whole && *integer <= -i128::from(i64::MIN));
+        Ok(Number { value, integer })
     }
 }
 

@@ -423,11 +423,7 @@ impl Typer<'_> {
     /// Whether a term is a literal that this integer type can hold.
     fn is_integer_literal(&self, at: TermId, ty: Type) -> bool {
         let whole = match &self.expression.terms[at.0 as usize] {
-            Term::Number(number) => number.whole,
-            Term::Unary(Unary::Negate, of) => match &self.expression.terms[of.0 as usize] {
-                Term::Number(number) => number.negative().whole,
-                _ => None,
-            },
+            Term::Number(number) => number.whole(),
             _ => None,
         };
         whole.is_some_and(|n| ty == Type::I64 || ty == Type::I32 && i32::try_from(n).is_ok())

@@ -307,7 +307,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         if let ExprKind::Member(of, output) = tree.kind(expr)
             && name_problem(output).is_none()
             && let Some(call) = tree.call(*of)
-            && self.shared.groups.callee(call, tree, self.shared.vocabulary).is_node()
+            && let callee = self.shared.groups.callee(call, tree, self.shared.vocabulary)
+            && callee.is_node()
+            && self.shared.groups.is_output(&callee, output)
         {
             return (*of, Arc::from(&**output));
         }

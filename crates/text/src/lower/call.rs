@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use millstream_base::Span;
+use millstream_document::load::places_in;
 use millstream_document::model::{Input, Node, NodeKind, Setting};
 use millstream_document::{Fields, Spot};
 use serde_json::Value as Json;
@@ -41,7 +42,9 @@ impl<'a, 's> Maker<'a, 's, '_> {
             if !seen.insert(&name, &set) {
                 return Err(duplicate("setting", setting, span));
             }
-            set.push((name, Setting { spot, ..Setting::from(json) }));
+            let value = tree.span(arg.value);
+            let places = places_in(shared.text, value.start as usize..value.end as usize);
+            set.push((name, Setting { spot, places, ..Setting::from(json) }));
         }
         let set = Fields::from_distinct(set.into_iter());
         let sockets = self.sockets(callee, &set);

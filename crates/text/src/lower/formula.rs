@@ -318,8 +318,13 @@ impl<'a> Writer<'a, '_> {
         } else if let Some(call) = tree.call(of)
             && !self.cx.groups.is_in_formula(call, tree, self.cx.vocabulary)
         {
+            let callee = self.cx.groups.callee(call, tree, self.cx.vocabulary);
             let node = (self.nested)(of)?;
-            return self.target(expr, Target::Link(node, Arc::from(member)), "");
+            if self.cx.groups.is_output(&callee, member) {
+                return self.target(expr, Target::Link(node, Arc::from(member)), "");
+            }
+            let value = Arc::clone(self.cx.value);
+            self.target(of, Target::Link(node, value), "")?;
         } else {
             self.expr(of)?;
         }

@@ -192,6 +192,15 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         call.is_some_and(|call| means(call).is_node())
     }
 
+    /// Whether a name after such a call is read as that of an output.
+    fn is_call_with_output(&self, expr: ExprId, output: &str) -> bool {
+        self.is_call_of_node(expr)
+            && self.tree.call(expr).is_some_and(|call| {
+                let callee = self.cx.groups.callee(call, self.tree, self.cx.vocabulary);
+                self.cx.groups.is_output(&callee, output)
+            })
+    }
+
     /// A formula, in parentheses if it would otherwise mean something else.
     fn marked(&mut self, expr: ExprId, is_nested: bool) -> ExprId {
         let is_formula = match self.tree.kind(expr) {
@@ -380,7 +389,7 @@ impl<'x, 'd> BodyWriter<'x, 'd> {
         (self.n_left, self.depth) = (at, self.depth + 1);
         let expr = self.node(name, source, true);
         self.depth -= 1;
-        let called = expr.is_some_and(|expr| self.is_call_of_node(expr));
+        let called = expr.is_some_and(|expr| self.is_call_with_output(expr, &link.output));
         match expr {
             Some(expr) if is_value => Some(expr),
             Some(expr) if called => {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use millstream_base::Limits;
 use millstream_document::open_loaded;
-use millstream_text::{load_text, with_lock};
+use millstream_text::{load_text, to_text, with_lock};
 
 use crate::{REGISTRY, document, formatted, limits};
 
@@ -321,4 +321,35 @@ fn locks_are_replaced_in_their_place() {
     let commented = locked.replace("sha256:1\"", "sha256:1\"  # the last one that worked");
     assert_eq!(with_lock(&commented, &lock, &limits()), Some(commented));
     assert!(with_lock("x = (", &lock, &limits()).is_none());
+}
+
+#[test]
+fn an_error_after_an_escape_in_a_setting_has_its_place() {
+    let text = "input x: f32 = 1\n\
+                a = math.expression(text=\"x +\\n nothing(x)\", x: x)\n\
+                output y: f32 = a\n";
+    let found = problems(text);
+    assert!(found.starts_with("2:32 `nothing` a settings::refused"), "{found}");
+}
+
+#[test]
+fn a_list_is_no_item_of_a_list() {
+    let found = problems("output y: list<string> = list.of([\"a\"])\n");
+    assert!(found.contains("check::list_as_item: [\"a\"] is a list"), "{found}");
+}
+
+#[test]
+fn components_of_the_value_of_a_call_are_no_outputs() {
+    for formula in ["w(x).y", "w(x).y * 2", "w(pair(x).y + 1).zx.x - w(x).x", "pair(w(x).z).x"] {
+        let text = format!(
+            "input x: f32 = 1\n\
+             group pair(a: f32) -> (x: f32, y: f32) {{ x = a\ny = a }}\n\
+             group w(a: f32) -> value: vec3 {{ value = vec3(a, a, a) }}\n\
+             output r: f32 = {formula}\n\
+             output s: f32 = pair(x).x + w(x).x\n"
+        );
+        assert_eq!(problems(&text), "", "{formula}");
+        let read = document(&text);
+        assert_eq!(document(&to_text(&read, &REGISTRY)), read, "{formula}");
+    }
 }

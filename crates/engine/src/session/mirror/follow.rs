@@ -76,7 +76,7 @@ impl Mirror {
                     }
                 }
                 // Only zones depend on names, for their messages.
-                Change::NodeName { .. } | Change::Head => {}
+                Change::NodeName { .. } | Change::GroupName { .. } | Change::Head => {}
             }
         }
         self.touch_zones(&mut queue, changes);

@@ -121,7 +121,7 @@ impl Mirror {
             | Change::Outputs { body }
             | Change::GroupCame { body }
             | Change::GroupGone { body } => Some(body),
-            Change::Head => None,
+            Change::GroupName { .. } | Change::Head => None,
         };
         let mut stack: Vec<BodyKey> = changes.iter().filter_map(body).collect();
         let mut seen: FxHashSet<BodyKey> = stack.iter().copied().chain([ROOT]).collect();

@@ -19,6 +19,8 @@ pub(super) struct World {
     pub(super) has_rounds: bool,
     /// Groups of used documents that take `x` and give `v`.
     pub(super) used: &'static [&'static str],
+    /// Formulas of inputs `a`, `b` and `x`, which may call groups.
+    pub(super) formulas: &'static [&'static str],
 }
 
 impl World {
@@ -59,6 +61,7 @@ impl World {
             },
             has_rounds: false,
             used: &[],
+            formulas: &[],
         }
     }
 
@@ -195,6 +198,7 @@ impl World {
             },
             has_rounds: false,
             used: &[],
+            formulas: &[],
         }
     }
 }
@@ -463,7 +467,7 @@ pub(super) const DEEP: &str = r#"{ "millstream": 1, "groups": { "half": {
     "outputs": { "v": { "type": "f32", "from": "s.value" } },
     "nodes": { "s": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 0.5 } } } } } }"#;
 
-const NUMBERS: &str = r#"{ "millstream": 2,
+pub(super) const NUMBERS: &str = r#"{ "millstream": 2,
     "inputs": { "x": { "type": "f32", "default": 3 }, "n": { "type": "i32", "default": -2 } },
     "outputs": { "y": { "type": "f32", "from": "sum.value" }, "z": { "type": "f32", "from": "use.v" },
         "w": { "type": "f32", "from": "picky.value" } },
