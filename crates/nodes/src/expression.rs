@@ -317,8 +317,8 @@ fn details() -> String {
          A node type, including one of an embedding program, is called by its name, with its \
          default settings, and with its inputs by position or by name: `noise.perlin(p, seed: \
          3)`. One of several outputs is selected after a dot: `vector.to_polar(v).angle`. A group \
-         of the document is called the same way, `soften(x, by: 2)`; such a call is evaluated as a node \
-         when the document is opened.\n\n\
+         of the document is called the same way, `soften(x, by: 2)`; such a call is evaluated as a \
+         node.\n\n\
          Constants: {}, true, false.\n\n\
          Functions: {}.",
         constants.join(", "),

@@ -162,11 +162,15 @@ pub enum CheckError {
     #[error("{found} is a list, but each source here is a single item")]
     #[diagnostic(
         code(check::list_as_item),
-        help("write the list itself where it is read, without this node, or link each item")
+        help(
+            "write {items} for its items, or the list itself where it is read, without this node"
+        )
     )]
     ListAsItem {
         /// The list.
         found: String,
+        /// How its items are written.
+        items: String,
     },
     /// More sources than a node can have.
     #[error("the node has {n} sources, but the limit is 65535")]

@@ -24,7 +24,12 @@ impl Typing<'_, '_> {
         let (name, def) = self.named_node(node);
         let at = self.at.part(Part::Node(name));
         let span = def.inputs.get(socket).map_or(def.spot, |input| spot_of_literal(input, json));
-        let error = CheckError::ListAsItem { found: shortened(&json.to_string()) };
+        let found = shortened(&json.to_string());
+        let items = match self.shapes.form() {
+            Form::Text => format!("`several {found}`"),
+            Form::Json => "`[{ \"value\": ... }, ...]`".into(),
+        };
+        let error = CheckError::ListAsItem { found, items };
         self.problems.report(socket_at(at, socket), span.span(), &error);
     }
 }
