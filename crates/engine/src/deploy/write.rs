@@ -157,10 +157,12 @@ impl<'a, 'g> Writer<'a, 'g> {
             return;
         }
         let path = self.graph.paths.get(self.graph.node(id).path);
-        let last = path.as_str().rsplit('/').next().unwrap_or_default();
+        // The names of nodes that stand for calls in formulas contain a point.
+        let path = path.as_str().replace('.', "_");
+        let last = path.rsplit('/').next().unwrap_or_default();
         let kind = instance.name().rsplit('.').next().unwrap_or_default();
         let name = if last.is_empty() { kind } else { last };
-        let long = path.as_str().replace('/', "_");
+        let long = path.replace('/', "_");
         let name = if self.taken.contains(name) && !long.is_empty() { &long } else { name };
         let name = self.free_name(name);
         self.names.insert(id, name);

@@ -1,5 +1,6 @@
 //! Formulas of JSON documents that call groups.
 
+use millstream::deploy::{Freeze, deploy};
 use millstream::session::{Ask, Session};
 use millstream::{Engine, Request};
 use serde_json::{Value as Json, json};
@@ -229,4 +230,17 @@ fn the_state_of_a_called_group_stays_when_its_formula_changes() {
     assert_eq!(y(&mut session), Some(2.0 * before));
     assert!(session.undo() && session.undo());
     assert_eq!(y(&mut session), Some(before));
+}
+
+#[test]
+fn a_deployed_document_has_names_for_the_nodes_of_calls() {
+    let text = document("more(x, by: same(x + 1)) + more(x)").to_string();
+    let text = text.replace(r#","z":{"input":"z"}"#, "");
+    let engine = Engine::new();
+    let program = engine.load(text.as_bytes()).expect("it loads");
+    let freeze = Freeze { keep: vec!["x".into()], ..Freeze::default() };
+    let deployed = deploy(&engine, program.document(), &freeze).expect("it deploys");
+    let saved = millstream_document::save(&deployed.document);
+    let again = engine.load(saved.as_bytes()).unwrap_or_else(|error| panic!("{error}: {saved}"));
+    assert_eq!(again.run(&Request::new()).expect("it runs").value::<f32>("y"), Some(11.0));
 }
