@@ -6,6 +6,8 @@ use serde_json::{Value as Json, json};
 use super::worlds::{NUMBERS, World};
 use super::{Sketch, play, play_faulty, play_many, scripts};
 
+const W: &str = r#""w": { "type": "f32", "from": "f.value" }"#;
+
 /// A document of numbers whose formulas call groups, also in a group, with state, and wrongly.
 fn world() -> World {
     let nodes = r#""nodes": {
@@ -17,7 +19,7 @@ fn world() -> World {
     let groups = r#""groups": {
         "smooth": { "inputs": { "v": { "type": "f32" } },
             "outputs": { "v": { "type": "f32", "from": "s.value" } },
-            "nodes": { "s": { "type": "state.smooth", "in": { "value": { "input": "v" }, "rate": 2 } } } },
+            "nodes": { "s": { "type": "state.smooth", "in": { "value": { "input": "v" }, "half_life": 2 } } } },
         "half": { "inputs": { "v": { "type": "f32" }, "by": { "type": "f32", "default": 2 } },
             "outputs": { "rest": { "type": "f32", "from": "e.value" }, "v": { "type": "f32", "input": "v" } },
             "nodes": { "e": { "type": "math.expression", "set": { "text": "v - twice(v / by).v" },
@@ -31,7 +33,7 @@ fn world() -> World {
     );
     let start = start.replace(r#""groups": { "twice""#, groups);
     World {
-        start: start.replace(r#""from": "picky.value" } },"#, r#""from": "f.value" } },"#),
+        start: start.replace(r#""w": { "type": "f32", "from": "picky.value" }"#, W),
         formulas: &[
             "twice(a)",
             "a + 1",
