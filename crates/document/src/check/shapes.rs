@@ -484,5 +484,8 @@ pub(super) fn report_setting(
 fn is_formula(setting: &Setting) -> bool {
     let is_bare = |text: &String| setting.spot.span().len() == text.len();
     let Places { parts, is_quoted } = &setting.places;
-    (parts.is_some() && !is_quoted) || matches!(&setting.json, Json::String(text) if is_bare(text))
+    match parts {
+        Some(_) => !is_quoted,
+        None => matches!(&setting.json, Json::String(text) if is_bare(text)),
+    }
 }
