@@ -70,6 +70,8 @@ impl Session {
         };
         let is_apart = written.edit_of_expanded(edit).is_some();
         let mut done = run(written, edit)?;
+        // Removing a node changes the formulas that read it.
+        let is_apart = is_apart && !written.may_call_groups(&done.changes);
         let same = written.edit_of_expanded(edit).filter(|_| is_apart);
         if let Some(Ok(same)) = same.map(|edit| run(&mut self.editor, &edit)) {
             done.changes = same.changes;

@@ -329,7 +329,7 @@ fn an_error_after_an_escape_in_a_setting_has_its_place() {
                 a = math.expression(text=\"x +\\n nothing(x)\", x: x)\n\
                 output y: f32 = a\n";
     let found = problems(text);
-    assert!(found.starts_with("2:32 `nothing` a settings::refused"), "{found}");
+    assert!(found.starts_with("2:33 `nothing` a settings::refused"), "{found}");
 }
 
 #[test]
