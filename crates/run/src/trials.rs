@@ -1,8 +1,8 @@
 //! Ways to evaluate a plan, compared by the time they take.
 //!
 //! The best way depends on the plan, on the number of elements and on the load of the machine. So
-//! each way that may be good is tried, the best is used from then on, and from time to time a way
-//! that was nearly as good is tried again.
+//! each way that may be good is tried, and the best is used from then on. Estimates and single times
+//! may be wrong, so every other way is tried again, the more rarely the longer it takes.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -21,13 +21,15 @@ const LONG: f64 = 1e-3;
 /// what the first evaluation makes, such as a list.
 const VERY_LONG: f64 = 2e-2;
 
-/// Ways that are expected to take this many times as long as the best one are not tried; in long
-/// evaluations those beyond the second factor only from time to time.
-const HOPELESS: f64 = 3.0;
-const DOUBTFUL: f64 = 1.5;
+/// Ways that are expected to take up to this many times as long as the best one are tried at once,
+/// in long evaluations those up to the second factor.
+const PROMISING: f64 = 3.0;
+const PROMISING_IF_LONG: f64 = 1.5;
 
-/// The number of evaluations after which a way that was a little slower is tried again.
-const AGAIN: u64 = 64;
+/// A way that takes as long as the best one is tried again after this many evaluations; one that
+/// takes `r` times as long after `r` times as many. So the tries of a way never take more than one
+/// part in this many of the time.
+const AGAIN: f64 = 64.0;
 
 /// The times of the ways to evaluate a plan, for each kind of request.
 #[derive(Debug)]
@@ -68,8 +70,10 @@ struct Known<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n: u32,
-    /// Roughly the shortest recent time, in seconds.
+    /// Roughly the shortest recent time in seconds, infinite before a try counts.
     seconds: f64,
+    /// The number of choices at its last try.
+    last: u64,
 }
 
 impl Key {
@@ -94,34 +98,46 @@ pub(crate) fn n_cells(bound: &Bound) -> usize {
 }
 
 impl<const N: usize> Known<N> {
-    /// The expected time of a way: measured, or else estimated.
-    fn forecast(&self, way: usize, expected: &[f64; N]) -> f64 {
-        let Seen { n, seconds } = self.ways[way];
-        if n >= TRIES { seconds } else { expected[way] }
+    /// The expected time of each way: measured, or else estimated. Estimates are scaled by the best
+    /// way that has both.
+    fn forecasts(&self, expected: &[f64; N]) -> [f64; N] {
+        let measured = |way: usize| self.ways[way].seconds;
+        let tried = (0..N).filter(|way| self.is_tried(*way));
+        let scale = tried
+            .min_by(|a, b| measured(*a).total_cmp(&measured(*b)))
+            .map_or(1.0, |best| measured(best) / expected[best].max(f64::MIN_POSITIVE));
+        std::array::from_fn(
+            |way| {
+                if self.is_tried(way) { measured(way) } else { expected[way] * scale }
+            },
+        )
+    }
+
+    fn is_tried(&self, way: usize) -> bool {
+        self.ways[way].seconds.is_finite()
     }
 
     fn choose(&mut self, expected: &[f64; N]) -> Choice {
         self.n_choices += 1;
+        let forecasts = self.forecasts(expected);
         let mut order: [usize; N] = std::array::from_fn(|way| way);
-        order.sort_by(|a, b| self.forecast(*a, expected).total_cmp(&self.forecast(*b, expected)));
-        let best = self.forecast(order[0], expected);
-        let is_tried = |way: usize| self.ways[way].n >= TRIES;
-        // Estimated and measured times can be compared only through a way that has both.
-        let scale =
-            if is_tried(order[0]) { best / expected[order[0]].max(f64::MIN_POSITIVE) } else { 1.0 };
-        let is_turn = self.n_choices.is_multiple_of(AGAIN);
-        let limit = if best < LONG || is_turn { HOPELESS } else { DOUBTFUL };
-        let may_be_good = |way: &usize| {
-            !is_tried(*way) && expected[*way].is_finite() && expected[*way] * scale <= limit * best
+        order.sort_by(|a, b| forecasts[*a].total_cmp(&forecasts[*b]));
+        let best = forecasts[order[0]];
+        let ratio = |way: usize| forecasts[way] / best.max(f64::MIN_POSITIVE);
+        let limit = if best < LONG { PROMISING } else { PROMISING_IF_LONG };
+        let is_promising = |way: &usize| !self.is_tried(*way) && ratio(*way) <= limit;
+        let is_due = |way: &usize| {
+            let Seen { n, last, .. } = self.ways[*way];
+            // One try may have met another load of the machine.
+            let is_doubtful = n < TRIES && self.is_tried(*way);
+            let after = if is_doubtful { AGAIN / 2.0 } else { AGAIN * ratio(*way) };
+            (self.n_choices - last) as f64 >= after
         };
-        if let Some(way) = order.iter().copied().find(may_be_good) {
-            return Choice { way, is_settled: false };
-        }
-        let is_near = |way: usize| is_tried(way) && self.ways[way].seconds <= 1.5 * best;
-        if N > 1 && is_turn && is_near(order[1]) {
-            return Choice { way: order[1], is_settled: false };
-        }
-        Choice { way: order[0], is_settled: is_tried(order[0]) }
+        let other = order.iter().find(|way| is_promising(way));
+        let other = other.or_else(|| order[1..].iter().find(|way| is_due(way)));
+        let way = *other.unwrap_or(&order[0]);
+        self.ways[way].last = self.n_choices;
+        Choice { way, is_settled: other.is_none() && self.is_tried(way) }
     }
 }
 
@@ -133,7 +149,8 @@ impl<const N: usize> Trials<N> {
         if known.len() >= KEPT && !known.contains_key(key) {
             known.clear();
         }
-        let nothing = Known { ways: [Seen { n: 0, seconds: f64::INFINITY }; N], n_choices: 0 };
+        let nothing =
+            Known { ways: [Seen { n: 0, seconds: f64::INFINITY, last: 0 }; N], n_choices: 0 };
         known.entry(key.clone()).or_insert(nothing).choose(expected)
     }
 
@@ -148,9 +165,8 @@ impl<const N: usize> Trials<N> {
         let mut known = self.by_request.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.get_mut(key) else { return };
         let seen = &mut known.ways[way];
-        let is_long = took.as_secs_f64() >= VERY_LONG;
-        seen.n = if is_long { seen.n.max(TRIES) } else { seen.n.saturating_add(1) };
-        if seen.n >= TRIES {
+        seen.n = seen.n.saturating_add(1);
+        if seen.n >= TRIES || took.as_secs_f64() >= VERY_LONG {
             seen.seconds = took.as_secs_f64().min(seen.seconds * 1.05);
         }
     }
@@ -202,5 +218,32 @@ mod tests {
         play(&trials, [1e-5; 3], [10, 12, 50], 40);
         let ways = play(&trials, [1e-5; 3], [100, 12, 50], 200);
         assert_eq!(ways[190..], [1; 10]);
+    }
+
+    #[test]
+    fn a_way_that_was_slow_once_is_tried_again() {
+        let trials = Trials::default();
+        let key = Key { outputs: [0].into(), magnitude: 1 };
+        trials.choose(&key, &[1e-5, 2e-5, f64::INFINITY]);
+        trials.note(&key, 0, Duration::from_millis(30));
+        let ways = play(&trials, [1e-5, 2e-5, f64::INFINITY], [10, 40, 1], 200);
+        assert_eq!(ways[100..], [0; 100]);
+    }
+
+    #[test]
+    fn wrong_estimates_are_found_out() {
+        let trials = Trials::default();
+        let ways = play(&trials, [1e-5, 1e-4, f64::INFINITY], [10, 2, 1], 2000);
+        assert_eq!(ways[1990..], [1; 10]);
+        assert!(!ways.contains(&2), "excluded ways are never tried");
+    }
+
+    #[test]
+    fn tries_take_little_time() {
+        let trials = Trials::default();
+        let takes = [10, 30, 400];
+        let ways = play(&trials, [1e-5; 3], takes, 10_000);
+        let total: u64 = ways.iter().map(|way| takes[*way]).sum();
+        assert!(total < 104_000, "{total} of 100000 microseconds");
     }
 }
