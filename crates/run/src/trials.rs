@@ -129,7 +129,7 @@ impl<const N: usize> Known<N> {
         let is_due = |way: &usize| {
             let Seen { n, last, .. } = self.ways[*way];
             // One try may have met another load of the machine.
-            let is_doubtful = n < TRIES && self.is_tried(*way);
+            let is_doubtful = n > 0 && n < TRIES;
             let after = if is_doubtful { AGAIN / 2.0 } else { AGAIN * ratio(*way) };
             (self.n_choices - last) as f64 >= after
         };
@@ -207,9 +207,9 @@ mod tests {
         let trials = Trials::default();
         let ways = play(&trials, [1e-1, 2e-1, 5e-1], [100_000, 150_000, 1], 63);
         assert_eq!(ways, [0; 63], "the others will take longer");
-        let ways = play(&trials, [1e-1, 2e-1, 5e-1], [100_000, 50_000, 1], 40);
-        assert_eq!(ways[..2], [1, 1], "one try is enough, and its time counts");
-        assert_eq!(ways[2..], [1; 38]);
+        let ways = play(&trials, [1e-1, 2e-1, 5e-1], [100_000, 50_000, 1], 96);
+        assert_eq!(ways[..64], [0; 64], "a way that may take twice as long waits twice as long");
+        assert_eq!(ways[64..], [1; 32], "one try is enough, and its time counts");
     }
 
     #[test]

@@ -30,7 +30,10 @@ fn a_failure_names_frame_and_view() {
     let args = [&[&*graph, "--frames", "1..2"], &VIEWS[..]].concat();
     let shown = text(&folder);
     let told = seen(&[&["bake"], &args[..], &["-o", &shown]].concat());
-    assert!(told.contains("frame 2 of view right was not written to frames.csv:\nerror: "), "{told}");
+    assert!(
+        told.contains("frame 2 of view right was not written to frames.csv:\nerror: "),
+        "{told}"
+    );
     assert_eq!(told.matches("was not written").count(), 1, "{told}");
     let report = report(&args, &folder);
     let place = json!({ "frame": 2, "view": "right" });

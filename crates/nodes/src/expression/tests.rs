@@ -177,15 +177,15 @@ fn integers_stay_integers_until_a_float_is_needed() {
     assert_eq!(value_of("x - -(-9223372036854775807)", Type::I64, &["-1"]), least);
     assert_eq!(
         value_of("x + -(-9223372036854775808)", Type::I64, &["0"]),
-        "f64 9.223372036854776e18"
+        "f64 9.223372036854776e+18"
     );
     assert_eq!(
         value_of("x + -9223372036854775808.0", Type::I64, &["0"]),
-        "f64 -9.223372036854776e18"
+        "f64 -9.223372036854776e+18"
     );
     assert_eq!(
         value_of("x + -9223372036854775809", Type::I64, &["0"]),
-        "f64 -9.223372036854776e18"
+        "f64 -9.223372036854776e+18"
     );
     assert_eq!(value_of("x && true", Type::I32, &["7"]), "bool true");
     assert_eq!(value_of("x + (x > 1)", Type::I32, &["7"]), "i32 8");
