@@ -65,7 +65,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "node",
-        "class failure implicit scope settings group pace signature blockwise function gather node_def \
+        "class failure implicit scope settings group pace signature blockwise function node_def \
          closure convert element_state reading zone repeat interface registry explicit",
     ),
     (

@@ -16,10 +16,13 @@ use millstream_base::{Column, Limits, Mask, Type, Value, ValueType, catch_panic}
 
 use crate::blockwise::Blockwise;
 pub use crate::failure::Failure;
-use crate::gather::Gather;
 use crate::pace::Pace;
 use millstream_base::map::Map;
 use millstream_form::Val;
+
+pub mod gather;
+
+use gather::Gather;
 
 /// A kernel over columns with a mask.
 pub trait Function: Send + Sync {

@@ -9,7 +9,6 @@ pub mod element_state;
 pub mod explicit;
 mod failure;
 pub mod function;
-pub mod gather;
 pub mod group;
 mod implicit;
 pub mod interface;
@@ -24,7 +23,7 @@ pub mod signature;
 pub mod zone;
 
 pub use class::Class;
-pub use function::{Argument, Call, Data, Failure, Function};
+pub use function::{Argument, Call, Data, Failure, Function, gather};
 pub use interface::Interface;
 pub use node_def::callback::{CallbackContext, CallbackFunction, Stop};
 pub use node_def::formula::{Formula, FormulaCall};

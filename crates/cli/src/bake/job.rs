@@ -65,10 +65,11 @@ pub(super) fn job(
     if saves.has_tables() {
         refuse_hidden_images(&program, &outputs, picture.as_deref())?;
     }
-    let shown = Shown { picture };
     let is_asked = |name: &str| outputs.iter().any(|it| it == name);
     let asked = program.outputs().iter().filter(|output| is_asked(&output.name));
     let types: Vec<(&str, Type)> = asked.map(|output| (&*output.name, output.ty)).collect();
+    let columns = types.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+    let shown = Shown { picture, columns };
     let given = RequestArgs {
         inputs: place.inputs.clone(),
         count: args.count,

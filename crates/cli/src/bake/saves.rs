@@ -15,9 +15,12 @@ use crate::place::{Target, stop};
 use crate::tables::Coordinates;
 use crate::{mesh, save};
 
-/// The output shown in pictures, if pictures are saved.
+/// What the files show.
 pub(super) struct Shown {
+    /// The output that pictures show, if pictures are saved.
     pub(super) picture: Option<String>,
+    /// The outputs in the order of the columns of tables, with their types.
+    pub(super) columns: Vec<String>,
 }
 
 /// All files that a bake writes.
@@ -195,6 +198,9 @@ impl Saves {
         let mut text: Vec<String> = self.all.iter().map(|save| save.name.clone()).collect();
         text.extend(shown.picture.clone());
         text.extend(self.depth.map(|depth| depth.to_string()));
+        if self.has_tables() {
+            text.extend(shown.columns.iter().cloned());
+        }
         text.join(" ")
     }
 

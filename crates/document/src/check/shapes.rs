@@ -482,7 +482,7 @@ pub(super) fn report_setting(
 
 /// Whether the text of a setting stands in the document as a formula, without quotes.
 fn is_formula(setting: &Setting) -> bool {
-    let is_bare = |text: &String| setting.spot.span().len() == text.len();
+    let is_bare = |text: &String| !text.is_empty() && setting.spot.span().len() == text.len();
     let Places { parts, is_quoted } = &setting.places;
     match parts {
         Some(_) => !is_quoted,

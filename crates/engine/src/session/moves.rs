@@ -20,8 +20,10 @@ impl Places {
     /// The places of all nodes in all uses of groups; `None` if there are more than `most`.
     pub(super) fn of(editor: &Editor, most: usize) -> Option<Self> {
         let mut places = HashMap::new();
-        let mut stack: Vec<(BodyKey, String, Vec<u64>)> = vec![(ROOT, String::new(), Vec::new())];
-        while let Some((body, path, ids)) = stack.pop() {
+        let root: (Vec<BodyKey>, String, Vec<u64>) = (vec![ROOT], String::new(), Vec::new());
+        let mut stack = vec![root];
+        while let Some((bodies, path, ids)) = stack.pop() {
+            let body = *bodies.last().expect("it starts at the root");
             for (slot, name, node) in editor.nodes_of_body(body).iter_slots() {
                 let path =
                     if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
@@ -29,8 +31,11 @@ impl Places {
                 ids.push(editor.id_at(body, slot));
                 if let NodeKind::Group(group) = &node.kind
                     && let Some(inner) = editor.body_of(group)
+                    // A formula may make a group contain itself, which is reported.
+                    && !bodies.contains(&inner)
                 {
-                    stack.push((inner, path.clone(), ids.clone()));
+                    let bodies = bodies.iter().copied().chain([inner]).collect();
+                    stack.push((bodies, path.clone(), ids.clone()));
                 }
                 places.insert(path, ids);
                 if places.len() > most {

@@ -233,6 +233,38 @@ fn the_state_of_a_called_group_stays_when_its_formula_changes() {
 }
 
 #[test]
+fn a_formula_that_makes_a_group_contain_itself_is_reported_and_can_be_edited_on() {
+    let text = json!({ "millstream": 2, "fps": 1,
+        "inputs": { "x": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f32", "from": "e.value" } },
+        "nodes": {
+            "e": { "type": "math.expression", "set": { "text": "more(x)" },
+                "in": { "x": { "input": "x" } } },
+            "d": { "type": "math.negate", "in": { "x": 1 } } },
+        "groups": { "more": { "inputs": { "a": { "type": "f32" } },
+            "outputs": { "value": { "type": "f32", "from": "n.value" } },
+            "nodes": {
+                "n": { "type": "state.integrate", "in": { "rate": { "input": "a" } } },
+                "m": { "type": "math.expression", "set": { "text": "a + 1" },
+                    "in": { "a": { "input": "a" } } } } } } });
+    let mut session = Session::open(&Engine::new(), text.to_string().as_bytes()).expect("it opens");
+    session.tick(&Ask::all()).expect("it runs");
+    edited(
+        &mut session,
+        json!({ "edit": "set_setting", "within": "more", "node": "m", "setting": "text",
+            "to": "more(a)" }),
+    );
+    let codes = |session: &mut Session| -> Vec<String> {
+        session.problems().iter().map(|problem| problem.code.to_string()).collect()
+    };
+    assert_eq!(codes(&mut session), ["check::recursive_group"]);
+    // All places of the document are found again.
+    edited(&mut session, json!({ "edit": "rename_node", "node": "d", "to": "k" }));
+    assert!(session.undo() && session.undo());
+    assert_eq!(codes(&mut session), [""; 0]);
+}
+
+#[test]
 fn a_deployed_document_has_names_for_the_nodes_of_calls() {
     let text = document("more(x, by: same(x + 1)) + more(x)").to_string();
     let text = text.replace(r#","z":{"input":"z"}"#, "");

@@ -177,7 +177,7 @@ impl Writer<'_> {
             _ => None,
         };
         match whole {
-            Some(whole) if is_integer => self.integer_power(ty, x, whole),
+            Some(whole @ 0..) if is_integer => self.integer_power(ty, x, whole),
             Some(whole @ 2..=4) => {
                 let x = self.read(x, ty);
                 let square = self.product(ty, x, x);

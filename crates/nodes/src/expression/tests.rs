@@ -163,6 +163,8 @@ fn integers_stay_integers_until_a_float_is_needed() {
     assert_eq!(value_of("sqrt(x)", Type::I64, &["9"]), "f64 3.0");
     assert_eq!(value_of("x ^ 3 + x ^ y", Type::I32, &["3", "2"]), "i32 36");
     assert_eq!(value_of("x ^ y", Type::I32, &["2", "-1"]), "i32 0");
+    assert_eq!(value_of("x ^ -1", Type::I32, &["7"]), "i32 0");
+    assert_eq!(value_of("pow(x, -3)", Type::I64, &["-1"]), "i64 -1");
     assert_eq!(value_of("x + 3000000000", Type::I32, &["1"]), "i64 3000000001");
     assert_eq!(value_of("x + 9007199254740993", Type::I64, &["0"]), "i64 9007199254740993");
     assert_eq!(value_of("x + 1e39", Type::F32, &["0"]), "f64 1e+39");

@@ -1,7 +1,6 @@
 //! Functions that read items of a list at known positions.
 
-use crate::failure::Failure;
-use crate::function::Call;
+use super::{Call, Failure};
 
 /// How the result of a function follows from the items of its first input, one list. Where few
 /// items change, only what reads them is computed again.
