@@ -44,17 +44,11 @@ impl Failed {
         }
     }
 
-    /// Adds the failures that results depend on, apart from those in frames that tell them
-    /// themselves.
-    pub(super) fn tell(&self, depends: &[bool], frames: &[i64], told: &mut Vec<NodeFailure>) {
+    /// Adds the failures that results depend on. Those in earlier frames of the bake are among them:
+    /// whoever reads only the results of this frame has to learn of them too.
+    pub(super) fn tell(&self, depends: &[bool], told: &mut Vec<NodeFailure>) {
         let nodes = (0..depends.len()).filter(|node| depends[*node]);
-        for failure in nodes.flat_map(|node| &self.0[node]) {
-            let is_told =
-                failure.replayed.is_some_and(|frame| frames.binary_search(&frame).is_ok());
-            if !is_told {
-                merge(told, vec![failure.clone()]);
-            }
-        }
+        nodes.for_each(|node| merge(told, self.0[node].clone()));
     }
 }
 

@@ -180,8 +180,7 @@ impl Ticks<'_, '_, '_> {
             let step = self.look_up.outputs()[*output].source.step;
             let depends = self.look_up.keys.depends(step);
             let has_failed = self.failed.concerns(&depends);
-            let frames = self.look_up.bake.frames();
-            self.failed.tell(&depends, frames, &mut blank.failures);
+            self.failed.tell(&depends, &mut blank.failures);
             let taken = |series| {
                 if has_failed {
                     self.look_up.marked(*output, position, series, marks)

@@ -121,6 +121,41 @@ fn a_tick_that_fails_before_the_frames_is_told_if_they_depend_on_it() {
 }
 
 #[test]
+fn frames_that_are_left_alone_tell_a_failure_in_another_frame_of_their_bake() {
+    let failing = failing_in_frame_3("bake-tick-fails-among.mill", 9);
+    let folder = folder("bake-tick-fails-among");
+    let bake = |frames: &str| {
+        let args = [&*failing, "--frames", frames, "--save", "sum.####.csv", "--out", "sum"];
+        report(&args, &folder)
+    };
+    let at = |report: &Json| {
+        let failures = report["failures"].as_array().into_iter().flatten();
+        failures.map(|failure| failure["where"]["frame"].clone()).collect::<Vec<_>>()
+    };
+    let all = bake("0..6");
+    assert_eq!((at(&all), &all["failed"]), (vec![3.into()], &1.into()), "{all}");
+    for frames in ["4..6", "0..6", "5..5"] {
+        let again = bake(frames);
+        assert_eq!((at(&again), &again["ran"]), (vec![3.into()], &0.into()), "{again}");
+    }
+    let shown = text(&folder);
+    let told = seen(&[
+        "bake",
+        &failing,
+        "--frames",
+        "4..6",
+        "--save",
+        "sum.####.csv",
+        "--out",
+        "sum",
+        "-o",
+        &shown,
+    ]);
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    assert!(told.contains("(at frame 3, which was replayed)"), "{told}");
+}
+
+#[test]
 fn outputs_that_do_not_depend_on_a_failure_are_baked() {
     let failing = failing_in_frame_3("bake-others-of-failed.mill", 9);
     let folder = folder("bake-others-of-failed");
