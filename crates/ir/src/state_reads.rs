@@ -2,15 +2,19 @@
 //!
 //! A result depends on the state of a node if a step above it reads that state, or if it depends on
 //! another state whose next value does. State inside scopes advances where it is read, so it also
-//! depends on all state whose next value reads it.
+//! depends on state whose next value may read it in contexts in which the requested outputs do not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use millstream_base::NodePath;
 use millstream_base::id::SideTable;
+use millstream_node::Kernel;
 
+use crate::NodeFailure;
+use crate::answer::Answer;
 use crate::hidden::{is_state, node_of};
-use crate::plan::{Plan, StepId, StepOp};
+use crate::plan::{Plan, Step, StepId, StepOp};
 
 /// A stateful node of a plan.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub struct StateNode {
 #[derive(Debug)]
 pub struct StateReads<'p> {
     plan: &'p Plan,
+    /// The steps of the requested outputs.
+    asked: Vec<StepId>,
     /// The nodes, those inside scopes last.
     pub nodes: Vec<StateNode>,
     /// The node whose state a step reads.
@@ -34,8 +40,8 @@ pub struct StateReads<'p> {
 }
 
 impl<'p> StateReads<'p> {
-    /// The stateful nodes of a plan.
-    pub fn new(plan: &'p Plan) -> Self {
+    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick.
+    pub fn new(plan: &'p Plan, asked: Vec<StepId>) -> Self {
         let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, output) in plan.outputs.iter().enumerate() {
             if is_state(&output.name) {
@@ -69,7 +75,7 @@ impl<'p> StateReads<'p> {
                 read.insert(id, node);
             }
         }
-        Self { plan, nodes, read }
+        Self { plan, asked, nodes, read }
     }
 
     /// The steps that compute the next state of a node.
@@ -85,33 +91,142 @@ impl<'p> StateReads<'p> {
         let mut is_above = SideTable::for_arena(&self.plan.steps, false);
         let mut depends = vec![false; self.nodes.len()];
         let mut ahead: Vec<StepId> = steps.into_iter().collect();
-        let mut callers = None;
-        while let Some(step) = ahead.pop() {
-            if std::mem::replace(&mut is_above[step], true) {
-                continue;
-            }
-            let links = self.plan.inputs_of(&self.plan.steps[step]);
-            ahead.extend(links.iter().map(|link| link.step));
-            let Some(node) = self.read.get(&step).copied() else { continue };
-            let mut found = vec![node];
-            if self.nodes[node].writer.is_some() {
-                let callers: &Vec<SideTable<StepId, bool>> =
-                    callers.get_or_insert_with(|| self.callers());
-                found.extend((0..self.nodes.len()).filter(|caller| callers[*caller][step]));
-            }
-            for node in found {
-                if !std::mem::replace(&mut depends[node], true) {
+        loop {
+            while let Some(step) = ahead.pop() {
+                if std::mem::replace(&mut is_above[step], true) {
+                    continue;
+                }
+                let links = self.plan.inputs_of(&self.plan.steps[step]);
+                ahead.extend(links.iter().map(|link| link.step));
+                if let Some(node) = self.read.get(&step).copied()
+                    && !std::mem::replace(&mut depends[node], true)
+                {
                     ahead.extend(self.steps_of(node));
                 }
             }
+            let callers = self.callers(&depends);
+            if callers.is_empty() {
+                return depends;
+            }
+            for caller in callers {
+                depends[caller] = true;
+                ahead.extend(self.steps_of(caller));
+            }
         }
-        depends
     }
 
-    /// The steps above the next state of each node.
-    fn callers(&self) -> Vec<SideTable<StepId, bool>> {
-        let above = |node| self.plan.steps_upstream_of(self.steps_of(node));
-        (0..self.nodes.len()).map(above).collect()
+    /// The other nodes whose next state may read state inside scopes that belongs to these nodes,
+    /// where the requested outputs and the next state of these nodes do not read it anyway.
+    fn callers(&self, depends: &[bool]) -> Vec<usize> {
+        if !self.is_inside(depends) {
+            return Vec::new();
+        }
+        let mut is_reader = SideTable::for_arena(&self.plan.steps, false);
+        for (node, _) in self.nodes.iter().zip(depends).filter(|(_, depends)| **depends) {
+            if let Some(reader) = self.reader_of(node) {
+                is_reader[reader] = true;
+            }
+        }
+        let is_hoisted = |node: &usize| depends[*node] && self.nodes[*node].writer.is_none();
+        let hoisted = (0..depends.len()).filter(is_hoisted);
+        let always = self.always(hoisted.flat_map(|node| self.steps_of(node)));
+        let others = (0..depends.len()).filter(|node| !depends[*node]);
+        others.filter(|node| self.reaches(*node, &always, &is_reader)).collect()
+    }
+
+    /// The steps that are evaluated in the context of the request, for all elements, whenever the
+    /// requested outputs and the results of these steps are.
+    fn always(&self, steps: impl Iterator<Item = StepId>) -> SideTable<StepId, bool> {
+        let mut always = SideTable::for_arena(&self.plan.steps, false);
+        let mut ahead: Vec<StepId> = self.asked.iter().copied().chain(steps).collect();
+        while let Some(step) = ahead.pop() {
+            if std::mem::replace(&mut always[step], true) {
+                continue;
+            }
+            let step = &self.plan.steps[step];
+            let n_always = if self.chooses(step) { 1 } else { usize::MAX };
+            let links = self.links_of(step).take(n_always);
+            ahead.extend(links.filter(|(_, is_same)| *is_same).map(|(source, _)| source));
+        }
+        always
+    }
+
+    /// Whether the next state of a node may need one of these readers other than through steps that
+    /// are evaluated always.
+    fn reaches(
+        &self,
+        node: usize,
+        always: &SideTable<StepId, bool>,
+        is_reader: &SideTable<StepId, bool>,
+    ) -> bool {
+        // The next state of a node inside scopes is evaluated in their contexts.
+        let is_in_request = self.nodes[node].writer.is_none();
+        let mut ahead: Vec<(StepId, bool)> =
+            self.steps_of(node).map(|step| (step, is_in_request)).collect();
+        let mut seen = [(); 2].map(|()| SideTable::for_arena(&self.plan.steps, false));
+        while let Some((step, is_in_request)) = ahead.pop() {
+            let is_known = std::mem::replace(&mut seen[usize::from(is_in_request)][step], true);
+            if is_known || is_in_request && always[step] {
+                continue;
+            }
+            if is_reader[step] {
+                return true;
+            }
+            let links = self.links_of(&self.plan.steps[step]);
+            ahead.extend(links.map(|(source, is_same)| (source, is_in_request && is_same)));
+        }
+        false
+    }
+
+    /// The sources of a step, each with whether it is evaluated in the context of the step.
+    fn links_of<'s>(&'s self, step: &'s Step) -> impl Iterator<Item = (StepId, bool)> + 's {
+        let inputs = match step.op {
+            StepOp::Call(call) => &self.plan.instances[call].inputs[..],
+            StepOp::Const(_) | StepOp::Input(_) => &[],
+        };
+        let links = self.plan.inputs_of(step).iter().enumerate();
+        links.map(|(i, link)| (link.step, inputs.get(i).is_some_and(|it| it.scope.is_empty())))
+    }
+
+    fn chooses(&self, step: &Step) -> bool {
+        matches!(step.op, StepOp::Call(call)
+            if matches!(self.plan.instances[call].kernel, Kernel::Choose))
+    }
+
+    /// The step that reads the state of a node inside scopes.
+    fn reader_of(&self, node: &StateNode) -> Option<StepId> {
+        node.writer.map(|writer| self.plan.state_writers[writer].reader)
+    }
+
+    /// Those of some nodes whose next state fails in an answer, each with the failures.
+    pub fn failed_in(&self, answer: &Answer, of: &[bool]) -> Vec<(usize, Vec<NodeFailure>)> {
+        let is_failed = |node: &usize| {
+            let StateNode { path, outputs, .. } = &self.nodes[*node];
+            let mut names = outputs.iter().map(|output| &self.plan.outputs[*output].name);
+            names.any(|name| answer.output(name).is_some_and(|it| it.value.is_none()))
+                || answer.calls.failed.contains(path)
+        };
+        let nodes = (0..of.len()).filter(|node| of[*node]).filter(is_failed);
+        let with_failures = |node| {
+            let reader = self.reader_of(&self.nodes[node]);
+            let above = self.plan.steps_upstream_of(self.steps_of(node).chain(reader));
+            let failures = answer.failures.iter();
+            let failures = failures.filter(|failure| self.concerns(&failure.path, &above));
+            (node, failures.cloned().collect())
+        };
+        nodes.map(with_failures).collect()
+    }
+
+    /// Whether one of these steps is that of a node, or of the zone that contains it. A node without
+    /// steps may be anywhere.
+    fn concerns(&self, path: &NodePath, above: &SideTable<StepId, bool>) -> bool {
+        let contains = |zone: &str| {
+            let rest = path.as_str().strip_prefix(zone);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_of = |step: &Step| contains(self.plan.paths.get(step.path).as_str());
+        let mut steps = self.plan.steps.iter().filter(|(_, step)| is_of(step)).peekable();
+        steps.peek().is_none() || steps.any(|(step, _)| above[step])
     }
 
     /// Whether results of these steps depend on state inside scopes.

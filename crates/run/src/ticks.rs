@@ -43,10 +43,21 @@ fn tick_of(
     request: Request,
     states: &States,
 ) -> Result<(Answer, States), EvalError> {
-    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request))?;
+    let mut answer = evaluated(parts, evaluator, plan, request, states)?;
     let mut next = states.clone();
     next.commit(&mut answer);
     Ok((answer, next))
+}
+
+/// The answer to a request for one tick, with all that it returns of the next state.
+fn evaluated(
+    parts: &mut Parts<'_>,
+    evaluator: &mut dyn Evaluator,
+    plan: &Plan,
+    request: Request,
+    states: &States,
+) -> Result<Answer, EvalError> {
+    parts.evaluate(evaluator, states.given_to(plan, request))
 }
 
 /// Answers a request for frames of a plan with state, from the start frame of the plan on. A node
@@ -72,7 +83,8 @@ pub fn evaluate(
     let last = frames.iter().copied().max().unwrap_or(plan.start_frame - 1);
     let n_ticks = last.abs_diff(plan.start_frame) + 1;
     let (mut log, mut replayed) = (RunLog::default(), Vec::new());
-    let (kept, is_inside) = request.states_read(plan);
+    let (reads, depends) = request.state_reads(plan);
+    let (kept, is_inside) = (reads.outputs_of(&depends), reads.is_inside(&depends));
     // Short ticks neither check the budget nor report progress by themselves.
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
@@ -94,11 +106,13 @@ pub fn evaluate(
             } else {
                 warm_up.only_outputs(&kept)
             };
-            let (answer, next) = tick_of(&mut parts, evaluator, plan, warm_up, &states)?;
-            log.add(answer.log);
-            states = next;
-            let failures = answer.failures.into_iter();
+            let mut answer = evaluated(&mut parts, evaluator, plan, warm_up, &states)?;
+            // Other failures are those of outputs, whose values in this frame are not requested.
+            let failed = reads.failed_in(&answer, &depends).into_iter();
+            let failures = failed.flat_map(|(_, failures)| failures);
             replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
+            states.commit(&mut answer);
+            log.add(answer.log);
         }
         let before = states.clone();
         for place in places {

@@ -1,9 +1,6 @@
 //! Failures of ticks that the state of nodes depends on.
 
-use millstream_base::NodePath;
-use millstream_base::id::SideTable;
 use millstream_ir::NodeFailure;
-use millstream_ir::plan::{Plan, StepId};
 
 /// For each stateful node the failures that its state depends on, each with its frame.
 pub(super) struct Failed(Vec<Vec<NodeFailure>>);
@@ -61,22 +58,4 @@ fn merge(all: &mut Vec<NodeFailure>, more: Vec<NodeFailure>) {
             all.push(one);
         }
     }
-}
-
-/// Whether one of these steps is that of a node, or of the zone that contains it. A node without
-/// steps may be anywhere.
-pub(super) fn concern(plan: &Plan, path: &NodePath, above: &SideTable<StepId, bool>) -> bool {
-    let contains = |zone: &str| {
-        let rest = path.as_str().strip_prefix(zone);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let steps = plan.steps.iter().filter(|(_, step)| contains(plan.paths.get(step.path).as_str()));
-    let mut is_any = false;
-    for (step, _) in steps {
-        if above[step] {
-            return true;
-        }
-        is_any = true;
-    }
-    !is_any
 }

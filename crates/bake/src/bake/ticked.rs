@@ -21,7 +21,7 @@ use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::{StateParts, States};
 use millstream_run::{Parts, Varying};
 
-use super::failed::{Failed, concern};
+use super::failed::Failed;
 use super::{Asked, BakeError, Computed, Each, IsWanted, LookUp};
 use crate::keys::MARK;
 use crate::stored;
@@ -320,9 +320,9 @@ impl Ticks<'_, '_, '_> {
         let marks = self.marks();
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);
-        let failed = self.failed_in(&answer, frame);
+        let failed = self.look_up.keys.reads.failed_in(&answer, &self.kept);
         self.states.commit(&mut answer);
-        self.note_failures(failed);
+        self.note_failures(failed, frame);
         if !marks.is_empty() {
             for node in self.nodes() {
                 let reads = &self.look_up.keys.reads;
@@ -339,28 +339,8 @@ impl Ticks<'_, '_, '_> {
         Ok((answer, marks))
     }
 
-    /// The nodes whose next state fails in this tick, each with the failures.
-    fn failed_in(&self, answer: &Answer, frame: i64) -> Vec<(usize, Vec<NodeFailure>)> {
-        let (plan, reads) = (self.look_up.plan(), &self.look_up.keys.reads);
-        let is_failed = |node: &usize| {
-            let node = &reads.nodes[*node];
-            let mut names = node.outputs.iter().map(|output| &plan.outputs[*output].name);
-            names.any(|name| answer.output(name).is_some_and(|it| it.value.is_none()))
-                || answer.calls.failed.contains(&node.path)
-        };
-        let nodes = self.nodes().into_iter().filter(is_failed);
-        let of_node = |node| {
-            let above = plan.steps_upstream_of(reads.steps_of(node));
-            let failures = answer.failures.iter().filter(|it| concern(plan, &it.path, &above));
-            let at =
-                |failure: &NodeFailure| NodeFailure { replayed: Some(frame), ..failure.clone() };
-            (node, failures.map(at).collect())
-        };
-        nodes.map(of_node).collect()
-    }
-
     /// Adds the failures of a tick to those that state depends on.
-    fn note_failures(&mut self, failed: Vec<(usize, Vec<NodeFailure>)>) {
+    fn note_failures(&mut self, failed: Vec<(usize, Vec<NodeFailure>)>, frame: i64) {
         if failed.is_empty() && self.failed.is_empty() {
             return;
         }
@@ -368,7 +348,8 @@ impl Ticks<'_, '_, '_> {
         let depends = |node: usize| reads.of_steps(reads.steps_of(node));
         self.failed.pass_on(depends);
         for (node, failures) in failed {
-            self.failed.add(node, failures);
+            let at = |failure| NodeFailure { replayed: Some(frame), ..failure };
+            self.failed.add(node, failures.into_iter().map(at).collect());
         }
     }
 

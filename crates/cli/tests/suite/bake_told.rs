@@ -172,6 +172,26 @@ fn outputs_that_do_not_depend_on_a_failure_are_baked() {
 }
 
 #[test]
+fn outputs_beside_a_failure_that_read_the_same_state_in_a_scope_are_baked() {
+    let graph = file(
+        "bake-beside-failed.mill",
+        "input L: list<i32> = [1, 2, 3]\nt = convert.to_i32(context.tick())\n\
+         a = list.sum(list.generate(\n  \
+         state.feedback(value: t + context.index(), type = \"i32\"), count: 3))\n\
+         item = list.get(L, index: t == 2 ? 9 : 0)\n\
+         s = simulate(x: i32 = 0, z: i32 = item + a) -> x: i32 = y {\n  y = x + z\n}\n\
+         output o: i32 = a\noutput p: i32 = s.x\n",
+    );
+    let folder = folder("bake-beside-failed");
+    for _ in 0..2 {
+        let baked = |out, frames| baked_output((&graph, &folder), (out, frames), &[]);
+        assert_eq!(baked("o", "0..3"), ("0 3 6 9".into(), vec![], vec![]));
+        assert_eq!(baked("p", "0..3").1, [2]);
+        assert_eq!(baked("p", "3..3").1, [2]);
+    }
+}
+
+#[test]
 fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
     let graph = file(
         "bake-sizes.mill",

@@ -208,6 +208,32 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
 }
 
 #[test]
+fn a_failure_beside_state_in_a_scope_is_none_of_outputs_that_do_not_depend_on_it() {
+    let text = "input L: list<i32> = [1, 2, 3]\nt = convert.to_i32(context.tick())\n\
+        a = list.sum(list.generate(\n  \
+        state.feedback(value: t + context.index(), type = \"i32\"), count: 3))\n\
+        item = list.get(L, index: t == 2 ? 9 : 0)\n\
+        s = simulate(x: i32 = 0, z: i32 = item + a) -> x: i32 = y {\n  y = x + z\n}\n\
+        output o: i32 = a\noutput p: i32 = s.x\noutput q: i32 = item + a\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it compiles");
+    let all = |name: &str| frames(4).output(name);
+    let values = ["0", "3", "6", "9"];
+    assert_eq!(played(&program, &all("o")), values);
+    // The simulation depends on it.
+    for (request, at) in [
+        (all("p"), vec![None]),
+        (Request::new().frame(3).output("p"), vec![Some(2)]),
+        (Request::new().frame(3).output("o"), vec![]),
+        // The output failed in that frame too, but only there.
+        (Request::new().frame(3).output("q"), vec![]),
+    ] {
+        let answer = program.run(&request).expect("it runs");
+        let found: Vec<Option<i64>> = answer.failures.iter().map(|it| it.replayed).collect();
+        assert_eq!(found, at, "{request:?}");
+    }
+}
+
+#[test]
 fn a_state_that_reads_itself_through_a_shift_fails_and_comes_to_an_end() {
     let nodes = json!({
         "now": { "type": "context.time" },

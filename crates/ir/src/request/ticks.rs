@@ -20,13 +20,14 @@ impl Request {
         self
     }
 
-    /// The names of the outputs with the new state of all nodes that a requested output depends on,
-    /// in this tick or a later one, and whether such a node is inside scopes.
-    pub fn states_read(&self, plan: &Plan) -> (Vec<String>, bool) {
-        let reads = StateReads::new(plan);
-        let outputs = self.outputs_in(plan).into_iter();
-        let depends = reads.of_steps(outputs.map(|output| plan.outputs[output].source.step));
-        (reads.outputs_of(&depends), reads.is_inside(&depends))
+    /// The stateful nodes of a plan, and for each whether a requested output depends on it, in this
+    /// tick or a later one.
+    pub fn state_reads<'p>(&self, plan: &'p Plan) -> (StateReads<'p>, Vec<bool>) {
+        let step = |output: usize| plan.outputs[output].source.step;
+        let asked = self.required_in(plan).into_iter().map(step).collect();
+        let reads = StateReads::new(plan, asked);
+        let depends = reads.of_steps(self.outputs_in(plan).into_iter().map(step));
+        (reads, depends)
     }
 
     /// Also requests these outputs.
@@ -56,15 +57,20 @@ impl Request {
 
     /// The positions of the requested outputs, without unknown ones.
     fn outputs_in(&self, plan: &Plan) -> Vec<usize> {
-        let names = self.outputs.iter().flatten();
-        let mut outputs: Vec<usize> = match &self.outputs {
-            Some(_) => names.filter_map(|name| plan.output_named(name)).collect(),
+        let mut outputs = self.required_in(plan);
+        outputs.extend(self.optional.iter().filter_map(|name| plan.output_named(name)));
+        outputs
+    }
+
+    /// As [`outputs_in`](Self::outputs_in), without those that are returned only if something else
+    /// computes them.
+    fn required_in(&self, plan: &Plan) -> Vec<usize> {
+        match &self.outputs {
+            Some(names) => names.iter().filter_map(|name| plan.output_named(name)).collect(),
             None => (0..plan.outputs.len())
                 .filter(|output| !is_state(&plan.outputs[*output].name))
                 .collect(),
-        };
-        outputs.extend(self.optional.iter().filter_map(|name| plan.output_named(name)));
-        outputs
+        }
     }
 
     /// The same request at this frame, unless it has a frame or a time of its own.
