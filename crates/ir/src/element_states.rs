@@ -96,6 +96,9 @@ pub struct Calls {
     pub all: Vec<Called>,
     /// The nodes of whose new state any part failed. They keep their tables.
     pub failed: Vec<Arc<str>>,
+    /// Those of them of which one element was called in several contexts, so that what they return is
+    /// no result. See [`withhold`](crate::state_reads::withhold).
+    pub clashing: Vec<Arc<str>>,
 }
 
 /// The elements for which a node was called, with their new state.

@@ -241,3 +241,32 @@ impl<'p> StateReads<'p> {
         outputs.map(|output| self.plan.outputs[*output].name.to_string()).collect()
     }
 }
+
+/// Takes the values out of an answer that read state of which one element was called in several
+/// contexts. The state that is computed from it fails too.
+pub fn withhold(plan: &Plan, answer: &mut Answer) {
+    if answer.calls.clashing.is_empty() {
+        return;
+    }
+    let writers = || plan.state_writers.iter();
+    let mut reads = SideTable::for_arena(&plan.steps, false);
+    for writer in writers().filter(|writer| answer.calls.clashing.contains(&writer.node)) {
+        reads[writer.reader] = true;
+    }
+    // A step comes after all steps that it reads from.
+    for (id, step) in plan.steps.iter() {
+        reads[id] |= plan.inputs_of(step).iter().any(|link| reads[link.step]);
+    }
+    for output in &mut answer.outputs {
+        let source = plan.output_named(&output.name).map(|output| plan.outputs[output].source);
+        if source.is_some_and(|source| reads[source.step]) {
+            output.value = None;
+        }
+    }
+    for writer in writers().filter(|it| it.values.iter().any(|value| reads[value.source.step])) {
+        answer.calls.all.retain(|called| called.node != writer.node);
+        if !answer.calls.failed.contains(&writer.node) {
+            answer.calls.failed.push(Arc::clone(&writer.node));
+        }
+    }
+}

@@ -17,6 +17,7 @@ use millstream_ir::answer::{
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
+use millstream_ir::state_reads::withhold;
 use millstream_ir::states::States;
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;
@@ -57,7 +58,9 @@ fn evaluated(
     request: Request,
     states: &States,
 ) -> Result<Answer, EvalError> {
-    parts.evaluate(evaluator, states.given_to(plan, request))
+    let mut answer = parts.evaluate(evaluator, states.given_to(plan, request))?;
+    withhold(plan, &mut answer);
+    Ok(answer)
 }
 
 /// Answers a request for frames of a plan with state, from the start frame of the plan on. A node

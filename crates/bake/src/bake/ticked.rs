@@ -17,7 +17,7 @@ use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::Request;
-use millstream_ir::state_reads::StateReads;
+use millstream_ir::state_reads::{StateReads, withhold};
 use millstream_ir::states::{StateParts, States};
 use millstream_run::{Parts, Varying};
 
@@ -317,6 +317,7 @@ impl Ticks<'_, '_, '_> {
         let all: Vec<usize> = (0..self.look_up.outputs().len()).filter(|_| is_inside).collect();
         let request = self.shown(shown.unwrap_or(&all));
         let mut answer = parts.evaluate(evaluator, self.states.given_to(plan, request))?;
+        withhold(plan, &mut answer);
         let marks = self.marks();
         self.since += started.elapsed();
         let frame = self.look_up.keys.frame(self.next);

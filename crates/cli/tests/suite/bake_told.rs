@@ -192,6 +192,28 @@ fn outputs_beside_a_failure_that_read_the_same_state_in_a_scope_are_baked() {
 }
 
 #[test]
+fn values_of_state_that_is_reached_with_two_contexts_are_not_written() {
+    let graph = file(
+        "bake-two-contexts.mill",
+        "t = convert.to_i32(context.tick())\nd = state.delay(t)\n\
+         output a: i32 = context.with_tick(d, tick: 10)\noutput d: i32 = d\noutput t: i32 = t\n",
+    );
+    let told = seen(&["run", &graph, "--frame", "0..4"]);
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    assert!(told.contains("`a` has no value") && told.contains("`d` has no value"), "{told}");
+    let folder = folder("bake-two-contexts");
+    let save = ["--save", "out.####.csv", "--out", "a", "--out", "d"];
+    for _ in 0..2 {
+        let baked = report(&[&[&*graph, "--frames", "0..2"], &save[..]].concat(), &folder);
+        assert_eq!(baked["failed"], 3, "{baked}");
+        assert!(!folder.join("out.0001.csv").exists(), "{baked}");
+    }
+    // Alone, each of them has values.
+    let baked = baked_output((&graph, &folder), ("d", "0..2"), &[]);
+    assert_eq!(baked, ("0 0 1".into(), vec![], vec![]));
+}
+
+#[test]
 fn an_animation_names_the_frame_in_which_its_pictures_change_size() {
     let graph = file(
         "bake-sizes.mill",

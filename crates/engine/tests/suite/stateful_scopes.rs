@@ -202,9 +202,29 @@ fn one_state_in_two_contexts_of_a_tick_is_an_error_that_keeps_nothing() {
             "sum: one state is reached with two contexts in one tick: time is -0.9 and 0.1 (at time 1)"
         ]
     );
+    // Neither context is the right one, so what reads the state has no value.
+    assert!(answer.outputs[0].value.is_none());
     // The tick that failed committed no state.
-    let shown = answer.column::<f32>("y");
-    assert_eq!(shown, Some(vec![0.0, -0.2, -0.1]));
+    let text = "f = convert.to_f32(context.time())\nsum = state.integrate(f)\n\
+        earlier = time.shift(sum, by: -0.1)\n\
+        y = context.tick() == 1 ? earlier + sum : earlier\n\
+        s = simulate(x: f32 = 0, y: f32 = y) -> x: f32 = next {\n  next = x + y + 1\n}\n\
+        output y: f32 = y\noutput f: f32 = f\noutput s: f32 = s.x\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it compiles");
+    for evaluator in
+        [&mut millstream_run::Lazy as &mut dyn Evaluator, &mut List::new(), &mut Auto::new()]
+    {
+        for frame in 0..4 {
+            let request = Request::new().frame(frame);
+            let answer = program.run_with(evaluator, &request).expect("it runs");
+            let has_value = |name: &str| answer.output(name).is_some_and(|it| it.value.is_some());
+            let found = ["y", "f", "s"].map(has_value);
+            assert_eq!(found, [frame != 1, true, frame != 1], "at frame {frame}");
+            let all: Vec<Option<i64>> = answer.failures.iter().map(|it| it.replayed).collect();
+            let expected = [vec![], vec![None], vec![Some(1)], vec![Some(1)]];
+            assert_eq!(all, expected[frame as usize], "at frame {frame}");
+        }
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) struct StateCalls {
     /// The contexts in which state was read.
     calls: Vec<Call>,
     pub(super) idle_loops: Vec<IdleLoop>,
+    /// The nodes of which one element was called in several contexts.
+    clashing: Vec<Arc<str>>,
 }
 
 /// A reader in one of its contexts.
@@ -278,8 +280,9 @@ impl<M: Mode> Walk<'_, M> {
         }
         if self.known_shapes.is_endless {
             // The calls that were found are not all.
-            calls = Calls { all: Vec::new(), failed: nodes().collect() };
+            calls = Calls { failed: nodes().collect(), ..Calls::default() };
         }
+        calls.clashing = std::mem::take(&mut self.state_calls.clashing);
         Ok(calls)
     }
 
@@ -466,6 +469,7 @@ impl<M: Mode> Walk<'_, M> {
                 let (a, b) = (column.get(last), column.get(row));
                 let k = contexts.iter().position(|known| std::ptr::eq(known, column));
                 let what = k.map_or("its state".to_owned(), |k| self.context_name(writer, k));
+                self.state_calls.clashing.push(Arc::clone(&writer.node));
                 self.fail_state(
                     writer,
                     format!(
