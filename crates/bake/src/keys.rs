@@ -404,7 +404,9 @@ impl<'a> Keys<'a> {
                 if !self.add_trace(trace, position, &mut hash) {
                     return None;
                 }
-                links.iter().for_each(|link| hash.number(*link));
+                for link in links {
+                    hash.number(*link);
+                }
             }
             before = hash.key();
             chain.push(before);

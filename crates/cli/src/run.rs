@@ -148,12 +148,8 @@ pub(crate) fn once(
     phases.end(Phase::Load);
     let (target, plot) = check_targets(args)?;
     if let Some(target) = picture_target(args) {
-        let (program, output) = program_of_picture(
-            &engine,
-            &text,
-            program,
-            (&args.outputs, args.given.flag_of_elements()),
-        )?;
+        let asked = (&*args.outputs, args.given.flag_of_elements());
+        let (program, output) = program_of_picture(&engine, &text, program, asked)?;
         let outputs = [output];
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
         let picture = (&target, &*outputs[0]);

@@ -255,7 +255,7 @@ fn a_formula_that_makes_a_group_contain_itself_is_reported_and_can_be_edited_on(
             "to": "more(a)" }),
     );
     let codes = |session: &mut Session| -> Vec<String> {
-        session.problems().iter().map(|problem| problem.code.to_string()).collect()
+        session.problems().iter().map(|problem| problem.code.clone()).collect()
     };
     assert_eq!(codes(&mut session), ["check::recursive_group"]);
     // All places of the document are found again.

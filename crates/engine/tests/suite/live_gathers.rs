@@ -112,6 +112,7 @@ fn readers_of_an_element_that_changes_run_alone() {
 
 #[test]
 fn lists_copy_the_items_that_change() {
+    const MANY: usize = 5000;
     let mut both = Both::new(&json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32" }, "by": { "type": "i32", "default": 5 } },
         "outputs": { "y": output("f32", "y"), "sum": output("f32", "sum"), "part": output("list<f32>", "part") },
@@ -124,7 +125,6 @@ fn lists_copy_the_items_that_change() {
             "i": { "type": "context.index" },
             "get": { "type": "list.get", "in": { "list": from("round"), "index": from("i") } },
             "y": { "type": "math.sin", "in": { "x": from("get") } } } }));
-    const MANY: usize = 5000;
     let mut x = items(MANY);
     both.set("x", &x);
     assert_eq!(both.run(&["get", "y"]), [MANY as u64; 2]);
@@ -136,7 +136,8 @@ fn lists_copy_the_items_that_change() {
     let by = |session: &mut Session| {
         session.set("by", -1).expect("it fits");
     };
-    (by(&mut both.live), by(&mut both.plain));
+    by(&mut both.live);
+    by(&mut both.plain);
     assert_eq!(both.run(&["get"]), [MANY as u64]);
     x[17] += 3.0;
     x[18] += 3.0;

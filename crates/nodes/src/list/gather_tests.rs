@@ -43,10 +43,10 @@ fn result(node: &Instance, given: &[Given<'_>], n: usize) -> Column {
 }
 
 /// Changes each item in turn.
-fn check(name: &str, set: &Json, others: Vec<Given<'static>>, n: usize) {
+fn check(name: &str, set: &Json, others: &[Given<'static>], n: usize) {
     let node = instance(name, set, &[Type::F32], &[]);
     let given = |items: Vec<f32>| -> Vec<Given<'static>> {
-        std::iter::once(one(list(items))).chain(others.clone()).collect()
+        std::iter::once(one(list(items))).chain(others.iter().cloned()).collect()
     };
     let (pairs, copies) = pairs(name, &node, &given(items()), n);
     let before = result(&node, &given(items()), n);
@@ -73,26 +73,26 @@ fn check(name: &str, set: &Json, others: Vec<Given<'static>>, n: usize) {
 fn only_readers_of_an_item_depend_on_it() {
     for outside in ["clamp", "wrap"] {
         let set = json!({ "outside": outside });
-        check("list.get", &set, vec![many(vec![3_i32, -2, 30, 0, 3])], 5);
-        check("list.pick", &set, vec![one(list(vec![9_i32, 2, -1, 2, 40]))], 1);
-        check("list.remove", &set, vec![one(13_i32)], 1);
+        check("list.get", &set, &[many(vec![3_i32, -2, 30, 0, 3])], 5);
+        check("list.pick", &set, &[one(list(vec![9_i32, 2, -1, 2, 40]))], 1);
+        check("list.remove", &set, &[one(13_i32)], 1);
     }
     let positions = vec![0.0, 3.5, 9.9, 10.0, -1.3, 11.2, -40.5, 1e16, f64::NAN, f64::INFINITY];
     for interpolation in ["nearest", "linear", "cubic"] {
         for beyond in ["clamp", "wrap", "mirror"] {
             for unit in [false, true] {
                 let set = json!({ "interpolation": interpolation, "beyond": beyond, "unit": unit });
-                check("list.sample", &set, vec![many(positions.clone())], positions.len());
+                check("list.sample", &set, &[many(positions.clone())], positions.len());
             }
         }
     }
     let none = json!({});
-    check("list.reverse", &none, vec![], 1);
-    check("list.rotate", &none, vec![one(-4_i32)], 1);
-    check("list.repeat", &none, vec![one(3_i32)], 1);
-    check("list.repeat_items", &none, vec![one(2_i32)], 1);
-    check("list.every", &none, vec![one(-1_i32), one(-3_i32)], 1);
-    check("list.slice", &none, vec![one(4_i32), one(5_i32)], 1);
+    check("list.reverse", &none, &[], 1);
+    check("list.rotate", &none, &[one(-4_i32)], 1);
+    check("list.repeat", &none, &[one(3_i32)], 1);
+    check("list.repeat_items", &none, &[one(2_i32)], 1);
+    check("list.every", &none, &[one(-1_i32), one(-3_i32)], 1);
+    check("list.slice", &none, &[one(4_i32), one(5_i32)], 1);
     let keep: Vec<bool> = (0..N_ITEMS).map(|i| i % 3 != 1).collect();
-    check("list.filter", &none, vec![one(list(keep))], 1);
+    check("list.filter", &none, &[one(list(keep))], 1);
 }
