@@ -81,7 +81,8 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "ir",
         "hidden ids element_states need_map paths progress loops region graph plan walk repeat \
-         splice trace verify state_reads request text answer states checkpoints watch",
+         splice trace verify state_reads request text answer state_failures \
+         states checkpoints watch",
     ),
     (
         "io",

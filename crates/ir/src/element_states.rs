@@ -97,7 +97,7 @@ pub struct Calls {
     /// The nodes of whose new state any part failed. They keep their tables.
     pub failed: Vec<Arc<str>>,
     /// Those of them of which one element was called in several contexts, so that what they return is
-    /// no result. See [`withhold`](crate::state_reads::withhold).
+    /// no result. See [`withhold`](crate::state_failures::withhold).
     pub clashing: Vec<Arc<str>>,
 }
 

@@ -16,6 +16,7 @@ pub mod region;
 pub mod repeat;
 pub mod request;
 mod splice;
+pub mod state_failures;
 pub mod state_reads;
 pub mod states;
 #[cfg(test)]

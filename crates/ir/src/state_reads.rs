@@ -7,12 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use millstream_base::NodePath;
 use millstream_base::id::SideTable;
 use millstream_node::Kernel;
 
-use crate::NodeFailure;
-use crate::answer::Answer;
 use crate::hidden::{is_state, node_of};
 use crate::plan::{Plan, Step, StepId, StepOp};
 
@@ -30,7 +27,7 @@ pub struct StateNode {
 /// The stateful nodes of a plan, and which of them results depend on.
 #[derive(Debug)]
 pub struct StateReads<'p> {
-    plan: &'p Plan,
+    pub(crate) plan: &'p Plan,
     /// The steps of the requested outputs.
     asked: Vec<StepId>,
     /// The nodes, those inside scopes last.
@@ -194,39 +191,8 @@ impl<'p> StateReads<'p> {
     }
 
     /// The step that reads the state of a node inside scopes.
-    fn reader_of(&self, node: &StateNode) -> Option<StepId> {
+    pub(crate) fn reader_of(&self, node: &StateNode) -> Option<StepId> {
         node.writer.map(|writer| self.plan.state_writers[writer].reader)
-    }
-
-    /// Those of some nodes whose next state fails in an answer, each with the failures.
-    pub fn failed_in(&self, answer: &Answer, of: &[bool]) -> Vec<(usize, Vec<NodeFailure>)> {
-        let is_failed = |node: &usize| {
-            let StateNode { path, outputs, .. } = &self.nodes[*node];
-            let mut names = outputs.iter().map(|output| &self.plan.outputs[*output].name);
-            names.any(|name| answer.output(name).is_some_and(|it| it.value.is_none()))
-                || answer.calls.failed.contains(path)
-        };
-        let nodes = (0..of.len()).filter(|node| of[*node]).filter(is_failed);
-        let with_failures = |node| {
-            let reader = self.reader_of(&self.nodes[node]);
-            let above = self.plan.steps_upstream_of(self.steps_of(node).chain(reader));
-            let failures = answer.failures.iter();
-            let failures = failures.filter(|failure| self.concerns(&failure.path, &above));
-            (node, failures.cloned().collect())
-        };
-        nodes.map(with_failures).collect()
-    }
-
-    /// Whether one of these steps is that of a node, or of the zone that contains it. A node without
-    /// steps may be anywhere.
-    fn concerns(&self, path: &NodePath, above: &SideTable<StepId, bool>) -> bool {
-        let contains = |zone: &str| {
-            let rest = path.as_str().strip_prefix(zone);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let is_of = |step: &Step| contains(self.plan.paths.get(step.path).as_str());
-        let mut steps = self.plan.steps.iter().filter(|(_, step)| is_of(step)).peekable();
-        steps.peek().is_none() || steps.any(|(step, _)| above[step])
     }
 
     /// Whether results of these steps depend on state inside scopes.
@@ -239,34 +205,5 @@ impl<'p> StateReads<'p> {
         let nodes = self.nodes.iter().zip(depends).filter(|(_, depends)| **depends);
         let outputs = nodes.flat_map(|(node, _)| &node.outputs);
         outputs.map(|output| self.plan.outputs[*output].name.to_string()).collect()
-    }
-}
-
-/// Takes the values out of an answer that read state of which one element was called in several
-/// contexts. The state that is computed from it fails too.
-pub fn withhold(plan: &Plan, answer: &mut Answer) {
-    if answer.calls.clashing.is_empty() {
-        return;
-    }
-    let writers = || plan.state_writers.iter();
-    let mut reads = SideTable::for_arena(&plan.steps, false);
-    for writer in writers().filter(|writer| answer.calls.clashing.contains(&writer.node)) {
-        reads[writer.reader] = true;
-    }
-    // A step comes after all steps that it reads from.
-    for (id, step) in plan.steps.iter() {
-        reads[id] |= plan.inputs_of(step).iter().any(|link| reads[link.step]);
-    }
-    for output in &mut answer.outputs {
-        let source = plan.output_named(&output.name).map(|output| plan.outputs[output].source);
-        if source.is_some_and(|source| reads[source.step]) {
-            output.value = None;
-        }
-    }
-    for writer in writers().filter(|it| it.values.iter().any(|value| reads[value.source.step])) {
-        answer.calls.all.retain(|called| called.node != writer.node);
-        if !answer.calls.failed.contains(&writer.node) {
-            answer.calls.failed.push(Arc::clone(&writer.node));
-        }
     }
 }

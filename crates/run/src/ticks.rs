@@ -17,7 +17,7 @@ use millstream_ir::answer::{
 use millstream_ir::element_states::Calls;
 use millstream_ir::plan::Plan;
 use millstream_ir::request::{Request, RequestAxis, RequestError};
-use millstream_ir::state_reads::withhold;
+use millstream_ir::state_failures::withhold;
 use millstream_ir::states::States;
 use millstream_ir::{Done, Watch};
 use millstream_node::Data;

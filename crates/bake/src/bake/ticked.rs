@@ -17,7 +17,8 @@ use millstream_ir::NodeFailure;
 use millstream_ir::answer::{Answer, EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepSource};
 use millstream_ir::request::Request;
-use millstream_ir::state_reads::{StateReads, withhold};
+use millstream_ir::state_failures::withhold;
+use millstream_ir::state_reads::StateReads;
 use millstream_ir::states::{StateParts, States};
 use millstream_run::{Parts, Varying};
 

@@ -106,35 +106,6 @@ fn existing_files_are_left_alone_and_missing_ones_are_rewritten() {
 }
 
 #[test]
-fn tables_are_written_again_under_new_names_of_columns() {
-    let folder = folder("renamed_columns");
-    std::fs::create_dir_all(&folder).expect("it can be made");
-    let document = |outputs: &str| {
-        let path = folder.join("lists.mill");
-        let text = format!(
-            "t = convert.to_i32(context.tick())\nl = list.generate(t, count: 2)\n\
-             m = list.generate(t + 1, count: 2)\n{outputs}"
-        );
-        std::fs::write(&path, text).expect("it can be written");
-        path
-    };
-    let to = folder.join("baked");
-    let table = |outputs: &str, args: &[&str]| {
-        let path = text(&document(outputs));
-        let usual = [&*path, "--frames", "0..1", "--save", "t.####.csv"];
-        counts(&[&usual, args].concat(), &to);
-        let table = std::fs::read_to_string(to.join("t.0001.csv")).expect("it was written");
-        table.lines().take(2).collect::<Vec<_>>().join("/")
-    };
-    let [a, b] = ["output a: list<i32> = l\n", "output b: list<i32> = m\n"];
-    assert_eq!(table(&format!("{a}{b}"), &[]), "a,b/1,2");
-    let exchanged = "output b: list<i32> = l\noutput a: list<i32> = m\n";
-    assert_eq!(table(exchanged, &[]), "b,a/1,2");
-    assert_eq!(table(exchanged, &["--out", "a"]), "a/2");
-    assert_eq!(table("output c: list<i32> = m\n", &[]), "c/2");
-}
-
-#[test]
 fn a_change_rebakes_only_what_depends_on_it() {
     let folder = folder("bake-change");
     let args = |graph: &'static str| ["--frames", "0..9", "--save", "y.####.json", graph];
