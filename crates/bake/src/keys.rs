@@ -264,7 +264,7 @@ impl<'a> Keys<'a> {
     /// The key of the state of a node after a frame; `None` if it cannot be stored.
     pub(crate) fn state_key(&mut self, node: usize, position: usize) -> Option<Key> {
         if !self.of_nodes.contains_key(&node) {
-            let mut depends = self.reads.of_steps(self.reads.steps_of(node));
+            let mut depends = self.reads.of_node(node);
             depends[node] = true;
             let first = self.variables(node);
             let is_inside = self.reads.is_inside(&depends);

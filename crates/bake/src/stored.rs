@@ -71,7 +71,7 @@ fn read_unsettled(from: &mut Reader<'_>) -> Option<Vec<Unsettled>> {
 /// state, or a part of it has no encoding.
 pub(crate) fn state_bytes(
     states: &StateParts,
-    (node, variables): (&str, &[&str]),
+    (node, variables): (&str, &[Arc<str>]),
     unsettled: &[Unsettled],
 ) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -79,7 +79,7 @@ pub(crate) fn state_bytes(
     codec::number(states.n_ticks, &mut out);
     codec::number(states.count.map_or(u64::MAX, |n| n as u64), &mut out);
     for variable in variables {
-        let (_, data) = states.values.iter().find(|(name, _)| **name == **variable)?;
+        let (_, data) = states.values.iter().find(|(name, _)| name == variable)?;
         if !codec::data(data, &mut out) {
             return None;
         }
@@ -110,7 +110,7 @@ pub(crate) fn state_bytes(
 /// did not settle.
 pub(crate) fn read_state(
     bytes: &[u8],
-    (node, variables): (&str, &[&str]),
+    (node, variables): (&str, &[Arc<str>]),
     states: &mut StateParts,
 ) -> Option<Vec<Unsettled>> {
     let mut from = Reader(bytes);
@@ -118,7 +118,7 @@ pub(crate) fn read_state(
     states.n_ticks = from.number()?;
     states.count = Some(from.number()?).filter(|n| *n != u64::MAX).map(|n| n as usize);
     for variable in variables {
-        states.values.push(((*variable).into(), from.data()?));
+        states.values.push((Arc::clone(variable), from.data()?));
     }
     if variables.is_empty() && from.number()? > 0 {
         states.tables.push((node.into(), Arc::new(read_table(&mut from)?)));

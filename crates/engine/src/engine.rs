@@ -192,18 +192,23 @@ impl Engine {
 
     /// The document with the groups that it needs from other documents, and with nodes in place of
     /// calls of groups in formulas.
-    fn with_used(&self, mut document: Document) -> Document {
-        let library = self.library();
-        let library = library.as_ref().map(|library| library as &dyn Library);
-        read_used(&mut document, &self.registry, library, &self.upgrades, &self.limits);
-        document
+    fn with_used(&self, document: Document) -> Document {
+        self.read_by(read_used, document)
     }
 
     /// The document with the groups that its nodes need from other documents.
-    pub(crate) fn with_used_as_written(&self, mut document: Document) -> Document {
+    pub(crate) fn with_used_as_written(&self, document: Document) -> Document {
+        self.read_by(read_used_as_written, document)
+    }
+
+    fn read_by(
+        &self,
+        read: fn(&mut Document, &Registry, Option<&dyn Library>, &[NodeUpgrade], &Limits),
+        mut document: Document,
+    ) -> Document {
         let library = self.library();
         let library = library.as_ref().map(|library| library as &dyn Library);
-        read_used_as_written(&mut document, &self.registry, library, &self.upgrades, &self.limits);
+        read(&mut document, &self.registry, library, &self.upgrades, &self.limits);
         document
     }
 

@@ -96,8 +96,8 @@ pub struct Calls {
     pub all: Vec<Called>,
     /// The nodes of whose new state any part failed. They keep their tables.
     pub failed: Vec<Arc<str>>,
-    /// Those of them of which one element was called in several contexts, so that what they return is
-    /// no result. See [`withhold`](crate::state_failures::withhold).
+    /// The failed nodes that one element called in several contexts. The values that they returned
+    /// are not results. See [`withhold`](crate::state_failures::withhold).
     pub clashing: Vec<Arc<str>>,
 }
 

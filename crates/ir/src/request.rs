@@ -114,6 +114,16 @@ pub enum Chosen {
     Kept(Mask),
 }
 
+impl Chosen {
+    /// The elements that the axis has, if it has only these.
+    fn kept(&self) -> Option<&Mask> {
+        match self {
+            Self::Kept(mask) => Some(mask),
+            Self::Masked(_) => None,
+        }
+    }
+}
+
 /// A request that was checked against a plan.
 #[derive(Clone, Debug)]
 pub struct Bound {
@@ -157,10 +167,7 @@ impl Bound {
 
     /// The elements that the index axis has, if they are not all.
     pub fn kept(&self) -> Option<&Mask> {
-        match &self.chosen {
-            Some(Chosen::Kept(mask)) => Some(mask),
-            Some(Chosen::Masked(_)) | None => None,
-        }
+        self.chosen.as_ref().and_then(Chosen::kept)
     }
 
     /// Whether the request is for some elements of the index axis.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use millstream_base::id::SideTable;
 use millstream_node::Kernel;
+use rustc_hash::FxHashMap;
 
 use crate::hidden::{is_state, node_of};
 use crate::plan::{Plan, Step, StepId, StepOp};
@@ -56,20 +57,24 @@ impl<'p> StateReads<'p> {
             writer: Some(i),
         });
         let nodes: Vec<StateNode> = hoisted.chain(inside).collect();
-        let mut read = BTreeMap::new();
+        let (mut read, mut by_path) = (BTreeMap::new(), FxHashMap::default());
+        for (i, node) in nodes.iter().enumerate() {
+            match node.writer {
+                Some(writer) => {
+                    read.entry(plan.state_writers[writer].reader).or_insert(i);
+                }
+                None => {
+                    by_path.insert(&*node.path, i);
+                }
+            }
+        }
         for (id, step) in plan.steps.iter() {
-            let node = match step.op {
-                StepOp::Input(input) if is_state(&plan.inputs[input].name) => {
-                    let path = node_of(&plan.inputs[input].name);
-                    nodes.iter().position(|node| node.writer.is_none() && &*node.path == path)
-                }
-                StepOp::Input(_) | StepOp::Const(_) | StepOp::Call(_) => {
-                    let of = |node: &StateNode| node.writer.map(|it| plan.state_writers[it].reader);
-                    nodes.iter().position(|node| of(node) == Some(id))
-                }
-            };
-            if let Some(node) = node {
-                read.insert(id, node);
+            if let StepOp::Input(input) = step.op
+                && let name = &plan.inputs[input].name
+                && is_state(name)
+                && let Some(node) = by_path.get(node_of(name))
+            {
+                read.insert(id, *node);
             }
         }
         Self { plan, asked, nodes, read }
@@ -81,6 +86,11 @@ impl<'p> StateReads<'p> {
         let outputs = outputs.iter().map(|output| &self.plan.outputs[*output]);
         let written = writer.iter().flat_map(|writer| &self.plan.state_writers[*writer].values);
         outputs.chain(written).map(|output| output.source.step)
+    }
+
+    /// For each node whether the next state of this one depends on its state.
+    pub fn of_node(&self, node: usize) -> Vec<bool> {
+        self.of_steps(self.steps_of(node))
     }
 
     /// For each node whether results of these steps depend on its state.

@@ -252,26 +252,18 @@ pub(crate) fn each_pick<A: FromPlaces + 'static>(
     + Sync
     + 'static,
 ) -> impl Function {
-    Picking { n_items, write, arguments: PhantomData::<fn(A)> }
+    Picking(move |call: &Call<'_>| lists_of::<A, usize>(call, &n_items, &write))
 }
 
-/// See [`each_pick`].
-struct Picking<A, NItems, Write> {
-    n_items: NItems,
-    write: Write,
-    arguments: PhantomData<fn(A)>,
-}
+/// See [`each_pick`]. The closure finds the positions.
+struct Picking<Places>(Places);
 
-impl<A, NItems, Write> Function for Picking<A, NItems, Write>
+impl<Places> Function for Picking<Places>
 where
-    A: FromPlaces,
-    NItems: for<'v> Fn(A::Of<'v>) -> usize + Send + Sync,
-    Write: for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<usize>) -> Result<(), Failure>
-        + Send
-        + Sync,
+    Places: Fn(&Call<'_>) -> Result<ListCells<usize>, Failure> + Send + Sync,
 {
     fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
-        let cells = lists_of::<A, usize>(call, &self.n_items, &self.write)?;
+        let cells = self.0(call)?;
         let source = items(call, 0);
         cells.put_from(call, &source)
     }
@@ -281,20 +273,16 @@ where
     }
 }
 
-impl<A, NItems, Write> ItemsRead for Picking<A, NItems, Write>
+impl<Places> ItemsRead for Picking<Places>
 where
-    A: FromPlaces,
-    NItems: for<'v> Fn(A::Of<'v>) -> usize + Send + Sync,
-    Write: for<'v> Fn(&mut Element<'_>, A::Of<'v>, &mut Vec<usize>) -> Result<(), Failure>
-        + Send
-        + Sync,
+    Places: Fn(&Call<'_>) -> Result<ListCells<usize>, Failure> + Send + Sync,
 {
     fn items_read(
         &self,
         call: &Call<'_>,
         visit: &mut dyn FnMut(usize, usize),
     ) -> Result<(), Failure> {
-        let places = lists_of::<A, usize>(call, &self.n_items, &self.write)?.into_items();
+        let places = self.0(call)?.into_items();
         places.into_iter().enumerate().for_each(|(at, item)| visit(at, item));
         Ok(())
     }

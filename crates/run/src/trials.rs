@@ -106,11 +106,8 @@ impl<const N: usize> Known<N> {
         let scale = tried
             .min_by(|a, b| measured(*a).total_cmp(&measured(*b)))
             .map_or(1.0, |best| measured(best) / expected[best].max(f64::MIN_POSITIVE));
-        std::array::from_fn(
-            |way| {
-                if self.is_tried(way) { measured(way) } else { expected[way] * scale }
-            },
-        )
+        let forecast = |way| if self.is_tried(way) { measured(way) } else { expected[way] * scale };
+        std::array::from_fn(forecast)
     }
 
     fn is_tried(&self, way: usize) -> bool {

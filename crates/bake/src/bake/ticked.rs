@@ -240,7 +240,6 @@ impl Ticks<'_, '_, '_> {
         for (node, key) in keys {
             let bytes = self.look_up.cache.get(key)?;
             let (path, variables) = self.named(node);
-            let variables: Vec<&str> = variables.iter().map(|name| &**name).collect();
             unsettled[node] = stored::read_state(&bytes, (&path, &variables), &mut states)?;
         }
         Some((states.into(), unsettled))
@@ -254,13 +253,15 @@ impl Ticks<'_, '_, '_> {
         (Arc::clone(&self.look_up.keys.reads.nodes[node].path), names.collect())
     }
 
-    /// The request for outputs of the next tick, and for all state that is played.
-    fn shown(&self, outputs: &[usize]) -> Request {
-        let names = outputs.iter().map(|output| self.look_up.outputs()[*output].name.to_string());
-        let names: Vec<String> =
-            names.chain(self.look_up.keys.reads.outputs_of(&self.kept)).collect();
+    fn names_of(&self, outputs: &[usize]) -> Vec<String> {
+        outputs.iter().map(|output| self.look_up.outputs()[*output].name.to_string()).collect()
+    }
+
+    /// The request for outputs of the next tick, from the state before it.
+    fn asking(&self, names: &[String]) -> Request {
         let frame = self.look_up.keys.frame(self.next);
-        self.look_up.bake.request().clone().frame(frame).only_outputs(&names)
+        let request = self.look_up.bake.request().clone().frame(frame).only_outputs(names);
+        self.states.given_to(self.look_up.plan(), request)
     }
 
     /// Evaluates outputs of the next tick from the stored state after it, with the marks that
@@ -272,10 +273,7 @@ impl Ticks<'_, '_, '_> {
         (evaluator, outputs): (&mut dyn Evaluator, &[usize]),
     ) -> Result<Option<(Answer, Vec<Mark>)>, EvalError> {
         let Some((states, unsettled)) = self.stored_state(self.next) else { return Ok(None) };
-        let names: Vec<String> =
-            outputs.iter().map(|it| self.look_up.outputs()[*it].name.to_string()).collect();
-        let request = self.shown(outputs).only_outputs(&names);
-        let request = self.states.given_to(self.look_up.plan(), request);
+        let request = self.asking(&self.names_of(outputs));
         let Some(request) = after.given_to(&states, request) else { return Ok(None) };
         let answer = parts.evaluate(evaluator, request)?;
         let mut marks = self.marks();
@@ -316,8 +314,9 @@ impl Ticks<'_, '_, '_> {
         // Nodes inside scopes advance only where they are requested.
         let is_inside = self.look_up.keys.reads.is_inside(&self.kept);
         let all: Vec<usize> = (0..self.look_up.outputs().len()).filter(|_| is_inside).collect();
-        let request = self.shown(shown.unwrap_or(&all));
-        let mut answer = parts.evaluate(evaluator, self.states.given_to(plan, request))?;
+        let mut names = self.names_of(shown.unwrap_or(&all));
+        names.extend(self.look_up.keys.reads.outputs_of(&self.kept));
+        let mut answer = parts.evaluate(evaluator, self.asking(&names))?;
         withhold(plan, &mut answer);
         let marks = self.marks();
         self.since += started.elapsed();
@@ -329,7 +328,7 @@ impl Ticks<'_, '_, '_> {
             for node in self.nodes() {
                 let reads = &self.look_up.keys.reads;
                 let steps: Vec<StepId> = reads.steps_of(node).collect();
-                let depends = reads.of_steps(steps.iter().copied());
+                let depends = reads.of_node(node);
                 let arms = self.look_up.keys.arms(self.next);
                 let of_node =
                     unsettled::of_results(plan, (&steps, arms), (reads, &depends), &marks);
@@ -347,7 +346,7 @@ impl Ticks<'_, '_, '_> {
             return;
         }
         let reads = &self.look_up.keys.reads;
-        let depends = |node: usize| reads.of_steps(reads.steps_of(node));
+        let depends = |node: usize| reads.of_node(node);
         self.failed.pass_on(depends);
         for (node, failures) in failed {
             let at = |failure| NodeFailure { replayed: Some(frame), ..failure };
@@ -370,7 +369,6 @@ impl Ticks<'_, '_, '_> {
                 continue;
             }
             let (path, variables) = self.named(node);
-            let variables: Vec<&str> = variables.iter().map(|name| &**name).collect();
             let unsettled = &self.unsettled[node];
             if let Some(bytes) = stored::state_bytes(&states, (&path, &variables), unsettled) {
                 self.look_up.cache.put(key, &bytes);

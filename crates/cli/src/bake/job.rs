@@ -45,12 +45,8 @@ pub(super) fn job(
         refuse_depth(&saves)?;
     }
     let (program, picture) = if saves.has_pictures() || saves.has_animations() || args.sheet {
-        let (program, name) = program_of_picture(
-            engine,
-            text,
-            program,
-            (&args.outputs, args.count.map(|_| "--count")),
-        )?;
+        let asked = (&*args.outputs, args.count.map(|_| "--count"));
+        let (program, name) = program_of_picture(engine, text, program, asked)?;
         (program, Some(name))
     } else {
         (program, None)

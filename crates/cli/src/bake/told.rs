@@ -11,7 +11,7 @@ use super::manifest;
 use crate::outcome::{self, Stop, in_flags, warn};
 use crate::run::report_nodes;
 use crate::tables::Coordinates;
-use crate::terminal::{self, eprint, visible};
+use crate::terminal::{eprint, visible};
 use crate::unsettled;
 
 /// The number of failed frames that are reported individually.
@@ -97,13 +97,15 @@ impl<'t> Told<'t> {
     pub(super) fn failed_before(&mut self, failures: &[Json]) {
         for told in failures.iter().filter(|told| !self.failures.contains(told)).collect::<Vec<_>>()
         {
-            let text = |part: &str| told[part].as_str().unwrap_or_default().to_owned();
-            let at = told["where"]["frame"].as_i64();
-            let place =
-                at.map_or_else(String::new, |at| format!(" (at frame {at}, which was replayed)"));
-            let text = format!("{}: {}{place}", text("path"), text("message"));
-            let style = terminal::of_stderr();
-            eprint(&format!("{} {}\n", style.error("error:"), visible(&text)));
+            let text = |part: &str| told[part].as_str().unwrap_or_default();
+            let failure = NodeFailure {
+                path: text("path").into(),
+                message: text("message").into(),
+                help: None,
+                cell: Vec::new(),
+                replayed: told["where"]["frame"].as_i64(),
+            };
+            report_nodes(std::iter::once(&failure), &Coordinates::default());
             self.failures.push(told.clone());
         }
     }

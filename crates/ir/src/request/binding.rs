@@ -69,7 +69,7 @@ pub(super) fn bind(request: &Request, plan: &Plan) -> Result<Bound, Vec<RequestE
     }
     let Binding { chosen, numbering, .. } = binding;
     let mut count = count;
-    if let Some(Chosen::Kept(kept)) = &chosen {
+    if let Some(kept) = chosen.as_ref().and_then(Chosen::kept) {
         count = Some(kept.len());
         let features = features.iter_mut().flatten();
         inputs.iter_mut().chain(features).for_each(|data| data.keep(kept));
@@ -327,10 +327,7 @@ impl Binding<'_> {
         if *feature != Feature::Index {
             return None;
         }
-        let kept = match &self.chosen {
-            Some(Chosen::Kept(kept)) => Some(kept),
-            Some(Chosen::Masked(_)) | None => None,
-        };
+        let kept = self.chosen.as_ref().and_then(Chosen::kept);
         let n = kept.map_or(*n, Mask::len);
         let bytes = n.saturating_mul(size_of::<i32>());
         let is_too_large = bytes > self.bytes;

@@ -17,7 +17,7 @@ use millstream_node::{instance::InputSlot, instance::OutputSlot};
 use smallvec::SmallVec;
 
 use super::node::Flags;
-use super::readers::Kept;
+use super::readers::StoredReaders;
 use super::special::Special;
 use super::within::Within;
 use super::{LiveGraph, NodeNumber, lane_of_number};
@@ -33,7 +33,7 @@ pub(super) struct Call {
     /// The partial results of blocks at the last run, if it folds a column by blocks.
     pub(super) partials: Option<Column>,
     /// The readers of the items of its list, if some have changed.
-    pub(super) readers: Option<Kept>,
+    pub(super) readers: Option<StoredReaders>,
     /// The outputs, if there are several.
     pub(super) outputs: Option<Box<Outputs>>,
 }

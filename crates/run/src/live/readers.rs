@@ -37,18 +37,18 @@ pub(super) struct Readers {
 
 /// Readers that a graph keeps; when they are dropped, their bytes are no longer counted.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredReaders {
     readers: Arc<Readers>,
     total: Arc<AtomicUsize>,
 }
 
-impl Drop for Kept {
+impl Drop for StoredReaders {
     fn drop(&mut self) {
         self.total.fetch_sub(self.readers.bytes(), Ordering::Relaxed);
     }
 }
 
-impl Kept {
+impl StoredReaders {
     /// Keeps readers, if they fit beside those that are kept already.
     fn new(readers: Arc<Readers>, total: &Arc<AtomicUsize>) -> Option<Self> {
         let bytes = readers.bytes();
@@ -79,16 +79,16 @@ impl Call {
 
     /// Keeps the readers of its list.
     pub(super) fn keep(&mut self, readers: Arc<Readers>, total: &Arc<AtomicUsize>) {
-        let is_kept = |kept: &Kept| Arc::ptr_eq(&kept.readers, &readers);
+        let is_kept = |kept: &StoredReaders| Arc::ptr_eq(&kept.readers, &readers);
         if !self.readers.as_ref().is_some_and(is_kept) {
             self.readers = None;
-            self.readers = Kept::new(readers, total);
+            self.readers = StoredReaders::new(readers, total);
         }
     }
 
     /// Records the stamps of the inputs that it read. Other positions have other readers.
     pub(super) fn saw(&mut self, stamps: SmallVec<[u64; 4]>) {
-        let is_right = |kept: &Kept| stamps.get(1..) == Some(&kept.readers.stamps[..]);
+        let is_right = |kept: &StoredReaders| stamps.get(1..) == Some(&kept.readers.stamps[..]);
         if !self.readers.as_ref().is_none_or(is_right) {
             self.readers = None;
         }
@@ -151,7 +151,7 @@ impl LiveGraph {
         let (list, others) = call.inputs.split_first()?;
         let stamp = |input: &u32| self.nodes[*input as usize].value;
         let stamps: SmallVec<[u64; 4]> = others.iter().map(stamp).collect();
-        if let Some(Kept { readers: known, .. }) = &call.readers
+        if let Some(StoredReaders { readers: known, .. }) = &call.readers
             && known.stamps == stamps
             && known.n_items() == items.len()
         {

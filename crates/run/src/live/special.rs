@@ -6,7 +6,7 @@ use millstream_form::Form;
 
 use super::call::{Call, OneOutput};
 use super::choice::Choice;
-use super::readers::Kept;
+use super::readers::StoredReaders;
 
 /// The behavior of such a node.
 pub(super) enum Special {
@@ -44,7 +44,7 @@ impl Special {
             Self::Choice(choice) => choice.bytes(),
             Self::Form(form) => size_of_val(&*form.inputs),
             Self::Call(call) => {
-                size_of_val(&*call.inputs) + call.readers.as_ref().map_or(0, Kept::bytes)
+                size_of_val(&*call.inputs) + call.readers.as_ref().map_or(0, StoredReaders::bytes)
             }
             Self::Output(_) => 0,
         }

@@ -1,4 +1,5 @@
-//! Scripts over documents whose formulas call groups: what is saved has the formulas as written.
+//! Random edits of documents whose formulas call groups. A saved document contains its formulas as
+//! they were written.
 
 use millstream::Document;
 use serde_json::{Value as Json, json};
