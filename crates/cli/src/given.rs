@@ -73,11 +73,16 @@ fn literal(name: &str, text: &str, ty: Type) -> Result<Value, Stop> {
     };
     from_json(ty, &json).map_err(|error| {
         let help = match &error {
+            LiteralError::Mismatch { .. } if Path::new(text).is_file() => {
+                format!("to read that file, write `@` before its name: {name}=@{text}")
+            }
             LiteralError::Mismatch { form, .. } => {
-                format!(
-                    "{} is written as {form}; @FILE:COLUMN gives a column of them",
-                    ty.with_article()
-                )
+                let from_file = if [Type::of::<Image>(), Type::of::<Font>()].contains(&ty) {
+                    "@FILE gives that of a file"
+                } else {
+                    "@FILE:COLUMN gives a column of them"
+                };
+                format!("{} is written as {form}; {from_file}", ty.with_article())
             }
             LiteralError::OutOfRange { .. } | LiteralError::Opaque { .. } => {
                 Message::of(&error).help.unwrap_or_default()

@@ -121,6 +121,24 @@ pub(crate) fn program_of_picture(
     engine.compile(document).map(|program| (program, name)).map_err(|error| shown(text, error))
 }
 
+/// The program with each requested field, which differs from pixel to pixel, turned into an image.
+pub(crate) fn program_of_fields(
+    engine: &Engine,
+    text: &Text,
+    mut program: Program,
+    (asked, of_elements): (&[String], Option<&str>),
+) -> Result<Program, Stop> {
+    let names = program.outputs().iter().map(|output| output.name.to_string());
+    let fields: Vec<String> = names
+        .filter(|name| asked.is_empty() || asked.contains(name))
+        .filter(|name| is_field(&program, name))
+        .collect();
+    for field in fields {
+        (program, _) = program_of_picture(engine, text, program, (&[field], of_elements))?;
+    }
+    Ok(program)
+}
+
 /// Whether an output can be a pixel and differs from pixel to pixel.
 pub(crate) fn is_field(program: &Program, output: &str) -> bool {
     let known = program.outputs().iter().find(|known| *known.name == *output);

@@ -6,7 +6,8 @@ mod over;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use millstream::values::Type;
+use millstream::evaluate::Data;
+use millstream::values::{Image, Type, ValueType};
 use millstream::{Answer, Mask, Program, Request};
 
 use crate::chart;
@@ -17,7 +18,7 @@ use crate::summary::lanes_of;
 use crate::tables::{Coordinates, tables};
 use crate::terminal::{eprint, visible};
 
-use charts::{Drawn, charts_of, of_singles};
+use charts::{Drawn, charts_of, of_image, of_singles};
 use over::Over;
 
 /// The maximum number of charts in a picture.
@@ -100,6 +101,16 @@ impl Plot<'_> {
             all.extend(charts);
             shown.extend(names);
         }
+        for output in &answer.outputs {
+            let value = match output.value.as_ref().map(|series| &series.data) {
+                Some(Data::One(value)) => value.clone(),
+                Some(Data::Many(column)) if column.len() == 1 => column.get(0),
+                Some(Data::Many(_)) | None => continue,
+            };
+            let Some(image) = Image::from_value(&value) else { continue };
+            all.extend(of_image(&output.name, &image, unit(&output.name), self.kind));
+            shown.push(output.name.to_string());
+        }
         let are_single = all.is_empty();
         if are_single {
             all.extend(of_singles(answer, &unit));
@@ -149,8 +160,11 @@ fn nothing(answer: &Answer) -> Stop {
         let ty: Type = output.ty.element().unwrap_or(output.ty);
         ty.lanes().is_some_and(|(_, n)| n <= 4)
     });
+    let has_images = answer.outputs.iter().any(|output| output.ty == Type::of::<Image>());
     let (text, help) = if answer.outputs.is_empty() {
         ("the document has no outputs", "declare an output and plot that")
+    } else if has_images {
+        ("there is more than one image, or none", "ask for one moment, one view and one element")
     } else if has_numbers {
         ("no output holds a finite number", "only finite numbers can be plotted")
     } else {

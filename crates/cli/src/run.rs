@@ -18,7 +18,7 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
-use crate::picture::{self, PictureTarget, program_of_picture};
+use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture};
 use crate::place::{Target, refuse_source};
 use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
@@ -168,6 +168,13 @@ pub(crate) fn once(
         unsettled::report(program);
         return Ok(exit);
     }
+    let draws_fields = plot.is_some() && target.is_none() && args.given.asks_for_pixels(&program);
+    let program = if draws_fields {
+        let asked = (&*args.outputs, args.given.flag_of_elements());
+        program_of_fields(&engine, &text, program, asked)?
+    } else {
+        program
+    };
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let at = args.given.coordinates(program.plan());

@@ -4,13 +4,13 @@
 //!   as different as any two of them. Then the order carries no information, and a histogram is
 //!   drawn instead.
 //! - Vectors over elements or items become points in a plane, with the third component as color.
-//! - Numbers over moments and elements, and lists of equal length, become heat maps.
+//! - Numbers over moments and elements, lists of equal length and images become heat maps.
 //!
 //! Numbers with the same unit share a chart.
 
 use millstream::Answer;
 use millstream::evaluate::Data;
-use millstream::values::{Column, Type, Value};
+use millstream::values::{Column, Image, Type, Value};
 
 use crate::chart::{
     Axis, Bars, Cells, Chart, MAX_SHOWN, Marks, Scale, Series, cells_of_points, thin, thin_grid,
@@ -130,6 +130,18 @@ fn own_axis<'a>(
     let others = columns[1..].iter().any(|(name, column)| is_drawable(name, column));
     let places = Places::of_lane(with_unit(name, unit(name)), &lane).filter(|_| others)?;
     Some((0, places))
+}
+
+/// The channels of an image over the scene that it covers.
+pub(super) fn of_image(
+    name: &str,
+    image: &Image,
+    unit: Option<&str>,
+    wanted: Option<Kind>,
+) -> Vec<Drawn> {
+    let (x, y) = Places::of_view(image.view());
+    let lanes = lanes_of(name, image.pixels());
+    lanes.iter().filter_map(|lane| of_grid(lane, unit, &x, &y, wanted)).collect()
 }
 
 /// Charts of single numbers, side by side.

@@ -1,7 +1,7 @@
 //! The axes over which outputs are plotted.
 
 use millstream::evaluate::RequestAxis;
-use millstream::{Answer, Given, Mask, Program, Request};
+use millstream::{Answer, Footprint, Given, Mask, Program, Request};
 
 use crate::dots::ascends;
 use crate::summary::{Lane, lanes_of};
@@ -29,6 +29,25 @@ pub(super) struct Over {
 impl Places {
     pub(super) fn numbered(label: &str, n: usize) -> Self {
         Self { label: label.into(), numbers: None, n }
+    }
+
+    /// The columns and rows of pixels of a view, at their centers in the scene; numbered if the view
+    /// is rotated.
+    pub(super) fn of_view(view: &Footprint) -> (Self, Self) {
+        let m = view.transform.0.map(f64::from);
+        let [width, height] = view.size();
+        let is_upright = [m[1], m[4]] == [0.0, 0.0];
+        let along = |label: &str, n: usize, first: i32, scale: f64, start: f64| {
+            let center = |i: usize| start + scale * (f64::from(first) + i as f64 + 0.5);
+            if is_upright {
+                let numbers = Some((0..n).map(center).collect());
+                Self { label: label.into(), numbers, n }
+            } else {
+                Self::numbered(&format!("{label} in pixels"), n)
+            }
+        };
+        let [left, lower, ..] = view.crop;
+        (along("x", width, left, m[0], m[3]), along("y", height, lower, m[5], m[7]))
     }
 
     pub(super) fn at(&self, i: usize) -> f64 {

@@ -168,3 +168,17 @@ fn a_placeholder_is_replaced_even_if_there_is_one_picture() {
     assert_eq!(names, ["a.005.png", "f.01.png", "f.02.png", "l.3.png", "large.7.png", "r.3.png"]);
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
+
+#[test]
+fn the_name_of_a_picture_without_its_sign_is_told_how_to_be_written() {
+    let graph = file("given.mill", "input p: image\noutput n: image = image.invert(p)\n");
+    let picture = new_file("given.png");
+    let shown = picture.display().to_string();
+    let (told, _) = saved("given.png", &[&numbers(), "--size", "3x2"]);
+    assert!(told.starts_with("saved"), "{told}");
+    let told = seen(&["run", &graph, "--in", &format!("p={shown}")]).replace(&shown, "FILE");
+    let hint = "help: to read that file, write `@` before its name: p=@FILE\n";
+    assert!(told.ends_with(hint), "{told}");
+    let told = seen(&["run", &graph, "--in", "p=none.png"]);
+    assert!(told.contains("; @FILE gives that of a file"), "{told}");
+}

@@ -151,3 +151,39 @@ fn what_equals_the_axis_is_drawn_too() {
         "drew FILE: lines of w over t\nnot drawn: k; choose outputs of one shape with --out\n"
     );
 }
+
+#[test]
+fn fields_and_images_are_heat_maps_over_the_scene() {
+    let graph = file(
+        "plot_fields.mill",
+        "p = context.position()\n\
+         output z: f32 = p.x - 2 * p.y in m\n\
+         output side: bool = p.x > 3\n\
+         output both: image = image.from_field(color(p.x, p.y, 0))\n\
+         output still: f32 = 7\n",
+    );
+    let size = ["--size", "8x4+2-1*0.5"];
+    let (told, svg) = drawn("field.svg", &[&[&*graph, "--out", "z"][..], &size].concat());
+    assert_eq!(told, "drew FILE: heat map of z over x and y\n");
+    assert!(svg.contains("z in m"), "{svg}");
+    // The whole of x from 2 to 6 and of y from -1 to 1 is covered.
+    for tick in ["2", "6", "-1", "1"] {
+        assert!(svg.lines().any(|line| line.trim() == tick), "{tick} {svg}");
+    }
+    let (told, _) = drawn("fields.svg", &[&[&*graph][..], &size].concat());
+    let both =
+        "heat map of both.r over x and y; heat map of both.g over x and y; heat map of both.b";
+    for part in ["heat map of z over x and y; heat map of side over x and y", both] {
+        assert!(told.contains(part), "{told}");
+    }
+    let (told, _) = drawn("field.svg", &[&*graph, "--out", "z", "--view", "left=8x4"]);
+    assert_eq!(told, "drew FILE: heat map of z over x and y\n");
+    let kinds = [&*graph, "--out", "z", "--plot-kind", "histogram"];
+    let (told, _) = drawn("field.svg", &[&kinds[..], &size].concat());
+    assert_eq!(told, "drew FILE: histogram of z\n");
+    let timed =
+        file("plot_timed.mill", "p = context.position()\noutput z: f32 = p.x + context.time()\n");
+    let moments = [&*timed, "--time", "0..1:0.5"];
+    let (told, _) = drawn("field.svg", &[&moments[..], &size].concat());
+    assert!(told.contains("there is more than one image"), "{told}");
+}
