@@ -176,11 +176,15 @@ pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    nearest(name, &mut candidates.into_iter())
+}
+
+/// [`did_you_mean`] for any iterator, so that it is compiled once.
+fn nearest<'a>(name: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     let n_chars = name.chars().count();
     let most = 1 + n_chars / 3;
     let letters = letters_of(name);
     candidates
-        .into_iter()
         .filter(|candidate| candidate.chars().count().abs_diff(n_chars) <= most)
         .filter(|candidate| {
             letters_of(candidate).zip(letters).is_none_or(|(a, b)| {

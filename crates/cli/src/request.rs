@@ -396,9 +396,8 @@ fn unread_view(program: &Program, has_position: bool) -> Stop {
     let (text, help) = if !has_position && program.needs().any(reads) {
         (
             "the outputs depend on the position, which a view provides only for pictures",
-            "save a picture, such as png or exr, which shows the value at each pixel, or draw it \
-             with --plot; or leave out --size and --view, and give one position: --feature \
-             position=[0,0,0]",
+            "save a picture, such as png or exr, which shows the value at each pixel; or leave out \
+             --size and --view, and give one position: --feature position=[0,0,0]",
         )
     } else {
         (

@@ -7,11 +7,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use millstream::{Answer, Evaluator, Limits, LogDetail, NodeFailure, Program, Request};
+use millstream::{Answer, Engine, Evaluator, Limits, LogDetail, NodeFailure, Program, Request};
 use millstream_io::Budget;
 use millstream_io::pictures::Depth;
 
-use crate::document::{compile_for, read_until};
+use crate::document::{Text, compile_for, read_until};
 use crate::evaluators::EvaluatorName;
 use crate::format::Format;
 use crate::given::{assignment, file_of, open};
@@ -168,13 +168,8 @@ pub(crate) fn once(
         unsettled::report(program);
         return Ok(exit);
     }
-    let draws_fields = plot.is_some() && target.is_none() && args.given.asks_for_pixels(&program);
-    let program = if draws_fields {
-        let asked = (&*args.outputs, args.given.flag_of_elements());
-        program_of_fields(&engine, &text, program, asked)?
-    } else {
-        program
-    };
+    let draws = plot.is_some() && target.is_none();
+    let program = if draws { with_fields(args, &engine, &text, program)? } else { program };
     let mut request = request_of(args, &program, &args.outputs, limits, started, Files::Now)?;
     phases.end(Phase::Read);
     let at = args.given.coordinates(program.plan());
@@ -244,6 +239,19 @@ fn check_columns(
     let asked = program.outputs().iter().filter(|output| is_asked(&output.name));
     let outputs: Vec<_> = asked.map(|output| (&*output.name, output.ty)).collect();
     save::check(target, &outputs, (at, request.n_elements().is_some()))
+}
+
+/// The program of a plot, in which fields over a view are images.
+fn with_fields(
+    args: &Args,
+    engine: &Engine,
+    text: &Text,
+    program: Program,
+) -> Result<Program, Stop> {
+    if !args.given.asks_for_pixels(&program) {
+        return Ok(program);
+    }
+    program_of_fields(engine, text, program, (&args.outputs, args.given.flag_of_elements()))
 }
 
 /// The picture that `--save` names, if it names one.

@@ -13,7 +13,6 @@ use rustc_hash::FxHashSet;
 use crate::class::Class;
 use crate::function::{Function, SharedFunction};
 use crate::node_def::callback::{Assembly, CallbackContext, Stop};
-use crate::node_def::form::build_form;
 use crate::node_def::formula::FormulaSetting;
 use crate::node_def::instance::{InputSlot, Instance, Kernel, OutputSlot};
 use crate::node_def::network::Network;
@@ -150,7 +149,8 @@ pub struct KernelSpec<'a> {
 }
 
 type MakeSignature = dyn Fn(&Settings) -> Result<Signature, SettingError> + Send + Sync;
-type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
+/// Writes a form: takes the lanes of each input, and returns the lanes of each output.
+pub type WriteForm<'f> = dyn for<'b> Fn(&'b FormBuilder, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + 'f;
 type MakeKernel = dyn Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync;
 type MakeNetwork = dyn Fn(&KernelSpec<'_>) -> Result<Network, SettingError> + Send + Sync;
 
@@ -402,7 +402,7 @@ impl NodeDef {
             + Sync
             + 'static,
     {
-        self.kernel(move |parts| Ok(Kernel::Form(Arc::new(build_form(parts, &form)))))
+        self.kernel(move |parts| Ok(parts.form(&form)))
     }
 
     /// Sets the kernel to a form that treats each lane of the one output alike: it takes that lane
@@ -411,18 +411,7 @@ impl NodeDef {
     where
         F: for<'b> Fn(&'b FormBuilder, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
     {
-        self.kernel(move |parts| {
-            let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
-            let form = build_form(parts, &|b, inputs| {
-                let each = |i: usize| {
-                    let args: Vec<Val<'_>> =
-                        inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
-                    lane(b, &args)
-                };
-                vec![(0..n).map(each).collect()]
-            });
-            Ok(Kernel::Form(Arc::new(form)))
-        })
+        self.kernel(move |parts| Ok(parts.lanewise(&lane)))
     }
 
     /// Sets the kernel to a function over columns.

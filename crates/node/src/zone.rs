@@ -489,5 +489,8 @@ const SIMULATE_DETAILS: &str = "Written with the name of a group: {\"type\": \"s
      returns the values linked to these inputs, and the group does not run. In all other ticks the \
      group runs `substeps` times, and the node returns the new state; the values linked to inputs \
      that are state are not computed. Other inputs have the values of the tick; \
-     `context.iteration` is the number of the substep.\n\nThe group must not have other state. As \
-     with all stateful nodes, ticks are evaluated in order from the document's `start_frame` on.";
+     `context.iteration` is the number of the substep.\n\nThe seconds since the last tick are found \
+     by carrying the time: the group gets an input `last`, linked to `context.time`, and an output \
+     `last` that gives `context.time`. Inside the group, `context.time` minus `last` is the length \
+     of the tick, which its substeps share.\n\nThe group must not have other state. As with all \
+     stateful nodes, ticks are evaluated in order from the document's `start_frame` on.";

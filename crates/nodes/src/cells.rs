@@ -351,6 +351,15 @@ impl<'a> ListEdit<'a> {
         call: &Call<'_>,
         mut write: impl FnMut(usize, &mut [T]) -> Result<(), Failure>,
     ) -> Result<Data, Failure> {
+        self.edit_with(call, &mut write)
+    }
+
+    /// [`edit`](Self::edit) with any closure, so that it is compiled once per type.
+    fn edit_with<T: ValueType>(
+        self,
+        call: &Call<'_>,
+        write: &mut WriteItems<'_, T>,
+    ) -> Result<Data, Failure> {
         let lists = match self.uniform() {
             Ok(mut items) => {
                 if let Some(i) = first(call) {
@@ -384,11 +393,14 @@ impl<'a> ListEdit<'a> {
     }
 }
 
+/// Changes the items of an element.
+type WriteItems<'w, T> = dyn FnMut(usize, &mut [T]) -> Result<(), Failure> + 'w;
+
 /// Writes the lists of a whole column, in place if it has no other user.
 fn edit_column<T: ValueType>(
     call: &Call<'_>,
     column: Column,
-    mut write: impl FnMut(usize, &mut [T]) -> Result<(), Failure>,
+    write: &mut WriteItems<'_, T>,
 ) -> Result<Data, Failure> {
     let (offsets, mut values) = match column.try_into_ragged() {
         Ok(lists) => lists.into_parts(),

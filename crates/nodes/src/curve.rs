@@ -16,7 +16,6 @@ use millstream_form::Val;
 use millstream_node::{Default, NodeDef, Registry, SettingKind, SettingValue, Settings};
 use millstream_node::{settings::Setting, settings::SettingError};
 
-use crate::shape::form_kernel;
 use points::{Curve, Piece};
 
 /// Adds the nodes of this family.
@@ -128,7 +127,7 @@ fn float() -> NodeDef {
     def.kernel(|parts| {
         let curve = curve(parts.settings, "points")?;
         let extend = parts.settings.flag("extend");
-        Ok(form_kernel(parts, |inputs| {
+        Ok(parts.form(&|_, inputs| {
             let x = inputs[0][0];
             vec![vec![mixed(x, at(&curve, extend, x), inputs[1][0])]]
         }))
@@ -174,7 +173,7 @@ fn vector() -> NodeDef {
         let of = |i: usize| curve_of(parts.settings, COMPONENTS[i]);
         let curves = [of(0)?, of(1)?, of(2)?];
         let extend = parts.settings.flag("extend");
-        Ok(form_kernel(parts, |inputs| {
+        Ok(parts.form(&|_, inputs| {
             let component =
                 |i: usize| mixed(inputs[0][i], at(&curves[i], extend, inputs[0][i]), inputs[1][0]);
             vec![(0..3).map(component).collect()]
@@ -204,7 +203,7 @@ fn rgb() -> NodeDef {
         let of = |i: usize| curve_of(parts.settings, CHANNELS[i]);
         let (all, channels) = (of(0)?, [of(1)?, of(2)?, of(3)?]);
         let extend = parts.settings.flag("extend");
-        Ok(form_kernel(parts, |inputs| {
+        Ok(parts.form(&|_, inputs| {
             let (color, factor) = (&inputs[0], inputs[1][0]);
             let channel = |i: usize| {
                 let of_all = at(&all, extend, color[i]);

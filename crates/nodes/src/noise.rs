@@ -25,7 +25,7 @@ use millstream_form::{FormBuilder, Val};
 use millstream_node::{Among, NodeDef, Registry};
 
 use crate::random::{Stream, pcg4d};
-use crate::shape::{T, choices, form_kernel, sockets_of};
+use crate::shape::{T, choices, sockets_of};
 
 /// Adds the nodes of this family.
 pub fn register(registry: &mut Registry) {
@@ -97,7 +97,7 @@ impl Basis {
             })
             .kernel(move |parts| {
                 let tile = parts.settings.flag("tile");
-                Ok(form_kernel(parts, |inputs| {
+                Ok(parts.form(&|_, inputs| {
                     let p = scaled(&inputs[0], inputs[1][0]);
                     let words = seed_words(inputs[2][0], 0);
                     let period = tile.then(|| inputs[3].as_slice());

@@ -1,9 +1,7 @@
 //! Sockets that many numeric nodes share: the types they take, and their usual layout.
 
-use std::sync::Arc;
-
 use millstream_base::{Lane, Type};
-use millstream_form::{FormBuilder, Val};
+use millstream_form::Val;
 use millstream_node::node_def::KernelSpec;
 use millstream_node::settings::SettingError;
 use millstream_node::{Among, Kernel, NodeDef, Settings, Signature, SocketType};
@@ -145,29 +143,14 @@ pub(crate) fn inputs_of_one_type(
     inputs.iter().fold(def, |def, (name, default, about)| def.input_or(*name, T, *default, *about))
 }
 
-/// A kernel of this form; the closure maps the lanes of each input to the lanes of each output.
-pub fn form_kernel(
-    parts: &KernelSpec<'_>,
-    form: impl for<'b> Fn(&[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>>,
-) -> Kernel {
-    let b = FormBuilder::new();
-    let mut inputs = Vec::with_capacity(parts.inputs.len());
-    for input in parts.inputs {
-        let (lane, n) = input.ty.lanes().expect("the sockets take types made of lanes");
-        inputs.push((0..n).map(|_| b.param(lane)).collect());
-    }
-    let results: Vec<Val<'_>> = form(&inputs).into_iter().flatten().collect();
-    Kernel::Form(Arc::new(b.finish(&results)))
-}
-
-/// Makes kernels by [`form_kernel`] from the settings.
+/// Makes kernels that are forms, from the settings and the lanes of the inputs.
 pub fn form_by_settings<F>(
     form: F,
 ) -> impl Fn(&KernelSpec<'_>) -> Result<Kernel, SettingError> + Send + Sync + 'static
 where
     F: for<'b> Fn(&Settings, &[Vec<Val<'b>>]) -> Vec<Vec<Val<'b>>> + Send + Sync + 'static,
 {
-    move |parts| Ok(form_kernel(parts, |inputs| form(parts.settings, inputs)))
+    move |parts| Ok(parts.form(&|_, inputs| form(parts.settings, inputs)))
 }
 
 /// Makes kernels whose form defines one lane of the output from the settings. `lane` takes the lane
@@ -179,14 +162,7 @@ where
     F: for<'b> Fn(&Settings, Lane, &[Val<'b>]) -> Val<'b> + Send + Sync + 'static,
 {
     move |parts| {
-        let (to, n) = parts.outputs[0].ty.lanes().expect("the output is made of lanes");
-        Ok(form_kernel(parts, |inputs| {
-            let each = |i: usize| {
-                let args: Vec<Val<'_>> =
-                    inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
-                lane(parts.settings, to, &args)
-            };
-            vec![(0..n as usize).map(each).collect()]
-        }))
+        let (to, _) = parts.outputs[0].ty.lanes().expect("the output is made of lanes");
+        Ok(parts.lanewise(&|_, args| lane(parts.settings, to, args)))
     }
 }

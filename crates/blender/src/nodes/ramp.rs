@@ -4,7 +4,6 @@ use millstream_base::Type;
 use millstream_form::{FormBuilder, Val};
 use millstream_node::settings::SettingError;
 use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
-use millstream_nodes::kit::form_kernel;
 
 use super::color::{hsl_to_rgb, hsv_to_rgb, rgb_to_hsl, rgb_to_hsv};
 
@@ -62,7 +61,7 @@ fn color_ramp() -> NodeDef {
         .output("value", Type::COLOR, "color at that position")
         .kernel(|parts| {
             let ramp = Ramp::read(parts.settings)?;
-            Ok(form_kernel(parts, move |inputs| vec![ramp.color(inputs[0][0])]))
+            Ok(parts.form(&|_, inputs| vec![ramp.color(inputs[0][0])]))
         })
 }
 

@@ -5,15 +5,16 @@ use std::sync::Once;
 
 use millstream::values::Font;
 use plotters::coord::Shift;
-use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::{
     BitMapBackend, Cartesian2d, ChartBuilder, ChartContext, Circle, DrawingArea, DrawingBackend,
-    IntoDrawingArea, IntoLogRange, PathElement, RGBColor, Rectangle, SVGBackend, TRANSPARENT, Text,
-    WHITE,
+    IntoDrawingArea, IntoLogRange, LogCoord, PathElement, RGBColor, Rectangle, SVGBackend,
+    TRANSPARENT, Text, WHITE,
 };
 use plotters::style::{Color, FontStyle, IntoFont, ShapeStyle, TextStyle, register_font};
 
-use super::axis::{apart, labels};
+use super::axis::{Axis, apart, labels};
 use super::{Bars, COLORS, Cells, Chart, Marks, Series};
 
 /// In pixels: the total width, the height of a single chart and of one among several, the height of
@@ -42,6 +43,51 @@ const DRAWS: &str = "drawing into memory does not fail";
 struct Pen {
     /// Pixels of the picture per pixel of the drawing.
     scale: u32,
+}
+
+/// A chart that is being drawn.
+type Context<'c, DB> = ChartContext<'c, DB, Cartesian2d<Coordinate, Coordinate>>;
+
+/// The numbers along an axis; one type, so that drawing is compiled once for all scales.
+enum Coordinate {
+    Linear(RangedCoordf64),
+    Log(LogCoord<f64>),
+}
+
+impl Coordinate {
+    fn of(axis: &Axis, range: &Range<f64>) -> Self {
+        if axis.is_log() {
+            Self::Log(range.clone().log_scale().into())
+        } else {
+            Self::Linear(range.clone().into())
+        }
+    }
+}
+
+impl Ranged for Coordinate {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        match self {
+            Self::Linear(inner) => inner.map(value, limit),
+            Self::Log(inner) => inner.map(value, limit),
+        }
+    }
+
+    fn key_points<H: KeyPointHint>(&self, hint: H) -> Vec<f64> {
+        match self {
+            Self::Linear(inner) => inner.key_points(hint),
+            Self::Log(inner) => inner.key_points(hint),
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        match self {
+            Self::Linear(inner) => inner.range(),
+            Self::Log(inner) => inner.range(),
+        }
+    }
 }
 
 /// The charts as an SVG document.
@@ -130,33 +176,6 @@ impl Pen {
 
     fn draw<DB: DrawingBackend>(self, area: &DrawingArea<DB, Shift>, chart: &Chart) {
         let Some((x, y)) = ranges(chart) else { return };
-        match (chart.x.is_log(), chart.y.is_log()) {
-            (false, false) => self.draw_in(area, chart, (&x, &y), (x.clone(), y.clone())),
-            (true, false) => {
-                self.draw_in(area, chart, (&x, &y), (x.clone().log_scale(), y.clone()));
-            }
-            (false, true) => {
-                self.draw_in(area, chart, (&x, &y), (x.clone(), y.clone().log_scale()));
-            }
-            (true, true) => {
-                let logs = (x.clone().log_scale(), y.clone().log_scale());
-                self.draw_in(area, chart, (&x, &y), logs);
-            }
-        }
-    }
-
-    fn draw_in<DB: DrawingBackend, X, Y>(
-        self,
-        area: &DrawingArea<DB, Shift>,
-        chart: &Chart,
-        (x_range, y_range): (&Range<f64>, &Range<f64>),
-        (x, y): (X, Y),
-    ) where
-        X: AsRangedCoord<Value = f64>,
-        X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
-        Y: AsRangedCoord<Value = f64>,
-        Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
-    {
         let mut builder = ChartBuilder::on(area);
         builder.margin(self.px(10)).margin_right(self.px(if has_legend(chart) {
             LEGEND
@@ -167,12 +186,15 @@ impl Pen {
             builder.caption(&chart.title, self.text(17));
         }
         builder.x_label_area_size(self.px(42)).y_label_area_size(self.px(64));
-        let mut context = builder.build_cartesian_2d(x, y).expect(DRAWS);
+        let coordinates =
+            [(&chart.x, &x), (&chart.y, &y)].map(|(axis, range)| Coordinate::of(axis, range));
+        let [x_coordinate, y_coordinate] = coordinates;
+        let mut context = builder.build_cartesian_2d(x_coordinate, y_coordinate).expect(DRAWS);
         // Cells are drawn below the grid.
         if let Marks::Cells(cells) = &chart.marks {
             draw_cells(&mut context, cells);
         }
-        let (x_label, y_label) = (labels(x_range), labels(y_range));
+        let (x_label, y_label) = (labels(&x), labels(&y));
         let (x_label, y_label) = (|x: &f64| x_label(*x), |y: &f64| y_label(*y));
         let mut mesh = context.configure_mesh();
         mesh.x_desc(&chart.x.label).y_desc(&chart.y.label).axis_desc_style(self.text(13));
@@ -193,15 +215,12 @@ impl Pen {
         }
     }
 
-    fn lines<DB: DrawingBackend, X, Y>(
+    fn lines<DB: DrawingBackend>(
         self,
-        context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
+        context: &mut Context<'_, DB>,
         chart: &Chart,
         all: &[Series],
-    ) where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
+    ) {
         let n_points: usize = all.iter().map(|series| series.points.len()).sum();
         for (k, series) in all.iter().enumerate() {
             let style = COLORS[k % COLORS.len()].stroke_width(self.px(2));
@@ -219,16 +238,13 @@ impl Pen {
     }
 
     /// Draws a disc and a ring for each point.
-    fn dots<DB: DrawingBackend, X, Y>(
+    fn dots<DB: DrawingBackend>(
         self,
-        context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
+        context: &mut Context<'_, DB>,
         points: &[(f64, f64)],
         size: u32,
         k: usize,
-    ) where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
+    ) {
         let size = self.px(size);
         let ring = COLORS[k % COLORS.len()].stroke_width(self.scale);
         let dots = points.iter().map(|at| Circle::new(*at, size, fill(k)));
@@ -237,15 +253,12 @@ impl Pen {
         context.draw_series(rings).expect(DRAWS);
     }
 
-    fn points<DB: DrawingBackend, X, Y>(
+    fn points<DB: DrawingBackend>(
         self,
-        context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
+        context: &mut Context<'_, DB>,
         chart: &Chart,
         all: &[Series],
-    ) where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
+    ) {
         for (k, series) in all.iter().enumerate() {
             let style = COLORS[k % COLORS.len()].mix(0.6).filled();
             let shown = series.points.iter().filter(|at| chart.can_show(at));
@@ -254,14 +267,7 @@ impl Pen {
         }
     }
 
-    fn bars<DB: DrawingBackend, X, Y>(
-        self,
-        context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
-        all: &[Bars],
-    ) where
-        X: Ranged<ValueType = f64>,
-        Y: Ranged<ValueType = f64>,
-    {
+    fn bars<DB: DrawingBackend>(self, context: &mut Context<'_, DB>, all: &[Bars]) {
         let strength = if all.len() == 1 { 0.8 } else { 0.45 };
         for (k, bars) in all.iter().enumerate() {
             let color = COLORS[k % COLORS.len()];
@@ -326,13 +332,7 @@ impl Pen {
     }
 }
 
-fn draw_cells<DB: DrawingBackend, X, Y>(
-    context: &mut ChartContext<'_, DB, Cartesian2d<X, Y>>,
-    cells: &Cells,
-) where
-    X: Ranged<ValueType = f64>,
-    Y: Ranged<ValueType = f64>,
-{
+fn draw_cells<DB: DrawingBackend>(context: &mut Context<'_, DB>, cells: &Cells) {
     let Some((min, max)) = cells.range() else { return };
     let shade = |number: f64| {
         let share =

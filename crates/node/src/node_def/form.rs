@@ -1,22 +1,50 @@
 //! Kernels that are forms, made from closures over lanes.
 
-use millstream_form::{Form, FormBuilder, Val};
+use std::sync::Arc;
 
-use super::{KernelSpec, WriteForm};
+use millstream_form::{FormBuilder, Val};
 
-/// The form that a closure writes for the lanes of these inputs.
-pub(super) fn build_form(parts: &KernelSpec<'_>, form: &WriteForm<'_>) -> Form {
-    let b = FormBuilder::new();
-    let mut inputs = Vec::with_capacity(parts.inputs.len());
-    for input in parts.inputs {
-        let (lane, n) = input.ty.lanes().expect("inputs of a kernel form are made of lanes");
-        inputs.push((0..n).map(|_| b.param(lane)).collect::<Vec<_>>());
+use super::{Kernel, KernelSpec, WriteForm};
+
+impl KernelSpec<'_> {
+    /// The kernel whose form a closure writes: it takes the lanes of each input and returns the
+    /// lanes of each output.
+    ///
+    /// # Panics
+    /// If an input is not made of lanes, or the lanes returned are not those of the outputs.
+    pub fn form(&self, write: &WriteForm<'_>) -> Kernel {
+        let b = FormBuilder::new();
+        let mut inputs = Vec::with_capacity(self.inputs.len());
+        for input in self.inputs {
+            let (lane, n) = input.ty.lanes().expect("inputs of a kernel form are made of lanes");
+            inputs.push((0..n).map(|_| b.param(lane)).collect::<Vec<_>>());
+        }
+        let outputs = write(&b, &inputs);
+        for (slot, lanes) in self.outputs.iter().zip(&outputs) {
+            let n = slot.ty.lanes().map(|(_, n)| n as usize);
+            assert_eq!(n, Some(lanes.len()), "a kernel form gives the lanes of its outputs");
+        }
+        let results: Vec<Val<'_>> = outputs.into_iter().flatten().collect();
+        Kernel::Form(Arc::new(b.finish(&results)))
     }
-    let outputs = form(&b, &inputs);
-    for (slot, lanes) in parts.outputs.iter().zip(&outputs) {
-        let n = slot.ty.lanes().map(|(_, n)| n as usize);
-        assert_eq!(n, Some(lanes.len()), "a kernel form gives the lanes of its outputs");
+
+    /// The kernel whose form treats each lane of the one output alike: a closure takes that lane of
+    /// each input, or lane 0 of inputs with only one.
+    ///
+    /// # Panics
+    /// As [`form`](Self::form).
+    pub fn lanewise(
+        &self,
+        lane: &dyn for<'b> Fn(&'b FormBuilder, &[Val<'b>]) -> Val<'b>,
+    ) -> Kernel {
+        let n = self.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
+        self.form(&|b, inputs| {
+            let each = |i: usize| {
+                let args: Vec<Val<'_>> =
+                    inputs.iter().map(|x| if x.len() == 1 { x[0] } else { x[i] }).collect();
+                lane(b, &args)
+            };
+            vec![(0..n).map(each).collect()]
+        })
     }
-    let results: Vec<Val<'_>> = outputs.into_iter().flatten().collect();
-    b.finish(&results)
 }

@@ -7,7 +7,6 @@ use millstream_node::{NodeDef, Registry, SettingKind, SettingValue, Settings};
 
 use super::spaces::Space;
 use super::{three, with_alpha};
-use crate::shape::form_kernel;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(ramp());
@@ -83,7 +82,7 @@ fn ramp() -> NodeDef {
             };
             let way = parts.settings.text("hue");
             let hue = hue.filter(|_| way != "direct").map(|lane| Hue { lane, way });
-            Ok(form_kernel(parts, |inputs| {
+            Ok(parts.form(&|_, inputs| {
                 let x = inputs[0][0];
                 let stops = placed(&stops, space, x);
                 let c = color_at(&stops, interpolation, hue, x);

@@ -98,6 +98,20 @@ pub(super) fn compare<T: Ordered>(a: &T, b: &T, descending: bool) -> Ordering {
     }
 }
 
+/// Sorts positions in a list by their items; the sort is stable.
+///
+/// # Errors
+/// If the call was cancelled.
+pub(super) fn sort_positions<T: Ordered>(
+    items: &[T],
+    positions: &mut [i32],
+    descending: bool,
+    pace: &mut Pace<'_>,
+) -> Result<(), Failure> {
+    let item = |position: &i32| &items[*position as usize];
+    sort_by(positions, pace, |a, b| compare(item(a), item(b), descending))
+}
+
 /// The order of the items of a list.
 pub(super) const ORDER: &str = "False comes before true, and strings are ordered by the code \
     points of their characters. Equal items keep their order, and -0 equals +0. NaN comes last in \
@@ -156,9 +170,7 @@ fn ordering_indices<T: Ordered>(descending: bool) -> Kernel {
             })?;
             let start = indices.len();
             indices.extend(0..n);
-            let key = |index: &i32| &items[*index as usize];
-            let order = |a: &i32, b: &i32| compare(key(a), key(b), descending);
-            sort_by(&mut indices[start..], &mut element.pace, order)
+            sort_positions(items, &mut indices[start..], descending, &mut element.pace)
         },
     ))
 }

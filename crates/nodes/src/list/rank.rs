@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{Call, Failure, Kernel, NodeDef, Registry};
+use millstream_node::function::Lists;
+use millstream_node::{Call, Failure, Kernel, NodeDef, Pace, Registry};
 
-use super::order::{ORDER, ORDERED, Ordered, compare, descending};
+use super::order::{ORDER, ORDERED, Ordered, compare, descending, sort_positions};
 use super::{LIST, slice};
 use crate::cells::{ListCells, function};
 use crate::shape::{for_type, list_of, sockets_of};
-use crate::sort::sort_by;
 
 pub(super) fn register(registry: &mut Registry) {
     registry.register(rank());
@@ -64,52 +64,77 @@ fn place(at: usize) -> i32 {
     i32::try_from(at).unwrap_or(i32::MAX)
 }
 
+/// The positions of a list in sorted order.
+#[derive(Default)]
+struct Sorted {
+    positions: Vec<i32>,
+    /// For each group of equal items, the number of positions up to its end.
+    ends: Vec<usize>,
+}
+
+/// Sorts the positions of the list of element `i`.
+type Sort = fn(&Lists<'_>, usize, bool, &mut Sorted, &mut Pace<'_>) -> Result<(), Failure>;
+
+fn sort<T: Ordered>(
+    lists: &Lists<'_>,
+    i: usize,
+    descending: bool,
+    Sorted { positions, ends }: &mut Sorted,
+    pace: &mut Pace<'_>,
+) -> Result<(), Failure> {
+    let items = slice::<T>(lists, i);
+    let n = i32::try_from(items.len()).map_err(|_| {
+        let message = "the list has more items than an `i32` index can count; rank a shorter part \
+                       of it";
+        Failure::at(i, message)
+    })?;
+    positions.clear();
+    positions.extend(0..n);
+    sort_positions(items, positions, descending, pace)?;
+    pace.work(items.len())?;
+    let item = |position: &i32| &items[*position as usize];
+    let is_equal = |a: &i32, b: &i32| compare(item(a), item(b), descending) == Ordering::Equal;
+    ends.clear();
+    ends.extend(positions.chunk_by(is_equal).scan(0, |end, equal| {
+        *end += equal.len();
+        Some(*end)
+    }));
+    Ok(())
+}
+
 /// The kernel that computes a rank from the group of an item and its own position in sorted order.
-fn ranking<R: ValueType + Copy>(
+fn ranking<R: ValueType + Copy + Default>(
     ty: Type,
     descending: bool,
     of: impl Fn(Group, usize) -> R + Copy + Send + Sync + 'static,
 ) -> Kernel {
-    for_type!(sortable ty, T => function(move |call| ranks::<T, R>(call, descending, of)))
+    let sort: Sort = for_type!(sortable ty, T => sort::<T>);
+    function(move |call| ranks(call, descending, sort, of))
 }
 
-fn ranks<T: Ordered, R: ValueType + Copy>(
+fn ranks<R: ValueType + Copy + Default>(
     call: &mut Call<'_>,
     descending: bool,
+    sort: Sort,
     of: impl Fn(Group, usize) -> R,
 ) -> Result<(), Failure> {
     let mut cells = ListCells::<R>::new(call);
     let (lists, mut pace) = (call.lists(0), call.pace());
-    let mut order: Vec<usize> = Vec::new();
+    let mut sorted = Sorted::default();
     cells.fill(
         call,
         |i| lists.n_items(i),
         |i, places| {
-            let items = slice::<T>(&lists, i);
-            if i32::try_from(items.len()).is_err() {
-                return Err(Failure::at(
-                    i,
-                    "the list has more items than an `i32` index can count; \
-                                           rank a shorter part of it",
-                ));
-            }
-            order.clear();
-            order.extend(0..items.len());
-            sort_by(&mut order, &mut pace, |a, b| compare(&items[*a], &items[*b], descending))?;
-            let Some(first) = order.first() else { return Ok(()) };
+            sort(&lists, i, descending, &mut sorted, &mut pace)?;
             let start = places.len();
-            places.resize(start + items.len(), of(Group { first: 0, last: 0, number: 0 }, *first));
-            let is_equal = |a: &usize, b: &usize| {
-                compare(&items[*a], &items[*b], descending) == Ordering::Equal
-            };
+            places.resize(start + sorted.positions.len(), R::default());
             let mut first = 0;
-            for (number, equal) in order.chunk_by(is_equal).enumerate() {
-                pace.work(equal.len())?;
-                let group = Group { first, last: first + equal.len() - 1, number };
-                for (k, at) in equal.iter().enumerate() {
-                    places[start + at] = of(group, first + k);
+            for (number, end) in sorted.ends.iter().enumerate() {
+                let group = Group { first, last: end - 1, number };
+                for k in first..*end {
+                    places[start + sorted.positions[k] as usize] = of(group, k);
                 }
-                first += equal.len();
+                first = *end;
             }
             Ok(())
         },

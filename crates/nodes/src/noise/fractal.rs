@@ -5,7 +5,7 @@ use millstream_form::Val;
 use millstream_node::{NodeDef, Registry, Settings};
 
 use super::{ABOUT_FAR, Basis, octaves, period, positioned, scaled, seed_words, tiling};
-use crate::shape::{form_kernel, sockets_of};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     for kind in [
@@ -144,7 +144,7 @@ impl Kind {
             })
             .kernel(move |parts| {
                 let settings = parts.settings;
-                Ok(form_kernel(parts, |inputs| {
+                Ok(parts.form(&|_, inputs| {
                     let octaves = Octaves::new(settings, inputs);
                     vec![vec![self.combined(&octaves, inputs, settings.flag("normalize"))]]
                 }))

@@ -8,7 +8,7 @@ use millstream_node::{Among, NodeDef, Registry};
 
 use super::distributions::{above_zero, inverted};
 use super::{SOURCE, STEP, Stream, draw, drawn, pcg4d, turn, unit};
-use crate::shape::{T, form_kernel, sockets_of};
+use crate::shape::{T, sockets_of};
 use crate::vector::Direction;
 
 pub(super) fn register(registry: &mut Registry) {
@@ -212,7 +212,7 @@ fn even() -> NodeDef {
         );
     of_points(def).kernel(|parts| {
         let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
-        Ok(form_kernel(parts, |inputs| {
+        Ok(parts.form(&|_, inputs| {
             let (index, seed) = (inputs[0][0], inputs[1][0]);
             let offsets = draw(seed.builder(), seed, seed.like(0), Stream::Even);
             let steps = STEPS[n - 1].iter().zip(offsets);
@@ -251,7 +251,7 @@ fn halton() -> NodeDef {
         .source("J. Halton, Algorithm 247: Radical-inverse quasi-random point sequence, 1964");
     of_points(def).kernel(|parts| {
         let n = parts.outputs[0].ty.lanes().map_or(1, |(_, n)| n as usize);
-        Ok(form_kernel(parts, |inputs| {
+        Ok(parts.form(&|_, inputs| {
             let (index, seed) = (inputs[0][0], inputs[1][0]);
             let offsets = draw(seed.builder(), seed, seed.like(0), Stream::Halton);
             // Seed 0 does not shift the points.

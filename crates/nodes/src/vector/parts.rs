@@ -5,7 +5,7 @@ use millstream_node::settings::SettingError;
 use millstream_node::{Among, NodeDef, Registry, SettingKind, SettingValue, Settings, Signature};
 
 use super::T;
-use crate::shape::{form_kernel, sockets_of};
+use crate::shape::sockets_of;
 
 pub(super) fn register(registry: &mut Registry) {
     for (n, ty, combine, separate) in [
@@ -100,8 +100,6 @@ fn swizzle() -> NodeDef {
         .sockets_by_settings(swizzle_sockets)
         .kernel(|parts| {
             let positions = picked(parts.settings)?;
-            Ok(form_kernel(parts, |inputs| {
-                vec![positions.iter().map(|at| inputs[0][*at]).collect()]
-            }))
+            Ok(parts.form(&|_, inputs| vec![positions.iter().map(|at| inputs[0][*at]).collect()]))
         })
 }
