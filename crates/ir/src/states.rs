@@ -2,13 +2,14 @@
 //!
 //! For each variable of a stateful node a plan has an input and an output of the same name, which
 //! contains a dot. The state of nodes inside scopes is in tables (see [`element_states`](crate::element_states)).
-//! [`States`] holds the state between ticks; cloning it forks the simulation.
+//! [`States`] holds the state between ticks; cloning it forks the simulation. State that is the same
+//! for all elements is one value, no matter which elements an evaluator computed.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
 use std::sync::Arc;
 
-use millstream_base::Column;
+use millstream_base::{Column, Type};
 use millstream_node::Data;
 
 use crate::answer::Answer;
@@ -95,43 +96,55 @@ impl States {
         self.values.get(name)
     }
 
-    /// Sets the state for one element to these values, sorted by the names of hidden inputs. State
-    /// of nodes inside scopes is dropped.
-    pub fn commit_values(&mut self, values: Vec<(Arc<str>, Data)>) {
+    /// The values of all hidden inputs, sorted by name.
+    pub fn values(&self) -> impl Iterator<Item = &Data> {
+        self.values.values()
+    }
+
+    /// Sets the state for this many elements to these values, sorted by the names of hidden inputs.
+    /// State of nodes inside scopes is dropped.
+    pub fn commit_values(&mut self, values: Vec<(Arc<str>, Data)>, count: Option<usize>) {
         let names = values.iter().map(|(name, _)| name);
         if self.values.keys().eq(names) {
             for (kept, (_, value)) in self.values.values_mut().zip(values) {
-                *kept = value;
+                *kept = normal(value);
             }
         } else {
-            self.values = values.into_iter().collect();
+            let values = values.into_iter().map(|(name, value)| (name, normal(value)));
+            self.values = values.collect();
         }
-        (self.tables, self.count) = (Tables::default(), None);
+        (self.tables, self.count) = (Tables::default(), count);
         self.n_ticks += 1;
     }
 
-    /// The request with the state as inputs. Elements beyond those of the last tick start without
-    /// state; that of elements which no longer exist is dropped.
+    /// The value of a hidden input of this type for a number of elements, if there is state.
+    /// Elements beyond those of the last tick start without state; that of elements which no longer
+    /// exist is dropped.
+    pub fn value_for(&self, name: &str, ty: Type, count: Option<usize>) -> Option<Data> {
+        let kept = self.values.get(name).filter(|kept| kept.ty() == ty)?;
+        match self.for_elements(kept, count) {
+            Data::Many(_) if count.is_none() => None,
+            data => Some(data),
+        }
+    }
+
+    /// The request with the state as inputs, see [`value_for`](Self::value_for).
     pub fn given_to(&self, plan: &Plan, request: Request) -> Request {
         let count = request.n_elements();
         let mut request = request.with_kept(Arc::clone(&self.tables));
         for input in plan.inputs.as_slice().iter().filter(|input| is_state(&input.name)) {
-            let Some(kept) = self.values.get(&input.name) else { continue };
-            if kept.ty() != input.ty {
-                continue;
-            }
-            let given = match self.for_elements(kept, count) {
-                Data::One(value) => Given::One(value),
-                Data::Many(_) if count.is_none() => continue,
-                Data::Many(column) => Given::Along(RequestAxis::Index, column),
+            let given = match self.value_for(&input.name, input.ty, count) {
+                Some(Data::One(value)) => Given::One(value),
+                Some(Data::Many(column)) => Given::Along(RequestAxis::Index, column),
+                None => continue,
             };
             request = request.given(input.name.to_string(), given);
         }
         request
     }
 
-    /// A value of state for a number of elements, see [`given_to`](Self::given_to). Without elements,
-    /// a column stays as it is.
+    /// A value of state for a number of elements, see [`value_for`](Self::value_for). Without
+    /// elements, a column stays as it is.
     fn for_elements(&self, kept: &Data, count: Option<usize>) -> Data {
         match (kept, self.count, count) {
             (Data::One(value), Some(before), Some(now)) if now > before => {
@@ -140,8 +153,10 @@ impl States {
             (Data::Many(column), _, Some(now)) if now > column.len() => {
                 Data::Many(longer(column, now))
             }
-            (Data::Many(column), _, Some(now)) => Data::Many(column.slice(0..now)),
-            (Data::One(_), _, _) | (Data::Many(_), _, None) => kept.clone(),
+            (Data::Many(column), _, Some(now)) if now < column.len() => {
+                Data::Many(column.slice(0..now))
+            }
+            (Data::One(_) | Data::Many(_), _, _) => kept.clone(),
         }
     }
 
@@ -157,7 +172,9 @@ impl States {
                 return true;
             }
             match output.value.take() {
-                Some(series) => drop(values.insert(Arc::clone(&output.name), series.data)),
+                Some(series) => {
+                    values.insert(Arc::clone(&output.name), normal(series.data));
+                }
                 None => failed.push(node_of(&output.name).into()),
             }
             false
@@ -167,7 +184,7 @@ impl States {
             values.retain(|name, _| node_of(name) != &*node);
             for name in self.names_at(&node) {
                 let old = self.for_elements(&self.values[name], answer.count);
-                values.insert(Arc::clone(name), old);
+                values.insert(Arc::clone(name), normal(old));
             }
         }
         self.values = values;
@@ -261,6 +278,16 @@ fn by_node<'n>(
         variables.sort_unstable();
     }
     nodes
+}
+
+/// A column whose elements are all the same as one value, other data as they are.
+fn normal(data: Data) -> Data {
+    match data {
+        Data::Many(column) if (1..column.len()).all(|i| column.same_at(i, &column, 0)) => {
+            if column.is_empty() { Data::Many(column) } else { Data::One(column.get(0)) }
+        }
+        other => other,
+    }
 }
 
 /// The column extended by defaults, which stand for no state.

@@ -225,17 +225,12 @@ impl Session {
             return None;
         }
         mirror.evaluated();
-        if is_over {
-            let Some(kept) = mirror.commit() else {
-                return Some(Err(SessionError::Tick(failures)));
-            };
-            self.states.commit_values(kept);
+        if is_over && !mirror.commit(&mut self.states, cells.count()) {
+            return Some(Err(SessionError::Tick(failures)));
         }
         let log = millstream_ir::answer::RunLog::default();
         let mut answer = Answer::of_one_cell(outputs, failures, log);
-        if let Cells::Elements(n) = cells {
-            answer.count = Some(n);
-        }
+        answer.count = cells.count();
         Some(Ok(Evaluated { answer, log: Log::OfNodes(runs) }))
     }
 
@@ -253,7 +248,7 @@ impl Session {
         if !is_frame && mirror.keeps() {
             return Some(Err(no_frame()));
         }
-        mirror.bring_states(&self.editor, &self.states);
+        mirror.bring_states(&self.editor, &self.states, cells.count());
         mirror.set_features(&self.settings.features, cells);
         for (name, given) in &ask.what_if {
             mirror.set(name, Some(given));

@@ -1,13 +1,15 @@
 //! Sessions whose inputs are columns: live graphs answer, and elements that change run alone.
 
-use millstream::session::{Ask, Session};
-use millstream::{Column, Edit, Engine, Given, RequestAxis, Value};
+use millstream::session::{Ask, Evaluated, Session};
+use millstream::{Column, Edit, Engine, Given, Lazy, RequestAxis, Value};
 use millstream_ir::answer::Fate;
 use millstream_ir::request::LogDetail;
 use serde_json::{Value as Json, json};
 
 fn open(document: &Json) -> Session {
-    Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens")
+    let session = Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens");
+    assert!(!session.problems().has_errors(), "{:?}", session.problems());
+    session
 }
 
 fn set(session: &mut Session, name: &str, values: &[f32]) {
@@ -27,6 +29,11 @@ fn live(session: &mut Session, output: &str, n: usize) -> Vec<f32> {
 fn elements_run(session: &mut Session) -> Vec<(String, u64)> {
     let evaluated = session.eval(&Ask::all().with_log(LogDetail::Counts)).expect("it runs");
     assert!(evaluated.plan().is_none(), "a live graph answers");
+    elements_of(&evaluated)
+}
+
+/// How many elements each node runs for.
+fn elements_of(evaluated: &Evaluated) -> Vec<(String, u64)> {
     let runs = evaluated.runs();
     let ran = runs.iter().filter(|run| matches!(run.entry.fate, Fate::Ran(_)));
     ran.map(|run| (run.path.to_string(), run.entry.elements)).collect()
@@ -247,4 +254,99 @@ fn only_inputs_that_are_read_open_an_axis() {
     set(&mut session, "x", &[1.0, 1.0]);
     assert_eq!(shape(&mut session), [RequestAxis::Index]);
     assert_eq!(live(&mut session, "y", 2), [0.0, 0.0]);
+}
+
+/// A document whose nodes have state for each element, and for all.
+fn with_states() -> Json {
+    let output = |node: &str| json!({ "type": "f32", "from": format!("{node}.value") });
+    json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "soft": output("soft"), "total": output("total"), "grown": output("grown"),
+            "late": output("late") },
+        "nodes": {
+            "twice": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } },
+            "soft": { "type": "state.smooth", "in": { "value": from("twice"), "half_life": 0.5 } },
+            "sum": { "type": "reduce.sum", "in": { "value": from("soft") } },
+            "total": { "type": "state.integrate", "in": { "rate": from("sum") } },
+            "back": { "type": "state.feedback", "in": { "value": from("grown"), "initial": 1 } },
+            "grown": { "type": "math.add", "in": { "a": from("back"), "b": { "input": "x" } } },
+            "old": { "type": "state.delay", "set": { "ticks": 2 }, "in": { "value": from("twice") } },
+            "late": { "type": "math.sin", "in": { "x": from("old") } } } })
+}
+
+#[test]
+fn ticks_with_state_for_each_element_cost_no_more_than_by_plans() {
+    const N: usize = 2000;
+    let mut session = open(&with_states());
+    let mut plain = Session::with_evaluator(&Engine::new(), session.document().clone(), Lazy);
+    let mut values: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
+    let ask = Ask::all().with_log(LogDetail::Counts);
+    for tick in 0..8 {
+        if tick % 3 == 0 {
+            values[tick] = -4.0;
+            set(&mut session, "x", &values);
+            set(&mut plain, "x", &values);
+        }
+        let (mine, theirs) =
+            (session.tick(&ask).expect("it runs"), plain.tick(&ask).expect("it runs"));
+        assert!(mine.plan().is_none(), "a live graph answers tick {tick}");
+        assert!(theirs.plan().is_some());
+        for name in ["soft", "total", "grown", "late"] {
+            let column = |it: &Evaluated| it.answer.column::<f32>(name).expect("it has values");
+            assert!(column(&mine) == column(&theirs), "{name} of tick {tick}");
+        }
+        let n_run = |it: &Evaluated| elements_of(it).iter().map(|(_, n)| n).sum::<u64>();
+        assert!(
+            n_run(&mine) <= n_run(&theirs),
+            "{:?} {:?}",
+            elements_of(&mine),
+            elements_of(&theirs)
+        );
+    }
+}
+
+#[test]
+fn an_element_that_changed_runs_alone_through_state() {
+    const N: usize = 50;
+    let output = json!({ "type": "f32", "from": "late.value" });
+    let mut session = open(&json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "late": output },
+        "nodes": {
+            "twice": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } },
+            "old": { "type": "state.delay", "in": { "value": from("twice") } },
+            "late": { "type": "math.sin", "in": { "x": from("old") } } } }));
+    let mut values: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
+    set(&mut session, "x", &values);
+    let ask = Ask::all().with_log(LogDetail::Counts);
+    let late = |session: &mut Session| {
+        let evaluated = session.tick(&ask).expect("it runs");
+        assert!(evaluated.plan().is_none(), "a live graph answers");
+        let of_late = |(name, n): (String, u64)| (name == "late").then_some(n);
+        elements_of(&evaluated).into_iter().find_map(of_late).unwrap_or_default()
+    };
+    for _ in 0..3 {
+        late(&mut session);
+    }
+    values[20] = -1.0;
+    set(&mut session, "x", &values);
+    let n_run: Vec<u64> = (0..3).map(|_| late(&mut session)).collect();
+    assert_eq!(n_run, [0, 1, 0]);
+}
+
+#[test]
+fn state_that_is_the_same_for_all_elements_is_one_value() {
+    let mut session = open(&with_states());
+    let mut plain = Session::with_evaluator(&Engine::new(), session.document().clone(), Lazy);
+    for session in [&mut session, &mut plain] {
+        // The plan computes a value for each element.
+        set(session, "x", &[3.0; 20]);
+        for _ in 0..3 {
+            session.tick(&Ask::all()).expect("it runs");
+        }
+        // Without elements all state remains, whichever computed it.
+        session.set("x", 3.0_f32).expect("it fits");
+        assert_eq!(session.value::<f32>("soft").expect("it runs"), Some(6.0));
+        assert_eq!(session.value::<f32>("grown").expect("it runs"), Some(13.0));
+    }
 }

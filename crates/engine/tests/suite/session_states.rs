@@ -9,7 +9,7 @@ use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
 use millstream::{
     Edit, Engine, EvalError, Feature, Given, Limits, LogDetail, Progress, RequestAxis,
-    RequestError, Value,
+    RequestError, Value, Vec3,
 };
 use serde_json::{Value as Json, json};
 
@@ -320,12 +320,23 @@ fn a_tick_runs_what_reads_what_nodes_keep_and_nothing_else() {
     assert_eq!(tick(&mut session).0, Some(8.0));
     assert!(session.undo());
     assert_eq!(tick(&mut session), (Some(10.0), all(&["last", "sum"])));
-    // Plans evaluate columns; they continue with the state, and return it.
+    // A live graph of columns continues with the state, and so does a plan, which returns it.
     session
         .set_all([("x", Given::Along(RequestAxis::Index, vec![1.0_f32, 2.0].into()))])
         .expect("it fits");
     let evaluated = session.tick(&ask).expect("it runs");
+    assert!(evaluated.plan().is_none());
+    assert_eq!(evaluated.answer.column::<f32>("y"), Some(vec![12.0, 13.0]));
+    let positions: Vec<Vec3> = vec![Vec3([0.0; 3]); 2];
+    let positions = Given::Along(RequestAxis::Index, positions.into());
+    session.set_feature(Feature::Position, positions);
+    let evaluated = session.tick(&ask).expect("it runs");
     assert!(evaluated.plan().is_some());
+    assert_eq!(evaluated.answer.column::<f32>("y"), Some(vec![14.0, 16.0]));
+    session.set_feature(Feature::Position, Given::One(Value::Vec3(Vec3([0.0; 3]))));
+    let evaluated = session.eval(&ask).expect("it runs");
+    assert!(evaluated.plan().is_none());
+    assert_eq!(evaluated.answer.column::<f32>("y"), Some(vec![16.0, 19.0]));
     session.set("x", 0.0_f32).expect("it fits");
     assert!(ran(&session.eval(&ask).expect("it runs")).1);
 }

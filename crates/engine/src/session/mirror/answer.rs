@@ -33,6 +33,16 @@ pub(in crate::session) enum Cells {
     Elements(usize),
 }
 
+impl Cells {
+    /// The number of elements; `None` without an axis of elements.
+    pub(in crate::session) fn count(self) -> Option<usize> {
+        match self {
+            Self::One => None,
+            Self::Elements(n) => Some(n),
+        }
+    }
+}
+
 /// The runs of the copies of a node at other moments.
 #[derive(Default)]
 struct Copies {
@@ -205,10 +215,7 @@ impl Mirror {
     /// Sets the features that are given, other than moments, and the numbers of the elements.
     pub(in crate::session) fn set_features(&mut self, given: &[(Feature, Given)], cells: Cells) {
         if let Some(node) = self.n_elements {
-            let n = match cells {
-                Cells::One => 1,
-                Cells::Elements(n) => n,
-            };
+            let n = cells.count().unwrap_or(1);
             self.graph.set_value(node, &Value::I32(i32::try_from(n).unwrap_or(i32::MAX)));
         }
         for (feature, node) in &self.features {

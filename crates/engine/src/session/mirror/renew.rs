@@ -145,9 +145,6 @@ impl Mirror {
             return if are_live { Ok(Kind::Call(Arc::clone(instance))) } else { Err(NotLive) };
         }
         if let Some(state) = &instance.def.state {
-            if has_columns {
-                return Err(NotLive);
-            }
             // Other delayed inputs are not taken apart.
             let has_other_delay = instance.def.delayed.is_some() && !state.delays_first();
             if instance.has_scopes() || has_other_delay {

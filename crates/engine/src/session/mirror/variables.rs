@@ -10,7 +10,7 @@ use millstream_document::Editor;
 use millstream_ir::states::States;
 use millstream_node::Data;
 use millstream_node::state::STARTED;
-use millstream_run::live::NodeNumber;
+use millstream_run::live::{LiveGraph, NodeNumber};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -29,6 +29,8 @@ pub(super) struct Variables {
     unnamed: FxHashSet<(u32, u32)>,
     /// Whether all but the names below have been read.
     have_states: bool,
+    /// The number of elements for which the sources have state.
+    count: Option<usize>,
     /// The names of state that must be read again.
     unread: Vec<Arc<str>>,
     /// Paths of nodes that were removed since the last query.
@@ -102,14 +104,21 @@ impl Mirror {
         std::mem::replace(&mut self.variables.only_those, true).then_some(gone)
     }
 
-    /// Writes state that has changed to its sources.
-    pub(in crate::session) fn bring_states(&mut self, editor: &Editor, states: &States) {
+    /// Writes state that has changed to its sources, for this many elements.
+    pub(in crate::session) fn bring_states(
+        &mut self,
+        editor: &Editor,
+        states: &States,
+        count: Option<usize>,
+    ) {
         self.name_variables(editor);
-        let Variables { all, unread, have_states, .. } = &mut self.variables;
+        let Variables { all, unread, have_states, count: count_before, .. } = &mut self.variables;
+        *have_states &= std::mem::replace(count_before, count) == count;
         let graph = &mut self.graph;
-        let mut bring = |name: &str, it: &Variable| match states.value(name) {
-            Some(Data::One(value)) if value.ty() == it.ty => graph.set_value(it.source, value),
-            Some(_) | None => graph.set_value(it.source, &it.ty.default_value()),
+        let mut bring = |name: &str, it: &Variable| {
+            let kept = states.value_for(name, it.ty, count);
+            let state = kept.unwrap_or_else(|| Data::One(it.ty.default_value()));
+            set_state(graph, it.source, &state);
         };
         let unread = std::mem::take(unread);
         if std::mem::replace(have_states, true) {
@@ -165,22 +174,32 @@ impl Mirror {
         self.variables.all.values().filter_map(|it| it.next)
     }
 
-    /// Makes the next values the state, and returns them by the names of the hidden outputs of
-    /// plans, sorted. If one of them failed, nothing changes and the result is `None`.
-    pub(in crate::session) fn commit(&mut self) -> Option<Vec<(Arc<str>, Data)>> {
-        let value = |it: &Variable| match it.next {
-            Some(next) => self.graph.value(next, it.ty),
-            None => Some(Value::Bool(true)),
+    /// Makes the next values the state, of this many elements. If one of them failed, nothing
+    /// changes and the result is false.
+    pub(in crate::session) fn commit(&mut self, states: &mut States, count: Option<usize>) -> bool {
+        let next = |(name, it): (&Arc<str>, &Variable)| {
+            let data = match it.next {
+                Some(next) => self.graph.data(next, it.ty)?,
+                None => Data::One(Value::Bool(true)),
+            };
+            Some((Arc::clone(name), data))
         };
         let all = &self.variables.all;
-        let values: Vec<Value> = all.values().map(value).collect::<Option<_>>()?;
-        for (it, value) in all.values().zip(&values) {
-            self.graph.set_value(it.source, value);
+        let Some(values) = all.iter().map(next).collect() else { return false };
+        states.commit_values(values, count);
+        for (it, state) in all.values().zip(states.values()) {
+            set_state(&mut self.graph, it.source, state);
         }
         // All state now belongs to existing nodes.
         self.variables.gone.clear();
         self.variables.only_those = true;
-        let values = all.keys().zip(values);
-        Some(values.map(|(name, value)| (Arc::clone(name), Data::One(value))).collect())
+        true
+    }
+}
+
+fn set_state(graph: &mut LiveGraph, source: NodeNumber, state: &Data) {
+    match state {
+        Data::One(value) => graph.set_value(source, value),
+        Data::Many(_) => graph.set_data(source, state),
     }
 }

@@ -10,6 +10,9 @@ enum Step {
     Undo,
     Redo,
     Set(i16),
+    /// A column of this many elements, one of which is this number.
+    Elements(u8, u8),
+    Count(Option<usize>),
     Tick,
     /// To a frame relative to the current one.
     Seek(i64),
@@ -46,6 +49,16 @@ fn taken(session: &mut Session, step: &Step, edit: Option<&Edit>) -> String {
         Step::Set(number) => {
             format!("{:?}", session.set("x", f32::from(*number)).map_err(|e| e.to_string()))
         }
+        Step::Elements(n, number) => {
+            let mut elements: Vec<f32> = (0..*n).map(f32::from).collect();
+            elements[usize::from(number % n)] = f32::from(*number);
+            let given = Given::Along(RequestAxis::Index, Column::from_vec(elements));
+            format!("{:?}", session.set_all([("x", given)]).map_err(|e| e.to_string()))
+        }
+        Step::Count(n) => {
+            session.set_count(*n);
+            String::new()
+        }
         Step::Tick => match session.tick(&Ask::all()) {
             Ok(evaluated) => outputs(&evaluated.answer),
             Err(error) => error.to_string(),
@@ -71,6 +84,16 @@ fn outputs(answer: &millstream_ir::Answer) -> String {
         .collect();
     all.sort();
     format!("{all:?} {:?}", failed(&answer.failures))
+}
+
+/// Steps after which inputs and state are columns.
+fn step_of_elements() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => step(),
+        6 => (prop_oneof![4 => Just(20_u8), 1 => 1_u8..24], any::<u8>())
+            .prop_map(|(n, number)| Step::Elements(n, number)),
+        1 => prop_oneof![Just(None), Just(Some(20)), Just(Some(3))].prop_map(Step::Count),
+    ]
 }
 
 fn play_both(start: &str, script: &[Step], settle: u64) -> Answered {
@@ -122,5 +145,16 @@ fn live_graphs_and_plans_keep_the_same() {
     let scripts = (vec(step(), 1..40), any::<u64>());
     let start = World::of_states().start;
     let answered = play_many(&scripts, |(script, settle)| play_both(&start, &script, settle));
+    assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
+}
+
+#[test]
+fn live_graphs_and_plans_keep_the_same_columns() {
+    let scripts = (vec(step_of_elements(), 1..40), any::<u64>());
+    let start = World::of_states().start;
+    let answered = play_many(&scripts, |(script, settle)| {
+        let script: Vec<Step> = std::iter::once(Step::Elements(20, 7)).chain(script).collect();
+        play_both(&start, &script, settle)
+    });
     assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
 }
