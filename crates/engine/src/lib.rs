@@ -147,9 +147,9 @@ pub use document::{Document, Edit, Editor};
 pub use engine::Engine;
 pub use error::Error;
 pub use evaluate::{
-    Answer, Auto, Chunked, Done, EvalError, Evaluator, Feature, Footprint, Given, Incremental,
-    Lazy, Limits, List, LogDetail, NodeFailure, Progress, Request, RequestAxis, RequestError,
-    RunLog, Series,
+    Answer, Auto, Chunked, Data, Done, EvalError, Evaluator, Feature, Footprint, Given,
+    Incremental, Lazy, Limits, List, LogDetail, NodeFailure, Progress, Request, RequestAxis,
+    RequestError, RunLog, Series,
 };
 pub use program::Program;
 pub use register::{Call, Class, Failure, NodeDef, Registry, value_type};

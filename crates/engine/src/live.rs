@@ -7,7 +7,8 @@
 //! kinds of [`Propagation`] compute as soon as a source is set.
 //!
 //! [`Program::live`](crate::Program::live) makes the live graph of a document whose nodes compute
-//! single numbers.
+//! single numbers, and [`Program::live_columns`](crate::Program::live_columns) that of a document
+//! with values of any type and a value for each of many elements.
 //!
 //! ```
 //! use millstream::live::{LiveGraph, Op};
@@ -23,6 +24,6 @@
 
 pub use millstream_form::{LaneValue, Op};
 pub use millstream_run::live::{
-    CallbackPanic, Handle, LiveError, LiveGraph, LiveProgram, NoValue, NotNumbers, Propagation,
-    Selector, Taken,
+    CallbackPanic, ColumnsError, Handle, LiveColumns, LiveError, LiveGraph, LiveProgram, NoValue,
+    NotNumbers, Propagation, Selector, Taken,
 };

@@ -12,7 +12,7 @@ use millstream_ir::repeat::take_unsettled;
 use millstream_ir::states::is_state;
 use millstream_ir::{Answer, EvalError, Evaluator, GraphInput, LogDetail, Plan, Request};
 use millstream_run::chunked::PrepareError;
-use millstream_run::live::{LiveProgram, NotNumbers};
+use millstream_run::live::{LiveColumns, LiveProgram, NotNumbers};
 use millstream_run::{Auto, Chunked, Parts, Varying, ticks};
 
 use crate::prepared::PreparedProgram;
@@ -196,6 +196,40 @@ impl Program {
     /// If a node computes anything but single numbers.
     pub fn live(&self) -> Result<LiveProgram, NotNumbers> {
         LiveProgram::new(&self.plan)
+    }
+
+    /// The program as a live graph of values of any type and of columns: after a change of few
+    /// elements, nodes run for these elements alone.
+    ///
+    /// ```
+    /// use millstream::{Column, Data, Engine};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let engine = Engine::new();
+    /// let program = engine.load(
+    ///     br#"{"millstream": 2, "inputs": {"x": {"type": "f32"}},
+    ///         "outputs": {"root": {"type": "f32", "from": "root.value"},
+    ///             "sum": {"type": "f32", "from": "sum.value"}},
+    ///         "nodes": {"root": {"type": "math.sqrt", "in": {"x": {"input": "x"}}},
+    ///             "sum": {"type": "reduce.sum", "in": {"value": {"from": "root.value"}}}}}"#,
+    /// )?;
+    /// let mut live = program.live_columns()?;
+    /// live.set_column("x", vec![4.0_f32, 9.0, 25.0])?;
+    /// assert_eq!(live.get("sum")?.get(0).get::<f32>(), Some(10.0));
+    /// // The square root runs for this element alone.
+    /// live.set_element("x", 2, 16.0_f32)?;
+    /// let Data::Many(roots) = live.get("root")? else { panic!("it has a value per element") };
+    /// assert_eq!(roots.as_slice::<f32>(), Some(&[2.0, 3.0, 4.0][..]));
+    /// assert_eq!(live.get("sum")?.get(0).get::<f32>(), Some(9.0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If a node needs more than the elements and one moment: closures, state for each element, or
+    /// a changed context other than a reduction over the elements.
+    pub fn live_columns(&self) -> Result<LiveColumns, NotNumbers> {
+        LiveColumns::new(&self.plan)
     }
 
     /// The document.

@@ -95,11 +95,13 @@ use users::UserLists;
 pub use choice::{Selector, Taken};
 pub use edit::LiveError;
 pub use failed::NoValue;
-pub use program::{LiveProgram, NotNumbers};
+pub use program::{ColumnsError, LiveColumns, LiveProgram, NotNumbers};
 pub use push::{CallbackPanic, Propagation};
 pub use recall::Recall;
 pub use shown::Shown;
-pub use untyped::{NodeNumber, can_be_live, gathers_elements, lane_of_number, number_bits};
+pub use untyped::{
+    NodeNumber, can_be_live, counts_elements, gathers_elements, lane_of_number, number_bits,
+};
 pub use within::Within;
 
 pub use millstream_form::Op;

@@ -13,6 +13,7 @@ mod live_columns;
 mod live_edits;
 mod live_gathers;
 mod live_parts;
+mod live_programs;
 mod repeats;
 mod rewind;
 mod session;

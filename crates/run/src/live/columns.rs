@@ -22,7 +22,7 @@ use super::call::{Call, Results, run_function};
 use super::node::Flags;
 use super::readers::Readers;
 use super::special::Special;
-use super::{LiveGraph, number_bits};
+use super::{LiveGraph, NodeNumber, number_bits};
 use crate::buffers::Buffers;
 use crate::kernel::Operand;
 use crate::shape::CellMap;
@@ -42,6 +42,17 @@ impl Changed {
     /// The elements, if these two stamps are the ones between which they changed.
     pub(super) fn between(&self, from: u64, to: u64) -> Option<&[u32]> {
         (self.from == from && self.to == to).then_some(&self.elements)
+    }
+}
+
+impl Changed {
+    /// The change together with that of another element, which led to this stamp.
+    fn and(self, element: u32, to: u64) -> Self {
+        let mut elements = self.elements.into_vec();
+        if let Err(at) = elements.binary_search(&element) {
+            elements.insert(at, element);
+        }
+        Self { from: self.from, to, elements: elements.into() }
     }
 }
 
@@ -200,6 +211,44 @@ impl LiveGraph {
     /// Whether nodes may hold columns.
     pub fn holds_columns(&self) -> bool {
         self.boxes.hold_all
+    }
+
+    /// Sets one element of a source that holds a column. The change is recorded as it is, without
+    /// comparing columns.
+    ///
+    /// # Panics
+    /// If the node is not a source that holds a column of this type with that element.
+    pub fn set_element(&mut self, NodeNumber(source): NodeNumber, element: usize, value: &Value) {
+        let node = self.nodes[source as usize];
+        let Some((place, Data::Many(column))) = self.boxes.take(&node) else {
+            panic!("only elements of columns are set")
+        };
+        let new = Column::filled(value, 1);
+        if column.same_at(element, &new, 0) {
+            return self.boxes.put(source, place, Data::Many(column));
+        }
+        let mask = Mask::from_indices(vec![element as u32]).expect("there is one element");
+        let mut column = column;
+        let is_pending = node.inputs[1] != 0;
+        // Readers that do not run in the next wave need the column as it was.
+        if node.flags.has(Flags::MIXED) || is_pending && self.boxes.before.contains_key(&source) {
+            self.boxes.put(source, place, Data::Many(column.clone()));
+            column.overwrite(&mask, &new, |_| 0);
+            return self.set_data(NodeNumber(source), &Data::Many(column));
+        }
+        column.overwrite(&mask, &new, |_| 0);
+        self.boxes.put(source, place, Data::Many(column));
+        let to = self.boxes.stamp();
+        let known =
+            self.boxes.changes.remove(&source).filter(|it| is_pending && it.to == node.value);
+        let changed = match known {
+            // Set since the last wave too.
+            Some(known) => Some(known.and(element as u32, to)),
+            None if is_pending => None,
+            None => Some(Changed { from: node.value, to, elements: [element as u32].into() }),
+        };
+        self.boxes.record(source, changed);
+        self.set_bits(source, to);
     }
 
     /// The number of elements for which a call runs; `None` if it reads no element of a column.

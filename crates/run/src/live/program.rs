@@ -15,23 +15,42 @@ use millstream_node::{Data, Instance, Kernel};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::untyped::{NOT_A_NUMBER, lane_of_number, number_bits, result_lane};
+use super::untyped::{
+    NOT_A_NUMBER, counts_elements, gathers_elements, lane_of_number, number_bits, result_lane,
+};
 use super::{Handle, LiveGraph, NodeNumber};
+
+mod columns;
+
+pub use columns::{ColumnsError, LiveColumns};
 
 /// A plan as a live graph, with handles for its inputs, features and outputs.
 ///
 /// The plan is not needed afterwards.
 pub struct LiveProgram {
     graph: LiveGraph,
-    /// Whether all values must be numbers.
-    of_numbers: bool,
+    holds: Holds,
     /// The node of each step; if the step has several outputs, the node that runs.
     nodes: SideTable<StepId, Option<NodeNumber>>,
     /// The source of each input that is read.
     inputs: SideTable<InputId, Option<NodeNumber>>,
     /// The source of each need of the plan that is read, by its bit.
     features: Vec<Option<NodeNumber>>,
+    /// The source of the number of elements.
+    n_elements: Option<NodeNumber>,
+    /// The sources of features that are read.
+    read_features: Vec<(Feature, NodeNumber)>,
     names: FxHashMap<Name, (NodeNumber, Lane)>,
+}
+
+/// The data that a program may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Numbers,
+    /// Values of any type.
+    Values,
+    /// Values and columns.
+    Columns,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +87,7 @@ impl LiveProgram {
     /// # Errors
     /// If a step does not compute single numbers in the context of the request.
     pub fn new(plan: &Plan) -> Result<Self, NotNumbers> {
-        Self::made(plan, true)
+        Self::made(plan, Holds::Numbers)
     }
 
     /// The plan as a live graph of values of any type.
@@ -76,18 +95,23 @@ impl LiveProgram {
     /// # Errors
     /// If a step does not compute single values in the context of the request.
     pub(crate) fn of_values(plan: &Plan) -> Result<Self, NotNumbers> {
-        Self::made(plan, false)
+        Self::made(plan, Holds::Values)
     }
 
-    fn made(plan: &Plan, of_numbers: bool) -> Result<Self, NotNumbers> {
+    fn made(plan: &Plan, holds: Holds) -> Result<Self, NotNumbers> {
         let mut live = Self {
             graph: LiveGraph::new(),
-            of_numbers,
+            holds,
             nodes: SideTable::for_arena(&plan.steps, None),
             inputs: SideTable::for_arena(&plan.inputs, None),
             features: vec![None; plan.needs.len()],
+            n_elements: None,
+            read_features: Vec::new(),
             names: FxHashMap::default(),
         };
+        if holds == Holds::Columns {
+            live.graph.hold_columns();
+        }
         for (id, step) in plan.steps.iter() {
             let node = live
                 .add(plan, step)
@@ -126,10 +150,15 @@ impl LiveProgram {
 
     fn source(&mut self, data: &Data) -> Result<NodeNumber, &'static str> {
         match data {
-            Data::One(value) if !self.of_numbers || number_bits(value).is_some() => {
+            Data::One(value) if self.holds != Holds::Numbers || number_bits(value).is_some() => {
                 Ok(self.graph.source_of_value(value))
             }
             Data::One(_) => Err(NOT_A_NUMBER),
+            Data::Many(column) if self.holds == Holds::Columns => {
+                let node = self.graph.source_of_value(&column.ty().default_value());
+                self.graph.set_data(node, data);
+                Ok(node)
+            }
             Data::Many(_) => Err("it has many elements"),
         }
     }
@@ -145,8 +174,12 @@ impl LiveProgram {
         step: &Step,
         instance: &Arc<Instance>,
     ) -> Result<NodeNumber, &'static str> {
+        if self.holds == Holds::Columns && counts_elements(instance) {
+            return Ok(self.n_elements());
+        }
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
-            let to = result_lane(instance)?;
+            let to = result_lane(instance);
+            let to = if self.holds == Holds::Columns { to.ok() } else { Some(to?) };
             let (feature, aspect) = (feature.clone(), Aspect::Value);
             let need = millstream_base::feature::Need { feature, level: 0, aspect };
             let bit = plan.needs.find(&need).expect("what a step reads is a need of the plan");
@@ -155,19 +188,33 @@ impl LiveProgram {
             }
             let node = self.source(&Data::One(need.feature.ty().default_value()))?;
             self.features[bit as usize] = Some(node);
-            self.names.insert(Name::Feature(need.feature), (node, to));
+            self.read_features.push((need.feature.clone(), node));
+            if let Some(to) = to {
+                self.names.insert(Name::Feature(need.feature), (node, to));
+            }
             return Ok(node);
         }
         let links = plan.inputs_of(step);
         let needed = self.graph.inputs_needed(instance);
         let inputs = needed.iter().map(|i| self.node_of(links[*i as usize]));
         let inputs: Option<SmallVec<[NodeNumber; 4]>> = inputs.collect();
-        let inputs = inputs.ok_or("an input has no node")?;
-        if self.of_numbers {
-            self.graph.call_of_numbers(instance, &inputs)
-        } else {
-            self.graph.call(instance, &inputs)
+        let mut inputs = inputs.ok_or("an input has no node")?;
+        match self.holds {
+            Holds::Numbers => return self.graph.call_of_numbers(instance, &inputs),
+            Holds::Columns if gathers_elements(instance) => inputs.push(self.n_elements()),
+            Holds::Values | Holds::Columns => {}
         }
+        self.graph.call(instance, &inputs)
+    }
+
+    /// The source of the number of elements.
+    fn n_elements(&mut self) -> NodeNumber {
+        *self.n_elements.get_or_insert_with(|| self.graph.source_of_value(&Value::I32(1)))
+    }
+
+    /// The source of a feature that the graph reads.
+    fn feature_node(&self, feature: &Feature) -> Option<NodeNumber> {
+        self.read_features.iter().find(|(known, _)| known == feature).map(|(_, node)| *node)
     }
 
     /// The graph, to set, read, observe and subscribe.

@@ -245,6 +245,14 @@ pub fn gathers_elements(instance: &Instance) -> bool {
         && inputs.all(|input| input.scope.len() <= 1 && input.scope.iter().all(is_index))
 }
 
+/// Whether an instance gives the number of elements of the request.
+pub fn counts_elements(instance: &Instance) -> bool {
+    let Kernel::Read { feature, level: 0, aspect: Aspect::Extent } = &instance.kernel else {
+        return false;
+    };
+    *feature == Feature::Index
+}
+
 /// Whether an instance can be a node of a live graph, provided that the features that it reads
 /// exist.
 pub fn can_be_live(instance: &Instance) -> bool {

@@ -8,7 +8,7 @@ use millstream_document::{Muted, Passes};
 use millstream_ir::ZoneBody;
 use millstream_node::convert;
 use millstream_node::{Instance, Kernel};
-use millstream_run::live::{NodeNumber, gathers_elements, lane_of_number};
+use millstream_run::live::{NodeNumber, counts_elements, gathers_elements, lane_of_number};
 use smallvec::SmallVec;
 
 use super::{Mirror, NotLive, Operand, Owner, Port};
@@ -86,7 +86,7 @@ impl Mirror {
         if let Kernel::Read { feature, level: 0, aspect: Aspect::Value } = &instance.kernel {
             return self.feature(feature);
         }
-        if counts(instance) {
+        if counts_elements(instance) {
             return Ok(self.n_elements());
         }
         let gathers = gathers_elements(instance);
@@ -233,14 +233,6 @@ impl Mirror {
         }
         if self.doomed.is_empty() { Ok(()) } else { Err(NotLive) }
     }
-}
-
-/// Whether an instance gives the number of elements of the request.
-pub(super) fn counts(instance: &Instance) -> bool {
-    let Kernel::Read { feature, level: 0, aspect: Aspect::Extent } = &instance.kernel else {
-        return false;
-    };
-    *feature == Feature::Index
 }
 
 /// Maximal number of features, as in plans.

@@ -9,10 +9,9 @@ use millstream_document::edit::{BodyKey, ROOT, User};
 use millstream_document::{CheckedKind, Editor, Node, NodeKind};
 use millstream_ir::ZoneBody;
 use millstream_node::Instance;
-use millstream_run::live::{NodeNumber, can_be_live, gathers_elements};
+use millstream_run::live::{NodeNumber, can_be_live, counts_elements, gathers_elements};
 use smallvec::SmallVec;
 
-use super::parts::counts;
 use super::queue::Queue;
 use super::scoped::is_scope;
 use super::{Kind, Many, Mirror, NotLive, OUTPUTS, Operand, Operands, Owner, RootOutput, Side};
@@ -136,7 +135,8 @@ impl Mirror {
     pub(super) fn kind_of_call(&self, instance: &Arc<Instance>) -> Result<Kind, NotLive> {
         let has_columns = self.graph.holds_columns();
         let is_live = |it: &Instance| {
-            can_be_live(it) || is_scope(it) || has_columns && (gathers_elements(it) || counts(it))
+            let is_of_elements = || gathers_elements(it) || counts_elements(it);
+            can_be_live(it) || is_scope(it) || has_columns && is_of_elements()
         };
         if let Some(network) = &instance.network {
             let mut parts = network.parts.iter().map(|part| &part.instance);
