@@ -207,6 +207,29 @@ fn an_element_that_is_set_runs_alone() {
 }
 
 #[test]
+fn an_output_that_was_not_observed_when_an_element_changed_has_its_new_value() {
+    let text = json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32", "default": 0 } },
+        "outputs": { "y": { "type": "f32", "from": "y.value" }, "z": { "type": "f32", "from": "z.value" } },
+        "nodes": { "y": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 1 } },
+            "z": { "type": "math.add", "in": { "a": { "input": "x" }, "b": 2 } } } });
+    let program = Engine::new().load(text.to_string().as_bytes()).expect("it is valid");
+    let mut live = program.live_columns().expect("it needs only elements");
+    live.set_column("x", vec![0.0_f32; 20]).expect("it fits");
+    for output in ["y", "z"] {
+        live.observe(output).expect("it exists");
+    }
+    let get = |live: &mut LiveColumns, output: &str| {
+        live.get(output).expect("it runs").get(7).get::<f32>().expect("a number")
+    };
+    assert!(get(&mut live, "z") == 2.0);
+    live.set_element("x", 7, 5.0_f32).expect("it fits");
+    live.unobserve("z").expect("it exists");
+    assert!(get(&mut live, "y") == 6.0);
+    assert!(get(&mut live, "z") == 7.0);
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let (program, _) = program();
     let mut live = program.live_columns().expect("it needs only elements");

@@ -374,13 +374,13 @@ impl LiveGraph {
         let last = |input: &u32| {
             let node = &self.nodes[*input as usize];
             let is_changed = changed == Some(*input);
-            let before = || self.boxes.before.get(input).map(|(_, value)| value.clone());
-            match node.is_source() {
-                true if is_changed || node.inputs[1] != 0 => before(),
-                false if is_changed && place(node).is_some() => self.boxes.replaced.clone(),
-                true | false => None,
+            if node.is_source() && (is_changed || node.inputs[1] != 0) {
+                // Unknown if elements of it were set: then the node runs again.
+                return self.boxes.before.get(input).map(|(_, value)| value.clone());
             }
-            .or_else(|| self.boxes.of(node).cloned())
+            let replaced = self.boxes.replaced.as_ref().filter(|_| is_changed);
+            let replaced = replaced.filter(|_| place(node).is_some());
+            replaced.or_else(|| self.boxes.of(node)).cloned()
         };
         Some(inputs.iter().map(last).collect())
     }
