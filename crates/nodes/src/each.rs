@@ -251,7 +251,7 @@ pub(crate) fn each_pick<A: FromPlaces + 'static>(
     + Send
     + Sync
     + 'static,
-) -> impl Function {
+) -> impl Function + ItemsRead {
     Picking(move |call: &Call<'_>| lists_of::<A, usize>(call, &n_items, &write))
 }
 

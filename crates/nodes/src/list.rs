@@ -5,6 +5,7 @@
 //! anything is allocated.
 
 mod by_bits;
+mod by_item;
 mod change;
 mod convert;
 #[cfg(test)]

@@ -6,7 +6,6 @@ use millstream_base::map::Map;
 use millstream_base::{Column, Limits, Mask};
 use millstream_form::{ColumnScratch, Form, LaneInput, LaneOutput, run_columns};
 use millstream_node::function::{Output, catch_failure};
-use millstream_node::gather::ItemsRead;
 use millstream_node::instance::OutputSlot;
 use millstream_node::{Argument, Call, Data, Failure, Function};
 use smallvec::SmallVec;
@@ -97,21 +96,21 @@ pub(crate) fn call<'c>(
     (done, call.into_unused())
 }
 
-/// Visits each of `0..extent` with each item that a function reads for it from its inputs.
+/// Calls a function with a call of `extent` elements that has these inputs and no outputs. A panic
+/// becomes a failure.
 ///
 /// # Errors
 /// If the function fails.
-pub(crate) fn items_read(
-    function: &dyn ItemsRead,
+pub(crate) fn looked_at<T>(
     (read, extent): (&[Data], usize),
     limits: &Limits,
     (threads, is_over, flag): Crew<'_>,
-    visit: &mut dyn FnMut(usize, usize),
-) -> Result<(), Failure> {
+    look: impl FnOnce(&Call<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let mask = Mask::full(extent);
     let mut arguments: Vec<Argument<'_>> =
         read.iter().map(|data| Argument::shared(data, Map::Each)).collect();
     let call = Call::new(&mask, extent, limits, &mut arguments, &mut []);
     let call = call.with_crew(threads, is_over).with_flag(flag);
-    catch_failure(|| function.items_read(&call, visit)).flatten()
+    catch_failure(|| look(&call)).flatten()
 }

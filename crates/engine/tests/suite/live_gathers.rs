@@ -1,10 +1,18 @@
 //! Sessions over columns in which elements read other elements: those that read an element that
 //! changed run alone, and have the values that plans give them.
 
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use millstream::session::{Ask, Session};
-use millstream::{Column, Engine, Given, Lazy, RequestAxis, ValueType};
+use millstream::{
+    Call, Column, Engine, Failure, Given, Lazy, NodeDef, RequestAxis, Type, Value, ValueType,
+};
 use millstream_ir::answer::Fate;
 use millstream_ir::request::LogDetail;
+use millstream_node::gather::{Gather, ItemsMade};
+use millstream_node::{Function, Kernel};
 use serde_json::{Value as Json, json};
 
 const N: usize = 64;
@@ -17,9 +25,13 @@ struct Both {
 
 impl Both {
     fn new(document: &Json) -> Self {
-        let engine = Engine::new();
-        let live = Session::open(&engine, document.to_string().as_bytes()).expect("it opens");
-        let plain = Session::with_evaluator(&engine, live.document().clone(), Lazy);
+        Self::with(&Engine::new(), document)
+    }
+
+    fn with(engine: &Engine, document: &Json) -> Self {
+        let live = Session::open(engine, document.to_string().as_bytes()).expect("it opens");
+        assert!(!live.problems().has_errors(), "{:?}", live.problems());
+        let plain = Session::with_evaluator(engine, live.document().clone(), Lazy);
         Self { live, plain }
     }
 
@@ -201,5 +213,137 @@ fn lists_of_elements_that_change_run_alone() {
         n[at] = len;
         both.set("n", &n);
         assert_eq!(both.run(&nodes)[..3], [1, 1, 1]);
+    }
+}
+
+/// Sums of neighboring items, which counts those that it computes one by one and all together.
+#[derive(Default)]
+struct Pairs {
+    one_by_one: AtomicUsize,
+    together: AtomicUsize,
+}
+
+struct CountedPairs(Arc<Pairs>);
+
+impl Function for CountedPairs {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        let sums: Vec<f32> = {
+            let lists = call.lists(0);
+            let items = lists.slice::<f32>(0).expect("it takes numbers");
+            items.windows(2).map(|pair| pair[0] + pair[1]).collect()
+        };
+        self.0.together.fetch_add(sums.len(), Ordering::Relaxed);
+        call.set_one(0, Value::List(Column::from_vec(sums)));
+        Ok(())
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Items(self))
+    }
+}
+
+impl ItemsMade for CountedPairs {
+    fn readers_of(
+        &self,
+        call: &Call<'_>,
+        _: usize,
+        item: usize,
+        visit: &mut dyn FnMut(Range<usize>),
+    ) -> bool {
+        let n = call.lists(0).n_items(0).saturating_sub(1);
+        visit(item.saturating_sub(1)..(item + 1).min(n));
+        true
+    }
+
+    fn items_at(&self, call: &Call<'_>, at: &[u32]) -> Result<Column, Failure> {
+        self.0.one_by_one.fetch_add(at.len(), Ordering::Relaxed);
+        let lists = call.lists(0);
+        let items = lists.slice::<f32>(0).expect("it takes numbers");
+        Ok(at.iter().map(|at| items[*at as usize] + items[*at as usize + 1]).collect())
+    }
+}
+
+/// An engine with a node type that counts.
+fn counting() -> (Engine, Arc<Pairs>) {
+    let counted = Arc::new(Pairs::default());
+    let of_node = Arc::clone(&counted);
+    let numbers = || Type::F32.list().expect("one level");
+    let def = NodeDef::new("test.pairs", "Sums of neighbors").input("list", numbers(), "");
+    let def = def.output("value", numbers(), "");
+    let kernel = move || Kernel::Function(Arc::new(CountedPairs(Arc::clone(&of_node))));
+    let mut engine = Engine::new();
+    engine.register(def.kernel(move |_| Ok(kernel())));
+    (engine, counted)
+}
+
+#[test]
+fn items_of_a_list_that_read_a_changed_item_are_computed_alone() {
+    let (engine, counted) = counting();
+    let mut both = Both::with(
+        &engine,
+        &json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" }, "at": { "type": "i32" } },
+        "outputs": { "again": output("list<f32>", "again"), "y": output("f32", "y") },
+        "nodes": {
+            "all": { "type": "list.collect", "in": { "value": { "input": "x" } } },
+            "indices": { "type": "list.collect", "in": { "value": { "input": "at" } } },
+            "picked": { "type": "list.pick", "in": { "list": from("all"), "indices": from("indices") } },
+            "longer": { "type": "list.concat", "in": { "lists": [from("picked"), { "value": [1, 2, 3] }] } },
+            "pairs": { "type": "test.pairs", "in": { "list": from("longer") } },
+            "again": { "type": "test.pairs", "in": { "list": from("pairs") } },
+            "i": { "type": "context.index" },
+            "get": { "type": "list.get", "in": { "list": from("again"), "index": from("i") } },
+            "y": { "type": "math.sin", "in": { "x": from("get") } } } }),
+    );
+    let (mut x, mut at) = (items(N), (0..N as i32).rev().collect::<Vec<_>>());
+    both.set("x", &x);
+    both.set("at", &at);
+    both.run(&["y"]);
+    // The session of plans computes all of them each time.
+    let whole = 2 * N + 3;
+    let made = |both: &mut Both| {
+        counted.together.store(0, Ordering::Relaxed);
+        counted.one_by_one.store(0, Ordering::Relaxed);
+        let n_run = both.run(&["y"])[0];
+        assert_eq!(counted.together.load(Ordering::Relaxed), whole, "only the plan computes all");
+        (counted.one_by_one.load(Ordering::Relaxed), n_run)
+    };
+    x[10] = 100.0;
+    both.set("x", &x);
+    assert_eq!(made(&mut both), (2 + 3, 3));
+    at[20] = 10;
+    both.set("at", &at);
+    assert_eq!(made(&mut both), (2 + 3, 3));
+    // The item is picked twice now, at 20 and at 53.
+    x[10] = 50.0;
+    both.set("x", &x);
+    assert_eq!(made(&mut both), (4 + 6, 6));
+    (x[0], at[5]) = (7.0, 1);
+    both.set("x", &x);
+    both.set("at", &at);
+    assert_eq!(made(&mut both), (4 + 6, 6));
+}
+
+#[test]
+fn interpolations_run_for_the_positions_around_a_value_that_changes() {
+    let mut both = Both::new(&json!({ "millstream": 2,
+        "inputs": { "x": { "type": "f32" } },
+        "outputs": { "y": output("f32", "y") },
+        "nodes": {
+            "all": { "type": "list.collect", "in": { "value": { "input": "x" } } },
+            "range": { "type": "list.range", "in": { "count": N } },
+            "ramp": { "type": "list.convert", "set": { "to": "f64" }, "in": { "list": from("range") } },
+            "i": { "type": "context.index" },
+            "number": { "type": "convert.to_f64", "in": { "x": from("i") } },
+            "place": { "type": "math.multiply", "in": { "a": from("number"), "b": 0.75 } },
+            "y": { "type": "list.interpolate",
+                "in": { "positions": from("ramp"), "values": from("all"), "at": from("place") } } } }));
+    let mut x = items(N);
+    both.set("x", &x);
+    assert_eq!(both.run(&["y"]), [N as u64]);
+    for (at, n_readers) in [(10, 2), (30, 3), (N - 1, 0)] {
+        x[at] += 20.0;
+        both.set("x", &x);
+        assert_eq!(both.run(&["y"]), [n_readers], "{at}");
     }
 }

@@ -3,8 +3,9 @@
 use millstream_base::{Column, Type, Value, ValueType};
 use millstream_node::{Call, Data, Failure, NodeDef, Registry};
 
+use super::by_item::{Part, joining};
 use super::{ITEM, LIST, Outside, Sources, entries, entry, on_lists};
-use crate::cells::{ListCells, ListEdit, check_length, first, function, kernel, put};
+use crate::cells::{ListCells, ListEdit, check_length, first, items, kernel, put};
 use crate::each::{Places, each_pick};
 use crate::shape::for_type;
 
@@ -31,8 +32,16 @@ fn set() -> NodeDef {
             let outside = Outside::of(parts.settings);
             Ok(for_type!(
                 built_in parts.generics[0],
-                T => function(move |call| set_typed::<T>(call, outside)),
-                function(move |call| set_any(call, outside))
+                T => joining(
+                    move |call| set_typed::<T>(call, outside),
+                    &[1],
+                    move |call| replaced(call, outside),
+                ),
+                joining(
+                    move |call| set_any(call, outside),
+                    &[1],
+                    move |call| replaced(call, outside),
+                )
             ))
         })
 }
@@ -54,7 +63,7 @@ fn set_typed<T: ValueType>(call: &mut Call<'_>, outside: Outside) -> Result<(), 
 fn set_any(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let lists = call.lists(0);
-    let old = crate::cells::items(call, 0);
+    let old = items(call, 0);
     let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
     let indices = call.input::<i32>(1);
     cells.fill(
@@ -71,6 +80,13 @@ fn set_any(call: &mut Call<'_>, outside: Outside) -> Result<(), Failure> {
     cells.put_from(call, &sources.column)
 }
 
+/// The parts of a list with one item replaced.
+fn replaced(call: &Call<'_>, outside: Outside) -> Option<Vec<Part>> {
+    let n = items(call, 0).len();
+    let place = outside.place(call.input::<i32>(1).get(0), n, 0).ok()?;
+    Some(vec![Part::Of(0, 0..place), Part::Item(2, 1), Part::Of(0, place + 1..n)])
+}
+
 fn append() -> NodeDef {
     on_lists("list.append", "Appends an item to a list")
         .details(
@@ -84,10 +100,15 @@ fn append() -> NodeDef {
         .kernel(|parts| {
             Ok(for_type!(
                 built_in parts.generics[0],
-                T => function(append_typed::<T>),
-                function(append_any)
+                T => joining(append_typed::<T>, &[], extended),
+                joining(append_any, &[], extended)
             ))
         })
+}
+
+/// The parts of a list with one more item.
+fn extended(call: &Call<'_>) -> Option<Vec<Part>> {
+    Some(vec![Part::Of(0, 0..items(call, 0).len()), Part::Item(1, 1)])
 }
 
 fn append_typed<T: ValueType>(call: &mut Call<'_>) -> Result<(), Failure> {
@@ -109,7 +130,7 @@ fn append_typed<T: ValueType>(call: &mut Call<'_>) -> Result<(), Failure> {
 fn append_any(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let lists = call.lists(0);
-    let old = crate::cells::items(call, 0);
+    let old = items(call, 0);
     let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 1)]);
     cells.fill(
         call,
@@ -133,20 +154,32 @@ fn insert() -> NodeDef {
         .input_or("index", Type::I32, 0.0, "index of the new item, from 0")
         .input("item", ITEM, "item to insert")
         .output("value", LIST, "list with the new item")
-        .kernel(|_| Ok(function(inserted)))
+        .kernel(|_| {
+            let parts = |call: &Call<'_>| {
+                let n = items(call, 0).len();
+                let at = place_of(call.input::<i32>(1).get(0), n);
+                Some(vec![Part::Of(0, 0..at), Part::Item(2, 1), Part::Of(0, at..n)])
+            };
+            Ok(joining(inserted, &[1], parts))
+        })
+}
+
+/// The position of an item that is inserted into `n`.
+fn place_of(index: i32, n: usize) -> usize {
+    i64::from(index).clamp(0, n as i64) as usize
 }
 
 fn inserted(call: &mut Call<'_>) -> Result<(), Failure> {
     let mut cells = ListCells::new(call);
     let (lists, indices) = (call.lists(0), call.input::<i32>(1));
-    let old = crate::cells::items(call, 0);
+    let old = items(call, 0);
     let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
     cells.fill(
         call,
         |i| lists.n_items(i) + 1,
         |i, positions| {
             let range = lists.parts(i).1;
-            let at = range.start + i64::from(indices.get(i)).clamp(0, range.len() as i64) as usize;
+            let at = range.start + place_of(indices.get(i), range.len());
             positions.extend(range.start..at);
             positions.push(sources.starts[1] + entry(call, 2, i));
             positions.extend(at..range.end);

@@ -1,13 +1,15 @@
 //! Interpolation between points at uneven positions.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use millstream_base::{Type, ValueType, Vec2, Vec3, Vec4};
-use millstream_node::{Call, Failure, NodeDef, Registry, Settings};
+use millstream_node::gather::{Gather, ItemsRead};
+use millstream_node::{Call, Failure, Function, NodeDef, Registry, Settings};
 
 use super::sample::Mixed;
 use super::{ITEM, LIST, slice};
-use crate::cells::{Cells, function};
+use crate::cells::{Cells, kernel};
 use crate::shape::{FLOATS, choices, for_type, list_of};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -40,7 +42,7 @@ fn interpolate() -> NodeDef {
         .kernel(|parts| {
             let curve = Curve::of(parts.settings);
             Ok(for_type!(floats parts.generics[0], T => {
-                function(move |call| on_lists::<T>(call, curve))
+                kernel(Interpolated::<T> { curve, items: PhantomData })
             }))
         })
 }
@@ -134,6 +136,37 @@ impl Curve {
                 let share = steps(x).rem_euclid(2.0);
                 at(share.min(2.0 - share)).clamp(first, last)
             }
+        }
+    }
+
+    /// The points whose values may matter at a position.
+    fn read(self, positions: &[f64], x: f64) -> Range<usize> {
+        let n = positions.len();
+        let (Some(first), Some(last)) = (positions.first(), positions.last()) else { return 0..0 };
+        if x.is_nan() {
+            return 0..0;
+        }
+        if x < *first && (self.beyond == Beyond::Clamp || n == 1) {
+            return 0..1;
+        }
+        let within = match self.beyond {
+            Beyond::Line if n > 1 && x < *first => return 0..2,
+            Beyond::Line if n > 1 && x > *last => return n - 2..n,
+            Beyond::Clamp | Beyond::Line | Beyond::Wrap | Beyond::Mirror => {
+                self.within(x, *first, *last)
+            }
+        };
+        if within.is_nan() {
+            return 0..0;
+        }
+        let k = positions.partition_point(|position| *position <= within).saturating_sub(1);
+        if positions[k] == within {
+            return k..k + 1;
+        }
+        match self.interpolation {
+            Interpolation::Nearest | Interpolation::Linear => k..n.min(k + 2),
+            // Slopes at both ends, of which each depends on the next point.
+            Interpolation::Cubic | Interpolation::Monotone => k.saturating_sub(1)..n.min(k + 3),
         }
     }
 
@@ -265,6 +298,40 @@ impl<T: Components> Points<'_, T> {
         } else {
             steep
         }
+    }
+}
+
+struct Interpolated<T> {
+    curve: Curve,
+    items: PhantomData<fn(T)>,
+}
+
+impl<T: Components> Function for Interpolated<T> {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        on_lists::<T>(call, self.curve)
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Elements(self))
+    }
+}
+
+impl<T: Components> ItemsRead for Interpolated<T> {
+    fn list(&self) -> usize {
+        1
+    }
+
+    fn items_read(
+        &self,
+        call: &Call<'_>,
+        visit: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), Failure> {
+        let (positions, wanted) = (call.lists(0), call.input::<f64>(2));
+        for i in call.mask() {
+            let read = self.curve.read(slice::<f64>(&positions, i), wanted.get(i));
+            read.for_each(|item| visit(i, item));
+        }
+        Ok(())
     }
 }
 

@@ -3,8 +3,9 @@
 use millstream_base::{Column, Type, Value};
 use millstream_node::{Call, Failure, NodeDef, Registry};
 
+use super::by_item::{Part, joining};
 use super::{LIST, Sources, on_lists};
-use crate::cells::{ListCells, check_length, first, function, items};
+use crate::cells::{ListCells, check_length, first, items};
 use crate::each::{Places, each_pick};
 
 pub(super) fn register(registry: &mut Registry) {
@@ -19,7 +20,11 @@ fn concat() -> NodeDef {
         .output("value", LIST, "all items in order")
         .kernel(|parts| {
             let ty = parts.generics[0];
-            Ok(function(move |call| joined(call, ty)))
+            let parts = |call: &Call<'_>| {
+                let whole = |input: usize| Part::Of(input, 0..items(call, input).len());
+                Some((0..call.n_inputs()).map(whole).collect())
+            };
+            Ok(joining(move |call| joined(call, ty), &[], parts))
         })
 }
 

@@ -7,8 +7,9 @@ use millstream_base::{Type, ValueType};
 use millstream_node::{Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::by_bits::at_place;
+use super::by_item::by_windows;
 use super::sample::Mixed;
-use super::{ITEM, LIST};
+use super::{ITEM, LIST, slice};
 use crate::cells::function;
 use crate::each::{Items, each, each_list, try_each};
 use crate::shape::{ORDERED, for_type, list_of};
@@ -209,13 +210,24 @@ fn differences() -> NodeDef {
         .input("list", LIST, "numbers")
         .output("value", LIST, "differences, one fewer than the numbers; none for an empty list")
         .kernel(|parts| {
-            Ok(for_type!(ordered parts.generics[0], T => function(each_list::<(Items<T>,), T>(
-                |(items,)| items.len().saturating_sub(1),
-                |_, (items,), results| {
-                    results.extend(items.windows(2).map(|pair| pair[1].minus(pair[0])));
-                    Ok(())
+            Ok(for_type!(ordered parts.generics[0], T => by_windows::<T>(
+                each_list::<(Items<T>,), T>(
+                    |(items,)| items.len().saturating_sub(1),
+                    |_, (items,), results| {
+                        results.extend(items.windows(2).map(|pair| pair[1].minus(pair[0])));
+                        Ok(())
+                    },
+                ),
+                |call, item| {
+                    let n = call.lists(0).n_items(0).saturating_sub(1);
+                    Some(item.saturating_sub(1)..(item + 1).min(n))
                 },
-            ))))
+                |call, at| {
+                    let lists = call.lists(0);
+                    let items = slice::<T>(&lists, 0);
+                    items[at + 1].minus(items[at])
+                },
+            )))
         })
 }
 

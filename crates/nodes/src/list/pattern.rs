@@ -1,10 +1,11 @@
 //! Items picked or repeated by a pattern.
 
 use millstream_base::Type;
-use millstream_node::{NodeDef, Registry};
+use millstream_node::{Call, Failure, NodeDef, Registry};
 
+use super::by_item::{Part, joining};
 use super::{ITEM, LIST, Sources, entries, entry, on_lists};
-use crate::cells::{ListCells, function, items};
+use crate::cells::{ListCells, items};
 use crate::each::{Items, Places, each_list, each_pick};
 use crate::shape::list_of;
 
@@ -95,20 +96,27 @@ fn pad() -> NodeDef {
         .input("item", ITEM, "item to pad with")
         .output("value", LIST, "")
         .kernel(|_| {
-            Ok(function(|call| {
-                let old = items(call, 0);
-                let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
-                let mut cells = ListCells::new(call);
-                let lists = call.lists(0);
-                let lengths = call.input::<i32>(1);
-                let wanted = |i: usize| lengths.get(i).max(0) as usize;
-                cells.fill(call, wanted, |i, positions| {
-                    let filler = sources.starts[1] + entry(call, 2, i);
-                    positions
-                        .extend(lists.parts(i).1.chain(std::iter::repeat(filler)).take(wanted(i)));
-                    Ok(())
-                })?;
-                cells.put_from(call, &sources.column)
-            }))
+            let parts = |call: &Call<'_>| {
+                let (n, length) = (items(call, 0).len(), call.input::<i32>(1).get(0));
+                let length = length.max(0) as usize;
+                let rest = length.saturating_sub(n);
+                Some(vec![Part::Of(0, 0..length.min(n)), Part::Item(2, rest)])
+            };
+            Ok(joining(padded, &[1], parts))
         })
+}
+
+fn padded(call: &mut Call<'_>) -> Result<(), Failure> {
+    let old = items(call, 0);
+    let sources = Sources::join(old.ty(), &[old.clone(), entries(call, 2)]);
+    let mut cells = ListCells::new(call);
+    let lists = call.lists(0);
+    let lengths = call.input::<i32>(1);
+    let wanted = |i: usize| lengths.get(i).max(0) as usize;
+    cells.fill(call, wanted, |i, positions| {
+        let filler = sources.starts[1] + entry(call, 2, i);
+        positions.extend(lists.parts(i).1.chain(std::iter::repeat(filler)).take(wanted(i)));
+        Ok(())
+    })?;
+    cells.put_from(call, &sources.column)
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use millstream_base::Type;
-use millstream_node::gather::{Gather, ItemsRead};
+use millstream_base::{Column, Type};
+use millstream_node::gather::{Gather, ItemsMade, ItemsRead};
 use millstream_node::{Call, Failure, Function, NodeDef, Registry};
 
 use super::{ITEM, LIST, Outside, on_lists};
@@ -89,7 +89,7 @@ fn pick_items() -> NodeDef {
         .output("value", LIST, "one item per index")
         .kernel(|parts| {
             let outside = Outside::of(parts.settings);
-            Ok(kernel(each_pick::<(Places, Items<i32>)>(
+            let picking = each_pick::<(Places, Items<i32>)>(
                 |(_, indices)| indices.len(),
                 move |element, (list, indices), positions| {
                     for index in indices {
@@ -98,8 +98,54 @@ fn pick_items() -> NodeDef {
                     }
                     Ok(())
                 },
-            )))
+            );
+            Ok(kernel(Picked { outside, picking }))
         })
+}
+
+/// Picks one item per index.
+struct Picked<P> {
+    outside: Outside,
+    /// The function for all indices.
+    picking: P,
+}
+
+impl<P: Function + ItemsRead> Function for Picked<P> {
+    fn call(&self, call: &mut Call<'_>) -> Result<(), Failure> {
+        self.picking.call(call)
+    }
+
+    fn gather(&self) -> Option<Gather<'_>> {
+        Some(Gather::Items(self))
+    }
+}
+
+impl<P: Function + ItemsRead> ItemsMade for Picked<P> {
+    fn readers_of(
+        &self,
+        _: &Call<'_>,
+        input: usize,
+        item: usize,
+        visit: &mut dyn FnMut(Range<usize>),
+    ) -> bool {
+        let is_index = input == 1;
+        if is_index {
+            visit(item..item + 1);
+        }
+        is_index
+    }
+
+    fn items_read(&self) -> Option<&dyn ItemsRead> {
+        Some(&self.picking)
+    }
+
+    fn items_at(&self, call: &Call<'_>, at: &[u32]) -> Result<Column, Failure> {
+        let (list, indices) = (items(call, 0), call.lists(1));
+        let indices = super::slice::<i32>(&indices, 0);
+        let place = |at: &u32| self.outside.place(indices[*at as usize], list.len(), 0);
+        let places: Vec<usize> = at.iter().map(place).collect::<Result<_, _>>()?;
+        Ok(list.gather(places.into_iter()))
+    }
 }
 
 fn slice() -> NodeDef {

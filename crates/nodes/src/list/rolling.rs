@@ -8,11 +8,11 @@
 use std::cmp::Ordering;
 
 use millstream_base::{Type, num};
-use millstream_node::{Among, Failure, Kernel, NodeDef, Pace, Registry};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Pace, Registry};
 
 use super::LIST;
+use super::by_item::{by_windows, is_short};
 use super::signal::Real;
-use crate::cells::function;
 use crate::each::{Items, each_list};
 use crate::shape::{choices, for_type};
 
@@ -92,6 +92,23 @@ impl Windows {
         at.saturating_sub(self.before)..at.saturating_add(self.behind).saturating_add(1).min(self.n)
     }
 
+    /// The items whose windows contain an item, if windows are short.
+    fn readers(&self, item: usize) -> Option<std::ops::Range<usize>> {
+        let range = item.saturating_sub(self.behind)
+            ..item.saturating_add(self.before).saturating_add(1).min(self.n);
+        is_short(self.block(), self.n).then_some(range)
+    }
+
+    /// The result of a window, `x` if it has one.
+    fn seen(&self, at: usize, x: f64) -> f64 {
+        if !self.whole || self.is_within(at) { x } else { f64::NAN }
+    }
+
+    /// The number of items of a block, as long as the windows.
+    fn block(&self) -> usize {
+        self.before.saturating_add(self.behind).saturating_add(1).min(self.n.max(1))
+    }
+
     /// Whether the window of an item lies within the list.
     fn is_within(&self, at: usize) -> bool {
         at >= self.before && self.behind < self.n - at
@@ -100,40 +117,79 @@ impl Windows {
 
 fn rolling_over<T: Real>(
     how: How,
-    windows: impl Fn(usize, i32) -> Windows + Send + Sync + 'static,
+    windows: impl Fn(usize, i32) -> Windows + Clone + Send + Sync + 'static,
 ) -> Kernel {
-    function(each_list::<(Items<T>, i32), T>(
+    let of_all = windows.clone();
+    let whole = each_list::<(Items<T>, i32), T>(
         |(items, _)| items.len(),
         move |element, (items, size), out| {
             let items: Vec<f64> = items.iter().map(|x| x.wide()).collect();
-            let pace = &mut element.pace;
-            let windows = windows(items.len(), size);
-            let seen = match how {
-                How::Mean => {
-                    let means = folded(&items, &windows, |x| x, |a, b| a + b, pace)?;
-                    let count = |at: usize| windows.range(at).len() as f64;
-                    means.into_iter().enumerate().map(|(at, sum)| sum / count(at)).collect()
-                }
-                How::Sum => folded(&items, &windows, |x| x, |a, b| a + b, pace)?,
-                How::Minimum => folded(&items, &windows, |x| x, lesser, pace)?,
-                How::Maximum => folded(&items, &windows, |x| -x, lesser, pace)?
-                    .into_iter()
-                    .map(|x| -x)
-                    .collect(),
-                How::Median => medians(&items, &windows, pace)?,
-                How::Deviation => {
-                    let spreads = folded(&items, &windows, Spread::of, Spread::joined, pace)?;
-                    spreads.into_iter().map(Spread::deviation).collect::<Vec<f64>>()
-                }
-            };
-            let result = |(at, x)| {
-                let is_seen = !windows.whole || windows.is_within(at);
-                T::narrow(if is_seen { x } else { f64::NAN })
-            };
-            out.extend(seen.into_iter().enumerate().map(result));
+            let windows = of_all(items.len(), size);
+            let seen = how.over(&items, &windows, &mut element.pace)?;
+            out.extend(seen.into_iter().enumerate().map(|(at, x)| T::narrow(windows.seen(at, x))));
             Ok(())
         },
-    ))
+    );
+    let of_call = move |call: &Call<'_>| windows(call.lists(0).n_items(0), call.input(1).get(0));
+    let of_item = of_call.clone();
+    by_windows::<T>(
+        whole,
+        move |call, item| of_item(call).readers(item),
+        move |call, at| {
+            let windows = of_call(call);
+            let lists = call.lists(0);
+            let wide = |at: usize| super::slice::<T>(&lists, 0)[at].wide();
+            T::narrow(windows.seen(at, how.at(at, wide, &windows)))
+        },
+    )
+}
+
+impl How {
+    /// The results of all windows.
+    fn over(
+        self,
+        items: &[f64],
+        windows: &Windows,
+        pace: &mut Pace<'_>,
+    ) -> Result<Vec<f64>, Failure> {
+        Ok(match self {
+            Self::Mean => {
+                let sums = folded(items, windows, |x| x, |a, b| a + b, pace)?;
+                let count = |at: usize| windows.range(at).len() as f64;
+                sums.into_iter().enumerate().map(|(at, sum)| sum / count(at)).collect()
+            }
+            Self::Sum => folded(items, windows, |x| x, |a, b| a + b, pace)?,
+            Self::Minimum => folded(items, windows, |x| x, lesser, pace)?,
+            Self::Maximum => {
+                folded(items, windows, |x| -x, lesser, pace)?.into_iter().map(|x| -x).collect()
+            }
+            Self::Median => medians(items, windows, pace)?,
+            Self::Deviation => {
+                let spreads = folded(items, windows, Spread::of, Spread::joined, pace)?;
+                spreads.into_iter().map(Spread::deviation).collect()
+            }
+        })
+    }
+
+    /// The result of the window of one item.
+    fn at(self, at: usize, item: impl Fn(usize) -> f64, windows: &Windows) -> f64 {
+        match self {
+            Self::Mean => mean_at(at, item, windows),
+            Self::Sum => folded_at(at, item, windows, |a, b| a + b),
+            Self::Minimum => folded_at(at, item, windows, lesser),
+            Self::Maximum => -folded_at(at, |at| -item(at), windows, lesser),
+            Self::Median => {
+                let mut sorted: Vec<f64> = windows.range(at).map(item).collect();
+                let n_nans = sorted.iter().filter(|x| x.is_nan()).count();
+                sorted.sort_unstable_by(f64::total_cmp);
+                if n_nans > 0 { f64::NAN } else { middle(&sorted) }
+            }
+            Self::Deviation => {
+                let spread = |at: usize| Spread::of(item(at));
+                folded_at(at, spread, windows, Spread::joined).deviation()
+            }
+        }
+    }
 }
 
 /// The lesser of two numbers, -0 before +0; NaN if one is NaN.
@@ -183,7 +239,7 @@ fn folded<S: Copy>(
     pace: &mut Pace<'_>,
 ) -> Result<Vec<S>, Failure> {
     let n = items.len();
-    let size = windows.before.saturating_add(windows.behind).saturating_add(1).min(n.max(1));
+    let size = windows.block();
     let mut to_here: Vec<S> = Vec::with_capacity(n);
     let mut from_here: Vec<S> = Vec::with_capacity(n);
     for block in items.chunks(size) {
@@ -218,6 +274,44 @@ fn folded<S: Copy>(
         });
     }
     Ok(seen)
+}
+
+/// The combined items of the window of one item, in the order of [`folded`].
+fn folded_at<S>(
+    at: usize,
+    item: impl Fn(usize) -> S,
+    windows: &Windows,
+    join: impl Fn(S, S) -> S,
+) -> S {
+    let range = windows.range(at);
+    let size = windows.block();
+    let start_of_last = (range.end - 1) / size * size;
+    let suffix =
+        |range: std::ops::Range<usize>| range.rev().map(&item).reduce(|behind, x| join(x, behind));
+    let prefix = |range: std::ops::Range<usize>| range.map(&item).reduce(&join);
+    let joined = match range.start.cmp(&start_of_last) {
+        Ordering::Equal => prefix(range),
+        Ordering::Greater => suffix(range),
+        Ordering::Less => {
+            let (first, last) =
+                (suffix(range.start..start_of_last), prefix(start_of_last..range.end));
+            first.zip(last).map(|(first, last)| join(first, last))
+        }
+    };
+    joined.expect("a window has its own item")
+}
+
+fn mean_at(at: usize, item: impl Fn(usize) -> f64, windows: &Windows) -> f64 {
+    folded_at(at, item, windows, |a, b| a + b) / windows.range(at).len() as f64
+}
+
+/// The mean of the items that are at most `radius` positions from one of `n`.
+pub(super) fn mean_around(
+    at: usize,
+    item: impl Fn(usize) -> f64,
+    (n, radius): (usize, usize),
+) -> f64 {
+    mean_at(at, item, &Windows { n, before: radius, behind: radius, whole: false })
 }
 
 /// The mean of the items that are at most `radius` positions from each item.
@@ -256,16 +350,17 @@ fn medians(items: &[f64], windows: &Windows, pace: &mut Pace<'_>) -> Result<Vec<
             }
         }
         held = range;
-        let n = sorted.len();
-        seen.push(if n_nans > 0 {
-            f64::NAN
-        } else {
-            let (low, high) = (sorted[(n - 1) / 2], sorted[n / 2]);
-            // Halved, so that large numbers do not overflow.
-            if n % 2 == 1 { high } else { low * 0.5 + high * 0.5 }
-        });
+        seen.push(if n_nans > 0 { f64::NAN } else { middle(&sorted) });
     }
     Ok(seen)
+}
+
+/// The median of sorted numbers.
+fn middle(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    let (low, high) = (sorted[(n - 1) / 2], sorted[n / 2]);
+    // Halved, so that large numbers do not overflow.
+    if n % 2 == 1 { high } else { low * 0.5 + high * 0.5 }
 }
 
 #[cfg(test)]

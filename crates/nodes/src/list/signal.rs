@@ -1,10 +1,11 @@
 //! Lists of numbers as signals: products, convolution, smoothing, slopes, areas, correlation.
 
 use millstream_base::{Type, ValueType};
-use millstream_node::{Among, Failure, Kernel, NodeDef, Registry, SocketType};
+use millstream_node::{Among, Call, Failure, Kernel, NodeDef, Registry, SocketType};
 
-use super::LIST;
-use super::rolling::means_around;
+use super::by_item::{by_windows, is_short};
+use super::rolling::{mean_around, means_around};
+use super::{LIST, slice};
 use crate::cells::function;
 use crate::each::{Items, each, each_list};
 use crate::shape::{choices, for_type};
@@ -186,7 +187,11 @@ impl Part {
 }
 
 fn convolving<T: Real>(part: Part) -> Kernel {
-    function(each_list::<(Items<T>, Items<T>), T>(
+    let range_of = move |call: &Call<'_>| {
+        let (n, n_kernel) = (call.lists(0).n_items(0), call.lists(1).n_items(0));
+        (part.range(n, n_kernel), n, n_kernel)
+    };
+    let whole = each_list::<(Items<T>, Items<T>), T>(
         move |(items, kernel)| part.range(items.len(), kernel.len()).1,
         move |element, (items, kernel), out| {
             let (first, count) = part.range(items.len(), kernel.len());
@@ -198,15 +203,32 @@ fn convolving<T: Real>(part: Part) -> Kernel {
                 return Err(Failure { element: Some(element.i), ..failure });
             }
             for k in first..first + count {
-                let from = (k + 1).saturating_sub(kernel.len());
-                let to = (k + 1).min(items.len());
-                element.pace.work(to.saturating_sub(from))?;
-                let terms = (from..to).map(|at| items[at].wide() * kernel[k - at].wide());
-                out.push(T::narrow(terms.sum()));
+                element.pace.work(kernel.len().min(items.len()))?;
+                out.push(convolved(items, kernel, k));
             }
             Ok(())
         },
-    ))
+    );
+    by_windows::<T>(
+        whole,
+        move |call, item| {
+            let ((first, count), n, n_kernel) = range_of(call);
+            let end = (item + n_kernel).saturating_sub(first).min(count);
+            is_short(n_kernel, n).then_some(item.saturating_sub(first).min(end)..end)
+        },
+        move |call, at| {
+            let ((first, _), ..) = range_of(call);
+            let (items, kernel) = (call.lists(0), call.lists(1));
+            convolved::<T>(slice(&items, 0), slice(&kernel, 0), first + at)
+        },
+    )
+}
+
+/// The sum of `items[at] * kernel[k - at]`.
+fn convolved<T: Real>(items: &[T], kernel: &[T], k: usize) -> T {
+    let from = (k + 1).saturating_sub(kernel.len());
+    let to = (k + 1).min(items.len());
+    T::narrow((from..to).map(|at| items[at].wide() * kernel[k - at].wide()).sum())
 }
 
 fn smooth() -> NodeDef {
@@ -223,25 +245,48 @@ fn smooth() -> NodeDef {
 }
 
 fn smoothing<T: Real>() -> Kernel {
-    function(each_list::<(Items<T>, i32), T>(
+    let whole = each_list::<(Items<T>, i32), T>(
         |(items, _)| items.len(),
         |element, (items, radius), out| {
             let radius = radius.max(0) as usize;
-            if radius == 0 {
-                out.extend_from_slice(items);
-            } else if radius < 16 {
-                out.extend((0..items.len()).map(|at| {
-                    let seen =
-                        &items[at.saturating_sub(radius)..(at + radius + 1).min(items.len())];
-                    T::narrow(seen.iter().map(|x| x.wide()).sum::<f64>() / seen.len() as f64)
-                }));
+            if radius < FAR {
+                out.extend((0..items.len()).map(|at| smoothed(items, radius, at)));
             } else {
                 let wide: Vec<f64> = items.iter().map(|x| x.wide()).collect();
                 out.extend(means_around(&wide, radius, &mut element.pace)?.map(T::narrow));
             }
             Ok(())
         },
-    ))
+    );
+    let radius_of = |call: &Call<'_>| call.input::<i32>(1).get(0).max(0) as usize;
+    by_windows::<T>(
+        whole,
+        move |call, item| {
+            let (n, radius) = (call.lists(0).n_items(0), radius_of(call));
+            let end = item.saturating_add(radius).saturating_add(1).min(n);
+            let size = radius.saturating_mul(2).saturating_add(1);
+            is_short(size, n).then_some(item.saturating_sub(radius)..end)
+        },
+        move |call, at| {
+            let lists = call.lists(0);
+            smoothed::<T>(slice(&lists, 0), radius_of(call), at)
+        },
+    )
+}
+
+/// The radius from which on sums are those of rolling windows.
+const FAR: usize = 16;
+
+/// The mean of the items up to a distance from one of them.
+fn smoothed<T: Real>(items: &[T], radius: usize, at: usize) -> T {
+    if radius == 0 {
+        return items[at];
+    }
+    if radius >= FAR {
+        return T::narrow(mean_around(at, |at| items[at].wide(), (items.len(), radius)));
+    }
+    let seen = &items[at.saturating_sub(radius)..(at + radius + 1).min(items.len())];
+    T::narrow(seen.iter().map(|x| x.wide()).sum::<f64>() / seen.len() as f64)
 }
 
 fn gradient() -> NodeDef {
@@ -257,18 +302,28 @@ fn gradient() -> NodeDef {
 }
 
 fn slopes<T: Real>() -> Kernel {
-    function(each_list::<(Items<T>, T), T>(
+    let whole = each_list::<(Items<T>, T), T>(
         |(items, _)| items.len(),
         |_, (items, spacing), out| {
-            let spacing = spacing.wide();
-            out.extend((0..items.len()).map(|at| {
-                let (from, to) = (at.saturating_sub(1), (at + 1).min(items.len() - 1));
-                let steps = (to - from).max(1) as f64;
-                T::narrow((items[to].wide() - items[from].wide()) / (steps * spacing))
-            }));
+            out.extend((0..items.len()).map(|at| slope(items, spacing, at)));
             Ok(())
         },
-    ))
+    );
+    by_windows::<T>(
+        whole,
+        |call, item| Some(item.saturating_sub(1)..(item + 2).min(call.lists(0).n_items(0))),
+        |call, at| {
+            let lists = call.lists(0);
+            slope::<T>(slice(&lists, 0), call.input(1).get(0), at)
+        },
+    )
+}
+
+/// The slope at an item.
+fn slope<T: Real>(items: &[T], spacing: T, at: usize) -> T {
+    let (from, to) = (at.saturating_sub(1), (at + 1).min(items.len() - 1));
+    let steps = (to - from).max(1) as f64;
+    T::narrow((items[to].wide() - items[from].wide()) / (steps * spacing.wide()))
 }
 
 fn integral() -> NodeDef {

@@ -186,7 +186,10 @@ impl LiveGraph {
         if let Some(n) = self.n_elements(call) {
             return self.run_call_on_columns(at, index, n);
         }
-        if self.run_by_blocks(at, index) || self.copy_changed_items(at, index) {
+        if self.run_by_blocks(at, index)
+            || self.copy_changed_items(at, index)
+            || self.make_changed_items(at, index)
+        {
             return;
         }
         let Special::Call(call) = &self.specials[index] else { return };
@@ -223,7 +226,7 @@ impl LiveGraph {
         let Special::Call(call) = &self.specials[index] else { return };
         let stamps = if result.is_ok()
             && self.holds_columns()
-            && matches!(call.gather(), Some(Gather::Copies(_)))
+            && matches!(call.gather(), Some(Gather::Copies(_) | Gather::Items(_)))
         {
             self.stamps_of(call)
         } else {

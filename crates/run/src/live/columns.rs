@@ -291,7 +291,7 @@ impl LiveGraph {
             || (0..wanted.len()).all(|k| !wanted[k] || self.has_column(at, call, k, n));
         let readers = match call.gather() {
             Some(Gather::Elements(places)) => self.readers_for(call, places, (&read, n)),
-            Some(Gather::Copies(_)) | None => None,
+            Some(Gather::Copies(_) | Gather::Items(_)) | None => None,
         };
         let some = self.elements_to_run(at, call, (readers.as_deref(), n));
         let some = some.filter(|_| has_columns());
@@ -433,7 +433,7 @@ impl LiveGraph {
     }
 
     /// The elements that a call must run for, if its last results hold for all others. `readers`
-    /// are those of the items of its first input.
+    /// are those of the items of a list that it reads.
     fn elements_to_run(
         &self,
         at: usize,
@@ -456,8 +456,10 @@ impl LiveGraph {
             let changed = self.boxes.changes.get(input)?.between(*seen, node.value)?;
             match self.boxes.of(node)? {
                 Data::Many(_) => elements.extend(changed),
-                Data::One(_) if k == 0 => elements.extend(readers?.of_all(changed)),
-                Data::One(_) => return None,
+                Data::One(_) => {
+                    let readers = readers.filter(|readers| readers.list() == k)?;
+                    elements.extend(readers.of_all(changed));
+                }
             }
             is_changed = true;
         }

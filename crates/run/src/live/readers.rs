@@ -1,22 +1,23 @@
-//! Gathers: where a function reads items of a list at known positions, the readers of each item are
-//! stored, so that after a change of few items only their readers run.
+//! Gathers: where a function reads items of lists at known positions, after a change of few items
+//! only their readers run.
 //!
-//! They are found when they are first needed, and hold as long as the other inputs and the number of
-//! items stay the same.
+//! Where the readers of an item follow from its position, as in a window, the function tells them.
+//! Otherwise the readers of each item are stored. They are found when they are first needed, and
+//! hold as long as the other inputs and the number of items stay the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use millstream_base::{Column, Mask, Value};
-use millstream_node::gather::{Gather, ItemsRead};
-use millstream_node::{Data, Kernel};
+use millstream_node::gather::{Gather, ItemsMade, ItemsRead};
+use millstream_node::{Data, Failure, Kernel};
 use smallvec::SmallVec;
 
 use super::LiveGraph;
 use super::call::Call;
 use super::node::Flags;
 use super::special::Special;
-use crate::kernel::{Crew, items_read};
+use crate::kernel::{Crew, looked_at};
 
 /// Maximal size of all readers that a graph keeps, in bytes. Others are found again when they are
 /// needed.
@@ -28,6 +29,8 @@ const MOST_READERS: usize = 1 << 23;
 /// Which elements of a result read each item of a list.
 #[derive(Debug)]
 pub(super) struct Readers {
+    /// The input that is the list.
+    list: usize,
     /// The stamps of the inputs other than the list.
     stamps: SmallVec<[u64; 4]>,
     /// The start of the readers of each item in `all`, and the end of the last.
@@ -88,7 +91,9 @@ impl Call {
 
     /// Records the stamps of the inputs that it read. Other positions have other readers.
     pub(super) fn saw(&mut self, stamps: SmallVec<[u64; 4]>) {
-        let is_right = |kept: &StoredReaders| stamps.get(1..) == Some(&kept.readers.stamps[..]);
+        let is_right = |kept: &StoredReaders| {
+            others_of(&stamps, kept.readers.list).eq(kept.readers.stamps.iter().copied())
+        };
         if !self.readers.as_ref().is_none_or(is_right) {
             self.readers = None;
         }
@@ -96,9 +101,19 @@ impl Call {
     }
 }
 
+/// The stamps of the inputs other than a list.
+fn others_of(stamps: &[u64], list: usize) -> impl Iterator<Item = u64> {
+    let others = stamps.iter().enumerate().filter(move |(input, _)| *input != list);
+    others.map(|(_, stamp)| *stamp)
+}
+
 impl Readers {
     /// The readers of `n_items` items, from pairs of an element and an item.
-    fn new(stamps: SmallVec<[u64; 4]>, pairs: &[(u32, u32)], n_items: usize) -> Self {
+    fn new(
+        (list, stamps): (usize, SmallVec<[u64; 4]>),
+        pairs: &[(u32, u32)],
+        n_items: usize,
+    ) -> Self {
         let mut starts = vec![0_u32; n_items + 1];
         for (_, item) in pairs {
             starts[*item as usize + 1] += 1;
@@ -113,7 +128,12 @@ impl Readers {
             all[*at as usize] = *element;
             *at += 1;
         }
-        Self { stamps, starts: starts.into(), all }
+        Self { list, stamps, starts: starts.into(), all }
+    }
+
+    /// The input that is the list.
+    pub(super) fn list(&self) -> usize {
+        self.list
     }
 
     fn bytes(&self) -> usize {
@@ -137,43 +157,126 @@ impl Readers {
 }
 
 impl LiveGraph {
-    /// The items of the list that is the first input of a call, and their readers, if few items
-    /// changed since the call last ran, or if the readers are known.
+    /// Calls a function with the inputs of a call.
+    fn looked_at<T>(
+        &self,
+        data: (&[Data], usize),
+        look: impl FnOnce(&millstream_node::Call<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (within, n_runs) = (&self.within, self.n_runs);
+        let is_over = || within.over(n_runs).is_some();
+        let crew: Crew<'_> = (1, &is_over, within.watch.as_ref().and_then(|watch| watch.flag()));
+        looked_at(data, &within.limits, crew, look)
+    }
+
+    /// The readers of the items of a list that a call reads, if few items changed since the call
+    /// last ran, or if the readers are known.
     pub(super) fn readers_for(
         &self,
         call: &Call,
         places: &dyn ItemsRead,
         (read, n): (&[Data], usize),
     ) -> Option<Arc<Readers>> {
-        let (Some(Data::One(Value::List(items))), false) = (read.first(), call.gathers()) else {
+        let list = places.list();
+        let (Some(Data::One(Value::List(items))), false) = (read.get(list), call.gathers()) else {
             return None;
         };
-        let (list, others) = call.inputs.split_first()?;
-        let stamp = |input: &u32| self.nodes[*input as usize].value;
-        let stamps: SmallVec<[u64; 4]> = others.iter().map(stamp).collect();
+        let now = self.stamps_of(call);
+        let stamps: SmallVec<[u64; 4]> = others_of(&now, list).collect();
         if let Some(StoredReaders { readers: known, .. }) = &call.readers
             && known.stamps == stamps
             && known.n_items() == items.len()
         {
             return Some(Arc::clone(known));
         }
-        self.boxes.changes.get(list)?.between(*call.seen.first()?, stamp(list))?;
+        let node = call.inputs.get(list)?;
+        self.boxes.changes.get(node)?.between(*call.seen.get(list)?, now[list])?;
         let mut pairs = Vec::new();
-        {
-            let (within, n_runs) = (&self.within, self.n_runs);
-            let is_over = || within.over(n_runs).is_some();
-            let crew: Crew<'_> =
-                (1, &is_over, within.watch.as_ref().and_then(|watch| watch.flag()));
-            let mut visit = |element: usize, item: usize| {
-                // One more than the maximum tells that there are too many.
-                if pairs.len() <= MOST_READERS {
-                    pairs.push((element as u32, item as u32));
-                }
-            };
-            items_read(places, (read, n), &within.limits, crew, &mut visit).ok()?;
-        }
+        let mut visit = |element: usize, item: usize| {
+            // One more than the maximum tells that there are too many.
+            if pairs.len() <= MOST_READERS {
+                pairs.push((element as u32, item as u32));
+            }
+        };
+        self.looked_at((read, n), |call| places.items_read(call, &mut visit)).ok()?;
         let fits = pairs.len() <= MOST_READERS;
-        fits.then(|| Arc::new(Readers::new(stamps, &pairs, items.len())))
+        fits.then(|| Arc::new(Readers::new((list, stamps), &pairs, items.len())))
+    }
+
+    /// Computes the items of a list that depend on inputs which changed since the call last ran, if
+    /// the call computes its items one by one and few depend on them.
+    pub(super) fn make_changed_items(&mut self, at: usize, index: usize) -> bool {
+        let Special::Call(call) = &self.specials[index] else { return false };
+        let Some(Gather::Items(made)) = call.gather() else { return false };
+        let is_known = self.holds_columns()
+            && call.seen.len() == call.inputs.len()
+            && !self.nodes[at].flags.has(Flags::NEW);
+        let Some((items, readers, new)) = is_known.then(|| self.made(at, call, made)).flatten()
+        else {
+            return false;
+        };
+        let stamps = self.stamps_of(call);
+        let Special::Call(call) = &mut self.specials[index] else { return false };
+        if let Some(readers) = readers {
+            call.keep(readers, &self.bytes_of_readers);
+        }
+        call.saw(stamps);
+        self.ran(at);
+        if !items.is_empty() {
+            let mask = Mask::from_indices(items.clone()).expect("the items are in order");
+            self.change_some(at, &Data::Many(new), &items, &mask);
+        }
+        true
+    }
+
+    /// The positions of the items that must be computed again, the readers of the list that were
+    /// found for that, and the items.
+    fn made(
+        &self,
+        at: usize,
+        call: &Call,
+        made: &dyn ItemsMade,
+    ) -> Option<(Vec<u32>, Option<Arc<Readers>>, Column)> {
+        let Some(Data::One(Value::List(known))) = self.boxes.of(&self.nodes[at]) else {
+            return None;
+        };
+        let read = self.read(call);
+        if read.iter().any(|data| matches!(data, Data::Many(_))) {
+            return None;
+        }
+        let most = known.len() / 2;
+        let (mut items, mut readers) = (Vec::new(), None);
+        let stamps = self.stamps_of(call);
+        for (k, data) in read.iter().enumerate().filter(|(k, _)| stamps[*k] != call.seen[*k]) {
+            let changed = self.boxes.changes.get(&call.inputs[k]);
+            let changed = match changed.and_then(|it| it.between(call.seen[k], stamps[k])) {
+                Some(changed) => changed,
+                None if matches!(data, Data::One(Value::List(_))) => return None,
+                None => &[0],
+            };
+            let is_told = self.looked_at((&read, 1), |call| {
+                let mut visit = |range: std::ops::Range<usize>| {
+                    // One more than the maximum tells that there are too many.
+                    let left = (most + 1).saturating_sub(items.len());
+                    items.extend(range.map(|item| item as u32).take(left));
+                };
+                let mut changed = changed.iter();
+                Ok(changed.all(|item| made.readers_of(call, k, *item as usize, &mut visit)))
+            });
+            if !is_told.ok()? {
+                let places = made.items_read().filter(|places| places.list() == k)?;
+                let found = self.readers_for(call, places, (&read, 1))?;
+                items.extend(found.of_all(changed));
+                readers = Some(found);
+            }
+            if items.len() > most {
+                return None;
+            }
+        }
+        items.sort_unstable();
+        items.dedup();
+        let new = self.looked_at((&read, 1), |call| made.items_at(call, &items)).ok()?;
+        Some((items, readers, new))
     }
 
     /// Copies the items that changed since a call last ran, if the call copies items of its list

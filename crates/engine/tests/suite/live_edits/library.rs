@@ -397,13 +397,34 @@ fn gathering(seed: u64) -> String {
     let outside = ["clamp", "wrap"][(seed % 2) as usize];
     let shape = ["nearest", "linear", "cubic"][(seed % 3) as usize];
     let beyond = ["clamp", "wrap", "mirror"][(seed / 3 % 3) as usize];
+    let how = ["mean", "sum", "minimum", "median", "deviation"][(seed / 27 % 5) as usize];
     let edit = ["list.reverse", "list.shuffle", "list.rotate"][(seed / 9 % 3) as usize];
     json!({ "millstream": 2,
         "inputs": { "x": { "type": "f32", "default": 0 }, "at": { "type": "i32", "default": 0 },
             "place": { "type": "f64", "default": 0 } },
         "outputs": { "y": output("f32", "y"), "z": output("f32", "z"), "w": output("f32", "w"),
-            "sum": output("f32", "sum"), "picked": output("list<f32>", "picked") },
+            "sum": output("f32", "sum"), "picked": output("list<f32>", "picked"),
+            "soft": output("list<f32>", "soft"), "steps": output("list<f32>", "steps"),
+            "curve": output("f32", "curve") },
         "nodes": {
+            "head": { "type": "list.get", "set": { "outside": "wrap" },
+                "in": { "list": from("all"), "index": 3 } },
+            "joined": { "type": "list.concat", "in": { "lists": [from("moved"), from("all")] } },
+            "longer": { "type": "list.insert",
+                "in": { "list": from("joined"), "index": 5, "item": from("head") } },
+            "other": { "type": "list.set", "set": { "outside": "wrap" },
+                "in": { "list": from("longer"), "index": 9, "item": 2.5 } },
+            "padded": { "type": "list.pad",
+                "in": { "list": from("other"), "length": 150, "item": from("head") } },
+            "rolled": { "type": "list.rolling", "set": { "how": how },
+                "in": { "list": from("padded"), "size": 4 } },
+            "soft": { "type": "list.smooth", "in": { "list": from("rolled"), "radius": 2 } },
+            "steps": { "type": "list.differences", "in": { "list": from("picked") } },
+            "length": { "type": "list.length", "in": { "list": from("all") } },
+            "range": { "type": "list.range", "in": { "count": from("length") } },
+            "ramp": { "type": "list.convert", "set": { "to": "f64" }, "in": { "list": from("range") } },
+            "curve": { "type": "list.interpolate", "set": { "interpolation": shape, "beyond": beyond },
+                "in": { "positions": from("ramp"), "values": from("all"), "at": { "input": "place" } } },
             "twice": { "type": "math.multiply", "in": { "a": { "input": "x" }, "b": 2 } },
             "all": { "type": "list.collect", "in": { "value": from("twice") } },
             "y": { "type": "list.get", "set": { "outside": outside },
@@ -424,7 +445,9 @@ fn gathering(seed: u64) -> String {
 fn live_graphs_answer_for_elements_that_read_others() {
     let scripts = (any::<u64>(), vec(deed(), 1..16), any::<u16>());
     let answered = play_many(&scripts, |(seed, script, settles)| {
-        play_elements(&gathering(seed), &script, settles)
+        let start = gathering(seed);
+        engine().load(start.as_bytes()).unwrap_or_else(|problems| panic!("{problems}"));
+        play_elements(&start, &script, settles)
     });
     assert!(answered.n_live * 2 >= answered.n, "{answered:?}");
 }
