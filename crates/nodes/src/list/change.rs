@@ -100,15 +100,15 @@ fn append() -> NodeDef {
         .kernel(|parts| {
             Ok(for_type!(
                 built_in parts.generics[0],
-                T => joining(append_typed::<T>, &[], extended),
-                joining(append_any, &[], extended)
+                T => joining(append_typed::<T>, &[], |call| Some(extended(call))),
+                joining(append_any, &[], |call| Some(extended(call)))
             ))
         })
 }
 
 /// The parts of a list with one more item.
-fn extended(call: &Call<'_>) -> Option<Vec<Part>> {
-    Some(vec![Part::Of(0, 0..items(call, 0).len()), Part::Item(1, 1)])
+fn extended(call: &Call<'_>) -> Vec<Part> {
+    vec![Part::Of(0, 0..items(call, 0).len()), Part::Item(1, 1)]
 }
 
 fn append_typed<T: ValueType>(call: &mut Call<'_>) -> Result<(), Failure> {

@@ -124,7 +124,7 @@ impl LiveColumns {
     /// # Errors
     /// If there is no such input, or the value has another type.
     pub fn set(&mut self, input: &str, value: impl Into<Value>) -> Result<(), ColumnsError> {
-        self.set_data(input, Data::One(value.into()))
+        self.set_data(input, &Data::One(value.into()))
     }
 
     /// Sets an input to a column.
@@ -136,17 +136,17 @@ impl LiveColumns {
         input: &str,
         column: impl Into<Column>,
     ) -> Result<(), ColumnsError> {
-        self.set_data(input, Data::Many(column.into()))
+        self.set_data(input, &Data::Many(column.into()))
     }
 
-    fn set_data(&mut self, input: &str, data: Data) -> Result<(), ColumnsError> {
+    fn set_data(&mut self, input: &str, data: &Data) -> Result<(), ColumnsError> {
         let known = self.input(input, data.ty())?;
-        known.n = match &data {
+        known.n = match data {
             Data::One(_) => None,
             Data::Many(column) => Some(column.len()),
         };
         if let Some(node) = known.node {
-            self.live.graph.set_data(node, &data);
+            self.live.graph.set_data(node, data);
         }
         Ok(())
     }
