@@ -150,7 +150,15 @@ impl Target {
         faces: Option<Arc<Faces>>,
         axes: Vec<usize>,
     ) -> Result<TableWriter, Stop> {
-        let options = WriteOptions { faces, axes, ..WriteOptions::default() };
+        self.writer_with(columns, WriteOptions { faces, axes, ..WriteOptions::default() })
+    }
+
+    /// A writer for these columns.
+    pub(crate) fn writer_with(
+        &self,
+        columns: Vec<ColumnSpec>,
+        options: WriteOptions,
+    ) -> Result<TableWriter, Stop> {
         let writer = match (&self.path, self.format) {
             (Some(path), format) => TableWriter::create(path, format, options, columns),
             (None, Some(format)) => {

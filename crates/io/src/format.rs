@@ -232,6 +232,16 @@ pub(crate) trait Encoder: Send {
     /// Writes a block of rows; the columns have the types of the file and equal lengths.
     fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal>;
 
+    /// Writes a block of rows as [`rows`](Self::rows) does, of which these columns have no values.
+    fn rows_without(
+        &mut self,
+        _block: &[Column],
+        _is_absent: &[bool],
+        _out: &mut dyn Write,
+    ) -> Result<(), Refusal> {
+        Err(Refusal::Table { hint: "each row needs all values in this format" })
+    }
+
     /// Writes the end of the file.
     fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())

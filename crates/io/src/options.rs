@@ -100,4 +100,8 @@ pub struct WriteOptions {
     /// The extents of the axes whose cells are the rows, outermost first; npy keeps them as axes of
     /// the array. Empty for rows along one axis. The last cells of the outermost axis may be missing.
     pub axes: Vec<usize>,
+    /// Whether rows may lack values, see
+    /// [`write_rows_without`](crate::TableWriter::write_rows_without); parquet and arrow note it at
+    /// the columns.
+    pub has_gaps: bool,
 }

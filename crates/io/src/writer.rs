@@ -16,7 +16,7 @@ use millstream_base::diagnostics::counted;
 
 use crate::error::{IoError, Spot};
 use crate::faces::Faces;
-use crate::format::{Encoder, Format, Start, Writer};
+use crate::format::{Encoder, Format, Refusal, Start, Writer};
 use crate::options::{Encoding, Framing, WriteOptions};
 use crate::table::{ColumnSpec, Table, joined};
 use crate::temporary::TemporaryFile;
@@ -161,6 +161,43 @@ impl TableWriter {
     /// # Errors
     /// If the columns differ from the announced ones, or writing fails.
     pub fn write_rows(&mut self, block: &[Column]) -> Result<(), IoError> {
+        self.check_block(block)?;
+        let written = self.encoder.rows(block, self.sink.out());
+        self.wrote(block, written)
+    }
+
+    /// Appends rows as [`write_rows`](Self::write_rows) does, which have no values in the columns
+    /// where `is_absent`: empty cells, or nulls. Parquet and arrow need
+    /// [`has_gaps`](WriteOptions::has_gaps).
+    ///
+    /// # Errors
+    /// As [`write_rows`](Self::write_rows), and if the format has no such rows.
+    pub fn write_rows_without(
+        &mut self,
+        block: &[Column],
+        is_absent: &[bool],
+    ) -> Result<(), IoError> {
+        self.check_block(block)?;
+        if is_absent.len() != block.len() {
+            let reason = format!("{} marks for {} columns", is_absent.len(), block.len());
+            return Err(IoError::WrongBlock { file: self.file.clone(), reason });
+        }
+        if !is_absent.contains(&true) {
+            return self.write_rows(block);
+        }
+        let written = self.encoder.rows_without(block, is_absent, self.sink.out());
+        self.wrote(block, written)
+    }
+
+    /// Counts the rows of a block that was written.
+    fn wrote(&mut self, block: &[Column], written: Result<(), Refusal>) -> Result<(), IoError> {
+        written.map_err(|refusal| refusal.of(&self.file, self.format, &self.columns))?;
+        self.n_rows += block.first().map_or(0, Column::len) as u64;
+        Ok(())
+    }
+
+    /// Refuses columns that differ from the announced ones, or from each other in length.
+    fn check_block(&self, block: &[Column]) -> Result<(), IoError> {
         let wrong = |reason| IoError::WrongBlock { file: self.file.clone(), reason };
         if block.len() != self.columns.len() {
             let reason = format!("{} columns instead of {}", block.len(), self.columns.len());
@@ -181,9 +218,6 @@ impl TableWriter {
                 )));
             }
         }
-        let written = self.encoder.rows(block, self.sink.out());
-        written.map_err(|refusal| refusal.of(&self.file, self.format, &self.columns))?;
-        self.n_rows += block.first().map_or(0, Column::len) as u64;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Frames as rows of one table: a column for the frame, one for the time, one for the element if
 //! there are several, and the outputs. Lists of equal length, and tables, may take one row per item.
+//! The cells of outputs without a value, because a node failed, are absent.
 
 use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
@@ -63,19 +64,34 @@ pub(super) struct Rows {
     n_keys: usize,
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<Column>,
+    /// Whether a column has no values in these rows.
+    pub(super) is_absent: Vec<bool>,
 }
 
 impl Rows {
+    fn add(&mut self, name: &str, column: Column) {
+        self.specs.push(ColumnSpec::new(name, column.ty()));
+        self.columns.push(column);
+        self.is_absent.push(false);
+    }
+
+    fn add_absent(&mut self, name: &str, ty: Type, n_rows: usize) {
+        self.add(name, Column::filled(&ty.default_value(), n_rows));
+        self.is_absent.last_mut().into_iter().for_each(|is_absent| *is_absent = true);
+    }
+
     /// Drops the frame, time and element columns, for formats that hold a single column.
     pub(super) fn of_outputs(mut self) -> Self {
         self.specs.drain(..self.n_keys);
         self.columns.drain(..self.n_keys);
+        self.is_absent.drain(..self.n_keys);
         self.n_keys = 0;
         self
     }
 }
 
-/// The rows of the outputs of an answer; `None` if their items are not rows.
+/// The rows of the outputs of an answer, of which some have values; `None` if their items are not
+/// rows.
 pub(super) fn rows(
     answer: &Answer,
     outputs: &[&OutputAnswer],
@@ -83,7 +99,10 @@ pub(super) fn rows(
     layout: Layout,
 ) -> Option<Rows> {
     let items = match layout {
-        Layout::Items => Some(save::items(answer, outputs)?),
+        Layout::Items => {
+            let there = outputs.iter().copied().filter(|output| output.value.is_some());
+            Some(save::items(answer, &there.collect::<Vec<_>>())?)
+        }
         Layout::Cells => None,
     };
     let n_times = answer.times.unwrap_or(1);
@@ -92,25 +111,31 @@ pub(super) fn rows(
     let inner = if items.is_some() { n_rows.max(1) } else { count.max(1) };
     let time_of = |row: usize| (row / inner).min(frames.len() - 1);
     let n_keys = n_keys(layout, answer.count);
-    let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new() };
-    let mut add = |name: &str, column: Column| {
-        rows.specs.push(ColumnSpec::new(name, column.ty()));
-        rows.columns.push(column);
-    };
-    add("frame", (0..n_rows).map(|row| frames[time_of(row)]).collect());
-    add("time", (0..n_rows).map(|row| frames[time_of(row)] as f64 / fps).collect());
+    let mut rows = Rows { n_keys, specs: Vec::new(), columns: Vec::new(), is_absent: Vec::new() };
+    rows.add("frame", (0..n_rows).map(|row| frames[time_of(row)]).collect());
+    rows.add("time", (0..n_rows).map(|row| frames[time_of(row)] as f64 / fps).collect());
     if let Some((items, _)) = items {
-        for (spec, list) in items {
-            add(&spec.name, list);
+        let mut items = items.into_iter();
+        for output in outputs {
+            match (&output.value, output.ty.element()) {
+                (None, Some(element)) => rows.add_absent(&output.name, element, n_rows),
+                // A table has several columns, and is the only output.
+                _ => {
+                    let n = if outputs.len() == 1 { usize::MAX } else { 1 };
+                    items.by_ref().take(n).for_each(|(spec, list)| rows.add(&spec.name, list));
+                }
+            }
         }
         return Some(rows);
     }
     if answer.count.is_some() {
-        add("index", (0..n_rows).map(|row| (row % count) as i32).collect());
+        rows.add("index", (0..n_rows).map(|row| (row % count) as i32).collect());
     }
     for output in outputs {
-        let Some(series) = &output.value else { continue };
-        add(&output.name, answer.full_column(series));
+        match &output.value {
+            Some(series) => rows.add(&output.name, answer.full_column(series)),
+            None => rows.add_absent(&output.name, output.ty, n_rows),
+        }
     }
     Some(rows)
 }

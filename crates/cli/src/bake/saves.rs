@@ -301,11 +301,12 @@ struct Frame<'f> {
 }
 
 impl Save {
-    /// Whether the outputs of the file have values.
+    /// Whether the outputs of the file have values; for a table of all frames, some of them.
     fn has_values(&self, frame: &Frame<'_>) -> bool {
         match &self.kind {
             Kind::Pictures | Kind::Animation { .. } => frame.shown.has_value(frame.answer),
-            Kind::Tables | Kind::Rows(_) => frame.outputs.iter().all(|it| it.value.is_some()),
+            Kind::Tables => frame.outputs.iter().all(|it| it.value.is_some()),
+            Kind::Rows(_) => frame.outputs.iter().any(|it| it.value.is_some()),
             Kind::GivenUp => true,
         }
     }

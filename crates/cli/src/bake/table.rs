@@ -3,14 +3,14 @@
 //! Lists of equal length are columns of items; lists of other lengths are cells, so that each frame
 //! is a row. Several lists may be equally long in some frames and not in others, which shows only in
 //! the last frame. Their table is written in both layouts at once, and the items are given up at
-//! the first frame in which the lengths differ.
+//! the first frame in which the lengths differ. An output without a value leaves its cells empty.
 
 use std::path::Path;
 
 use millstream::Answer;
 use millstream::evaluate::OutputAnswer;
 use millstream::values::{Table, Type};
-use millstream_io::{ColumnSpec, Format, TableWriter};
+use millstream_io::{ColumnSpec, Format, TableWriter, WriteOptions};
 
 use super::rows::{Layout, Rows, n_keys, rows};
 use crate::outcome::{Exit, Stop};
@@ -63,10 +63,13 @@ impl FramesTable {
                     other = Some(other_columns(path, &written.specs, &rows.specs));
                     continue;
                 }
-                None => match Target::of(path, &[])?.writer(
+                None => match Target::of(path, &[])?.writer_with(
                     rows.specs.clone(),
-                    None,
-                    axes(n_frames, answer.count),
+                    WriteOptions {
+                        axes: axes(n_frames, answer.count),
+                        has_gaps: outputs.len() > 1,
+                        ..WriteOptions::default()
+                    },
                 ) {
                     Ok(writer) => Written { layout, writer, specs: rows.specs },
                     Err(refusal) => {
@@ -75,7 +78,8 @@ impl FramesTable {
                     }
                 },
             };
-            written.writer.write_rows(&rows.columns).map_err(|error| stop(&error))?;
+            let pushed = written.writer.write_rows_without(&rows.columns, &rows.is_absent);
+            pushed.map_err(|error| stop(&error))?;
             self.written.push(written);
         }
         if !self.written.is_empty() {

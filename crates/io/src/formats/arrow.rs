@@ -54,7 +54,7 @@ pub(crate) const ARROW: Definition = Definition {
     #[cfg(not(feature = "arrow"))]
     reader: Reader::Absent { feature: "arrow" },
     #[cfg(feature = "arrow")]
-    writer: Writer::Stream(|options, columns, out| encode::start(options.framing, columns, out)),
+    writer: Writer::Stream(|options, columns, out| encode::start(&options, columns, out)),
     #[cfg(not(feature = "arrow"))]
     writer: Writer::Absent { feature: "arrow" },
 };

@@ -85,14 +85,32 @@ fn start(
 
 impl Encoder for TextEncoder {
     fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
-        write_rows(block, writer(self.0, out)).map_err(Refusal::Io)
+        write_rows(block, &[], writer(self.0, out)).map_err(Refusal::Io)
+    }
+
+    fn rows_without(
+        &mut self,
+        block: &[Column],
+        is_absent: &[bool],
+        out: &mut dyn Write,
+    ) -> Result<(), Refusal> {
+        write_rows(block, is_absent, writer(self.0, out)).map_err(Refusal::Io)
     }
 }
 
-fn write_rows(block: &[Column], mut writer: ::csv::Writer<&mut dyn Write>) -> io::Result<()> {
+fn write_rows(
+    block: &[Column],
+    is_absent: &[bool],
+    mut writer: ::csv::Writer<&mut dyn Write>,
+) -> io::Result<()> {
     let mut text = String::new();
     for row in 0..block.first().map_or(0, Column::len) {
-        for column in block {
+        for (i, column) in block.iter().enumerate() {
+            if is_absent.get(i) == Some(&true) {
+                let n = column.ty().lanes().map_or(1, |(_, n)| n);
+                (0..n).try_for_each(|_| writer.write_field(""))?;
+                continue;
+            }
             if let Some(texts) = column.as_slice::<std::sync::Arc<str>>() {
                 writer.write_field(texts[row].as_bytes())?;
                 continue;

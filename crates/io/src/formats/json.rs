@@ -260,8 +260,13 @@ fn start(
     Ok(Box::new(JsonEncoder { signs, keys, has_rows: false }))
 }
 
-impl Encoder for JsonEncoder {
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+impl JsonEncoder {
+    fn write(
+        &mut self,
+        block: &[Column],
+        is_absent: &[bool],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         for row in 0..block.first().map_or(0, Column::len) {
             let before = if self.has_rows { self.signs.next } else { self.signs.first };
             out.write_all(before.as_bytes())?;
@@ -272,11 +277,29 @@ impl Encoder for JsonEncoder {
             }
             for (i, (key, column)) in self.keys.iter().zip(block).enumerate() {
                 let before = if i == 0 { "{" } else { ", " };
-                write!(out, "{before}{key}{}", column.get(row))?;
+                match is_absent.get(i) {
+                    Some(true) => write!(out, "{before}{key}null")?,
+                    Some(false) | None => write!(out, "{before}{key}{}", column.get(row))?,
+                }
             }
             out.write_all(b"}")?;
         }
         Ok(())
+    }
+}
+
+impl Encoder for JsonEncoder {
+    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+        self.write(block, &[], out).map_err(Refusal::Io)
+    }
+
+    fn rows_without(
+        &mut self,
+        block: &[Column],
+        is_absent: &[bool],
+        out: &mut dyn Write,
+    ) -> Result<(), Refusal> {
+        self.write(block, is_absent, out).map_err(Refusal::Io)
     }
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {

@@ -25,7 +25,7 @@ pub(crate) const PARQUET: Definition = Definition {
     #[cfg(not(feature = "arrow"))]
     reader: Reader::Absent { feature: "arrow" },
     #[cfg(feature = "arrow")]
-    writer: Writer::Stream(|_, columns, out| write::start(columns, out)),
+    writer: Writer::Stream(|options, columns, out| write::start(options.has_gaps, columns, out)),
     #[cfg(not(feature = "arrow"))]
     writer: Writer::Absent { feature: "arrow" },
 };

@@ -1,17 +1,18 @@
 //! From columns to record batches.
 //!
 //! Rows are collected and cut into batches of one size, so that a file does not depend on the
-//! blocks in which it is written.
+//! blocks in which it is written. Rows without a value in some column have a null there.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array,
-    LargeListArray, LargeStringArray, RecordBatch, RecordBatchOptions,
+    Array as _, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array,
+    Int64Array, LargeListArray, LargeStringArray, RecordBatch, RecordBatchOptions, make_array,
 };
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use millstream_base::types::Kind;
@@ -19,7 +20,7 @@ use millstream_base::{Column, Lane, Type};
 
 use super::fields::TYPE_KEY;
 use crate::format::{Encoder, OPAQUE, Refusal};
-use crate::options::Framing;
+use crate::options::{Framing, WriteOptions};
 use crate::table::ColumnSpec;
 
 /// Rows per batch.
@@ -47,14 +48,17 @@ fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, false))
 }
 
-/// The schema of a file with these columns.
-pub(in crate::formats) fn schema(columns: &[ColumnSpec]) -> Result<SchemaRef, Refusal> {
+/// The schema of a file with these columns; `has_gaps` says whether they may contain nulls.
+pub(in crate::formats) fn schema(
+    columns: &[ColumnSpec],
+    has_gaps: bool,
+) -> Result<SchemaRef, Refusal> {
     let mut fields = Vec::with_capacity(columns.len());
     for column in columns {
         let refusal = || Refusal::column(column, OPAQUE);
         let data_type = data_type(column.ty).ok_or_else(refusal)?;
         let noted = HashMap::from([(TYPE_KEY.to_owned(), column.ty.name().to_owned())]);
-        fields.push(Field::new(&column.name, data_type, false).with_metadata(noted));
+        fields.push(Field::new(&column.name, data_type, has_gaps).with_metadata(noted));
     }
     Ok(Arc::new(Schema::new(fields)))
 }
@@ -99,12 +103,12 @@ impl BatchWriter for StreamWriter<Vec<u8>> {
 
 /// Starts an Arrow file or stream.
 pub(super) fn start(
-    framing: Framing,
+    options: &WriteOptions,
     columns: &[ColumnSpec],
     out: &mut dyn Write,
 ) -> Result<Box<dyn Encoder>, Refusal> {
-    let schema = schema(columns)?;
-    match framing {
+    let schema = schema(columns, options.has_gaps)?;
+    match options.framing {
         Framing::File => {
             let writer = FileWriter::try_new(Vec::new(), &schema);
             BatchEncoder::start(writer.map_err(io::Error::other)?, schema, out)
@@ -121,7 +125,12 @@ pub(in crate::formats) struct BatchEncoder<W> {
     writer: W,
     schema: SchemaRef,
     pending: Vec<Column>,
+    /// The pending rows that lack a value, by column.
+    gaps: Vec<Gaps>,
 }
+
+/// Ranges of rows, in ascending order.
+type Gaps = Vec<Range<usize>>;
 
 impl<W: BatchWriter + 'static> BatchEncoder<W> {
     pub(in crate::formats) fn start(
@@ -130,17 +139,19 @@ impl<W: BatchWriter + 'static> BatchEncoder<W> {
         out: &mut dyn Write,
     ) -> Result<Box<dyn Encoder>, Refusal> {
         drain(&mut writer, out)?;
-        Ok(Box::new(Self { writer, schema, pending: Vec::new() }))
+        let gaps = vec![Gaps::new(); schema.fields().len()];
+        Ok(Box::new(Self { writer, schema, pending: Vec::new(), gaps }))
     }
 
-    fn write(&mut self, columns: &[Column], out: &mut dyn Write) -> io::Result<()> {
-        let batch = self.batch(columns).map_err(io::Error::other)?;
+    fn write(&mut self, columns: &[Column], gaps: &[Gaps], out: &mut dyn Write) -> io::Result<()> {
+        let batch = self.batch(columns, gaps).map_err(io::Error::other)?;
         self.writer.write(&batch)?;
         drain(&mut self.writer, out)
     }
 
-    fn batch(&self, columns: &[Column]) -> Result<RecordBatch, ArrowError> {
-        let arrays = columns.iter().map(array).collect::<Result<Vec<_>, _>>()?;
+    fn batch(&self, columns: &[Column], gaps: &[Gaps]) -> Result<RecordBatch, ArrowError> {
+        let arrays = columns.iter().zip(gaps).map(|(column, gaps)| with_nulls(column, gaps));
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         let n_rows = columns.first().map_or(0, Column::len);
         let options = RecordBatchOptions::new().with_row_count(Some(n_rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
@@ -155,12 +166,16 @@ fn drain(writer: &mut impl BatchWriter, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-impl<W: BatchWriter + 'static> Encoder for BatchEncoder<W> {
-    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+impl<W: BatchWriter + 'static> BatchEncoder<W> {
+    fn add(&mut self, block: &[Column], is_absent: &[bool], out: &mut dyn Write) -> io::Result<()> {
         let n_rows = block.first().map_or(0, Column::len);
         let n_pending = self.pending.first().map_or(0, Column::len);
+        for (gaps, _) in self.gaps.iter_mut().zip(is_absent).filter(|(_, is_absent)| **is_absent) {
+            gaps.push(n_pending..n_pending + n_rows);
+        }
         if n_pending == 0 && n_rows == BATCH {
-            return self.write(block, out).map_err(Refusal::Io);
+            let gaps = self.gaps.iter_mut().map(std::mem::take).collect::<Vec<Gaps>>();
+            return self.write(block, &gaps, out);
         }
         let all: Vec<Column> = if n_pending == 0 {
             block.to_vec()
@@ -172,23 +187,62 @@ impl<W: BatchWriter + 'static> Encoder for BatchEncoder<W> {
         let n_rows = n_pending + n_rows;
         let n_full = n_rows / BATCH;
         for i in 0..n_full {
-            self.write(&sliced(&all, i * BATCH..(i + 1) * BATCH), out)?;
+            let rows = i * BATCH..(i + 1) * BATCH;
+            let gaps: Vec<Gaps> = self.gaps.iter().map(|gaps| within(gaps, &rows)).collect();
+            self.write(&sliced(&all, rows), &gaps, out)?;
         }
-        self.pending = if n_full == 0 { all } else { sliced(&all, n_full * BATCH..n_rows) };
+        let rest = n_full * BATCH..n_rows;
+        self.gaps.iter_mut().for_each(|gaps| *gaps = within(gaps, &rest));
+        self.pending = if n_full == 0 { all } else { sliced(&all, rest) };
         Ok(())
+    }
+}
+
+impl<W: BatchWriter + 'static> Encoder for BatchEncoder<W> {
+    fn rows(&mut self, block: &[Column], out: &mut dyn Write) -> Result<(), Refusal> {
+        self.add(block, &[], out).map_err(Refusal::Io)
+    }
+
+    fn rows_without(
+        &mut self,
+        block: &[Column],
+        is_absent: &[bool],
+        out: &mut dyn Write,
+    ) -> Result<(), Refusal> {
+        self.add(block, is_absent, out).map_err(Refusal::Io)
     }
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let pending = std::mem::take(&mut self.pending);
         if pending.first().is_some_and(|column| !column.is_empty()) {
-            self.write(&pending, out)?;
+            let gaps = std::mem::take(&mut self.gaps);
+            self.write(&pending, &gaps, out)?;
         }
         self.writer.finish()?;
         drain(&mut self.writer, out)
     }
 }
 
-fn sliced(columns: &[Column], rows: std::ops::Range<usize>) -> Vec<Column> {
+/// The parts of ranges that lie in these rows, counted from the first of them.
+fn within(gaps: &[Range<usize>], rows: &Range<usize>) -> Gaps {
+    let part = |gap: &Range<usize>| gap.start.max(rows.start)..gap.end.min(rows.end);
+    let parts = gaps.iter().map(part).filter(|part| !part.is_empty());
+    parts.map(|part| part.start - rows.start..part.end - rows.start).collect()
+}
+
+/// A column with nulls in these rows.
+fn with_nulls(column: &Column, gaps: &[Range<usize>]) -> Result<ArrayRef, ArrowError> {
+    let values = array(column)?;
+    if gaps.is_empty() {
+        return Ok(values);
+    }
+    let mut is_there = vec![true; column.len()];
+    gaps.iter().for_each(|gap| is_there[gap.clone()].fill(false));
+    let data = values.to_data().into_builder().nulls(Some(NullBuffer::from(is_there)));
+    Ok(make_array(data.build()?))
+}
+
+fn sliced(columns: &[Column], rows: Range<usize>) -> Vec<Column> {
     columns.iter().map(|column| column.slice(rows.clone())).collect()
 }
 

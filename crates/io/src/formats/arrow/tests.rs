@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field};
-use millstream_base::{Column, Limits, Type};
+use millstream_base::{Column, Limits, Type, Value};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
@@ -337,4 +337,42 @@ fn a_column_of_another_type_has_a_hint() {
     assert_eq!(hint(bytes, Type::STRING), "bytes cannot be read: write numbers or strings");
     let numbers = Arc::new(Float64Array::from(vec![1.0]));
     assert_eq!(hint(numbers, Type::STRING), "read it as numbers, or write it as strings");
+}
+
+#[test]
+fn rows_without_a_value_are_nulls_in_each_batch() {
+    // More than a batch, and rows that begin and end within one.
+    let blocks = [(40_000_usize, false), (50_000, true), (1, false), (60_000, true), (3, false)];
+    for format in [Format::ARROW, Format::PARQUET] {
+        let options = WriteOptions { has_gaps: true, ..WriteOptions::default() };
+        let specs = vec![ColumnSpec::new("n", Type::I32), ColumnSpec::new("s", Type::STRING)];
+        let mut writer = TableWriter::in_memory(format, options, specs).expect("starts");
+        let mut expected: Vec<f64> = Vec::new();
+        for (n, is_absent) in blocks {
+            let first = expected.len();
+            let numbers: Vec<i32> = (first..first + n).map(|row| row as i32).collect();
+            let texts = Column::filled(&Value::from("x"), n);
+            let block = [Column::from_vec(numbers.clone()), texts];
+            writer.write_rows_without(&block, &[is_absent, false]).expect("writes");
+            let shown = |x: i32| if is_absent { f64::NAN } else { f64::from(x) };
+            expected.extend(numbers.into_iter().map(shown));
+        }
+        let bytes = writer.finish().expect("finishes");
+        let table = read_bytes("t", &bytes, format, &want("n", Type::F64)).expect("reads");
+        let found = table.column("n").expect("it has n").as_slice::<f64>().expect("numbers");
+        let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(&expected).all(same), "{format}");
+    }
+}
+
+#[test]
+fn formats_without_nulls_refuse_rows_without_a_value() {
+    let specs = vec![ColumnSpec::new("n", Type::I32)];
+    let mut writer =
+        TableWriter::in_memory(Format::NPY, WriteOptions::default(), specs).expect("starts");
+    let block = [Column::from_vec(vec![1_i32])];
+    let error = writer.write_rows_without(&block, &[true]).expect_err("npy has no nulls");
+    assert!(error.to_string().contains("npy"), "{error}");
+    writer.write_rows_without(&block, &[false]).expect("it has a value");
 }

@@ -18,10 +18,11 @@ use crate::table::ColumnSpec;
 const ROW_GROUP: usize = 1 << 18;
 
 pub(super) fn start(
+    has_gaps: bool,
     columns: &[ColumnSpec],
     out: &mut dyn Write,
 ) -> Result<Box<dyn Encoder>, Refusal> {
-    let schema = schema(columns)?;
+    let schema = schema(columns, has_gaps)?;
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_max_row_group_row_count(Some(ROW_GROUP))
