@@ -73,12 +73,8 @@ pub(crate) fn program_of_picture(
         return Ok((program, name));
     }
     if let Some(flag) = of_elements.filter(|_| reads(&program, &name, &Feature::Index)) {
-        let text = format!(
-            "{flag} has no effect on a picture of `{}`: its `index` is the number of the pixel",
-            visible(&name)
-        );
-        let help = format!("leave out {flag}, or save a table");
-        return Err(Stop::new(Exit::Usage, text, Some(help)));
+        let why = "its `index` is the number of the pixel";
+        return Err(no_elements(flag, &name, why, ", or save a table"));
     }
     let mut document: Document = program.document().clone();
     let is_taken =
@@ -153,6 +149,32 @@ fn reads(program: &Program, output: &str, feature: &Feature) -> bool {
         let mut needs = needs.bits().map(|bit| plan.needs.need(bit));
         needs.any(|need| need.level == 0 && need.feature == *feature)
     })
+}
+
+/// Refuses a flag that asks for elements if a picture is the same for all of them.
+pub(crate) fn refuse_elements(
+    program: &Program,
+    name: &str,
+    request: &Request,
+    flag: Option<&str>,
+) -> Result<(), Stop> {
+    let is_column = |feature: &Feature| {
+        matches!(request.of_feature(feature), Some(Given::Along(RequestAxis::Index, _)))
+    };
+    let has_columns = request.columns().next().is_some()
+        || program.plan().needs.iter().any(|need| is_column(&need.feature));
+    match flag.filter(|_| !has_columns && !reads(program, name, &Feature::Index)) {
+        Some(flag) => {
+            let why = "it is the same for all elements";
+            Err(no_elements(flag, name, why, ""))
+        }
+        None => Ok(()),
+    }
+}
+
+fn no_elements(flag: &str, name: &str, why: &str, or: &str) -> Stop {
+    let text = format!("{flag} has no effect on a picture of `{}`: {why}", visible(name));
+    Stop::new(Exit::Usage, text, Some(format!("leave out {flag}{or}")))
 }
 
 /// Whether a value can be a pixel.

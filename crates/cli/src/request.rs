@@ -375,8 +375,7 @@ pub(crate) fn features(
     match view {
         ViewFlag::None => {}
         ViewFlag::View(_) if !is_read => {
-            let is_given = features.iter().any(|(feature, _)| *feature == Feature::Position);
-            return Err(unread_view(program, is_given));
+            return Err(unread_view(program, &features));
         }
         ViewFlag::View(given) | ViewFlag::ViewIfRead(given) => {
             features.push((Feature::Footprint, given));
@@ -390,22 +389,38 @@ pub(crate) fn features(
     Ok(features)
 }
 
-/// Refuses a view that no node reads.
-fn unread_view(program: &Program, has_position: bool) -> Stop {
-    let reads = |need: &Need| need.level == 0 && need.feature == Feature::Position;
-    let (text, help) = if !has_position && program.needs().any(reads) {
+/// Refuses a view that no node reads. In a picture, a view has a position and an index for each pixel.
+fn unread_view(program: &Program, features: &[(Feature, Given)]) -> Stop {
+    let of_pixels = [
+        (Feature::Position, "position", "one position: --feature position=[0,0,0]"),
+        (Feature::Index, "index", "a number of elements: --count 100"),
+    ];
+    let is_missing = |feature: &Feature| {
+        let reads = |need: &Need| need.level == 0 && need.feature == *feature;
+        !features.iter().any(|(given, _)| given == feature) && program.needs().any(reads)
+    };
+    let read: Vec<_> = of_pixels.iter().filter(|(feature, ..)| is_missing(feature)).collect();
+    let (text, help) = if read.is_empty() {
         (
-            "the outputs depend on the position, which a view provides only for pictures",
-            "save a picture, such as png or exr, which shows the value at each pixel; or leave out \
-             --size and --view, and give one position: --feature position=[0,0,0]",
+            "the view has no effect because no node reads the footprint".to_owned(),
+            "leave out --size and --view".to_owned(),
         )
     } else {
+        let names: Vec<&str> = read.iter().map(|(_, name, _)| *name).collect();
+        let others: Vec<&str> = read.iter().map(|(.., other)| *other).collect();
         (
-            "the view has no effect because no node reads the footprint",
-            "leave out --size and --view",
+            format!(
+                "the outputs depend on the {}, which a view provides only for pictures",
+                names.join(" and the ")
+            ),
+            format!(
+                "save a picture, such as png or exr, which shows the value at each pixel; or leave \
+                 out --size and --view, and give {}",
+                others.join(", and ")
+            ),
         )
     };
-    Stop::new(Exit::Usage, text, Some(help.into()))
+    Stop::new(Exit::Usage, text, Some(help))
 }
 
 /// A message that nothing has this name, with the names that exist.

@@ -18,7 +18,7 @@ use crate::given::{assignment, file_of, open};
 use crate::library::{LibraryArgs, engine};
 use crate::limits::limits;
 use crate::outcome::{Exit, Stop, in_flags};
-use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture};
+use crate::picture::{self, PictureTarget, program_of_fields, program_of_picture, refuse_elements};
 use crate::place::{Target, refuse_source};
 use crate::plot::{Plot, PlotArgs};
 use crate::progress::Progress;
@@ -152,6 +152,7 @@ pub(crate) fn once(
         let (program, output) = program_of_picture(&engine, &text, program, asked)?;
         let outputs = [output];
         let request = request_of(args, &program, &outputs, limits, started, Files::Now)?;
+        refuse_elements(&program, &outputs[0], &request, asked.1)?;
         let picture = (&target, &*outputs[0]);
         let exit = save_picture(args, evaluator, (&program, request), picture, phases)?;
         unsettled::report(&program);

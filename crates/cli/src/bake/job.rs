@@ -8,7 +8,7 @@ use super::views::Place;
 use super::{Args, sheet};
 use crate::document::{Text, compile_for};
 use crate::outcome::{Exit, Stop};
-use crate::picture::program_of_picture;
+use crate::picture::{program_of_picture, refuse_elements};
 use crate::request::{Files, RequestArgs};
 use crate::terminal::visible;
 
@@ -79,6 +79,9 @@ pub(super) fn job(
     };
     let request = given.request(&program, &outputs, limits.clone(), Files::Now, None)?;
     let request = request.with_log(LogDetail::Off);
+    if let Some(name) = shown.picture.as_ref().filter(|_| !saves.has_tables()) {
+        refuse_elements(&program, name, &request, args.count.map(|_| "--count"))?;
+    }
     saves.check(&types, &shown, request.n_elements())?;
     Ok((Job { program, request, shown }, saves))
 }

@@ -182,3 +182,44 @@ fn the_name_of_a_picture_without_its_sign_is_told_how_to_be_written() {
     let told = seen(&["run", &graph, "--in", "p=none.png"]);
     assert!(told.contains("; @FILE gives that of a file"), "{told}");
 }
+
+#[test]
+fn elements_of_a_picture_that_is_the_same_for_all_are_refused() {
+    let graph = file(
+        "same_picture.mill",
+        "input k: f32 = 1\noutput v: image = image.from_field(context.position().x * k)\n",
+    );
+    let column = file("same_picture.csv", "k\n1\n2\n");
+    let path = new_file("same.#.png");
+    let shown = path.display().to_string();
+    let args = ["run", &*graph, "--size", "4x4", "--save", &shown];
+    for flag in ["--count", "--only"] {
+        let told = seen(&[&args[..], &[flag, "1"]].concat());
+        let why =
+            format!("{flag} has no effect on a picture of `v`: it is the same for all elements");
+        assert!(told.contains(&why), "{told}");
+        assert!(told.contains(&format!("leave out {flag}\n")), "{told}");
+    }
+    let folder = path.with_extension("bake").display().to_string();
+    let bake = ["bake", &*graph, "--size", "4x4", "--frames", "0", "-o", &folder];
+    let told = seen(&[&bake[..], &["--count", "2"]].concat());
+    assert!(told.contains("--count has no effect on a picture of `v`"), "{told}");
+    // Where a column tells the elements apart, they may be chosen.
+    let k = format!("k=@{column}");
+    let told = seen(&[&args[..], &["--in", &k, "--only", "1"]].concat());
+    assert!(told.starts_with("stderr:\nsaved 4x4 pixels"), "{told}");
+}
+
+#[test]
+fn a_view_is_refused_with_the_features_that_only_pictures_get_from_it() {
+    let graph = file("index_of_pixel.mill", "output v: f32 = convert.to_f32(context.index())\n");
+    let told = seen(&["run", &graph, "--size", "4x4"]);
+    assert!(told.contains("the outputs depend on the index, which a view"), "{told}");
+    assert!(told.contains("give a number of elements: --count 100"), "{told}");
+    let graph = file(
+        "index_and_position.mill",
+        "output v: f32 = convert.to_f32(context.index()) + context.position().x\n",
+    );
+    let told = seen(&["run", &graph, "--size", "4x4"]);
+    assert!(told.contains("the outputs depend on the position and the index, which"), "{told}");
+}
