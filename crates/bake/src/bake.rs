@@ -36,6 +36,8 @@ pub struct Bake<'p> {
     outputs: Vec<Wanted>,
     count: Option<usize>,
     cheap: Cheap,
+    /// Whether the outputs depend on state, so that ticks are played.
+    has_ticks: bool,
     /// How many times longer than storing it a result must take to compute.
     gain: u32,
 }
@@ -118,8 +120,11 @@ impl<'p> Bake<'p> {
         if bound.views.is_some() {
             return Err(refused("the bake has several views", "bake one view after another"));
         }
-        if plan.has_states() {
-            one.with_states(plan).bind(plan).map_err(EvalError::Request)?;
+        let has_ticks = request.reads_state(plan);
+        if has_ticks {
+            let (reads, depends) = request.state_reads(plan);
+            let kept = reads.outputs_of(&depends);
+            one.and_outputs(plan, &kept).bind(plan).map_err(EvalError::Request)?;
             for frame in [*first, frames[frames.len() - 1]] {
                 millstream_run::ticks::reach(plan.start_frame, frame, &request.limits)
                     .map_err(|error| EvalError::Request(vec![error]))?;
@@ -135,7 +140,8 @@ impl<'p> Bake<'p> {
         };
         let outputs = bound.outputs.iter().map(wanted).collect();
         let cheap = Cheap::new(plan, &request, false);
-        Ok(Self { plan, request, frames, outputs, count: bound.count, cheap, gain: GAIN })
+        let count = bound.count;
+        Ok(Self { plan, request, frames, outputs, count, cheap, has_ticks, gain: GAIN })
     }
 
     /// The frames.
@@ -154,7 +160,7 @@ impl<'p> Bake<'p> {
         let is_cheap = |output: &Wanted| self.cheap.is_cheap[output.source.step];
         let has_cells =
             self.count.is_some() || self.outputs.iter().any(|output| is_small(output.ty));
-        !self.plan.has_states() && has_cells && self.outputs.iter().all(is_cheap)
+        !self.has_ticks && has_cells && self.outputs.iter().all(is_cheap)
     }
 
     /// Computes all frames of cheap outputs, many at a time; nothing is stored. `each` receives the
@@ -235,8 +241,7 @@ impl<'p> Bake<'p> {
         ahead: Option<Each<'_, E>>,
         (is_wanted, each): (IsWanted<'_>, Each<'_, E>),
     ) -> Result<(), BakeError<E>> {
-        let has_states = self.plan.has_states();
-        let keyed: Vec<i64> = if has_states {
+        let keyed: Vec<i64> = if self.has_ticks {
             (self.plan.start_frame..=self.frames[self.frames.len() - 1]).collect()
         } else {
             self.frames.clone()
@@ -259,7 +264,7 @@ impl<'p> Bake<'p> {
             keys,
             cache,
             last: vec![None; self.outputs.len()],
-            first: if has_states { self.plan.start_frame } else { 0 },
+            first: if self.has_ticks { self.plan.start_frame } else { 0 },
             asked: Asked::Every,
             marks: Marks::new(self.plan),
         };
@@ -315,7 +320,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
         is_wanted: IsWanted<'_>,
         each: Each<'_, E>,
     ) -> Result<(), BakeError<E>> {
-        if self.plan().has_states() {
+        if self.bake.has_ticks {
             ticked::run(self, evaluator, is_wanted, each)
         } else {
             Frames::new(self, cheap).run(evaluator, is_wanted, each)
@@ -332,7 +337,7 @@ impl<'r, 'p> LookUp<'r, 'p> {
 
     /// The position of a frame among those with keys.
     pub(crate) fn keyed(&self, position: usize) -> usize {
-        if self.bake.plan.has_states() {
+        if self.bake.has_ticks {
             self.bake.frames[position].abs_diff(self.first) as usize
         } else {
             position

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use millstream_base::id::Id;
 use millstream_base::{Column, Feature, Value};
 use millstream_ir::answer::{EvalError, Evaluator};
 use millstream_ir::plan::{Plan, StepId, StepOp, StepSource};
 use millstream_ir::request::{Given, Request};
 use millstream_ir::state_reads::StateReads;
-use millstream_ir::states::is_state;
-use millstream_node::{Class, Data, Kernel};
+use millstream_node::{Data, Kernel};
 use rustc_hash::FxHashMap;
 
 use crate::cheap::Cheap;
-use crate::identity::identity;
+use crate::cones::Cones;
 use crate::key::{FORMAT, Key, KeyHasher};
 use crate::trace::{Arms, Hole, Trace, Tracer};
 
@@ -49,9 +47,16 @@ pub(crate) struct Keys<'a> {
     pub(crate) reads: StateReads<'a>,
     /// The nodes whose state results of a step depend on.
     depends: FxHashMap<StepId, Arc<[bool]>>,
+    /// The nodes whose state the values of a step depend on, and those that the next state of a node
+    /// depends on.
+    read_by: FxHashMap<StepId, Arc<[bool]>>,
+    depends_of_nodes: FxHashMap<usize, Arc<[bool]>>,
     /// The keys of state after each frame, by the variables that it consists of, in order; `None`
     /// if the state cannot be stored.
     chains: FxHashMap<Vec<usize>, Option<Chain>>,
+    /// The same for state of which some is inside scopes, by its nodes.
+    chains_inside: FxHashMap<Vec<bool>, Option<Chain>>,
+    cones: Option<Cones<'a>>,
     /// The same for results that read state, and for the state of nodes.
     of_results: FxHashMap<StepSource, Option<Chain>>,
     /// Of nodes also whether the state depends on that inside scopes.
@@ -136,10 +141,14 @@ impl<'a> Keys<'a> {
             combinations: Vec::new(),
             combination: Vec::new(),
             traces: FxHashMap::default(),
-            reads: StateReads::new(plan, asked.clone()),
+            reads: StateReads::new(plan, request, asked.clone()),
             asked,
             depends: FxHashMap::default(),
+            read_by: FxHashMap::default(),
+            depends_of_nodes: FxHashMap::default(),
             chains: FxHashMap::default(),
+            chains_inside: FxHashMap::default(),
+            cones: None,
             of_results: FxHashMap::default(),
             of_nodes: FxHashMap::default(),
             frames,
@@ -243,6 +252,19 @@ impl<'a> Keys<'a> {
         Arc::clone(depends)
     }
 
+    /// The nodes whose state the values of a step depend on: without those that may only call the
+    /// same nodes.
+    pub(crate) fn read_by(&mut self, step: StepId) -> Arc<[bool]> {
+        let reads = &self.reads;
+        Arc::clone(self.read_by.entry(step).or_insert_with(|| reads.read_by([step]).into()))
+    }
+
+    /// The nodes whose state the next state of a node depends on.
+    pub(crate) fn depends_of_node(&mut self, node: usize) -> Arc<[bool]> {
+        let reads = &self.reads;
+        Arc::clone(self.depends_of_nodes.entry(node).or_insert_with(|| reads.of_node(node).into()))
+    }
+
     /// The keys of the state that a result depends on.
     fn chain_of_result(&mut self, source: StepSource, trace: &Trace) -> Option<Chain> {
         if let Some(chain) = self.of_results.get(&source) {
@@ -264,7 +286,7 @@ impl<'a> Keys<'a> {
     /// The key of the state of a node after a frame; `None` if it cannot be stored.
     pub(crate) fn state_key(&mut self, node: usize, position: usize) -> Option<Key> {
         if !self.of_nodes.contains_key(&node) {
-            let mut depends = self.reads.of_node(node);
+            let mut depends = self.depends_of_node(node).to_vec();
             depends[node] = true;
             let first = self.variables(node);
             let is_inside = self.reads.is_inside(&depends);
@@ -275,7 +297,7 @@ impl<'a> Keys<'a> {
         let mut hash = KeyHasher::new("state");
         hash.add(chain[position]);
         if is_inside {
-            // The chain is the same for all nodes.
+            // Several nodes may have the same chain.
             hash.text(&self.reads.nodes[node].path);
             for output in self.variables(node) {
                 hash.text(&self.plan.outputs[output].name);
@@ -365,16 +387,21 @@ impl<'a> Keys<'a> {
     }
 
     /// The keys of the state of nodes after each frame, which begin with these variables; `None` if
-    /// it cannot be stored. State inside scopes depends on the contexts in which its nodes are called,
-    /// which are unknown here, so everything counts.
+    /// it cannot be stored.
     fn chain(&mut self, first: Vec<usize>, depends: &[bool]) -> Option<Chain> {
-        let is_inside = self.reads.is_inside(depends);
-        let order = if is_inside { Vec::new() } else { self.ordered(first) };
+        if self.reads.is_inside(depends) {
+            if let Some(chain) = self.chains_inside.get(depends) {
+                return chain.clone();
+            }
+            let chain = self.chain_inside(depends).map(Arc::new);
+            self.chains_inside.insert(depends.to_vec(), chain.clone());
+            return chain;
+        }
+        let order = self.ordered(first);
         if let Some(chain) = self.chains.get(&order) {
             return chain.clone();
         }
-        let chain = if is_inside { self.chain_of_all() } else { self.chain_of(&order) };
-        let chain = chain.map(Arc::new);
+        let chain = self.chain_of(&order).map(Arc::new);
         self.chains.insert(order, chain.clone());
         chain
     }
@@ -414,70 +441,21 @@ impl<'a> Keys<'a> {
         Some(chain)
     }
 
-    /// The keys of all state.
-    fn chain_of_all(&self) -> Option<Vec<Key>> {
-        let plan_key = self.plan_key()?;
+    /// The keys of the state of nodes of which some are inside scopes.
+    fn chain_inside(&mut self, depends: &[bool]) -> Option<Vec<Key>> {
+        let (plan, request, tracer) = (self.plan, self.request, &self.tracer);
+        let cones = self.cones.get_or_insert_with(|| Cones::new(plan, request, tracer));
+        let cone = cones.key(&self.reads, depends, &self.asked)?;
         let mut before = self.base;
-        let chain = (0..self.frames.len()).map(|position| {
+        let chain = self.frames.iter().map(|frame| {
             let mut hash = KeyHasher::new("tick");
             hash.add(before);
-            hash.add(plan_key);
-            hash.number(self.frames[position] as u64);
-            for number in 0..self.boundary.len() {
-                if !self.add_hole(Hole::Boundary(number as u32), position, &mut hash) {
-                    return None;
-                }
-            }
+            hash.add(cone);
+            hash.number(*frame as u64);
             before = hash.key();
-            Some(before)
+            before
         });
-        chain.collect()
-    }
-
-    /// A key of everything in the plan and the request except frames; `None` if something is not the
-    /// same next time.
-    fn plan_key(&self) -> Option<Key> {
-        let plan = self.plan;
-        let mut hash = KeyHasher::new("plan");
-        if plan.needs.iter().any(|need| need.feature == Feature::RealTime) {
-            return None;
-        }
-        for (id, step) in plan.steps.iter() {
-            match step.op {
-                StepOp::Call(_) if step.class == Class::Volatile => return None,
-                StepOp::Call(call) => hash.add(identity(&plan.instances[call])),
-                StepOp::Const(_) | StepOp::Input(_) => {
-                    if !self.tracer.add_leaf(id, &mut hash) {
-                        return None;
-                    }
-                }
-            }
-            for link in plan.inputs_of(step) {
-                hash.number(link.step.index() as u64);
-                hash.number(link.output.into());
-            }
-        }
-        for need in &plan.needs {
-            if let Some(Given::One(value)) = self.request.of_feature(&need.feature) {
-                hash.value(value);
-            }
-        }
-        for writer in &plan.state_writers {
-            hash.text(&writer.node);
-            for value in &writer.values {
-                hash.number(value.source.step.index() as u64);
-                hash.number(value.source.output.into());
-            }
-        }
-        for step in &self.asked {
-            hash.number(step.index() as u64);
-        }
-        for output in plan.outputs.iter().filter(|output| is_state(&output.name)) {
-            hash.text(&output.name);
-            hash.number(output.source.step.index() as u64);
-            hash.number(output.source.output.into());
-        }
-        Some(hash.key())
+        Some(chain.collect())
     }
 }
 

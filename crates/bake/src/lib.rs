@@ -34,6 +34,7 @@ mod cheap;
 mod contexts;
 mod trace;
 
+mod cones;
 mod keys;
 
 mod cache;

@@ -229,6 +229,11 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// The key of an instance.
+    pub(crate) fn identity_of(&self, instance: InstanceId) -> Key {
+        self.identities[instance]
+    }
+
     /// Adds the content of a constant or an input, or the name of state; `false` if it has no encoding.
     pub(crate) fn add_leaf(&self, step: StepId, hash: &mut KeyHasher) -> bool {
         match self.leaves.get(&step) {
@@ -365,7 +370,8 @@ fn key_of_value(value: &Value) -> Option<Key> {
     key_of_data(&Data::One(value.clone()))
 }
 
-fn key_of_given(given: &Given) -> Option<Key> {
+/// The key of what a request gives; `None` if it has no encoding.
+pub(crate) fn key_of_given(given: &Given) -> Option<Key> {
     match given {
         Given::One(value) => key_of_value(value),
         Given::Along(_, column) => key_of_data(&Data::Many(column.clone())),

@@ -96,9 +96,10 @@ pub struct Calls {
     pub all: Vec<Called>,
     /// The nodes of whose new state any part failed. They keep their tables.
     pub failed: Vec<Arc<str>>,
-    /// The failed nodes that one element called in several contexts. The values that they returned
+    /// The failed nodes whose contexts contradict each other: one element is called in several, the
+    /// elements lie along different axes, or there is no end of them. The values that they returned
     /// are not results. See [`withhold`](crate::state_failures::withhold).
-    pub clashing: Vec<Arc<str>>,
+    pub misread: Vec<Arc<str>>,
 }
 
 /// The elements for which a node was called, with their new state.

@@ -31,6 +31,18 @@ impl StateReads<'_> {
         nodes.map(with_failures).collect()
     }
 
+    /// Drops the failures of an answer on which neither these steps nor the state of these nodes depend.
+    pub fn keep_failures(&self, answer: &mut Answer, steps: &[StepId], of: &[bool]) {
+        if answer.failures.is_empty() {
+            return;
+        }
+        let nodes = (0..of.len()).filter(|node| of[*node]);
+        let of_nodes =
+            nodes.flat_map(|node| self.steps_of(node).chain(self.reader_of(&self.nodes[node])));
+        let above = self.plan.steps_upstream_of(steps.iter().copied().chain(of_nodes));
+        answer.failures.retain(|failure| self.concerns(&failure.path, &above));
+    }
+
     /// Whether one of these steps is that of a node, or of the zone that contains it. A node without
     /// steps may be anywhere.
     fn concerns(&self, path: &NodePath, above: &SideTable<StepId, bool>) -> bool {
@@ -44,15 +56,15 @@ impl StateReads<'_> {
     }
 }
 
-/// Takes the values out of an answer that read state of which one element was called in several
-/// contexts. The state that is computed from it fails too.
+/// Takes the values out of an answer that read state in contexts that contradict each other. The state
+/// that is computed from it fails too.
 pub fn withhold(plan: &Plan, answer: &mut Answer) {
-    if answer.calls.clashing.is_empty() {
+    if answer.calls.misread.is_empty() {
         return;
     }
     let writers = || plan.state_writers.iter();
     let mut reads = SideTable::for_arena(&plan.steps, false);
-    for writer in writers().filter(|writer| answer.calls.clashing.contains(&writer.node)) {
+    for writer in writers().filter(|writer| answer.calls.misread.contains(&writer.node)) {
         reads[writer.reader] = true;
     }
     // A step comes after all steps that it reads from.

@@ -3,16 +3,21 @@
 //! A result depends on the state of a node if a step above it reads that state, or if it depends on
 //! another state whose next value does. State inside scopes advances where it is read, so it also
 //! depends on state whose next value may read it in contexts in which the requested outputs do not.
+//! State that needs a feature which the request does not provide is never computed, so it reads
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use millstream_base::Feature;
+use millstream_base::feature::Aspect;
 use millstream_base::id::SideTable;
 use millstream_node::Kernel;
 use rustc_hash::FxHashMap;
 
 use crate::hidden::{is_state, node_of};
-use crate::plan::{Plan, Step, StepId, StepOp};
+use crate::plan::{Plan, Step, StepId, StepOp, StepSource};
+use crate::request::Request;
 
 /// A stateful node of a plan.
 #[derive(Clone, Debug)]
@@ -35,11 +40,14 @@ pub struct StateReads<'p> {
     pub nodes: Vec<StateNode>,
     /// The node whose state a step reads.
     read: BTreeMap<StepId, usize>,
+    /// Whether the request provides what the next state of each node needs.
+    is_provided: Vec<bool>,
 }
 
 impl<'p> StateReads<'p> {
-    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick.
-    pub fn new(plan: &'p Plan, asked: Vec<StepId>) -> Self {
+    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick,
+    /// with the inputs and features of `request`.
+    pub fn new(plan: &'p Plan, request: &Request, asked: Vec<StepId>) -> Self {
         let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, output) in plan.outputs.iter().enumerate() {
             if is_state(&output.name) {
@@ -77,15 +85,35 @@ impl<'p> StateReads<'p> {
                 read.insert(id, *node);
             }
         }
-        Self { plan, asked, nodes, read }
+        let mut reads = Self { plan, asked, nodes, read, is_provided: Vec::new() };
+        let provides = |node| reads.steps_of(node).all(|step| reads.provides(request, step));
+        // The needs of a node inside scopes are also met by these.
+        let is_provided = |node: usize| reads.nodes[node].writer.is_some() || provides(node);
+        reads.is_provided = (0..reads.nodes.len()).map(is_provided).collect();
+        reads
+    }
+
+    /// Whether a tick provides the features that a step needs from the request.
+    fn provides(&self, request: &Request, step: StepId) -> bool {
+        let needs = self.plan.needs_of(&self.plan.steps[step]);
+        self.plan.needs.of(needs).all(|need| {
+            let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
+            need.aspect == Aspect::Extent
+                || need.level == 0 && (is_moment || request.gives(&need.feature))
+        })
     }
 
     /// The steps that compute the next state of a node.
     pub fn steps_of(&self, node: usize) -> impl Iterator<Item = StepId> {
-        let StateNode { outputs, writer, .. } = &self.nodes[node];
-        let outputs = outputs.iter().map(|output| &self.plan.outputs[*output]);
-        let written = writer.iter().flat_map(|writer| &self.plan.state_writers[*writer].values);
-        outputs.chain(written).map(|output| output.source.step)
+        self.values_of(&self.nodes[node]).map(|(_, source)| source.step)
+    }
+
+    /// The results that are the next state of a node, by name.
+    pub fn values_of(&self, node: &StateNode) -> impl Iterator<Item = (&'p str, StepSource)> {
+        let plan = self.plan;
+        let outputs = node.outputs.iter().map(|output| &plan.outputs[*output]);
+        let written = node.writer.iter().flat_map(|writer| &plan.state_writers[*writer].values);
+        outputs.chain(written).map(|output| (&*output.name, output.source))
     }
 
     /// For each node whether the next state of this one depends on its state.
@@ -93,31 +121,50 @@ impl<'p> StateReads<'p> {
         self.of_steps(self.steps_of(node))
     }
 
-    /// For each node whether results of these steps depend on its state.
+    /// For each node whether results of these steps depend on its state, or its next state may read
+    /// such state inside scopes in contexts in which nothing else does.
     pub fn of_steps(&self, steps: impl IntoIterator<Item = StepId>) -> Vec<bool> {
         let mut is_above = SideTable::for_arena(&self.plan.steps, false);
         let mut depends = vec![false; self.nodes.len()];
-        let mut ahead: Vec<StepId> = steps.into_iter().collect();
+        self.add_read(steps.into_iter().collect(), &mut is_above, &mut depends);
         loop {
-            while let Some(step) = ahead.pop() {
-                if std::mem::replace(&mut is_above[step], true) {
-                    continue;
-                }
-                let links = self.plan.inputs_of(&self.plan.steps[step]);
-                ahead.extend(links.iter().map(|link| link.step));
-                if let Some(node) = self.read.get(&step).copied()
-                    && !std::mem::replace(&mut depends[node], true)
-                {
-                    ahead.extend(self.steps_of(node));
-                }
-            }
             let callers = self.callers(&depends);
             if callers.is_empty() {
                 return depends;
             }
             for caller in callers {
                 depends[caller] = true;
-                ahead.extend(self.steps_of(caller));
+                self.add_read(self.steps_of(caller).collect(), &mut is_above, &mut depends);
+            }
+        }
+    }
+
+    /// For each node whether the values of these steps depend on its state. The failure of any
+    /// other node changes none of them.
+    pub fn read_by(&self, steps: impl IntoIterator<Item = StepId>) -> Vec<bool> {
+        let mut is_above = SideTable::for_arena(&self.plan.steps, false);
+        let mut depends = vec![false; self.nodes.len()];
+        self.add_read(steps.into_iter().collect(), &mut is_above, &mut depends);
+        depends
+    }
+
+    /// Adds the nodes whose state is read above these steps, directly or through other state.
+    fn add_read(
+        &self,
+        mut ahead: Vec<StepId>,
+        is_above: &mut SideTable<StepId, bool>,
+        depends: &mut [bool],
+    ) {
+        while let Some(step) = ahead.pop() {
+            if std::mem::replace(&mut is_above[step], true) {
+                continue;
+            }
+            let links = self.plan.inputs_of(&self.plan.steps[step]);
+            ahead.extend(links.iter().map(|link| link.step));
+            if let Some(node) = self.read.get(&step).copied()
+                && !std::mem::replace(&mut depends[node], true)
+            {
+                ahead.extend(self.steps_of(node));
             }
         }
     }
@@ -137,7 +184,7 @@ impl<'p> StateReads<'p> {
         let is_hoisted = |node: &usize| depends[*node] && self.nodes[*node].writer.is_none();
         let hoisted = (0..depends.len()).filter(is_hoisted);
         let always = self.always(hoisted.flat_map(|node| self.steps_of(node)));
-        let others = (0..depends.len()).filter(|node| !depends[*node]);
+        let others = (0..depends.len()).filter(|node| !depends[*node] && self.is_provided[*node]);
         others.filter(|node| self.reaches(*node, &always, &is_reader)).collect()
     }
 

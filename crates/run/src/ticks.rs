@@ -88,6 +88,8 @@ pub fn evaluate(
     let (mut log, mut replayed) = (RunLog::default(), Vec::new());
     let (reads, depends) = request.state_reads(plan);
     let (kept, is_inside) = (reads.outputs_of(&depends), reads.is_inside(&depends));
+    let steps = request.steps_in(plan);
+    let told = reads.read_by(steps.iter().copied());
     // Short ticks neither check the budget nor report progress by themselves.
     let watch = Watch::new(&request.budget, request.progress.as_ref(), Done::totals(0, n_ticks));
     let mut parts = match n_ticks {
@@ -111,7 +113,7 @@ pub fn evaluate(
             };
             let mut answer = evaluated(&mut parts, evaluator, plan, warm_up, &states)?;
             // Other failures are those of outputs, whose values in this frame are not requested.
-            let failed = reads.failed_in(&answer, &depends).into_iter();
+            let failed = reads.failed_in(&answer, &told).into_iter();
             let failures = failed.flat_map(|(_, failures)| failures);
             replayed.extend(failures.map(|it| NodeFailure { replayed: Some(frame), ..it }));
             states.commit(&mut answer);
@@ -121,6 +123,7 @@ pub fn evaluate(
         for place in places {
             let request = request.at_frame(frame, place).and_outputs(plan, &kept);
             let (mut answer, next) = tick_of(&mut parts, evaluator, plan, request, &before)?;
+            reads.keep_failures(&mut answer, &steps, &told);
             log.add(std::mem::take(&mut answer.log));
             answers[place] = Some(answer);
             states = next;

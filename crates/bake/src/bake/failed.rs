@@ -1,8 +1,8 @@
-//! Failures of ticks that the state of nodes depends on.
+//! Failures of the next state of nodes, in the ticks so far.
 
 use millstream_ir::NodeFailure;
 
-/// For each stateful node the failures that its state depends on, each with its frame.
+/// For each stateful node the failures of its next state, each with its frame.
 pub(super) struct Failed(Vec<Vec<NodeFailure>>);
 
 impl Failed {
@@ -11,34 +11,19 @@ impl Failed {
         Self(vec![Vec::new(); n_nodes])
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(Vec::is_empty)
-    }
-
-    /// Whether the state of a node depends on a failure.
+    /// Whether the next state of a node failed.
     pub(super) fn is_of(&self, node: usize) -> bool {
         !self.0[node].is_empty()
     }
 
-    /// Whether the state of any of these nodes depends on a failure.
+    /// Whether the next state of any of these nodes failed.
     pub(super) fn concerns(&self, depends: &[bool]) -> bool {
         (0..depends.len()).any(|node| depends[node] && self.is_of(node))
     }
 
-    /// Adds failures to the state of a node, each node once.
+    /// Adds failures of the next state of a node, each failed node once.
     pub(super) fn add(&mut self, node: usize, failures: Vec<NodeFailure>) {
         merge(&mut self.0[node], failures);
-    }
-
-    /// Lets each state depend on the failures of the states that it depends on.
-    pub(super) fn pass_on(&mut self, depends: impl Fn(usize) -> Vec<bool>) {
-        let before = self.0.clone();
-        for (node, failures) in self.0.iter_mut().enumerate() {
-            for (other, _) in depends(node).into_iter().enumerate().filter(|(_, depends)| *depends)
-            {
-                merge(failures, before[other].clone());
-            }
-        }
     }
 
     /// Adds the failures that results depend on. Those in earlier frames of the bake are among them:

@@ -447,7 +447,7 @@ fn state_that_depends_on_a_repeat_that_did_not_settle_is_marked_too() {
 fn alone(bake: &Bake<'_>, frame: i64) -> Answer {
     let request = bake.request.clone().frame(frame);
     let mut lazy = Lazy;
-    if bake.plan.has_states() {
+    if bake.has_ticks {
         millstream_run::ticks::evaluate(&mut lazy, bake.plan, &request).expect("it fits")
     } else {
         lazy.evaluate(bake.plan, &request).expect("it fits")

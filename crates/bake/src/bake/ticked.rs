@@ -39,7 +39,7 @@ struct Ticks<'t, 'r, 'p> {
     kept: Vec<bool>,
     /// For each node the repeats that its state depends on and that did not settle.
     unsettled: Vec<Vec<Unsettled>>,
-    /// The failures that the state of nodes depends on.
+    /// The failures of the next state of nodes.
     failed: Failed,
     /// The position of the next tick, counted from the start frame.
     next: usize,
@@ -171,17 +171,21 @@ impl Ticks<'_, '_, '_> {
         &mut self,
         position: usize,
         outputs: &[usize],
-        answer: Answer,
+        mut answer: Answer,
         marks: &[Mark],
     ) -> Computed {
         let mut blank = self.look_up.blank();
+        let sources = outputs.iter().map(|output| self.look_up.outputs()[*output].source);
+        let steps: Vec<StepId> = sources.map(|source| source.step).collect();
+        let reads = &self.look_up.keys.reads;
+        reads.keep_failures(&mut answer, &steps, &reads.read_by(steps.iter().copied()));
         blank.failures = answer.failures;
         let mut values = Vec::new();
         for (output, found) in outputs.iter().zip(answer.outputs) {
             let step = self.look_up.outputs()[*output].source.step;
             let depends = self.look_up.keys.depends(step);
             let has_failed = self.failed.concerns(&depends);
-            self.failed.tell(&depends, &mut blank.failures);
+            self.failed.tell(&self.look_up.keys.read_by(step), &mut blank.failures);
             let taken = |series| {
                 if has_failed {
                     self.look_up.marked(*output, position, series, marks)
@@ -326,9 +330,9 @@ impl Ticks<'_, '_, '_> {
         self.note_failures(failed, frame);
         if !marks.is_empty() {
             for node in self.nodes() {
+                let depends = self.look_up.keys.depends_of_node(node);
                 let reads = &self.look_up.keys.reads;
                 let steps: Vec<StepId> = reads.steps_of(node).collect();
-                let depends = reads.of_node(node);
                 let arms = self.look_up.keys.arms(self.next);
                 let of_node =
                     unsettled::of_results(plan, (&steps, arms), (reads, &depends), &marks);
@@ -340,14 +344,8 @@ impl Ticks<'_, '_, '_> {
         Ok((answer, marks))
     }
 
-    /// Adds the failures of a tick to those that state depends on.
+    /// Adds the failures of a tick.
     fn note_failures(&mut self, failed: Vec<(usize, Vec<NodeFailure>)>, frame: i64) {
-        if failed.is_empty() && self.failed.is_empty() {
-            return;
-        }
-        let reads = &self.look_up.keys.reads;
-        let depends = |node: usize| reads.of_node(node);
-        self.failed.pass_on(depends);
         for (node, failures) in failed {
             let at = |failure| NodeFailure { replayed: Some(frame), ..failure };
             self.failed.add(node, failures.into_iter().map(at).collect());
@@ -365,7 +363,9 @@ impl Ticks<'_, '_, '_> {
         let states = StateParts::from(&self.states);
         for node in self.nodes() {
             let Some(key) = self.look_up.keys.state_key(node, self.next) else { continue };
-            if self.failed.is_of(node) || self.look_up.cache.contains(key) {
+            let depends = self.look_up.keys.depends_of_node(node);
+            let has_failed = self.failed.is_of(node) || self.failed.concerns(&depends);
+            if has_failed || self.look_up.cache.contains(key) {
                 continue;
             }
             let (path, variables) = self.named(node);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use millstream::twice::Unsettled;
-use millstream::{Answer, NodeFailure, NodePath};
+use millstream::{Answer, NodeFailure, NodePath, RequestAxis};
 use serde_json::{Value as Json, json};
 
 use super::manifest;
@@ -98,12 +98,15 @@ impl<'t> Told<'t> {
         for told in failures.iter().filter(|told| !self.failures.contains(told)).collect::<Vec<_>>()
         {
             let text = |part: &str| told[part].as_str().unwrap_or_default();
+            let place = &told["where"];
+            let cell = RequestAxis::ALL.iter().map(|axis| axis.name());
+            let cell = cell.filter_map(|axis| Some((axis, place[axis].as_u64()? as usize)));
             let failure = NodeFailure {
                 path: text("path").into(),
                 message: text("message").into(),
-                help: None,
-                cell: Vec::new(),
-                replayed: told["where"]["frame"].as_i64(),
+                help: told["help"].as_str().map(str::to_owned),
+                cell: cell.collect(),
+                replayed: place["frame"].as_i64(),
             };
             report_nodes(std::iter::once(&failure), &Coordinates::default());
             self.failures.push(told.clone());

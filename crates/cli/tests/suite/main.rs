@@ -4,6 +4,7 @@ mod answers;
 mod bake;
 mod bake_animations;
 mod bake_files;
+mod bake_state;
 mod bake_told;
 mod bench;
 mod check;

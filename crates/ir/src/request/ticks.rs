@@ -5,7 +5,7 @@ use millstream_base::Feature;
 use super::{Frames, Given, Request, RequestAxis};
 use crate::element_states::Tables;
 use crate::hidden::is_state;
-use crate::plan::Plan;
+use crate::plan::{Plan, StepId};
 use crate::state_reads::StateReads;
 
 impl Request {
@@ -25,9 +25,15 @@ impl Request {
     pub fn state_reads<'p>(&self, plan: &'p Plan) -> (StateReads<'p>, Vec<bool>) {
         let step = |output: usize| plan.outputs[output].source.step;
         let asked = self.required_in(plan).into_iter().map(step).collect();
-        let reads = StateReads::new(plan, asked);
-        let depends = reads.of_steps(self.outputs_in(plan).into_iter().map(step));
+        let reads = StateReads::new(plan, self, asked);
+        let depends = reads.of_steps(self.steps_in(plan));
         (reads, depends)
+    }
+
+    /// The steps of the requested outputs, without unknown ones.
+    pub fn steps_in(&self, plan: &Plan) -> Vec<StepId> {
+        let outputs = self.outputs_in(plan).into_iter();
+        outputs.map(|output| plan.outputs[output].source.step).collect()
     }
 
     /// Also requests these outputs.

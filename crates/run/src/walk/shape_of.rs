@@ -134,7 +134,7 @@ impl<'a, M: Mode> Walk<'a, M> {
             if n_seen > self.most_calls()
                 && let Some(writer) = writer
             {
-                self.fail_state(writer, ENDLESS.into());
+                self.refuse_contexts(writer, ENDLESS.into());
                 self.known_shapes.is_endless = true;
                 return Err(Stop::Endless);
             }

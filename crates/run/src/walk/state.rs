@@ -31,8 +31,8 @@ pub(super) struct StateCalls {
     /// The contexts in which state was read.
     calls: Vec<Call>,
     pub(super) idle_loops: Vec<IdleLoop>,
-    /// The nodes of which one element was called in several contexts.
-    clashing: Vec<Arc<str>>,
+    /// The nodes whose state was read in contexts that contradict each other.
+    misread: Vec<Arc<str>>,
 }
 
 /// A reader in one of its contexts.
@@ -255,8 +255,10 @@ impl<M: Mode> Walk<'_, M> {
                     && mask.len() > n_asked
                 {
                     if self.state_calls.calls.len() > most {
-                        self.fail_state(&plan.state_writers[writer], ENDLESS.into());
+                        let writer = &plan.state_writers[writer];
+                        self.refuse_contexts(writer, ENDLESS.into());
                         calls.failed = nodes().collect();
+                        calls.misread = std::mem::take(&mut self.state_calls.misread);
                         return Ok(calls);
                     }
                     has_new = true;
@@ -282,7 +284,7 @@ impl<M: Mode> Walk<'_, M> {
             // The calls that were found are not all.
             calls = Calls { failed: nodes().collect(), ..Calls::default() };
         }
-        calls.clashing = std::mem::take(&mut self.state_calls.clashing);
+        calls.misread = std::mem::take(&mut self.state_calls.misread);
         Ok(calls)
     }
 
@@ -307,7 +309,7 @@ impl<M: Mode> Walk<'_, M> {
             let coordinates = self.coordinates(writer.reader, call.frame, shape)?;
             let of_call = || coordinates.iter().map(|coordinate| coordinate.name.clone());
             if !names.get_or_insert_with(|| of_call().collect()).iter().cloned().eq(of_call()) {
-                self.fail_state(writer, "its elements lie along different axes".into());
+                self.refuse_contexts(writer, "its elements lie along different axes".into());
                 return Ok(None);
             }
             let Some(part) =
@@ -469,8 +471,7 @@ impl<M: Mode> Walk<'_, M> {
                 let (a, b) = (column.get(last), column.get(row));
                 let k = contexts.iter().position(|known| std::ptr::eq(known, column));
                 let what = k.map_or("its state".to_owned(), |k| self.context_name(writer, k));
-                self.state_calls.clashing.push(Arc::clone(&writer.node));
-                self.fail_state(
+                self.refuse_contexts(
                     writer,
                     format!(
                         "one state is reached with two contexts in one tick: {what} is {a} and {b}"
@@ -491,7 +492,13 @@ impl<M: Mode> Walk<'_, M> {
         others.nth(k).map_or(String::new(), Need::to_string)
     }
 
-    pub(super) fn fail_state(&mut self, writer: &StateWriter, message: String) {
+    /// Fails a node whose contexts contradict each other, so that what it returned is no result.
+    pub(super) fn refuse_contexts(&mut self, writer: &StateWriter, message: String) {
+        self.state_calls.misread.push(Arc::clone(&writer.node));
+        self.fail_state(writer, message);
+    }
+
+    fn fail_state(&mut self, writer: &StateWriter, message: String) {
         let path = self.plan.paths.get(self.plan.steps[writer.reader].path);
         let help =
             "use state where each element has one context, or let the stateful node read `index`";
