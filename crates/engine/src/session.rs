@@ -32,6 +32,7 @@
 mod ask;
 mod back_off;
 mod error;
+mod failed;
 mod live;
 mod mirror;
 mod moves;
@@ -70,6 +71,7 @@ pub use error::SessionError;
 pub use observe::{ObserverId, Pushed, Standing};
 
 use back_off::BackOff;
+use failed::FailedTicks;
 use live::{Cached, Live, Uncached};
 use mirror::{Columns, Mirror};
 use moves::{Moves, Places, may_move};
@@ -109,6 +111,7 @@ pub struct Session {
     /// The state of nodes that do not work at present, because they are muted or wrong.
     aside: States,
     rewind: Rewind,
+    failed: FailedTicks,
     observers: Observers,
     /// Increases whenever a value may have changed.
     stamp: u64,
@@ -235,6 +238,7 @@ impl Session {
             states: States::new(),
             aside: States::new(),
             rewind: Rewind::new(),
+            failed: FailedTicks::default(),
             observers: Observers::default(),
             stamp: 0,
             kept: HashMap::new(),
@@ -488,7 +492,7 @@ impl Session {
             };
         if values.iter().all(is_known) {
             self.try_failed_again();
-        } else {
+        } else if values.iter().any(|(name, given)| self.state_depends_on(name, Some(given))) {
             self.forget_checkpoints();
         }
         for (name, given) in values {
@@ -513,6 +517,10 @@ impl Session {
             mirror.try_failed_again();
         }
         self.live.try_failed_again();
+        if !self.failed.is_empty() {
+            // Playing the ticks again may give other states.
+            self.forget_checkpoints();
+        }
         self.stamp += 1;
     }
 

@@ -50,6 +50,11 @@ impl Checkpoints {
         self.kept.range(..=n_ticks).next_back().map(|(_, (states, _))| states)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
     /// Drops all checkpoints.
     pub fn clear(&mut self) {
         *self = Self::new(self.max_bytes);

@@ -6,6 +6,7 @@ use millstream_base::{Budget, Feature, Limits, ValueType};
 use millstream_document::Editor;
 use millstream_ir::answer::{Answer, OutputAnswer};
 use millstream_ir::request::{Given, LogDetail, RequestAxis, RequestError};
+use millstream_ir::state_failures::withhold;
 use millstream_ir::states::is_state;
 use millstream_ir::{Done, EvalError, Plan, Progress, Request, Watch};
 use millstream_node::Data;
@@ -117,6 +118,13 @@ impl Session {
     /// If an output has no value in the current document, the request does not fit, or the
     /// evaluation was cancelled.
     pub fn eval(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
+        let mut evaluated = self.eval_now(ask)?;
+        self.tell_failed(ask, &mut evaluated.answer)?;
+        Ok(evaluated)
+    }
+
+    /// Evaluates outputs, without the failures in earlier ticks that they depend on.
+    fn eval_now(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         if let Some(answer) = self.eval_mirror(ask, For::Outputs) {
             return answer;
         }
@@ -129,7 +137,8 @@ impl Session {
         for (name, given) in &ask.what_if {
             self.check_given(name, given)?;
         }
-        let (answer, plan) = self.answer(plan, |it, plan| it.request(plan, ask))?;
+        let (mut answer, plan) = self.answer(plan, |it, plan| it.request(plan, ask))?;
+        withhold(&plan, &mut answer);
         Ok(Evaluated::by_plan(answer, plan))
     }
 
@@ -153,7 +162,7 @@ impl Session {
     }
 
     /// The answer of the mirror; `None` if a plan must answer. At the end of a tick the mirror
-    /// commits the next state of all nodes or of none.
+    /// commits the next state of all nodes; if some of it fails, a plan must answer.
     pub(super) fn eval_mirror(
         &mut self,
         ask: &Ask,
@@ -226,7 +235,7 @@ impl Session {
         }
         mirror.evaluated();
         if is_over && !mirror.commit(&mut self.states, cells.count()) {
-            return Some(Err(SessionError::Tick(failures)));
+            return None;
         }
         let log = millstream_ir::answer::RunLog::default();
         let mut answer = Answer::of_one_cell(outputs, failures, log);

@@ -2,7 +2,7 @@
 
 use millstream_base::Type;
 use millstream_base::diagnostics::{Diagnostic, Diagnostics};
-use millstream_ir::{EvalError, NodeFailure};
+use millstream_ir::EvalError;
 
 /// Why a session refused a request. The session is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, miette::Diagnostic)]
@@ -59,10 +59,6 @@ pub enum SessionError {
         /// The next step.
         hint: &'static str,
     },
-    /// Nodes failed whose state the tick would commit.
-    #[error("the tick was not committed: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    #[diagnostic(code(session::tick), help("the state is as it was before the tick"))]
-    Tick(Vec<NodeFailure>),
     /// The evaluation did not take place or was cancelled.
     #[error(transparent)]
     #[diagnostic(transparent)]

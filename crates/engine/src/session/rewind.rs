@@ -2,11 +2,13 @@
 //!
 //! A seek to an earlier frame means playing all ticks from the start frame, with the document and
 //! the settings of now. A checkpoint is the state after some of these ticks. So checkpoints are
-//! taken only while the state is the one that playing from the start would give, and an edit or
-//! a setting drops them all.
+//! taken only while the state is the one that playing from the start would give. An edit or a setting
+//! drops them all, except for an input on which no state depends.
 
 use millstream_ir::checkpoints::Checkpoints;
-use millstream_ir::states::States;
+use millstream_ir::plan::{Plan, StepId, StepOp};
+use millstream_ir::request::Given;
+use millstream_ir::states::{States, is_state};
 
 use super::Session;
 
@@ -45,6 +47,23 @@ impl Session {
         self.rewind.is_replay = is_replay;
     }
 
+    /// Whether the next state of some node may depend on an input, which gets another value or, without
+    /// one, its default. The number of values of a column is that of the elements, so it concerns all
+    /// state.
+    pub(super) fn state_depends_on(&mut self, input: &str, given: Option<&Given>) -> bool {
+        let is_column = |given: Option<&Given>| matches!(given, Some(Given::Along(..)));
+        let was_column = is_column(self.settings.inputs.get(input));
+        // Without checkpoints there is nothing to keep, and no reason to look.
+        if is_column(given) || was_column || self.rewind.checkpoints.is_empty() {
+            return true;
+        }
+        match (&mut self.mirror, self.plans.running()) {
+            (Some(mirror), _) => mirror.state_depends_on(&self.editor, input),
+            (None, Some(plan)) => state_depends_on(plan, input),
+            (None, None) => true,
+        }
+    }
+
     /// The document or a setting changed: the ticks played so far would now give other states.
     pub(super) fn forget_checkpoints(&mut self) {
         self.rewind.checkpoints.clear();
@@ -72,4 +91,18 @@ impl Session {
         let from = states.map_or(start, |states| start.saturating_add_unsigned(states.n_ticks()));
         (is_back || from > now).then(|| (from, states.cloned().unwrap_or_default()))
     }
+}
+
+/// Whether the next state of some node depends on an input.
+fn state_depends_on(plan: &Plan, input: &str) -> bool {
+    let Some(input) = plan.input_named(input) else { return false };
+    let hoisted = plan.outputs.iter().filter(|output| is_state(&output.name));
+    let inside = plan.state_writers.iter().flat_map(|writer| &writer.values);
+    let asked = plan.outputs.iter().filter(|_| !plan.state_writers.is_empty());
+    let steps: Vec<StepId> =
+        hoisted.chain(inside).chain(asked).map(|output| output.source.step).collect();
+    let above = plan.steps_upstream_of(steps.into_iter());
+    plan.steps
+        .iter()
+        .any(|(id, step)| above[id] && matches!(step.op, StepOp::Input(read) if read == input))
 }

@@ -59,12 +59,15 @@ impl Settings {
 impl Session {
     /// Gives an input its default again; false if it was not set.
     pub fn unset(&mut self, name: &str) -> bool {
-        let was_set = self.settings.inputs.remove(name).is_some();
+        let was_set = self.settings.inputs.contains_key(name);
         if was_set {
+            if self.state_depends_on(name, None) {
+                self.forget_checkpoints();
+            }
+            self.settings.inputs.remove(name);
             if let Some(mirror) = &mut self.mirror {
                 mirror.set(name, None);
             }
-            self.forget_checkpoints();
             self.changed();
         }
         was_set

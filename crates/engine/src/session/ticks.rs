@@ -9,6 +9,7 @@ use millstream_ir::{Done, EvalError, Plan, Watch};
 use millstream_run::ticks::reach;
 
 use super::ask::For;
+use super::failed::FailedTicks;
 use super::moves::Moves;
 use super::{Ask, Evaluated, Session, SessionError};
 
@@ -18,11 +19,12 @@ impl Session {
         self.settings.frame.unwrap_or(self.document().start_frame)
     }
 
-    /// Evaluates the frame, commits the next state of all nodes or of none, and moves to the next
-    /// frame. Returns the outputs at the frame that was evaluated.
+    /// Evaluates the frame, commits the next state of all nodes, and moves to the next frame. Returns
+    /// the outputs at the frame that was evaluated. A node whose next state fails keeps its state;
+    /// from then on, answers that depend on it tell the failure with its frame.
     ///
     /// # Errors
-    /// If a node failed whose state would be committed; if `ask` has what-ifs, a time or another
+    /// If `ask` has what-ifs, a time or another
     /// frame; at the last possible frame; and as [`eval`](Self::eval). Then the session is
     /// unchanged.
     pub fn tick(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
@@ -52,16 +54,19 @@ impl Session {
     /// Evaluates, and commits the next state.
     fn eval_and_commit(&mut self, ask: &Ask) -> Result<Evaluated, SessionError> {
         if let Some(answer) = self.eval_mirror(ask, For::Tick) {
-            return answer;
+            let mut evaluated = answer?;
+            self.tell_failed(ask, &mut evaluated.answer)?;
+            return Ok(evaluated);
         }
         let plan = self.newest_plan("the document")?;
         let request = |it: &Self, plan: &Plan| Ok(it.request(plan, ask)?.with_states(plan));
         let (mut answer, plan) = self.answer(plan, request)?;
-        let mut states = self.states.clone();
-        if !states.commit(&mut answer) {
-            return Err(SessionError::Tick(answer.failures));
-        }
-        self.keep(states);
+        let before = self.failed.clone();
+        self.commit(&plan, ask, &mut answer)?;
+        let now = std::mem::replace(&mut self.failed, before);
+        let told = self.tell_failed(ask, &mut answer);
+        self.failed = now;
+        told?;
         // Nodes inside scopes that other outputs demand did not advance.
         if !ask.outputs.is_empty() && !plan.state_writers.is_empty() {
             self.set_replay(false);
@@ -113,16 +118,18 @@ impl Session {
         }
         let start = self.document().start_frame;
         reach(start, frame, &ask.limits).map_err(|error| EvalError::Request(vec![error]))?;
-        let before = (self.states.clone(), self.is_replay());
+        let before = (self.states.clone(), self.is_replay(), self.failed.clone());
         let mut first = self.frame();
         if let Some((from, states)) = self.start_of_seek(frame) {
             first = from;
             self.keep(states);
             self.set_replay(true);
+            self.failed.rewind(from);
         }
         if let Err(error) = self.play(first..frame, ask) {
             self.keep(before.0);
             self.set_replay(before.1);
+            self.failed = before.2;
             return Err(error);
         }
         if is_back {
@@ -159,18 +166,14 @@ impl Session {
                 request.with_states(&plan)
             };
             let mut answer = self.live.answer(&plan, &request)?;
-            let mut states = self.states.clone();
-            if !states.commit(&mut answer) {
-                return Err(SessionError::Tick(answer.failures));
-            }
-            self.keep(states);
+            self.commit(&plan, &ask, &mut answer)?;
             self.checkpoint(frame + 1);
         }
         Ok(())
     }
 
     /// Replaces the state of all nodes.
-    fn keep(&mut self, states: States) {
+    pub(super) fn keep(&mut self, states: States) {
         self.states = states;
         if let Some(mirror) = &mut self.mirror {
             mirror.states_changed(&self.editor);
@@ -181,6 +184,7 @@ impl Session {
     pub fn restart(&mut self) {
         self.keep(States::new());
         self.set_replay(true);
+        self.failed = FailedTicks::default();
         self.forget_aside();
         self.settings.frame = None;
         self.settings.time = None;

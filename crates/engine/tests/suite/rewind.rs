@@ -17,11 +17,12 @@ use crate::callbacks::engine_with;
 /// Numbers, lists and a table of elements as state; `each` has a state for each item of a loop.
 const DOCUMENT: &str = "\
 input x: f32 = 1
+input tint: f32 = 1
 sum = state.integrate(rate: x + convert.to_f32(context.time()))
 late = state.delay(sum, ticks = 3)
 walk = simulate step(at: 0, cells: list.range(count: 5), by: x)
 inner = state.integrate(rate: x * convert.to_f32(context.index()))
-output sum: f32 = sum * 2
+output sum: f32 = sum * 2 * tint
 output late: f32 = late
 output at: f32 = walk.at
 output cells: list<i32> = walk.cells
@@ -76,9 +77,13 @@ fn change(sessions: [&mut Session; 2], dice: &mut u64) -> String {
                 session.tick(&Ask::output("sum")).expect("it ticks");
                 "a tick of one output".into()
             }
+            4 if n < 50 => {
+                session.set("tint", (n / 10) as f32).expect("an input");
+                format!("tint = {}", n / 10)
+            }
             4 => {
-                session.set("x", (n / 50) as f32).expect("an input");
-                format!("x = {}", n / 50)
+                session.set("x", (n / 75) as f32).expect("an input");
+                format!("x = {}", n / 75)
             }
             5 if n < 50 => {
                 let given =
@@ -156,9 +161,10 @@ fn a_seek_back_plays_the_ticks_since_a_checkpoint() {
         cx.set("value", x)
     });
     let document = json!({ "millstream": 2, "fps": 10,
-        "inputs": { "x": { "type": "f64", "default": 1 } },
-        "outputs": { "y": { "type": "f32", "from": "sum.value" } },
+        "inputs": { "x": { "type": "f64", "default": 1 }, "tint": { "type": "f32", "default": 1 } },
+        "outputs": { "y": { "type": "f32", "from": "tinted.value" } },
         "nodes": {
+            "tinted": { "type": "math.multiply", "in": { "a": { "from": "sum.value" }, "b": { "input": "tint" } } },
             "t": { "type": "context.time" },
             "tx": { "type": "math.multiply", "in": { "a": { "from": "t.value" }, "b": { "input": "x" } } },
             "f": { "type": "convert.to_f32", "in": { "x": { "from": "tx.value" } } },
@@ -179,6 +185,11 @@ fn a_seek_back_plays_the_ticks_since_a_checkpoint() {
         assert_eq!(played(&mut session, 528), 0);
         assert_eq!(played(&mut session, 15), 15);
         // Forward, too.
+        assert_eq!(played(&mut session, 800), 0);
+        // An input that no state reads changes none of them.
+        session.set("tint", 3.0_f32).expect("an input");
+        assert_eq!(played(&mut session, 528), 0);
+        session.unset("tint");
         assert_eq!(played(&mut session, 800), 0);
         // After a change, all ticks are played again.
         session.set("x", 2.0).expect("an input");

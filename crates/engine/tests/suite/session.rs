@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use millstream::evaluate::Budget;
 use millstream::session::{Ask, Session, SessionError};
-use millstream::{Done, Edit, Engine, EvalError, Given, LogDetail, Progress, RequestAxis, Value};
+use millstream::{
+    Done, Edit, Engine, EvalError, Given, Lazy, LogDetail, NodeFailure, Progress, RequestAxis,
+    Value,
+};
 use serde_json::{Value as Json, json};
 
 const SUMS: &str = r#"{ "millstream": 2,
@@ -329,26 +332,58 @@ fn elements_that_come_start_anew_and_those_that_go_are_forgotten() {
 }
 
 #[test]
-fn a_tick_with_a_failure_commits_nothing() {
+fn a_node_whose_next_state_fails_keeps_it_and_others_advance() {
     let text = r#"{ "millstream": 2, "fps": 10,
         "inputs": { "i": { "type": "i32", "default": 0 } },
-        "outputs": { "y": { "type": "f32", "from": "sum.value" } },
+        "outputs": { "y": { "type": "f32", "from": "sum.value" },
+            "n": { "type": "i32", "from": "count.value" } },
         "nodes": {
             "list": { "type": "list.of", "in": { "items": [{ "value": 10.0 }, { "value": 20.0 }] } },
             "item": { "type": "list.get", "in": { "list": { "from": "list.value" }, "index": { "input": "i" } } },
             "sum": { "type": "state.integrate", "in": { "rate": { "from": "item.value" } } },
             "count": { "type": "state.counter" } } }"#;
-    let mut session = session(text);
-    session.tick(&Ask::all()).expect("it runs");
-    session.set("i", 7).expect("fits");
-    let error = session.tick(&Ask::all()).expect_err("there is no such item");
-    assert!(
-        matches!(&error, SessionError::Tick(failures) if failures[0].path.as_str() == "item"),
-        "{error}"
-    );
-    assert_eq!((session.frame(), y(&mut session)), (1, None));
-    session.set("i", 1).expect("fits");
-    assert_eq!(y(&mut session), Some(1.0));
-    session.tick(&Ask::all()).expect("it runs");
-    assert_eq!(y(&mut session), Some(3.0));
+    let engine = Engine::new();
+    let (document, _) = engine.read(text.as_bytes());
+    let document = document.expect("it can be read");
+    let mirrored = Session::new(&engine, document.clone());
+    for mut session in [mirrored, Session::with_evaluator(&engine, document, Lazy)] {
+        let told = |failures: &[NodeFailure]| {
+            let told = failures.iter().map(|it| format!("{} {:?}", it.path, it.replayed));
+            told.collect::<Vec<String>>()
+        };
+        session.tick(&Ask::all()).expect("it runs");
+        session.set("i", 7).expect("fits");
+        let answer = session.tick(&Ask::all()).expect("the frame has a failure").answer;
+        assert_eq!(told(&answer.failures), ["item None"]);
+        assert_eq!(session.frame(), 2);
+        session.set("i", 1).expect("fits");
+        // The sum stayed as it was, and the count went on.
+        let answer = session.eval(&Ask::all()).expect("it runs").answer;
+        assert_eq!((answer.value("y"), answer.value("n")), (Some(1.0_f32), Some(3)));
+        // What depends on the sum tells its failure from now on, and nothing else does.
+        assert_eq!(told(&answer.failures), ["item Some(1)"]);
+        let of = |session: &mut Session, name: &str| {
+            told(&session.eval(&Ask::output(name)).expect("it runs").answer.failures)
+        };
+        assert!(of(&mut session, "n").is_empty());
+        session.tick(&Ask::output("n")).expect("it runs");
+        assert_eq!(y(&mut session), Some(3.0));
+        session.seek(9).expect("it plays on");
+        assert_eq!(of(&mut session, "y"), ["item Some(1)"]);
+        assert_eq!(y(&mut session), Some(15.0));
+        // Playing again from the start, with an item that exists, forgets it.
+        session.seek(2).expect("it plays");
+        assert!(of(&mut session, "y").is_empty());
+        assert_eq!(y(&mut session), Some(4.0));
+        // A seek goes on past the failure, too.
+        session.set("i", 7).expect("fits");
+        session.seek(4).expect("it plays on");
+        assert!(of(&mut session, "n").is_empty());
+        assert_eq!(session.value::<i32>("n").expect("it runs"), Some(5));
+        session.seek(3).expect("it plays from the start");
+        assert!(of(&mut session, "y").contains(&"item Some(0)".to_owned()));
+        session.restart();
+        session.set("i", 0).expect("fits");
+        assert!(of(&mut session, "y").is_empty());
+    }
 }

@@ -174,6 +174,23 @@ impl Mirror {
         self.variables.all.values().filter_map(|it| it.next)
     }
 
+    /// Whether some next value depends on an input of the document.
+    pub(in crate::session) fn state_depends_on(&mut self, editor: &Editor, input: &str) -> bool {
+        self.name_variables(editor);
+        let Some(input) = self.inputs.get(input) else { return false };
+        let next: FxHashSet<NodeNumber> = self.nodes_to_keep().collect();
+        let (mut seen, mut ahead) = (FxHashSet::default(), vec![input.node]);
+        while let Some(node) = ahead.pop() {
+            if next.contains(&node) {
+                return true;
+            }
+            if seen.insert(node) {
+                ahead.extend(self.graph.readers_of(node));
+            }
+        }
+        false
+    }
+
     /// Makes the next values the state, of this many elements. If one of them failed, nothing
     /// changes and the result is false.
     pub(in crate::session) fn commit(&mut self, states: &mut States, count: Option<usize>) -> bool {

@@ -1,0 +1,105 @@
+//! Failures of the next state of nodes in the ticks so far. A node whose next state fails keeps its
+//! state, and all others advance; answers that depend on it tell the failure from then on.
+
+use std::sync::Arc;
+
+use millstream_ir::state_failures::withhold;
+use millstream_ir::states::is_state;
+use millstream_ir::{Answer, NodeFailure, Plan};
+
+use super::{Ask, Session, SessionError};
+
+/// The failures of earlier ticks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FailedTicks(Vec<FailedTick>);
+
+#[derive(Clone, Debug)]
+struct FailedTick {
+    /// The path of the node whose next state failed.
+    node: Arc<str>,
+    /// The reason, with the frame.
+    failure: NodeFailure,
+}
+
+impl FailedTicks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets the failures in this frame and later ones.
+    pub(super) fn rewind(&mut self, frame: i64) {
+        self.0.retain(|failed| failed.failure.replayed.is_some_and(|at| at < frame));
+    }
+
+    /// Adds a failure, unless the same one is known from an earlier frame.
+    fn add(&mut self, node: &Arc<str>, failure: NodeFailure) {
+        let is_it = |it: &FailedTick| it.node == *node && it.failure.path == failure.path;
+        if !self.0.iter().any(is_it) {
+            self.0.push(FailedTick { node: Arc::clone(node), failure });
+        }
+    }
+}
+
+impl Session {
+    /// Commits the next state that a plan answered with. If a node fails, this is noted.
+    pub(super) fn commit(
+        &mut self,
+        plan: &Plan,
+        ask: &Ask,
+        answer: &mut Answer,
+    ) -> Result<(), SessionError> {
+        withhold(plan, answer);
+        let mut outputs = answer.outputs.iter();
+        if !answer.calls.failed.is_empty()
+            || outputs.any(|output| output.value.is_none() && is_state(&output.name))
+        {
+            self.note_failed(plan, ask, answer)?;
+        }
+        let mut states = self.states.clone();
+        states.commit(answer);
+        self.keep(states);
+        Ok(())
+    }
+
+    /// Notes the nodes whose next state failed in an answer.
+    fn note_failed(&mut self, plan: &Plan, ask: &Ask, answer: &Answer) -> Result<(), SessionError> {
+        let frame = ask.frame.unwrap_or_else(|| self.frame());
+        let request = self.request(plan, ask)?;
+        let (reads, _) = request.state_reads(plan);
+        for (node, failures) in reads.failed_in(answer, &vec![true; reads.nodes.len()]) {
+            for failure in failures {
+                let failure = NodeFailure { replayed: Some(frame), ..failure };
+                self.failed.add(&reads.nodes[node].path, failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the failures in earlier ticks that the requested outputs depend on.
+    pub(super) fn tell_failed(
+        &mut self,
+        ask: &Ask,
+        answer: &mut Answer,
+    ) -> Result<(), SessionError> {
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        let plan = self.newest_plan("the document")?;
+        let request = self.request(&plan, ask)?;
+        let (reads, _) = request.state_reads(&plan);
+        let read = reads.read_by(request.steps_in(&plan));
+        let is_read = |path: &str| {
+            let mut nodes = reads.nodes.iter().zip(&read);
+            nodes.any(|(node, is_read)| *is_read && *node.path == *path)
+        };
+        for FailedTick { failure, .. } in self.failed.0.iter().filter(|it| is_read(&it.node)) {
+            let is_it =
+                |it: &NodeFailure| it.path == failure.path && it.replayed == failure.replayed;
+            if !answer.failures.iter().any(is_it) {
+                answer.failures.push(failure.clone());
+            }
+        }
+        answer.failures.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(())
+    }
+}
