@@ -77,7 +77,9 @@ impl Rows {
 
     fn add_absent(&mut self, name: &str, ty: Type, n_rows: usize) {
         self.add(name, Column::filled(&ty.default_value(), n_rows));
-        self.is_absent.last_mut().into_iter().for_each(|is_absent| *is_absent = true);
+        if let Some(is_absent) = self.is_absent.last_mut() {
+            *is_absent = true;
+        }
     }
 
     /// Drops the frame, time and element columns, for formats that hold a single column.

@@ -74,7 +74,8 @@ fn a_change_beside_state_in_scopes_does_not_bake_it_again() {
     let other = graph(3, 1, 2);
     assert_eq!((bake(&other, "x"), bake(&other, "y")), ((0, 10), (10, 0)));
     // A factor changes the output alone, the number of items its state too; the values are right.
-    for (graph, last) in [(graph(3, 2, 2), "9,0.375,108"), (graph(4, 2, 2), "9,0.375,180")] {
+    for (count, last) in [(3, "9,0.375,108"), (4, "9,0.375,180")] {
+        let graph = graph(count, 2, 2);
         assert_eq!(bake(&graph, "x"), (10, 0));
         assert_eq!(baked((&graph, "x"), "0..9", &folder), last);
         assert_eq!(bake(&graph, "y"), (0, 10));

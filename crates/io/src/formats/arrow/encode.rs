@@ -192,7 +192,9 @@ impl<W: BatchWriter + 'static> BatchEncoder<W> {
             self.write(&sliced(&all, rows), &gaps, out)?;
         }
         let rest = n_full * BATCH..n_rows;
-        self.gaps.iter_mut().for_each(|gaps| *gaps = within(gaps, &rest));
+        for gaps in &mut self.gaps {
+            *gaps = within(gaps, &rest);
+        }
         self.pending = if n_full == 0 { all } else { sliced(&all, rest) };
         Ok(())
     }
@@ -237,7 +239,9 @@ fn with_nulls(column: &Column, gaps: &[Range<usize>]) -> Result<ArrayRef, ArrowE
         return Ok(values);
     }
     let mut is_there = vec![true; column.len()];
-    gaps.iter().for_each(|gap| is_there[gap.clone()].fill(false));
+    for gap in gaps {
+        is_there[gap.clone()].fill(false);
+    }
     let data = values.to_data().into_builder().nulls(Some(NullBuffer::from(is_there)));
     Ok(make_array(data.build()?))
 }
