@@ -141,7 +141,7 @@ impl<'a> Keys<'a> {
             combinations: Vec::new(),
             combination: Vec::new(),
             traces: FxHashMap::default(),
-            reads: StateReads::new(plan, request, asked.clone()),
+            reads: StateReads::new(plan, asked.clone(), |feature| request.gives(feature)),
             asked,
             depends: FxHashMap::default(),
             read_by: FxHashMap::default(),

@@ -17,7 +17,6 @@ use rustc_hash::FxHashMap;
 
 use crate::hidden::{is_state, node_of};
 use crate::plan::{Plan, Step, StepId, StepOp, StepSource};
-use crate::request::Request;
 
 /// A stateful node of a plan.
 #[derive(Clone, Debug)]
@@ -45,9 +44,9 @@ pub struct StateReads<'p> {
 }
 
 impl<'p> StateReads<'p> {
-    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick,
-    /// with the inputs and features of `request`.
-    pub fn new(plan: &'p Plan, request: &Request, asked: Vec<StepId>) -> Self {
+    /// The stateful nodes of a plan. The outputs of the steps `asked` are requested in each tick;
+    /// `gives` says whether the request gives a feature.
+    pub fn new(plan: &'p Plan, asked: Vec<StepId>, gives: impl Fn(&Feature) -> bool) -> Self {
         let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (i, output) in plan.outputs.iter().enumerate() {
             if is_state(&output.name) {
@@ -86,7 +85,7 @@ impl<'p> StateReads<'p> {
             }
         }
         let mut reads = Self { plan, asked, nodes, read, is_provided: Vec::new() };
-        let provides = |node| reads.steps_of(node).all(|step| reads.provides(request, step));
+        let provides = |node| reads.steps_of(node).all(|step| reads.provides(&gives, step));
         // The needs of a node inside scopes are also met by these.
         let is_provided = |node: usize| reads.nodes[node].writer.is_some() || provides(node);
         reads.is_provided = (0..reads.nodes.len()).map(is_provided).collect();
@@ -94,12 +93,11 @@ impl<'p> StateReads<'p> {
     }
 
     /// Whether a tick provides the features that a step needs from the request.
-    fn provides(&self, request: &Request, step: StepId) -> bool {
+    fn provides(&self, gives: &impl Fn(&Feature) -> bool, step: StepId) -> bool {
         let needs = self.plan.needs_of(&self.plan.steps[step]);
         self.plan.needs.of(needs).all(|need| {
             let is_moment = matches!(need.feature, Feature::Time | Feature::Tick);
-            need.aspect == Aspect::Extent
-                || need.level == 0 && (is_moment || request.gives(&need.feature))
+            need.aspect == Aspect::Extent || need.level == 0 && (is_moment || gives(&need.feature))
         })
     }
 

@@ -25,7 +25,7 @@ impl Request {
     pub fn state_reads<'p>(&self, plan: &'p Plan) -> (StateReads<'p>, Vec<bool>) {
         let step = |output: usize| plan.outputs[output].source.step;
         let asked = self.required_in(plan).into_iter().map(step).collect();
-        let reads = StateReads::new(plan, self, asked);
+        let reads = StateReads::new(plan, asked, |feature| self.gives(feature));
         let depends = reads.of_steps(self.steps_in(plan));
         (reads, depends)
     }
