@@ -256,7 +256,6 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
         }
         if spot.span().is_empty()
             && body.file.is_none()
-            && !spot.is_made()
             && let Some(reason) = name_problem(name)
         {
             let error = CheckError::BadName { what, name: shortened(name), reason };
@@ -272,7 +271,8 @@ fn check_parts(body: &BodyDef<'_>, reports_wrong: bool, problems: &mut Problems)
     for (name, def) in body.outputs {
         check("an output", name, def.spot, at.part(Part::Output(name)));
     }
-    for (name, node) in body.nodes {
+    // Nodes that stand for parts of formulas have names that no author can write.
+    for (name, node) in body.nodes.iter().filter(|(_, node)| node.part().is_none()) {
         check("a node", name, node.spot, at.part(Part::Node(name)));
     }
     all_readable

@@ -4,28 +4,31 @@
 //! the node of the formula, which reads its output under a new name; arguments that are formulas
 //! become nodes too. These are the nodes that the text form makes of a call in an expression.
 //!
-//! A document is edited and saved with its formulas as written, and checked with these nodes. Their
-//! names depend only on the formula: the calls of a group `more` in a formula `e` become the nodes
-//! `e.more`, `e.more_2` and so on. Names that authors write contain no point.
+//! A document is edited and saved with its formulas as written, and checked with these nodes, which
+//! know the part of the formula for which they stand. The calls of a group `more` in a formula `e`
+//! become the nodes `e.more`, `e.more_2` and so on; names that authors write contain no point. The
+//! nodes of a muted formula are muted too, so that their groups keep their state.
+
+mod piece;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use millstream_base::Span;
 use millstream_node::node_def::formula::{
     FindGroupCalls, FormulaSetting, GroupArgument, GroupCall,
 };
 use millstream_node::{NodeDef, Registry};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use crate::fields::Fields;
 use crate::free_name::FreeNames;
 use crate::grain::read_settings;
 use crate::model::{
-    Document, GroupDef, Input, InputValue, Link, Named, Node, NodeKind, Places, Setting,
+    Document, GroupDef, Input, InputValue, Link, Made, Named, Node, NodeKind, Part, Setting,
+    WrongArgument,
 };
-use crate::spot::Spot;
+use piece::{Piece, Source};
 
 /// The maximum length of a formula in which calls are replaced, in bytes; longer ones are refused as
 /// formulas too.
@@ -37,48 +40,58 @@ const MAX_NESTED: usize = 200;
 /// The output that a call gives if the group has several and none is chosen.
 const VALUE: &str = "value";
 
-/// The mark between the name of a formula's node and the rest of the name of a node that stands for
-/// a call in it.
-const OF_FORMULA: char = '.';
+/// A formula that calls something other than functions: the group that has its node, if any, and
+/// the name of the node.
+pub(crate) type Caller = (Option<Arc<str>>, Arc<str>);
 
-/// Replaces calls of groups in formulas by nodes. Returns whether there were any. Cost: linear in
+/// The formulas outside of used documents that call something other than functions. Cost: linear in
 /// the nodes of documents with groups, and in the texts of their formulas.
-pub(crate) fn expand_calls(document: &mut Document, registry: &Registry) -> bool {
+pub(crate) fn callers(document: &Document, registry: &Registry) -> Vec<Caller> {
     if document.groups.is_empty() && document.uses.is_empty() {
-        return false;
+        return Vec::new();
     }
-    let mut found_any = false;
-    let mut bodies: Vec<Option<Arc<str>>> = vec![None];
     let own = document.groups.iter().filter(|(_, group)| group.file.is_none());
-    bodies.extend(own.map(|(name, _)| Some(Arc::clone(name))));
-    for body in bodies {
-        let nodes = match &body {
-            None => &document.nodes,
-            Some(group) => &document.groups[&**group].nodes,
-        };
-        let waiting = nodes.iter().filter_map(|(name, node)| {
-            let (def, _) = text_that_may_call(node, registry)?;
-            Some((Arc::clone(name), Arc::clone(def), 0))
-        });
-        let mut waiting: Vec<(Arc<str>, Arc<NodeDef>, usize)> = waiting.collect();
-        let mut names = FreeNames::default();
-        while let Some((name, def, depth)) = waiting.pop() {
+    let bodies = own.map(|(name, group)| (Some(name), &group.nodes));
+    let bodies = std::iter::once((None, &document.nodes)).chain(bodies);
+    let callers = bodies.flat_map(|(body, nodes)| {
+        let callers = nodes.iter().filter(|(_, node)| calls_others(node, registry));
+        callers.map(move |(name, _)| (body.cloned(), Arc::clone(name)))
+    });
+    callers.collect()
+}
+
+/// Replaces calls of groups in these formulas by nodes. Returns whether there were any.
+pub(crate) fn expand_calls(
+    document: &mut Document,
+    registry: &Registry,
+    callers: Vec<Caller>,
+) -> bool {
+    let mut found_any = false;
+    for callers in callers.chunk_by(|a, b| a.0 == b.0) {
+        let body = callers[0].0.as_deref();
+        let mut waiting: Vec<(Arc<str>, usize)> =
+            callers.iter().map(|(_, name)| (Arc::clone(name), 0)).collect();
+        let (mut names, mut numbers) = (FreeNames::default(), FxHashMap::default());
+        while let Some((name, depth)) = waiting.pop() {
+            let nodes = body.map_or(&document.nodes, |group| &document.groups[group].nodes);
+            let Some((def, _)) = text_that_may_call(&nodes[&*name], registry) else { continue };
             if depth == MAX_NESTED {
                 continue;
             }
             let expansion = Expansion {
                 document,
                 registry,
-                body: body.as_deref(),
-                def: &def,
+                body,
+                def,
                 is_written: depth == 0,
                 names: &mut names,
+                numbers: &mut numbers,
                 used: FxHashSet::default(),
                 made: Vec::new(),
             };
             let Some(made) = expansion.run(&name) else { continue };
             found_any = true;
-            waiting.extend(made.into_iter().map(|name| (name, Arc::clone(&def), depth + 1)));
+            waiting.extend(made.into_iter().map(|name| (name, depth + 1)));
         }
     }
     found_any
@@ -90,9 +103,22 @@ pub(crate) fn calls_others(node: &Node, registry: &Registry) -> bool {
         .is_some_and(|(def, text)| !(setting_of(def).group_calls)(text, &|_| true).is_empty())
 }
 
-/// The name of the formula's node for which a node stands, and the rest of the name of that node.
-pub(crate) fn formula_of(node: &str) -> Option<(&str, &str)> {
-    node.split_once(OF_FORMULA)
+/// A node with the same outputs whose formula calls only functions; `None` if the node has no
+/// formula that calls something else.
+pub(crate) fn without_calls(node: &Node, registry: &Registry) -> Option<Node> {
+    let (def, text) = text_that_may_call(node, registry)?;
+    let FormulaSetting { name, group_calls, .. } = *setting_of(def);
+    let calls = group_calls(text, &|_| true);
+    let (mut plain, mut from) = (String::new(), 0);
+    for call in &calls {
+        plain.push_str(&text[from..call.whole.start]);
+        plain.push('x');
+        from = call.output.as_ref().map_or(call.whole.end, |output| output.end);
+    }
+    plain.push_str(&text[from..]);
+    let mut node = node.clone();
+    node.set.insert(name, Setting::from(Json::from(plain)));
+    (!calls.is_empty()).then_some(node)
 }
 
 /// Part of the interface of a group.
@@ -118,7 +144,7 @@ pub(crate) fn renamed(
     let Some((def, text)) = text_that_may_call(node, registry) else { return Ok(None) };
     let FormulaSetting { name, group_calls, .. } = setting_of(def);
     let places = |text: &str, group: &str, name: &str| {
-        let calls = all_calls(text, *group_calls, group);
+        let calls = all_calls(text, *group_calls, &|called| called == group);
         let named = calls.into_iter().flat_map(|call| match face {
             Face::Group => vec![call.group],
             Face::Input => call.args.into_iter().filter_map(|arg| arg.name).collect(),
@@ -147,17 +173,18 @@ pub(crate) struct CannotBeCalled;
 
 /// Whether the formula of a node, if it has one, calls a group.
 pub(crate) fn calls_group(node: &Node, registry: &Registry, group: &str) -> bool {
-    text_that_may_call(node, registry)
-        .is_some_and(|(def, text)| !all_calls(text, setting_of(def).group_calls, group).is_empty())
+    text_that_may_call(node, registry).is_some_and(|(def, text)| {
+        !all_calls(text, setting_of(def).group_calls, &|called| called == group).is_empty()
+    })
 }
 
-/// All calls of a group in a text, also those in the arguments of others.
-fn all_calls(text: &str, find: FindGroupCalls, group: &str) -> Vec<GroupCall> {
+/// All calls of groups in a text, also those in the arguments of others.
+fn all_calls(text: &str, find: FindGroupCalls, is_group: &dyn Fn(&str) -> bool) -> Vec<GroupCall> {
     let mut found = Vec::new();
     let mut waiting = vec![(0..text.len(), 0)];
     while let Some((part, depth)) = waiting.pop() {
         let moved = |range: Range<usize>| range.start + part.start..range.end + part.start;
-        for call in find(&text[part.clone()], &|name| name == group) {
+        for call in find(&text[part.clone()], is_group) {
             let arg = |arg: GroupArgument| GroupArgument {
                 name: arg.name.map(moved),
                 value: moved(arg.value),
@@ -184,10 +211,10 @@ pub(crate) fn text<'n>(node: &'n Node, registry: &Registry) -> Option<&'n str> {
 }
 
 /// The text of a node's formula, unless it certainly calls nothing.
-fn text_that_may_call<'n>(
+fn text_that_may_call<'n, 'r>(
     node: &'n Node,
-    registry: &'n Registry,
-) -> Option<(&'n Arc<NodeDef>, &'n str)> {
+    registry: &'r Registry,
+) -> Option<(&'r Arc<NodeDef>, &'n str)> {
     let NodeKind::Type(ty) = &node.kind else { return None };
     if node.set.is_empty() {
         return None;
@@ -207,35 +234,14 @@ fn text_of<'n>(def: &NodeDef, node: &'n Node) -> Option<&'n str> {
     node.set.get(def.formula.as_ref()?.name)?.json.as_str()
 }
 
-/// The first characters of names of inputs for wrong arguments. No name that an author writes
-/// contains them, so the check finds no such input and reports the argument.
-const EXTRA: char = '\u{1}';
-const AGAIN: char = '\u{2}';
-
-/// An argument of a call that is given to no input.
-pub(crate) enum WrongArgument<'n> {
-    /// An argument without a name, at this position.
-    Extra(usize),
-    /// A second argument for this input.
-    Again(&'n str),
-}
-
-impl<'n> WrongArgument<'n> {
-    /// The wrong argument for which an input of this name stands.
-    pub(crate) fn of(name: &'n str) -> Option<Self> {
-        if let Some(at) = name.strip_prefix(EXTRA) {
-            return at.parse().ok().map(Self::Extra);
-        }
-        name.strip_prefix(AGAIN).map(Self::Again)
-    }
-}
-
 /// A formula as it is written.
 #[derive(Clone, Copy)]
 struct Written<'n> {
     name: &'n Arc<str>,
     node: &'n Node,
     source: Source<'n>,
+    /// Whether the nodes of its parts are muted.
+    is_muted: bool,
 }
 
 /// The expansion of one formula.
@@ -249,6 +255,8 @@ struct Expansion<'d> {
     is_written: bool,
     /// The names of new nodes of the body.
     names: &'d mut FreeNames,
+    /// The number of calls so far, by formula and group.
+    numbers: &'d mut FxHashMap<(Arc<str>, Arc<str>), u32>,
     /// The inputs of the formula that arguments read.
     used: FxHashSet<Arc<str>>,
     /// The nodes of arguments.
@@ -268,21 +276,9 @@ impl Expansion<'_> {
         if calls.is_empty() {
             return None;
         }
-        if node.muted
-            && let Some(first) = first_input(text, &node)
-        {
-            // A muted formula passes on its first input, which may be an argument of a call.
-            let mut left = Piece::of(source);
-            left.copy(first.clone());
-            let mut passing = node.clone();
-            passing.set.insert(setting_name, left.setting(setting.spot));
-            let first = &text[first];
-            let given = node.inputs.get(first).map(|input| (Arc::from(first), input.clone()));
-            passing.inputs = Fields::from_distinct(given.into_iter());
-            *self.nodes_mut().get_mut(name).expect("the node was read") = passing;
-            return Some(Vec::new());
-        }
-        let written = Written { name, node: &node, source };
+        let first = node.muted.then(|| first_input(text, &node)).flatten();
+        let is_muted = first.is_some() || (node.muted && node.part().is_some());
+        let written = Written { name, node: &node, source, is_muted };
         let (mut rest, mut inputs, mut from) = (Piece::of(source), Fields::new(), 0);
         let mut letters = FreeNames::default();
         for call in &calls {
@@ -303,20 +299,108 @@ impl Expansion<'_> {
             let (value, spot) = (InputValue::Link(link), source.spot_of(&call.whole));
             inputs.insert(letter, Input { value, spot });
         }
-        rest.copy(from..text.len());
         let mut left = node.clone();
-        left.set.insert(setting_name, rest.setting(setting.spot));
-        // An input that only arguments read is no longer one of this node.
-        let still_read = self.names_in(&left);
-        for (input, source) in node.inputs.iter() {
-            let is_read = still_read.as_ref().is_none_or(|names| names.contains(input));
-            if is_read || (self.is_written && !self.used.contains(input)) {
-                inputs.insert(Arc::clone(input), source.clone());
+        if let Some(first) = first {
+            // A muted formula passes on its first input, which may be an argument of a call.
+            (rest, inputs) = (Piece::of(source), Fields::new());
+            rest.copy(first.clone());
+            left.set.insert(setting_name, rest.setting(setting.spot));
+            let first = &text[first];
+            if let Some((name, input)) = node.inputs.get_key_value(first) {
+                inputs.insert(Arc::clone(name), input.clone());
             }
+            if node.part().is_none() {
+                let others = node.inputs.iter().filter(|(name, _)| ***name != *first);
+                let unread = others.map(|(_, input)| input.clone()).collect();
+                left.made = Some(Box::new(Made::Passing { unread }));
+            }
+        } else {
+            rest.copy(from..text.len());
+            left.set.insert(setting_name, rest.setting(setting.spot));
+            self.keep_inputs((&node, text), &mut left, &mut inputs);
         }
         left.inputs = inputs;
         *self.nodes_mut().get_mut(name).expect("the node was read") = left;
         Some(self.made)
+    }
+
+    /// Keeps the inputs of a formula that are not only read by arguments. Those that the formula
+    /// does not mention are reported, unless they may be missing arguments of a call.
+    fn keep_inputs(
+        &self,
+        (node, text): (&Node, &str),
+        left: &mut Node,
+        inputs: &mut Fields<Input>,
+    ) {
+        let still_read = self.names_in(left);
+        let mut mentioned: Option<Vec<Arc<str>>> = None;
+        let mut lacks_argument: Option<bool> = None;
+        for (input, source) in node.inputs.iter() {
+            let is_read = still_read.as_ref().is_none_or(|names| names.contains(input));
+            let is_reported = !is_read
+                && self.is_written
+                && !self.used.contains(input)
+                && !*lacks_argument.get_or_insert_with(|| self.lacks_argument(text));
+            if is_reported {
+                mentioned.get_or_insert_with(|| self.mentioned(node, text));
+            }
+            if is_read || is_reported {
+                inputs.insert(Arc::clone(input), source.clone());
+            }
+        }
+        if let Some(mentioned) = mentioned {
+            left.made = Some(Box::new(Made::Rest { mentioned }));
+        }
+    }
+
+    /// Whether a call in a formula has no argument for an input that needs one.
+    fn lacks_argument(&self, text: &str) -> bool {
+        let calls =
+            all_calls(text, setting_of(self.def).group_calls, &|name| self.face(name).is_some());
+        calls.iter().any(|call| {
+            let face = self.face(&text[call.group.clone()]).expect("the group is known");
+            let is_given = |at: usize, input: &str| {
+                call.args.get(at).is_some_and(|arg| arg.name.is_none())
+                    || call
+                        .args
+                        .iter()
+                        .flat_map(|arg| &arg.name)
+                        .any(|it| text[it.clone()] == *input)
+            };
+            let mut inputs = face.inputs.iter().enumerate();
+            inputs.any(|(at, (input, is_needed))| *is_needed && !is_given(at, input))
+        })
+    }
+
+    /// The names of inputs in a formula as it is written.
+    fn mentioned(&self, node: &Node, text: &str) -> Vec<Arc<str>> {
+        let FormulaSetting { name, group_calls, .. } = *setting_of(self.def);
+        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut waiting = vec![(text, 0)];
+        while let Some((text, depth)) = waiting.pop() {
+            let calls = group_calls(text, &|group| self.face(group).is_some());
+            let letter = FreeNames::default().find("call", |letter| text.contains(letter));
+            let (mut rest, mut from) = (String::new(), 0);
+            for call in calls {
+                rest.push_str(&text[from..call.whole.start]);
+                rest.push_str(&letter);
+                from = call.output.map_or(call.whole.end, |output| output.end);
+                if depth < MAX_NESTED {
+                    let args = call.args.into_iter().rev();
+                    waiting.extend(args.map(|arg| (&text[arg.value], depth + 1)));
+                }
+            }
+            rest.push_str(&text[from..]);
+            let mut node = node.clone();
+            node.set.insert(name, Setting::from(Json::from(rest)));
+            let found = read_settings(self.registry, self.def, &node);
+            for socket in found.iter().flat_map(|(_, signature)| &signature.inputs) {
+                if *socket.name != *letter && !names.iter().any(|it| **it == *socket.name) {
+                    names.push(Arc::from(&*socket.name));
+                }
+            }
+        }
+        names
     }
 
     /// Adds the node of a call before the node of its formula; returns the output that it gives.
@@ -328,23 +412,34 @@ impl Expansion<'_> {
     ) -> Link {
         let Source { text, .. } = written.source;
         let group: Arc<str> = text[call.group.clone()].into();
+        let formula = match written.node.part() {
+            Some(part) => Arc::clone(&part.formula),
+            None => Arc::clone(written.name),
+        };
+        let next = self.numbers.entry((Arc::clone(&formula), Arc::clone(&group))).or_default();
+        let number = std::mem::replace(next, *next + 1);
+        let name = self.free_name(&format!("{formula}.{}", plain(&group)));
         let mut node = Node::new(NodeKind::Group(Arc::clone(&group)));
-        node.spot = written.source.spot_of(&call.whole).made();
-        let formula = formula_of(written.name).map_or(&**written.name, |(formula, _)| formula);
-        let name = self.free_name(&format!("{formula}{OF_FORMULA}{}", plain(&group)));
+        (node.spot, node.muted) = (written.source.spot_of(&call.whole), written.is_muted);
+        let mut part = Part { formula, group, number, argument: None, wrong: Vec::new() };
         // The arguments come first, so the name is reserved until the node has them.
         self.insert(&name, node.clone(), written.name);
         for (at, GroupArgument { name: input, value }) in call.args.iter().enumerate() {
-            let input: Arc<str> = match (input, face.inputs.get(at)) {
-                (Some(input), _) => text[input.clone()].into(),
-                (None, Some(input)) => Arc::clone(input),
-                (None, None) => format!("{EXTRA}{at}").into(),
+            let input = match (input, face.inputs.get(at)) {
+                (Some(input), _) => Some(Arc::from(&text[input.clone()])),
+                (None, input) => input.map(|(input, _)| Arc::clone(input)),
             };
-            let source = self.argument(written, value, (&name, &input));
-            let is_again = node.inputs.get(&input).is_some();
-            let input = if is_again { format!("{AGAIN}{input}").into() } else { input };
-            node.inputs.insert(input, source);
+            let of = Part { argument: Some(at as u32), ..part.clone() };
+            let source = self.argument(written, value, (&name, input.as_deref()), of);
+            match input {
+                None => part.wrong.push((WrongArgument::Extra(at), source)),
+                Some(input) if node.inputs.get(&input).is_some() => {
+                    part.wrong.push((WrongArgument::Again(input), source));
+                }
+                Some(input) => drop(node.inputs.insert(input, source)),
+            }
         }
+        node.made = Some(Box::new(Made::Part(part)));
         *self.nodes_mut().get_mut(&name).expect("it was inserted") = node;
         Link::new(name, output.unwrap_or_else(|| VALUE.into()))
     }
@@ -355,7 +450,8 @@ impl Expansion<'_> {
         &mut self,
         written: Written<'_>,
         value: &Range<usize>,
-        (call, input): (&str, &str),
+        (call, input): (&str, Option<&str>),
+        part: Part,
     ) -> Input {
         let Written { node: formula, source, .. } = written;
         let spot = source.spot_of(value);
@@ -370,7 +466,8 @@ impl Expansion<'_> {
         let mut piece = Piece::of(source);
         piece.copy(value.clone());
         let mut node = Node::new(formula.kind.clone());
-        (node.version, node.spot) = (formula.version, spot.made());
+        (node.version, node.spot, node.muted) = (formula.version, spot, written.is_muted);
+        node.made = Some(Box::new(Made::Part(part)));
         node.set.insert(setting_of(self.def).name, piece.setting(spot));
         // A text that is no formula is reported, and its inputs are not.
         let names = self.names_in(&node);
@@ -380,7 +477,7 @@ impl Expansion<'_> {
                 node.inputs.insert(Arc::clone(input), given.clone());
             }
         }
-        let name = self.free_name(&format!("{call}_{}", plain(input)));
+        let name = self.free_name(&format!("{call}_{}", input.map_or_else(String::new, plain)));
         self.insert(&name, node, call);
         self.made.push(Arc::clone(&name));
         Input { value: InputValue::Link(Link::new(name, VALUE)), spot }
@@ -449,7 +546,8 @@ fn first_input(text: &str, node: &Node) -> Option<Range<usize>> {
 
 /// What a call has to know of a group.
 struct GroupFace {
-    inputs: Vec<Arc<str>>,
+    /// The inputs, and whether they need a value.
+    inputs: Vec<(Arc<str>, bool)>,
     outputs: Vec<Arc<str>>,
     /// The output called `value`, or the only one.
     output: Option<Arc<str>>,
@@ -459,8 +557,9 @@ impl GroupFace {
     fn of(group: &GroupDef) -> Self {
         let only = || group.outputs.keys().next().filter(|_| group.outputs.len() == 1);
         let output = if group.outputs.contains_key(VALUE) { None } else { only() };
+        let inputs = group.inputs.iter();
         Self {
-            inputs: group.inputs.keys().cloned().collect(),
+            inputs: inputs.map(|(name, def)| (Arc::clone(name), def.default.is_none())).collect(),
             outputs: group.outputs.keys().cloned().collect(),
             output: output.cloned(),
         }
@@ -471,81 +570,6 @@ impl GroupFace {
     fn gives(&self, name: &str) -> bool {
         let has_one = self.output.is_some() || self.outputs.iter().any(|output| **output == *VALUE);
         !has_one || self.outputs.iter().any(|output| **output == *name)
-    }
-}
-
-/// The text of a setting, with its place in the document.
-#[derive(Clone, Copy)]
-struct Source<'s> {
-    setting: &'s Setting,
-    text: &'s str,
-    /// The place of the first byte, if the document contains the text verbatim.
-    first: Option<u32>,
-}
-
-impl<'s> Source<'s> {
-    fn of(setting: &'s Setting) -> Option<Self> {
-        let text = setting.json.as_str()?;
-        let place = setting.part(0, 1).filter(|_| setting.places.parts.is_none());
-        Some(Self { setting, text, first: place.map(|span| span.start) })
-    }
-
-    /// The place of some bytes.
-    fn place_of(&self, bytes: &Range<usize>) -> Option<Span> {
-        let end = bytes.end.max(bytes.start + 1);
-        match self.first {
-            Some(first) => Some(Span::new(first as usize + bytes.start, first as usize + end)),
-            None => {
-                self.setting.places.parts.as_ref()?;
-                self.setting.part(bytes.start, end)
-            }
-        }
-    }
-
-    /// The place of some bytes, or that of the setting.
-    fn spot_of(&self, bytes: &Range<usize>) -> Spot {
-        Spot::new(self.place_of(bytes).unwrap_or_else(|| self.setting.spot.span()))
-    }
-}
-
-/// A text made of parts of another, which knows their places in the document.
-struct Piece<'s> {
-    source: Source<'s>,
-    text: String,
-    parts: Vec<(u32, u32)>,
-}
-
-impl<'s> Piece<'s> {
-    fn of(source: Source<'s>) -> Self {
-        Self { source, text: String::new(), parts: Vec::new() }
-    }
-
-    /// Appends bytes of the source.
-    fn copy(&mut self, bytes: Range<usize>) {
-        let parts = self.source.setting.places.parts.as_deref().unwrap_or_default();
-        let after = parts.partition_point(|(byte, _)| *byte as usize <= bytes.start);
-        let inner = parts[after..].iter().map(|(byte, _)| *byte as usize);
-        let starts = std::iter::once(bytes.start).chain(inner.take_while(|byte| *byte < bytes.end));
-        for start in starts {
-            let at = self.text.len() + start - bytes.start;
-            let place = self.source.place_of(&(start..start + 1));
-            self.parts.extend(place.map(|span| (at as u32, span.start)));
-        }
-        self.text.push_str(&self.source.text[bytes]);
-    }
-
-    /// Appends a name in place of what starts at a byte of the source.
-    fn insert(&mut self, name: &str, byte: usize) {
-        let place = self.source.place_of(&(byte..byte + 1));
-        self.parts.extend(place.map(|span| (self.text.len() as u32, span.start)));
-        self.text.push_str(name);
-    }
-
-    /// The setting with this text.
-    fn setting(self, spot: Spot) -> Setting {
-        let parts = (!self.parts.is_empty()).then(|| self.parts.into());
-        let places = Places { parts, is_quoted: true };
-        Setting { json: Json::from(self.text), spot, places }
     }
 }
 

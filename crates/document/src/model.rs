@@ -18,11 +18,13 @@ pub use crate::named::{NameHasher, Named};
 use crate::spot::Spot;
 use crate::view::View;
 
+mod made;
 mod places;
 #[cfg(test)]
 mod schema;
 mod used;
 
+pub use made::{Made, Part, WrongArgument};
 pub(crate) use used::{Find, UsedDocument, UsedDocuments};
 pub use used::{Used, node_body};
 
@@ -245,6 +247,9 @@ pub struct Node {
     /// The position of the node in the text.
     #[serde(skip)]
     pub spot: Spot,
+    /// How the node comes from a formula that calls groups, in a document that is checked.
+    #[serde(skip)]
+    pub made: Option<Box<Made>>,
 }
 
 /// The kind of a node.
@@ -427,6 +432,14 @@ impl Node {
         self.kind.group()
     }
 
+    /// The part of a formula for which the node stands, if any.
+    pub(crate) fn part(&self) -> Option<&Part> {
+        match self.made.as_deref() {
+            Some(Made::Part(part)) => Some(part),
+            Some(Made::Rest { .. } | Made::Passing { .. }) | None => None,
+        }
+    }
+
     /// A node without inputs and settings.
     pub fn new(kind: NodeKind) -> Self {
         Self {
@@ -436,6 +449,7 @@ impl Node {
             muted: false,
             version: 1,
             spot: Spot::default(),
+            made: None,
         }
     }
 }

@@ -8,8 +8,7 @@ use millstream_base::Span;
 #[derive(Clone, Copy, Default)]
 pub struct Spot {
     start: u32,
-    /// The length in bytes; the two highest bits hold the result of loading, and the next one
-    /// whether a formula stands for the part.
+    /// The length in bytes; the two highest bits hold the result of loading.
     length: u32,
 }
 
@@ -17,9 +16,7 @@ pub struct Spot {
 const UNREADABLE: u32 = 1 << 31;
 /// A part with an error.
 const WRONG: u32 = 1 << 30;
-/// A node that stands for a part of a formula.
-const MADE: u32 = 1 << 29;
-const LENGTH: u32 = MADE - 1;
+const LENGTH: u32 = WRONG - 1;
 
 impl Spot {
     /// The spot of these bytes.
@@ -40,16 +37,6 @@ impl Spot {
     /// The same spot, for a part that could not be read, so that checking it is pointless.
     pub fn unreadable(self) -> Self {
         Self { length: self.length | WRONG | UNREADABLE, ..self }
-    }
-
-    /// The same spot, for a node that stands for a part of a formula.
-    pub(crate) fn made(self) -> Self {
-        Self { length: self.length | MADE, ..self }
-    }
-
-    /// Whether the node stands for a part of a formula.
-    pub(crate) fn is_made(self) -> bool {
-        self.length & MADE != 0
     }
 
     /// Whether loading found an error in the part.

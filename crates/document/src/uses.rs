@@ -17,7 +17,7 @@ use millstream_node::Registry;
 pub use error::UseError;
 
 use crate::cursor::Cursor;
-use crate::formula_calls::expand_calls;
+use crate::formula_calls::{callers, expand_calls};
 use crate::library::{Library, LibraryError, path_problem};
 use crate::load::Loaded;
 use crate::model::{Document, Lock, Named, UseDef, Used, UsedDocument, UsedDocuments};
@@ -39,7 +39,8 @@ pub fn read_used(
     limits: &Limits,
 ) {
     read_used_as_written(document, registry, library, upgrades, limits);
-    if expand_calls(document, registry) {
+    let callers = callers(document, registry);
+    if expand_calls(document, registry, callers) {
         document.take_used_groups(registry);
     }
 }
@@ -279,7 +280,8 @@ impl<'a> Files<'a> {
             Some(document) => {
                 upgrade_nodes(document, self.upgrades);
                 if let Some(registry) = self.registry {
-                    expand_calls(document, registry);
+                    let callers = callers(document, registry);
+                    expand_calls(document, registry, callers);
                 }
                 problems
             }

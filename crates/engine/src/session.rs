@@ -345,7 +345,8 @@ impl Session {
     /// The places of all nodes before an edit that may move some, if anything is stored by path.
     fn places(&self, edit: &Edit) -> Option<Places> {
         let is_kept = self.has_states() || self.live.keeps();
-        if is_kept && may_move(edit) { self.places_now() } else { None }
+        let may_move = may_move(edit) || self.written.is_made_again(edit);
+        if is_kept && may_move { self.places_now() } else { None }
     }
 
     fn places_now(&self) -> Option<Places> {

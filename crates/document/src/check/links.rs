@@ -15,8 +15,7 @@ use super::error::CheckError;
 use super::face::{BodyDef, Face};
 use super::shapes::{ClosureShape, NodeShape, Shape, Shapes};
 use crate::at::{At, Part};
-use crate::formula_calls::{WrongArgument, formula_of};
-use crate::model::{Input, InputValue, Link, Node};
+use crate::model::{Input, InputValue, Link, Made, Node, WrongArgument};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
 
@@ -137,14 +136,22 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         let mut given = std::mem::take(&mut self.written);
         given.clear();
         given.resize(signature.inputs.len(), None);
+        if let Some(Made::Passing { unread }) = node.made.as_deref() {
+            unread.iter().for_each(|input| self.names.mark_used(input));
+        }
         for (name, input) in node.inputs.iter() {
             match signature.input(name) {
                 Some(socket) => given[socket] = Some(input),
                 None => {
-                    // Inputs that stand for calls have names that nobody wrote.
-                    let is_written = |name: &&str| !node.inputs.get(name).is_some_and(is_call);
                     let known = signature.inputs.iter().map(|socket| &*socket.name);
-                    let known = known.filter(is_written);
+                    // Inputs in place of calls have names that nobody wrote.
+                    let known: Vec<&str> = match node.made.as_deref() {
+                        Some(Made::Rest { mentioned }) => {
+                            mentioned.iter().map(|it| &**it).collect()
+                        }
+                        Some(Made::Passing { .. } | Made::Part(_)) | None => known.collect(),
+                    };
+                    let known = known.iter().copied();
                     self.unknown_input(name, input, &shape.def.name, &known, at);
                 }
             }
@@ -196,15 +203,15 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
             let of_zone = || own.iter().position(|own| *own.name == **name).map(|k| n_inputs + k);
             match body.inputs.get_index_of(name).or_else(of_zone) {
                 Some(socket) => given[socket] = Some(input),
-                None if WrongArgument::of(name).is_some() => {
-                    self.wrong_argument(name, input, body, at);
-                }
                 None => {
                     let known = body.inputs.keys().map(|name| &**name);
                     let known = known.chain(own.iter().map(|own| own.name));
                     self.unknown_input(name, input, body.name, &known, at);
                 }
             }
+        }
+        for (wrong, input) in node.part().into_iter().flat_map(|part| &part.wrong) {
+            self.wrong_argument(wrong, input, body, at);
         }
         for (i, (name, input)) in body.inputs.keys().zip(given.iter()).enumerate() {
             let is_item = course.is_some_and(|course| course.mode.is_item(i));
@@ -276,14 +283,20 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
 
     /// Reports an argument of a call in a formula, which is given to no input. Of arguments beyond
     /// the number of inputs only the first is reported.
-    fn wrong_argument(&mut self, name: &str, input: &Input, body: BodyDef<'_>, at: At<'_>) {
+    fn wrong_argument(
+        &mut self,
+        wrong: &WrongArgument,
+        input: &Input,
+        body: BodyDef<'_>,
+        at: At<'_>,
+    ) {
         self.names.mark_used(input);
         let group = body.name.to_owned();
-        let error = match WrongArgument::of(name) {
-            Some(WrongArgument::Again(input)) => {
-                CheckError::GivenAgain { group, name: input.to_owned() }
+        let error = match wrong {
+            WrongArgument::Again(input) => {
+                CheckError::GivenAgain { group, name: input.to_string() }
             }
-            Some(WrongArgument::Extra(n)) if n == body.inputs.len() => {
+            WrongArgument::Extra(n) if *n == body.inputs.len() => {
                 let (n, names) = (body.inputs.len(), listed(body.inputs.keys().map(|it| &**it)));
                 let n = match n {
                     0 => "no inputs".to_owned(),
@@ -297,7 +310,7 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
                 };
                 CheckError::TooManyArguments { group, n, hint }
             }
-            Some(WrongArgument::Extra(_)) | None => return,
+            WrongArgument::Extra(_) => return,
         };
         self.problems.report(at, input.spot.span(), &error);
     }
@@ -383,9 +396,4 @@ fn form_of_socket(socket: &Socket) -> String {
         SocketType::Generic(_) | SocketType::Made => form_of(Type::F32),
         SocketType::ListOf(_) => "a list".into(),
     }
-}
-
-/// Whether an input of a formula stands for a call in it.
-fn is_call(input: &Input) -> bool {
-    matches!(&input.value, InputValue::Link(link) if formula_of(&link.node).is_some())
 }

@@ -11,7 +11,6 @@ use super::face::{BodyDef, Face};
 use super::links::{Given, Names};
 use super::shapes::{NodeShape, Shapes};
 use crate::at::At;
-use crate::formula_calls::formula_of;
 use crate::model::{Input, InputValue, Link, Named, Node};
 use crate::problems::{Problems, listed, shortened};
 use crate::spot::Spot;
@@ -143,7 +142,8 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                 let written = self.shapes.form().of(json, format!("`input {}`", link.node));
                 format!("write a link to an input as {written}")
             } else {
-                let known = self.body.nodes.keys().map(|name| &**name);
+                let written = self.body.nodes.iter().filter(|(_, node)| node.part().is_none());
+                let known = written.map(|(name, _)| &**name);
                 problems.suggest(&link.node, known, || "add the node or change the link".into())
             };
             let name = shortened(&link.node);
@@ -189,7 +189,7 @@ impl<'d> Names<'d> for BodyNames<'d, '_> {
                 };
                 let hint = problems.suggest(&link.output, known.clone(), all);
                 let name = shortened(&link.output);
-                let (link, at) = match formula_of(&link.node) {
+                let (link, at) = match self.body.nodes.get(&link.node).and_then(Node::part) {
                     Some(_) => (format!("{node_type}(...)"), at.of_node()),
                     None => (shortened(&link.to_string()), at),
                 };

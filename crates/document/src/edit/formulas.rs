@@ -5,25 +5,64 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::change::bad_name;
-use super::editor::{Done, Editor, Refusal};
+use super::editor::{Copied, Done, Editor, Refusal};
 use super::follow::Change;
 use super::index::{BodyKey, MAX_ID, ROOT};
 use super::{Edit, EditKind, Name};
 use crate::formula_calls::{
-    CannotBeCalled, Face, calls_group, calls_others, expand_calls, formula_of, renamed,
+    CannotBeCalled, Face, callers, calls_group, calls_others, expand_calls, renamed,
 };
-use crate::model::{Node, NodeKind};
+use crate::model::{Document, Node, NodeKind};
 
-/// The ids of nodes that stand for calls in formulas, so that an unchanged formula keeps its nodes.
+/// The ids of nodes that stand for parts of formulas, so that an unchanged formula keeps its nodes.
 #[derive(Clone, Debug, Default)]
-pub struct MadeIds(HashMap<(u64, String), u64>);
+pub struct MadeIds(HashMap<Key, u64>);
+
+/// What identifies a node that no author wrote. It stays the same if groups are renamed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// A part of the formula of the node with this id: a call of a group, by its number among those
+    /// of the group, or an argument of the call.
+    Part { formula: u64, group: Called, number: u32, argument: Option<u32> },
+    /// A node in a group of a used document.
+    Used { group: Name, node: Name },
+}
+
+/// A group that a formula calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Called {
+    Own(BodyKey),
+    /// A group of a used document, which cannot be renamed.
+    Used(Name),
+}
 
 impl MadeIds {
-    /// The id of a node that stands for a part of this formula. Ids of other nodes are counted from
-    /// the other end.
-    fn of(&mut self, formula: u64, part: String) -> u64 {
+    /// The id of a node. Ids of written nodes are counted from the other end.
+    fn of(&mut self, key: Key) -> u64 {
         let next = MAX_ID - self.0.len() as u64;
-        *self.0.entry((formula, part)).or_insert(next)
+        *self.0.entry(key).or_insert(next)
+    }
+
+    /// The copies of nodes that stand for parts of copied formulas.
+    pub fn copies(&mut self, copies: &[Copied]) -> Vec<Copied> {
+        let mut made = Vec::new();
+        for copied in copies {
+            let parts = self.0.iter().filter_map(|(key, id)| match key {
+                Key::Part { formula, .. } if *formula == copied.original => {
+                    Some((key.clone(), *id))
+                }
+                Key::Part { .. } | Key::Used { .. } => None,
+            });
+            let mut parts: Vec<(Key, u64)> = parts.collect();
+            parts.sort_unstable_by_key(|(_, id)| *id);
+            for (mut key, original) in parts {
+                if let Key::Part { formula, .. } = &mut key {
+                    *formula = copied.copy;
+                }
+                made.push(Copied { copy: self.of(key), original, ..*copied });
+            }
+        }
+        made
     }
 }
 
@@ -33,7 +72,7 @@ impl Editor {
         let of_all =
             |change: &Change| matches!(change, Change::GroupCame { .. } | Change::GroupName { .. });
         if changes.iter().any(of_all) {
-            return self.calls_any();
+            return !callers(&self.document, &self.registry).is_empty();
         }
         changes.iter().any(|change| match change {
             Change::Node { body, slot } if self.has_body(*body) => {
@@ -42,10 +81,6 @@ impl Editor {
             }
             _ => false,
         })
-    }
-
-    fn calls_any(&self) -> bool {
-        self.all_nodes().any(|(_, _, node)| calls_others(node, &self.registry))
     }
 
     /// All nodes, with their bodies and names, apart from those of used documents.
@@ -60,31 +95,47 @@ impl Editor {
     /// An editor of the document in which nodes stand for calls of groups in formulas; `None` if
     /// there are no such calls. The other nodes have the same ids. Linear in the document.
     pub fn expanded(&self, made: &mut MadeIds) -> Option<Self> {
-        if !self.calls_any() {
-            return None;
-        }
-        let mut document = self.document.clone();
-        if !expand_calls(&mut document, &self.registry) {
-            return None;
-        }
-        document.take_used_groups(&self.registry);
+        let document = self.without_calls()?;
         let mut editor = Self::without_ids(document, Arc::clone(&self.registry));
         editor.limits = self.limits.clone();
         for (body, slot) in editor.places() {
             let group = editor.group_name(body).map(|group| &**group);
-            let (name, _) = editor.nodes(body).at(slot).expect("places have nodes");
-            let id = self.id_of(group, name).unwrap_or_else(|| {
-                let of_formula = formula_of(name)
-                    .and_then(|(formula, part)| Some((self.id_of(group, formula)?, part)));
-                match of_formula {
-                    Some((formula, part)) => made.of(formula, part.to_owned()),
-                    None => made.of(0, format!("{}/{name}", group.unwrap_or_default())),
-                }
-            });
+            let (name, node) = editor.nodes(body).at(slot).expect("places have nodes");
+            let id = self.id_of(group, name);
+            let id = id.unwrap_or_else(|| made.of(self.key_of(group, name, node)));
             editor.know(body, slot, id);
         }
         editor.next_id = self.next_id;
         Some(editor)
+    }
+
+    /// The document in which nodes stand for calls of groups in formulas; `None` if there are no
+    /// such calls.
+    pub(super) fn without_calls(&self) -> Option<Document> {
+        let callers = callers(&self.document, &self.registry);
+        if callers.is_empty() {
+            return None;
+        }
+        let mut document = self.document.clone();
+        if !expand_calls(&mut document, &self.registry, callers) {
+            return None;
+        }
+        document.take_used_groups(&self.registry);
+        Some(document)
+    }
+
+    /// What identifies a node that no author wrote.
+    fn key_of(&self, within: Option<&str>, name: &Name, node: &Node) -> Key {
+        let part = node.part().and_then(|part| Some((self.id_of(within, &part.formula)?, part)));
+        let Some((formula, part)) = part else {
+            return Key::Used { group: within.unwrap_or_default().into(), node: Arc::clone(name) };
+        };
+        let own = self.document.groups.slot_of(&part.group);
+        let group = match own.filter(|_| self.file_of(&part.group).is_none()) {
+            Some(slot) => Called::Own(slot),
+            None => Called::Used(Arc::clone(&part.group)),
+        };
+        Key::Part { formula, group, number: part.number, argument: part.argument }
     }
 
     /// The edit, if it changes the [expanded](Self::expanded) document in the same way as this one,

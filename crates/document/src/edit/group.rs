@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
 use super::index::{BodyKey, User};
+use super::types::Known;
 use super::{Name, NewNode};
 use crate::free_name::free_name;
 use crate::model::{
@@ -35,6 +36,8 @@ struct Making {
     arguments: Vec<(Name, Input)>,
     /// The output of the group for each inner output that is read outside.
     outputs: HashMap<Link, Name>,
+    /// The types of the body's nodes known so far.
+    known: Known,
 }
 
 /// A source outside the group.
@@ -78,6 +81,7 @@ impl Editor {
             inputs: HashMap::new(),
             arguments: Vec::new(),
             outputs: HashMap::new(),
+            known: Known::default(),
         };
         for name in &members {
             self.take_in(name, &mut making)?;
@@ -150,7 +154,7 @@ impl Editor {
         if let Some(known) = making.inputs.get(&key) {
             return Ok(InputValue::Input(Arc::clone(known)));
         }
-        let ty = self.known_type(making.body, reference)?;
+        let ty = self.known_type(making.body, reference, &mut making.known)?;
         let name: Name = free_name(wanted, |name| making.def.inputs.contains_key(name)).into();
         making.def.inputs.insert(Arc::clone(&name), InputDef::new(ty));
         making.inputs.insert(key, Arc::clone(&name));
@@ -159,8 +163,13 @@ impl Editor {
     }
 
     /// The name of the type of a value that crosses the border.
-    fn known_type(&self, body: BodyKey, reference: Reference<'_>) -> Result<&'static str, Refusal> {
-        self.type_of(body, reference).map(millstream_base::Type::name).ok_or_else(|| {
+    fn known_type(
+        &self,
+        body: BodyKey,
+        reference: Reference<'_>,
+        known: &mut Known,
+    ) -> Result<&'static str, Refusal> {
+        self.type_among(body, reference, known).map(millstream_base::Type::name).ok_or_else(|| {
             let (what, path) = match reference {
                 Reference::Link(link) => (link.to_string(), link.node.to_string()),
                 Reference::Input(name) => (name.to_string(), String::new()),
@@ -200,7 +209,8 @@ impl Editor {
                 }
             }
             for link in read {
-                let ty = self.known_type(making.body, Reference::Link(&link))?;
+                let reference = Reference::Link(&link);
+                let ty = self.known_type(making.body, reference, &mut making.known)?;
                 let taken = |name: &str| making.def.outputs.contains_key(name);
                 let wanted = if taken(&link.output) {
                     format!("{}_{}", link.node, link.output)

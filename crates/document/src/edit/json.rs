@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for Node {
         let NodeText { ty, group, set, inputs, muted, version } =
             NodeText::deserialize(deserializer)?;
         let kind = kind(ty, group).map_err(Error::custom)?;
-        Ok(Self { kind, set, inputs, muted, version, spot: Spot::default() })
+        Ok(Self { set, inputs, muted, version, ..Self::new(kind) })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sockets and output types of nodes, as far as edits need them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use millstream_base::Type;
@@ -16,6 +17,7 @@ use super::editor::Editor;
 use super::index::BodyKey;
 use crate::check::check_partly;
 use crate::checked::BodyId;
+use crate::formula_calls::{calls_others, without_calls};
 use crate::model::{Input, InputValue, Link, Node, NodeKind};
 use crate::references::Reference;
 
@@ -26,7 +28,7 @@ impl Editor {
     /// The sockets of a node, if its type is known and its settings are valid.
     pub(super) fn signature(&self, node: &Node) -> Option<Signature> {
         let (def, settings) = self.settings(node)?;
-        def.signature(&settings).ok().map(std::borrow::Cow::into_owned)
+        def.signature(&settings).ok().map(Cow::into_owned)
     }
 
     /// The node type of a node, with its settings.
@@ -60,13 +62,19 @@ impl Editor {
         }
     }
 
+    /// Like [`Self::signature`], also for a formula that calls groups, whose inputs then are others.
+    fn signature_for_outputs(&self, node: &Node) -> Option<Signature> {
+        let known = self.signature(node);
+        known.or_else(|| self.signature(&without_calls(node, &self.registry)?))
+    }
+
     /// The names of a node's outputs, if they are known.
     pub(super) fn outputs_of(&self, node: &Node) -> Option<Vec<Name>> {
         match &node.kind {
             NodeKind::Type(_) if is_call(node) => None,
             NodeKind::Closure(_) => Some(vec![VALUE.into()]),
             NodeKind::Type(_) => {
-                let signature = self.signature(node)?;
+                let signature = self.signature_for_outputs(node)?;
                 Some(signature.outputs.iter().map(|socket| Arc::from(&*socket.name)).collect())
             }
             NodeKind::Group(group) => {
@@ -140,7 +148,13 @@ impl Editor {
                 known.insert(slot, types);
                 continue;
             }
-            let Some(signature) = self.signature(node) else { continue };
+            let Some(signature) = self.signature(node) else {
+                if calls_others(node, &self.registry) {
+                    known.extend(self.checked_types(body));
+                    return;
+                }
+                continue;
+            };
             if is_ready {
                 let types = match node.inputs.get(CALLED).filter(|_| is_call(node)) {
                     Some(called) => vec![self.type_of_source(body, called, known)],
@@ -168,17 +182,26 @@ impl Editor {
 
     /// The types of the outputs of all nodes of a body, as checking determines them.
     fn checked_types(&self, body: BodyKey) -> Known {
-        let (checked, _) = check_partly(&self.document, &self.registry, &self.limits);
-        let mut groups = self.document.groups.iter_slots();
-        let position = groups.position(|(slot, ..)| slot == body);
+        let document = match self.without_calls() {
+            Some(document) => Cow::Owned(document),
+            None => Cow::Borrowed(&self.document),
+        };
+        let (checked, _) = check_partly(&document, &self.registry, &self.limits);
         let Some(checked) = checked else { return Known::default() };
-        let id = position.map_or(checked.root, BodyId::from_index);
-        let types = self.nodes(body).iter_slots().zip(&checked.bodies[id].nodes);
-        let types = types.map(|((slot, _, node), found)| {
-            let n_outputs = self.outputs_of(node).map_or(0, |outputs| outputs.len() as u32);
-            let ty = |output| checked.output_type(&found.kind, output);
-            (slot, (0..n_outputs).map(ty).collect())
-        });
+        let (id, nodes) = match self.group_name(body) {
+            Some(name) => {
+                let at = document.groups.get_index_of(name).expect("calls remove no groups");
+                (BodyId::from_index(at), &document.groups[&**name].nodes)
+            }
+            None => (checked.root, &document.nodes),
+        };
+        let types =
+            nodes.iter().zip(&checked.bodies[id].nodes).filter_map(|((name, node), found)| {
+                let slot = self.nodes(body).slot_of(name)?;
+                let n_outputs = self.outputs_of(node).map_or(0, |outputs| outputs.len() as u32);
+                let ty = |output| checked.output_type(&found.kind, output);
+                Some((slot, (0..n_outputs).map(ty).collect()))
+            });
         types.collect()
     }
 

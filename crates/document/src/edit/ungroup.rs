@@ -110,7 +110,7 @@ impl Editor {
         let key = self.body(Some(group))?;
         let slots = self.nodes(key).iter_slots();
         let ids: Vec<u64> = slots.map(|(node, ..)| self.index(key).ids[node as usize]).collect();
-        let is_last = self.uses_of(group).len() == 1;
+        let is_last = self.uses_of(group).len() == 1 && self.caller_of(group).is_none();
         if is_last {
             self.remove_group(group, done)?;
         }

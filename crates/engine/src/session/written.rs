@@ -27,6 +27,12 @@ pub(super) struct Edited {
 }
 
 impl Written {
+    /// Whether the evaluated document is made again after an edit, so that nodes which stand for
+    /// calls may get other names.
+    pub(super) fn is_made_again(&self, edit: &Edit) -> bool {
+        self.editor.as_ref().is_some_and(|editor| editor.edit_of_expanded(edit).is_none())
+    }
+
     /// The document as written with this editor, and an editor of the document to evaluate.
     pub(super) fn of(editor: Editor) -> (Self, Editor) {
         let mut written = Self::default();
@@ -77,6 +83,7 @@ impl Session {
             done.changes = same.changes;
             return Ok(Edited { done, can_be_followed: true });
         }
+        done.copies.extend(made.copies(&done.copies));
         match written.expanded(made) {
             Some(expanded) => self.editor = expanded,
             None => self.editor = *self.written.editor.take().expect("the document has formulas"),

@@ -2,7 +2,7 @@
 
 use millstream::deploy::{Freeze, deploy};
 use millstream::session::{Ask, Session};
-use millstream::{Engine, Request};
+use millstream::{Engine, Request, Severity};
 use serde_json::{Value as Json, json};
 
 use crate::callbacks::numbers;
@@ -275,4 +275,171 @@ fn a_deployed_document_has_names_for_the_nodes_of_calls() {
     let saved = millstream_document::save(&deployed.document);
     let again = engine.load(saved.as_bytes()).unwrap_or_else(|error| panic!("{error}: {saved}"));
     assert_eq!(again.run(&Request::new()).expect("it runs").value::<f32>("y"), Some(11.0));
+}
+
+/// Two sessions of a document whose node `e` adds `z` to the sum of `x` over time: as a formula that
+/// calls a group, and with a node `g` that uses it.
+fn counting() -> [Session; 2] {
+    let mut written = document("count(x) + z");
+    written["fps"] = json!(1);
+    written["groups"] = json!({ "count": { "inputs": { "by": { "type": "f32" } },
+        "outputs": { "value": { "type": "f32", "from": "s.value" } },
+        "nodes": { "s": { "type": "state.integrate", "in": { "rate": { "input": "by" } } } } } });
+    let mut explicit = written.clone();
+    explicit["nodes"] = json!({
+        "g": { "type": "group", "group": "count", "in": { "by": { "input": "x" } } },
+        "e": { "type": "math.expression", "set": { "text": "g + z" },
+            "in": { "g": { "from": "g.value" }, "z": { "input": "z" } } } });
+    [written, explicit].map(|document| {
+        Session::open(&Engine::new(), document.to_string().as_bytes()).expect("it opens")
+    })
+}
+
+#[test]
+fn the_state_of_calls_follows_edits_like_that_of_nodes_that_use_groups() {
+    let mute = |nodes: &[&str], muted: bool| {
+        let edits =
+            nodes.iter().map(|node| json!({ "edit": "mute", "node": node, "muted": muted }));
+        json!({ "edit": "batch", "edits": edits.collect::<Vec<Json>>() })
+    };
+    let both = |edit: Json| [edit.clone(), edit];
+    let rename = |from: &str, to: &str| json!({ "edit": "rename_group", "name": from, "to": to });
+    let edits = [
+        both(rename("count", "tally")),
+        both(json!({ "edit": "rename_input", "within": "tally", "name": "by", "to": "rate" })),
+        [mute(&["e"], true), mute(&["e", "g"], true)],
+        [mute(&["e"], false), mute(&["e", "g"], false)],
+        both(json!({ "edit": "change_input", "within": "tally", "name": "rate",
+            "def": { "type": "f32", "default": 2 } })),
+        [&["e"][..], &["g", "e"]]
+            .map(|nodes| json!({ "edit": "group", "nodes": nodes, "name": "inner", "node": "i" })),
+        both(rename("tally", "more")),
+        [&["e"][..], &["g", "e"]].map(|nodes| {
+            json!({ "edit": "group", "within": "inner", "nodes": nodes, "name": "deep", "node": "d" })
+        }),
+        both(json!({ "edit": "add_nodes", "nodes": [{ "name": "j",
+            "node": { "type": "group", "group": "inner", "in": { "x": { "input": "x" } } } }] })),
+        both(json!({ "edit": "ungroup", "node": "i" })),
+        both(json!({ "edit": "ungroup", "node": "d" })),
+        both(json!({ "edit": "rename_output", "within": "more", "name": "value", "to": "sum" })),
+        both(json!({ "edit": "rename_node", "within": "more", "node": "s", "to": "t" })),
+    ];
+    let mut sessions = counting();
+    let mut seen = Vec::new();
+    let mut check = |sessions: &mut [Session; 2], edit: &str, ticks: bool| {
+        let values = sessions.each_mut().map(|session| {
+            if ticks {
+                session.tick(&Ask::all()).expect("it runs");
+            }
+            assert!(session.problems().is_empty(), "{edit}: {}", session.problems());
+            y(session).expect("it has a value")
+        });
+        assert_eq!(values[0].to_bits(), values[1].to_bits(), "{values:?} after {edit}");
+        seen.push(values[0]);
+    };
+    check(&mut sessions, "opening", true);
+    check(&mut sessions, "a tick", true);
+    for edit in &edits {
+        for (session, edit) in sessions.iter_mut().zip(edit) {
+            edited(session, edit.clone());
+        }
+        check(&mut sessions, &edit[0].to_string(), false);
+        check(&mut sessions, &edit[0].to_string(), true);
+    }
+    for edit in edits.iter().rev() {
+        assert!(sessions.each_mut().map(Session::undo) == [true; 2]);
+        check(&mut sessions, &format!("undoing {}", edit[0]), true);
+    }
+    // It has counted all the time, except while it was muted and passed on `x`.
+    assert!(seen.iter().filter(|value| **value != 3.0).is_sorted(), "{seen:?}");
+    assert_eq!(seen.iter().filter(|value| **value == 3.0).count(), 3, "{seen:?}");
+}
+
+#[test]
+fn formulas_that_call_groups_can_be_grouped_and_ungrouped() {
+    let mut text = document("vector(x + 1).y + cut(x) + z");
+    text["nodes"]["v"] = json!({ "type": "math.expression", "set": { "text": "vector(u)" },
+        "in": { "u": { "from": "e.value" } } });
+    text["nodes"]["w"] = json!({ "type": "math.expression", "set": { "text": "v.x + v.y" },
+        "in": { "v": { "from": "v.value" } } });
+    text["nodes"]["k"] = json!({ "type": "group", "group": "cut", "in": { "a": 7.75 } });
+    text["outputs"] = json!({ "y": { "type": "f32", "from": "w.value" },
+        "k": { "type": "f32", "from": "k.value" } });
+    let f32s = json!({ "a": { "type": "f32" } });
+    text["groups"]["vector"] = json!({ "inputs": f32s,
+        "outputs": { "value": { "type": "vec3", "from": "n.value" } },
+        "nodes": { "n": { "type": "math.expression", "set": { "text": "vec3(1, a, 2)" },
+            "in": { "a": { "input": "a" } } } } });
+    // The output narrows what the formula gives.
+    text["groups"]["cut"] = json!({ "inputs": f32s,
+        "outputs": { "value": { "type": "f32", "from": "n.value" } },
+        "nodes": { "n": { "type": "math.expression", "set": { "text": "same(a) * tenth" },
+            "in": { "a": { "input": "a" }, "tenth": { "from": "t.value" } } },
+            "t": { "type": "convert", "set": { "to": "f64" }, "in": { "x": 0.1 } } } });
+    let mut session = Session::open(&Engine::new(), text.to_string().as_bytes()).expect("it opens");
+    let k = |session: &mut Session| session.value::<f32>("k").expect("it runs");
+    let (first, first_k) = (y(&mut session), k(&mut session));
+    assert_eq!(first_k, Some(0.775));
+    for edit in [
+        json!({ "edit": "group", "nodes": ["e"], "name": "inner" }),
+        json!({ "edit": "group", "nodes": ["v"], "name": "other" }),
+        json!({ "edit": "group", "nodes": ["inner", "other"], "name": "all" }),
+        json!({ "edit": "ungroup", "within": "all", "node": "inner" }),
+        json!({ "edit": "ungroup", "node": "all" }),
+        // Formulas call the group, so it stays.
+        json!({ "edit": "ungroup", "node": "k" }),
+        json!({ "edit": "ungroup", "node": "other" }),
+        json!({ "edit": "rename_input", "within": "vector", "name": "a", "to": "b" }),
+        json!({ "edit": "change_input", "within": "vector", "name": "b",
+            "def": { "type": "f64", "default": 2 } }),
+        json!({ "edit": "add_nodes", "nodes": [{ "name": "copy", "node": text["nodes"]["e"] }] }),
+        json!({ "edit": "group", "nodes": ["copy", "e"], "name": "again" }),
+    ] {
+        edited(&mut session, edit.clone());
+        assert!(!session.problems().has_errors(), "{edit}: {}", session.problems());
+        assert_eq!((y(&mut session), k(&mut session)), (first, first_k), "{edit}");
+    }
+    let types = |session: &Session, group: &str| -> Vec<String> {
+        let group = &session.document().groups[group];
+        let outputs = group.outputs.values().map(|output| output.ty.to_string());
+        outputs.collect()
+    };
+    assert_eq!(types(&session, "again"), ["f32"]);
+    while session.undo() {
+        assert_eq!((y(&mut session), k(&mut session)), (first, first_k));
+    }
+    edited(&mut session, json!({ "edit": "group", "nodes": ["v"], "name": "other" }));
+    assert_eq!(types(&session, "other"), ["vec3"]);
+}
+
+#[test]
+fn errors_name_only_what_an_author_wrote() {
+    let found = |formula: &str, change: &dyn Fn(&mut Json)| {
+        let mut document = document(formula);
+        change(&mut document);
+        let error = Engine::new().load(document.to_string().as_bytes()).expect_err("it is wrong");
+        let millstream::Error::Document(problems) = error else { panic!("{error}") };
+        // Besides, there are warnings about groups that nothing uses.
+        let all = problems.iter().filter(|it| it.severity == Severity::Error);
+        all.map(|it| format!("{}; {}", it.message, it.help.as_deref().unwrap_or_default()))
+            .collect::<Vec<String>>()
+    };
+    let same = |_: &mut Json| ();
+    assert_eq!(
+        found("more(x) + 1", &same),
+        ["`math.expression` has no input called `z`; inputs: `x`"]
+    );
+    assert_eq!(
+        found("more(same(x * u)) + pair(w).second", &same)[0],
+        "`math.expression` has no input called `z`; inputs: `x`, `u`, `w`"
+    );
+    // The inputs that a call lacks may be meant for it.
+    for formula in ["more() + 1", "more(by: 2)", "2 * same(more())"] {
+        let found = found(formula, &same);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("needs"), "{found:?}");
+    }
+    let of_missing = |document: &mut Json| document["outputs"]["y"]["from"] = json!("e2.value");
+    let hint = &found("more(x) + z", &of_missing)[0];
+    assert!(hint.ends_with("did you mean `e`?"), "{hint}");
 }
