@@ -4,6 +4,7 @@ mod blocks;
 pub(crate) mod body;
 mod call;
 pub(crate) mod formula;
+pub(crate) mod literal;
 pub(crate) mod words;
 
 use std::collections::HashSet;

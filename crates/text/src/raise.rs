@@ -15,12 +15,13 @@ use std::sync::Arc;
 use millstream_base::Span;
 use millstream_base::pages::reserve_in_huge_pages;
 use millstream_document::model::{
-    Document, GroupDef, InputDef, Named, Node, OutputDef, OutputFrom,
+    Document, GroupDef, InputDef, InputValue, Named, Node, OutputDef, OutputFrom,
 };
 
 use crate::comments::{Comment, CommentKind, Part, Placed, rank_of};
 use crate::lower::FORMAT;
 use crate::lower::formula::Context;
+use crate::lower::literal::literal_node;
 use crate::names::{Groups, Sockets, VALUE, Vocabulary};
 use crate::scope::{NodeOf, Scope};
 use crate::tree::{
@@ -173,12 +174,16 @@ impl<'d> Raiser<'d, '_> {
                     if link.node == *name && *link.output == *VALUE);
                 is_own && *output == name && !self.placed.has(part)
             });
-            let is_value = self.block_of(&line).is_none()
-                && matches!(
-                    self.tree.kind(value),
-                    ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
-                );
-            if output.is_some()
+            let is_output = output.is_some();
+            let literal = output.and_then(|(_, (_, def))| self.literal(line.node, def));
+            let is_value = literal.is_some()
+                || self.block_of(&line).is_none()
+                    && matches!(
+                        self.tree.kind(value),
+                        ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
+                    );
+            let value = literal.map_or(value, |kind| self.tree.add(kind, Span::default()));
+            if is_output
                 && is_value
                 && !is_bound(&self.tree, value)
                 && let Some((at, (output, def))) = outputs.next()
@@ -198,6 +203,14 @@ impl<'d> Raiser<'d, '_> {
             self.item(What::Output(line), Part::Output(at), is_first);
             is_first = false;
         }
+    }
+
+    /// The literal of an output, if this is its node.
+    fn literal(&self, node: &'d Node, output: &OutputDef) -> Option<ExprKind<'d>> {
+        let (_, input) = node.inputs.iter().next()?;
+        let InputValue::Literal(json) = &input.value else { return None };
+        let made = literal_node(self.vocabulary.registry, &output.ty, json)?;
+        (made == *node).then(|| ExprKind::Literal(Cow::Owned(json.to_string())))
     }
 
     /// The group that is written as the block of a node.

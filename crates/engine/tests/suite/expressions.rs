@@ -146,3 +146,29 @@ fn node_types_of_the_program_around_the_engine_are_called_too() {
     assert!(error.contains("`my.sum` is defined by a document"), "{error}");
     assert!(error.contains("use a separate node"), "{error}");
 }
+
+#[test]
+fn literals_of_outputs_have_their_types() {
+    let text = "output i: i32 = -5\noutput l: i64 = 9007199254740993\noutput d: f64 = 0.1\n\
+                output n: i32 = 1e3\noutput v: vec3 = [1, 2, 3]\noutput w: vec3 = 2\n\
+                output b: bool = true\noutput one: i32 = true\noutput s: string = \"a\"\n\
+                output next: i64 = l + 1\n";
+    let program = Engine::new().load(text.as_bytes()).expect("it loads");
+    let answer = program.run(&Request::new()).expect("it runs");
+    let int = |name: &str| answer.value::<i32>(name);
+    assert_eq!(["i", "n", "one"].map(int), [Some(-5), Some(1000), Some(1)]);
+    let long = |name: &str| answer.value::<i64>(name);
+    assert_eq!(["l", "next"].map(long), [9_007_199_254_740_993, 9_007_199_254_740_994].map(Some));
+    assert_eq!(answer.value::<f64>("d"), Some(0.1));
+    let vector = |name: &str| answer.value::<millstream::Vec3>(name).map(|it| format!("{it:?}"));
+    assert!(vector("v").is_some() && vector("w").is_some());
+    assert_eq!(answer.value::<bool>("b"), Some(true));
+    for (text, told) in [
+        ("output o: i32 = 1.5\n", "1.5 is not an i32"),
+        ("output o: i32 = [1]\n", "[1] is not an i32"),
+        ("output o: bool = 1\n", "1 is not a bool"),
+    ] {
+        let error = Engine::new().load(text.as_bytes()).expect_err("it does not fit").to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}

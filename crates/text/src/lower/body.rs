@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 
 use super::blocks::{From, links_outside};
 use super::formula::{self, Context, Formula, Letter};
+use super::literal::literal_node;
 use super::words::json;
 use super::{Body, Found, Shared, check_name};
 use crate::error::{Problem, TextError, shortened};
@@ -192,7 +193,10 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     fn makes_node(&self, value: ExprId) -> bool {
         matches!(
             self.shared.tree.kind(value),
-            ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
+            ExprKind::Call(_)
+                | ExprKind::Formula { .. }
+                | ExprKind::Paren(_)
+                | ExprKind::Literal(_)
         )
     }
 
@@ -260,7 +264,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         let from = match line.value {
             // Names of outputs are checked above.
             None => OutputFrom::Link(Link { node: self.scope.node(&line.name), output: value }),
-            Some(expr) => match self.output_source(&line.name, expr) {
+            Some(expr) => match self.output_source((&*line.name, &*line.ty), expr) {
                 Ok(from) => from,
                 Err(problem) => {
                     self.found.report(self.group, &problem);
@@ -275,7 +279,7 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
         self.outputs.append(hash, Arc::from(&*line.name), def);
     }
 
-    fn output_source(&mut self, name: &'a str, expr: ExprId) -> Made<OutputFrom> {
+    fn output_source(&mut self, (name, ty): (&'a str, &str), expr: ExprId) -> Made<OutputFrom> {
         match self.target(expr) {
             Some(Target::Input(input)) => return Ok(OutputFrom::Input(input)),
             Some(target @ Target::Link(..)) => {
@@ -297,8 +301,30 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
             }
         };
         let link = Link { node: Arc::clone(&node.1), output };
-        self.node(node, expr, Spot::new(self.shared.tree.span(expr)));
+        match self.literal(ty, expr)? {
+            Some(literal) => self.add(node, literal),
+            None => self.node(node, expr, Spot::new(self.shared.tree.span(expr))),
+        }
         Ok(OutputFrom::Link(link))
+    }
+
+    /// The node of a literal that has the type of an output.
+    fn literal(&self, ty: &str, expr: ExprId) -> Made<Option<Node>> {
+        let ExprKind::Literal(text) = self.shared.tree.kind(expr) else { return Ok(None) };
+        let json = self.json(text, expr)?;
+        let spot = Spot::new(self.shared.tree.span(expr));
+        Ok(literal_node(self.shared.vocabulary.registry, ty, &json).map(|mut node| {
+            node.spot = spot;
+            node.inputs.values_mut().for_each(|input| input.spot = spot);
+            node
+        }))
+    }
+
+    /// The value of a literal.
+    fn json(&self, text: &str, expr: ExprId) -> Made<Json> {
+        let span = self.shared.tree.span(expr);
+        json(text)
+            .map_err(|message| Problem::syntax(span.start as usize, span.end as usize, message))
     }
 
     /// The call and the output of an expression such as `f(x).y`; otherwise the expression itself.
@@ -468,13 +494,9 @@ impl<'a, 's, 'f> Maker<'a, 's, 'f> {
     ) -> Made<InputValue> {
         let tree = self.shared.tree;
         match tree.kind(expr) {
-            ExprKind::Literal(text) => match json(text) {
-                Ok(json) => return Ok(InputValue::Literal(json.into())),
-                Err(message) => {
-                    let span = tree.span(expr);
-                    return Err(Problem::syntax(span.start as usize, span.end as usize, message));
-                }
-            },
+            ExprKind::Literal(text) => {
+                return Ok(InputValue::Literal(self.json(text, expr)?.into()));
+            }
             ExprKind::Several(sources) => {
                 let mut several = Vec::with_capacity(sources.len());
                 for (i, source) in tree.sources[at(sources)].iter().enumerate() {
