@@ -475,3 +475,63 @@ fn a_document_may_be_used_above_the_line_that_names_it() {
     // Without such a line it is a quotient.
     assert!(!read("water = 2\nring = 3\nw = water / (ring)\n").contains("group"));
 }
+
+#[test]
+fn a_literal_has_the_type_of_its_output() {
+    let text = "\
+output i: i32 = -5
+output l: i64 = 9007199254740993
+output d: f64 = 0.1 \"exactly\" in m
+output v: vec3 = [1, 2, 3]
+output s: string = \"text\"
+output o: list<i32> = [1000.0, 2]
+y = l + 1
+output w: i64 = y
+
+group fixed() -> value: i64 = 7 {
+}
+";
+    expect![[r#"
+        output i: i32 = -5
+        output l: i64 = 9007199254740993
+        output d: f64 = 0.1 "exactly" in m
+        output v: vec3 = [1, 2, 3]
+        output s: string = "text"
+        output o: list<i32> = [1000.0, 2]
+        y = l + 1
+
+        output w: i64 = y
+
+        group fixed() -> value: i64 {
+          value = node convert(7, to = "i64")
+        }
+    "#]]
+    .assert_eq(&converted(&document(text)));
+    means(
+        "output a: i32 = 1e3\noutput b: f32 = 2\noutput c: bool = true\noutput d: i32 = true\n\
+         output e: i32 = (5)\noutput f: i32 = 1.5\noutput g: vec2 = 1\n",
+        expect![[r#"
+            {
+              "millstream": 2,
+              "outputs": {
+                "a": { "type": "i32", "from": "a.value" },
+                "b": { "type": "f32", "from": "b.value" },
+                "c": { "type": "bool", "from": "c.value" },
+                "d": { "type": "i32", "from": "d.value" },
+                "e": { "type": "i32", "from": "e.value" },
+                "f": { "type": "i32", "from": "f.value" },
+                "g": { "type": "vec2", "from": "g.value" }
+              },
+              "nodes": {
+                "a": { "type": "convert", "set": { "to": "i32" }, "in": { "x": 1000.0 } },
+                "b": { "type": "math.expression", "set": { "text": "2" } },
+                "c": { "type": "math.expression", "set": { "text": "true" } },
+                "d": { "type": "math.expression", "set": { "text": "true" } },
+                "e": { "type": "math.expression", "set": { "text": "5" } },
+                "f": { "type": "convert", "set": { "to": "i32" }, "in": { "x": 1.5 } },
+                "g": { "type": "math.expression", "set": { "text": "1" } }
+              }
+            }
+        "#]],
+    );
+}
