@@ -7,7 +7,9 @@
 
 mod cases;
 mod equal;
+mod formulas;
 mod in_cases;
+mod relays;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,8 +26,10 @@ use crate::references::{Reference, reference_of, references};
 pub(crate) use cases::arm_of;
 use cases::is_switch;
 use equal::Alike;
+use formulas::choosing;
 use in_cases::InCases;
 pub(crate) use in_cases::MAX_NESTED;
+pub(crate) use relays::{BodyParts, Firsts};
 
 /// An order of the nodes of a body in which a node with parts may occur several times.
 #[derive(Debug)]
@@ -137,7 +141,12 @@ pub fn divided_output(registry: &Registry, node: &Node, name: &str) -> Option<(u
 
 /// Whether a cycle through a node may turn out to be none, output by output or case by case.
 pub(crate) fn may_break_cycles(registry: &Registry, node: &Node) -> bool {
-    may_be_divided(registry, node) || is_switch(registry, node)
+    may_be_divided(registry, node) || breaks(registry, node)
+}
+
+/// Whether a node is a switch, or a formula that chooses.
+fn breaks(registry: &Registry, node: &Node) -> bool {
+    is_switch(registry, node) || choosing(registry, node).is_some()
 }
 
 /// Whether the outputs of a node may depend on only some of its inputs.
@@ -223,10 +232,11 @@ impl<'d> Grain<'d> {
     /// The order of the nodes of a body. Cost: linear in nodes and links; plus, for each group on a
     /// cycle, its outputs times its inputs; and for each cycle with switches, the cost of ordering
     /// it, per case and selector.
-    pub(crate) fn order(&mut self, nodes: &Named<Node>) -> FineOrder {
+    pub(crate) fn order(&mut self, body: BodyParts<'_>) -> FineOrder {
+        let nodes = body.nodes;
         let found = self.plain_order(nodes);
         let may_break =
-            |node: &Node| is_switch(self.registry, node) || matches!(node.kind, NodeKind::Group(_));
+            |node: &Node| breaks(self.registry, node) || matches!(node.kind, NodeKind::Group(_));
         if found.cycles.is_empty() || !nodes.values().any(may_break) {
             return found;
         }
@@ -243,7 +253,7 @@ impl<'d> Grain<'d> {
         }
         let (mut cycles, mut conditional) = (Vec::new(), Vec::new());
         for (real, members) in on_cycles.into_values() {
-            match self.cases(nodes, &found.order, members) {
+            match self.cases(body, &found.order, members) {
                 Ok(found) => conditional.push(found),
                 // The cycle exists without any case.
                 Err(None) => cycles.extend(real),

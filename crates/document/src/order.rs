@@ -45,6 +45,8 @@ pub(crate) struct Case {
     pub(crate) order: Vec<u32>,
     /// The switches with a known selector, and the arm that each takes.
     pub(crate) taken: Vec<(u32, u32)>,
+    /// The inputs of formulas that are not read: the node and the number of the input.
+    pub(crate) unread: Vec<(u32, u32)>,
     /// Inputs that select the arm of switches in a group: the node that uses the group, the number
     /// of the input, and the arm.
     pub(crate) groups: Vec<(u32, u32, u32)>,

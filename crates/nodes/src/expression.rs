@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use millstream_base::Type;
-use millstream_node::node_def::formula::FormulaSetting;
+use millstream_node::node_def::formula::{FormulaSetting, FormulaTerm};
 use millstream_node::settings::SettingError;
 use millstream_node::{
     Among, Formula, FormulaCall, NodeDef, Registry, SettingKind, Signature, SocketType,
@@ -95,7 +95,17 @@ impl Expression {
             Some(FormulaCall { node: Arc::clone(&self.nodes[*node as usize]), inputs })
         };
         let calls = self.terms.iter().enumerate().filter_map(call).collect();
-        Formula { structure: format!("{:?} {:?}", self.terms, self.nodes), calls }
+        let structure = format!("{:?} {:?}", self.terms, self.nodes);
+        let term = |term: &Term| match term {
+            Term::Input(input) => FormulaTerm::Input(*input),
+            Term::Truth(value) => FormulaTerm::Truth(*value),
+            Term::Unary(Unary::Not, of) => FormulaTerm::Not(of.0),
+            Term::Choose(condition, yes, no) => {
+                FormulaTerm::Choose { condition: condition.0, arms: [no.0, yes.0] }
+            }
+            other => FormulaTerm::Of(other.operands().map(|term| term.0).collect()),
+        };
+        Formula { structure, calls, terms: self.terms.iter().map(term).collect() }
     }
 
     /// The inputs that a term reads, ascending.
@@ -291,7 +301,8 @@ fn details() -> String {
          of numeric functions cannot be inputs. The formula becomes nodes that replace the node, \
          one for each operator and function: `e/1`, `e/2` and so on for a node `e`, in the order \
          of computation. Repeated terms are computed once, and of `c ? a : b` only the selected \
-         value is computed; both sides of `&&` and `||` are.\n\n\
+         value is computed; both sides of `&&` and `||` are. Links may form a cycle through `c ? a : b` \
+         as through `control.switch`, if `c` is a truth value that is linked to the node.\n\n\
          Operators, from weakest to strongest: `c ? a : b`; `||`; `&&`; `==` `!=`; `<` `<=` `>` \
          `>=`; `+` `-`; `*` `/` `%`; `-x` `!x`; `x ^ y`, also written `x ** y`, which is \
          right-associative and binds more strongly than a minus before it: -x^2 is -(x^2). \

@@ -23,7 +23,7 @@ use super::types::{NodeDefs, Typed, Typing};
 use crate::at::Part;
 use crate::checked::{Body, BodyInput, BodyOutput, CheckedNode, Source};
 use crate::formula_calls::text;
-use crate::grain::{FineOrder, Grain};
+use crate::grain::{BodyParts, FineOrder, Grain};
 use crate::model::{Document, InputValue, Node, NodeKind, OutputFrom};
 use crate::order::{Cycle, sorted};
 use crate::problems::Problems;
@@ -84,7 +84,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         if !sorted.cycles.is_empty() {
             // The nodes inside the groups on these cycles may form none, or switches may break
             // them.
-            found = self.grain.order(def.nodes);
+            let body = BodyParts { nodes: def.nodes, inputs: def.inputs };
+            found = self.grain.order(body);
         }
         for cycle in &found.cycles {
             self.report_cycle(&def, cycle);
@@ -199,7 +200,8 @@ impl<'d, 'c> Checker<'d, 'c> {
         let registry = self.shapes.registry();
         let chooses = |node: &Node| text(node, registry).is_some_and(|text| text.contains('?'));
         let hint = if cycle.iter().any(|at| chooses(node(*at).1)) {
-            "remove one of these links; `control.switch` breaks a cycle, `?:` in a formula does not"
+            "remove one of these links; `c ? a : b` breaks a cycle if `c` is a truth value that the \
+             formula does not compute, and does not depend on the cycle"
         } else {
             "remove one of these links"
         };

@@ -9,8 +9,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_base::Type;
 use millstream_base::id::Id;
+use millstream_base::same::Same;
+use millstream_base::{Type, Value};
 use millstream_node::interface::VALUE;
 use millstream_node::{Instance, Kernel, Registry, Settings};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,16 +22,15 @@ use crate::checked::{
 use crate::grain::{MAX_NESTED, arm_of};
 use crate::order::{Choice, Conditional, sorted};
 
-/// A body in the case in which an input selects an arm: the body, the input and the arm.
-type InCase = (BodyId, u32, u32);
-
-/// The bodies that nodes use in cases.
-#[derive(Default)]
-struct InCases {
-    by_case: HashMap<InCase, BodyId>,
-    /// The bodies in which switches with a constant selector pass on the arm they take.
-    reduced: HashMap<BodyId, BodyId>,
+/// An input of a body, and the arm that it selects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Case {
+    input: u32,
+    arm: u32,
 }
+
+/// The bodies that nodes use in cases, and those that they use in all cases.
+type InCases = HashMap<(BodyId, Option<Case>), BodyId>;
 
 /// Replaces all conditional cycles by copies. If one node of a cycle is wrong, all are.
 pub(super) fn add_copies(checked: &mut Checked, registry: &Registry) {
@@ -144,7 +144,10 @@ impl Copying<'_, '_> {
             }
             for node in nodes {
                 let in_group = groups.get(node).map_or(&[][..], Vec::as_slice);
-                self.copy(*node, case, (taken.get(node).copied(), in_group), &of_case);
+                let unread = known.unread.iter().filter(|(of, _)| of == node);
+                let unread: Vec<u32> = unread.map(|(_, input)| *input).collect();
+                let known = (taken.get(node).copied(), &unread[..], in_group);
+                self.copy(*node, case, known, &of_case);
             }
             order.extend(known.order.iter().map(|node| of_case[node]));
             copies.push(of_case);
@@ -173,13 +176,13 @@ impl Copying<'_, '_> {
         order
     }
 
-    /// Adds the copy of a node for a case, in which a switch takes this arm and inputs of a group
-    /// select arms.
+    /// Adds the copy of a node for a case, in which a switch takes this arm, a formula does not read
+    /// some inputs, and inputs of a group select arms.
     fn copy(
         &mut self,
         node: u32,
         case: usize,
-        (taken, in_group): (Option<u32>, &[(u32, u32)]),
+        (taken, unread, in_group): (Option<u32>, &[u32], &[(u32, u32)]),
         copies: &FxHashMap<u32, u32>,
     ) {
         let written = self.written_of(node);
@@ -195,9 +198,17 @@ impl Copying<'_, '_> {
         match &mut kind {
             CheckedKind::Muted(muted) => (*muted, sources) = only_passed(muted, &sources),
             CheckedKind::Group(body) => {
-                *body = reduced(self.checked, self.in_cases, *body, 0);
+                *body = in_case(self.checked, self.in_cases, (*body, None), 0);
                 for (input, arm) in in_group {
-                    *body = in_case(self.checked, self.in_cases, (*body, *input, *arm), 0);
+                    let case = Some(Case { input: *input, arm: *arm });
+                    *body = in_case(self.checked, self.in_cases, (*body, case), 0);
+                }
+            }
+            CheckedKind::Call(instance) if !unread.is_empty() => {
+                for input in unread {
+                    let ty = instance.inputs[*input as usize].ty;
+                    let body = &mut self.checked.bodies[self.id];
+                    sources[*input as usize] = literal(body, ty.default_value());
                 }
             }
             CheckedKind::Call(_)
@@ -282,14 +293,19 @@ impl Copying<'_, '_> {
     }
 }
 
-/// The body for a case; the same body if all cases agree.
-fn in_case(checked: &mut Checked, known: &mut InCases, case: InCase, depth: usize) -> BodyId {
-    let (id, input, arm) = case;
-    if let Some(known) = known.by_case.get(&case) {
+/// The body for a case, or for all cases: switches with a known selector pass on the arm they take.
+/// The same body if nothing differs.
+fn in_case(
+    checked: &mut Checked,
+    known: &mut InCases,
+    (id, case): (BodyId, Option<Case>),
+    depth: usize,
+) -> BodyId {
+    if let Some(known) = known.get(&(id, case)) {
         return *known;
     }
     // A group that contains itself is wrong and is not searched again.
-    known.by_case.insert(case, id);
+    known.insert((id, case), id);
     if depth >= MAX_NESTED {
         return id;
     }
@@ -297,83 +313,56 @@ fn in_case(checked: &mut Checked, known: &mut InCases, case: InCase, depth: usiz
     let mut differs = false;
     for at in 0..body.nodes.len() {
         let sources = body.sources_of(&body.nodes[at]).to_vec();
+        let arm = |source: &Source| match (source, case) {
+            (Source::Literal(literal), None) => {
+                arm_of(&body.literals[*literal as usize]).map(|arm| arm as u32)
+            }
+            (Source::Input(input), Some(case)) => (*input == case.input).then_some(case.arm),
+            _ => None,
+        };
+        let arms: Vec<Option<u32>> = sources.iter().map(arm).collect();
         match body.nodes[at].kind.clone() {
-            CheckedKind::Call(instance)
-                if matches!(instance.kernel, Kernel::Choose)
-                    && sources[0] == Source::Input(input) =>
-            {
-                take_arm(&mut body, at, arm as usize);
-                differs = true;
+            CheckedKind::Call(instance) if matches!(instance.kernel, Kernel::Choose) => {
+                if let Some(arm) = arms[0] {
+                    take_arm(&mut body, at, arm as usize);
+                    differs = true;
+                }
+            }
+            CheckedKind::Call(instance) => {
+                if let Some(sources) = chosen_in(&mut body, &instance, &sources, &arms) {
+                    set_sources(&mut body, at, CheckedKind::Call(instance), &sources);
+                    differs = true;
+                }
+            }
+            CheckedKind::Muted(muted) if case.is_none() => {
+                // It reads no other inputs than those that it passes on.
+                let (muted, passed) = only_passed(&muted, &sources);
+                differs |= passed.len() < sources.len();
+                set_sources(&mut body, at, CheckedKind::Muted(muted), &passed);
             }
             CheckedKind::Group(mut inner) => {
-                for (socket, source) in (0..).zip(&sources) {
-                    if *source == Source::Input(input) {
-                        inner = in_case(checked, known, (inner, socket, arm), depth + 1);
+                if case.is_none() {
+                    inner = in_case(checked, known, (inner, None), depth + 1);
+                }
+                for (input, arm) in (0..).zip(arms) {
+                    if let Some(arm) = arm {
+                        let case = Some(Case { input, arm });
+                        inner = in_case(checked, known, (inner, case), depth + 1);
                     }
                 }
                 differs |= use_body(&mut body, at, inner);
             }
-            CheckedKind::Call(_)
-            | CheckedKind::Zone(_)
+            CheckedKind::Zone(_)
             | CheckedKind::Closure(_)
             | CheckedKind::Muted(_)
             | CheckedKind::Wrong => {}
         }
     }
     let made = if differs { checked.bodies.push(body) } else { id };
-    known.by_case.insert(case, made);
-    made
-}
-
-/// The body in which nodes read only what they need in all cases: switches with a constant selector
-/// pass on the arm they take, and muted nodes have no other inputs than those they pass on.
-fn reduced(checked: &mut Checked, known: &mut InCases, id: BodyId, depth: usize) -> BodyId {
-    if let Some(known) = known.reduced.get(&id) {
-        return *known;
+    known.insert((id, case), made);
+    if case.is_none() {
+        known.insert((made, None), made);
     }
-    known.reduced.insert(id, id);
-    if depth >= MAX_NESTED {
-        return id;
-    }
-    let mut body = checked.bodies[id].clone();
-    let mut differs = false;
-    for at in 0..body.nodes.len() {
-        let sources = body.sources_of(&body.nodes[at]).to_vec();
-        let constant_arm = |source: &Source| match source {
-            Source::Literal(literal) => arm_of(&body.literals[*literal as usize]),
-            Source::Input(_) | Source::Node { .. } | Source::Wrong => None,
-        };
-        match body.nodes[at].kind.clone() {
-            CheckedKind::Call(instance) if matches!(instance.kernel, Kernel::Choose) => {
-                if let Some(arm) = constant_arm(&sources[0]) {
-                    take_arm(&mut body, at, arm);
-                    differs = true;
-                }
-            }
-            CheckedKind::Muted(muted) => {
-                let (muted, passed) = only_passed(&muted, &sources);
-                differs |= passed.len() < sources.len();
-                set_sources(&mut body, at, CheckedKind::Muted(muted), &passed);
-            }
-            CheckedKind::Group(inner) => {
-                let arms = sources.iter().map(constant_arm).collect::<Vec<_>>();
-                let mut inner = reduced(checked, known, inner, depth + 1);
-                for (socket, arm) in (0..).zip(arms) {
-                    if let Some(arm) = arm {
-                        inner = in_case(checked, known, (inner, socket, arm as u32), depth + 1);
-                    }
-                }
-                differs |= use_body(&mut body, at, inner);
-            }
-            CheckedKind::Call(_)
-            | CheckedKind::Zone(_)
-            | CheckedKind::Closure(_)
-            | CheckedKind::Wrong => {}
-        }
-    }
-    let made = if differs { checked.bodies.push(body) } else { id };
-    known.reduced.insert(id, made);
-    known.reduced.insert(made, made);
     made
 }
 
@@ -384,6 +373,46 @@ fn use_body(body: &mut Body, node: usize, inner: BodyId) -> bool {
         unreachable!("the node uses a group")
     };
     before != inner
+}
+
+/// The sources of a formula that chooses, of which those that it does not read are constants;
+/// `None` for other nodes, and if nothing differs.
+fn chosen_in(
+    body: &mut Body,
+    instance: &Instance,
+    sources: &[Source],
+    arms: &[Option<u32>],
+) -> Option<Vec<Source>> {
+    instance.def.formula.as_ref()?;
+    let formula = instance.def.formula_in(&instance.settings)?;
+    let mut made = sources.to_vec();
+    for input in formula.conditions() {
+        let is_bool = instance.inputs[input as usize].ty == Type::BOOL;
+        if let Some(arm) = arms[input as usize].filter(|_| is_bool) {
+            made[input as usize] = literal(body, Value::from(arm > 0));
+        }
+    }
+    let known = |input: u32| match made[input as usize] {
+        Source::Literal(literal) => body.literals[literal as usize].get::<bool>(),
+        Source::Input(_) | Source::Node { .. } | Source::Wrong => None,
+    };
+    let needs = formula.needs(sources.len(), &known);
+    for (input, _) in needs.iter().enumerate().filter(|(_, is_needed)| !**is_needed) {
+        if !matches!(made[input], Source::Literal(_)) {
+            made[input] = literal(body, instance.inputs[input].ty.default_value());
+        }
+    }
+    (made != sources).then_some(made)
+}
+
+/// A literal of a body.
+fn literal(body: &mut Body, value: Value) -> Source {
+    let known = body.literals.iter().position(|known| known.same(&value));
+    let at = known.unwrap_or_else(|| {
+        body.literals.push(value);
+        body.literals.len() - 1
+    });
+    Source::Literal(at as u32)
 }
 
 /// Makes a switch pass on this arm.

@@ -1,9 +1,12 @@
 //! The types of nodes on conditional cycles.
 //!
 //! In each case the nodes have an order in which they can be visited; an arm of unknown type is one
-//! that its switch does not take in that case, and does not affect the result. A type found in one
-//! case may become wider in the next, so the cases are repeated until no type changes. Nothing is
+//! that its switch does not take in that case, and does not affect the result; in a formula it
+//! counts as a truth value, which is narrower than all numbers. A type found in one case may become
+//! wider in the next, so the cases are repeated until no type changes. Nothing is
 //! reported meanwhile, because the nodes are visited once more afterwards.
+
+use millstream_base::Type;
 
 use super::error::CheckError;
 use super::instances::Pattern;
@@ -80,7 +83,14 @@ impl Typing<'_, '_> {
 
     /// Whether a source may be of unknown type.
     pub(super) fn is_open(&self, shape: &Shape, given: Given<'_>) -> bool {
-        self.settling.is_some() && shape.def.chooses && matches!(given, Given::Node { .. })
+        self.settling.is_some()
+            && matches!(given, Given::Node { .. })
+            && (shape.def.chooses || shape.chooses_in_formula())
+    }
+
+    /// The type as which an arm of unknown type counts in a formula.
+    pub(super) fn stand_in(&self, shape: &Shape, given: Given<'_>) -> Option<Type> {
+        (!shape.def.chooses && self.is_open(shape, given)).then_some(Type::BOOL)
     }
 
     /// Whether the type of a switch has to wait for that of an arm.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::{Equivalent, HashMap};
 use millstream_base::Type;
 use millstream_node::interface::{CALL, settings_of_call};
+use millstream_node::node_def::formula::FormulaTerm;
 use millstream_node::settings::SettingError;
 use millstream_node::zone::Course;
 use millstream_node::{NodeDef, Registry, Settings, Signature};
@@ -35,6 +36,16 @@ pub(super) struct Shape {
     pub(super) def: Arc<NodeDef>,
     pub(super) settings: Settings,
     pub(super) signature: Signature,
+}
+
+impl Shape {
+    /// Whether it is a formula that chooses by an input or a constant.
+    pub(super) fn chooses_in_formula(&self) -> bool {
+        let formula = self.def.formula.as_ref().and_then(|_| self.def.formula_in(&self.settings));
+        formula.is_some_and(|it| {
+            it.terms.iter().any(|term| matches!(term, FormulaTerm::Choose { .. }))
+        })
+    }
 }
 
 /// A group that runs many times.

@@ -338,7 +338,7 @@ impl<'d> Typing<'d, '_> {
             if matches!(given, Given::Node { .. }) && self.links.is_delayed(slot) {
                 continue;
             }
-            match (given, self.given_type(given)) {
+            match (given, self.given_type(given).or_else(|| self.stand_in(shape, given))) {
                 (Given::Literal(json), _) => facts.push((socket, InputFact::Literal(json))),
                 (_, Some(ty)) => {
                     facts.push((socket, InputFact::Linked(ty)));

@@ -7,12 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use rustc_hash::FxHashMap;
-
 use super::Name;
 use super::editor::{Done, Editor, Refusal};
 use super::index::BodyKey;
-use crate::grain::{FineOrder, Grain};
+use crate::grain::{BodyParts, FineOrder, Firsts, Grain};
 use crate::order::{Cycle, last_places};
 
 /// The cycles of a body in which nodes form some, if nodes that use groups are treated as atoms and
@@ -33,22 +31,23 @@ impl Editor {
         self.looped.values().any(|looped| *looped == Looped::Conditionally)
     }
 
-    /// The first of the equal nodes that these nodes read, by name, if cycles in the body may be
-    /// broken by equal selectors.
-    pub(super) fn equal_sources(
-        &self,
-        body: BodyKey,
-        members: &HashSet<Name>,
-    ) -> FxHashMap<Name, Name> {
+    /// What stands for the nodes that these nodes read, if cycles in the body may be broken by equal
+    /// selectors.
+    pub(super) fn equal_sources(&self, body: BodyKey, members: &HashSet<Name>) -> Firsts {
         if self.looped.get(&body) != Some(&Looped::Conditionally) {
-            return FxHashMap::default();
+            return Firsts::default();
         }
         let nodes = self.nodes(body);
         let places = members.iter().filter_map(|name| nodes.get_index_of(name));
         let places = places.map(|place| place as u32).collect();
         let mut grain = Grain::new(&self.document, &self.registry);
         let order = grain.plain_order(nodes).order;
-        grain.firsts(nodes, &places, &order)
+        grain.firsts(self.parts(body), &places, &order)
+    }
+
+    fn parts(&self, body: BodyKey) -> BodyParts<'_> {
+        let view = self.view(body);
+        BodyParts { nodes: view.nodes, inputs: view.inputs }
     }
 
     /// Refuses an edit that closed a cycle.
@@ -81,7 +80,7 @@ impl Editor {
         for body in bodies {
             let nodes = self.nodes(body);
             let slots: Vec<u32> = nodes.iter_slots().map(|(slot, ..)| slot).collect();
-            let FineOrder { order, cycles, conditional } = grain.order(nodes);
+            let FineOrder { order, cycles, conditional } = grain.order(self.parts(body));
             if let Some(Cycle { nodes: cycle, why }) = cycles.first() {
                 looped.insert(body, Looped::Cyclic);
                 let nodes = cycle.iter().rev().map(|node| slots[*node as usize]).collect();

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use millstream_base::Type;
+use millstream_node::SocketType;
 
 use super::editor::{Done, Editor, Refusal};
 use super::error::EditError;
@@ -15,6 +16,7 @@ use super::index::{BodyKey, User};
 use super::types::Known;
 use super::{Name, NewNode};
 use crate::free_name::free_name;
+use crate::grain::Firsts;
 use crate::model::{
     GroupDef, Input, InputDef, InputValue, Link, Node, NodeKind, OutputDef, OutputFrom,
 };
@@ -26,9 +28,9 @@ struct Making {
     /// The node that uses the group.
     user: Name,
     selected: HashSet<Name>,
-    /// The first of equal nodes, by name. They become one input, so that selectors which are equal
-    /// outside are equal in the group.
-    firsts: FxHashMap<Name, Name>,
+    /// What stands for nodes: equal ones become one input, so that selectors which are equal outside
+    /// are equal in the group.
+    firsts: Firsts,
     def: GroupDef,
     /// The input of the group for each outside source.
     inputs: HashMap<InputKey, Name>,
@@ -112,7 +114,7 @@ impl Editor {
         for (socket, input) in self.nodes(making.body)[&**name].inputs.iter() {
             let mut refused = None;
             let inside = changed(input, |source| {
-                let value = match self.inside(source, socket, making) {
+                let value = match self.inside(source, (&node, socket), making) {
                     Ok(value) => value,
                     Err(refusal) => {
                         refused.get_or_insert(refusal);
@@ -134,15 +136,16 @@ impl Editor {
     fn inside(
         &self,
         source: &Input,
-        socket: &Name,
+        (node, socket): (&Node, &Name),
         making: &mut Making,
     ) -> Result<InputValue, Refusal> {
-        let mut value = source.value.clone();
-        if let InputValue::Link(Link { node, .. }) = &mut value
-            && let Some(first) = making.firsts.get(node)
-        {
-            *node = Arc::clone(first);
-        }
+        let first = making.firsts.of(&source.value);
+        let fits = |first: &InputValue| match first {
+            InputValue::Literal(_) => self.takes_bool(node, socket),
+            InputValue::Link(_) | InputValue::Input(_) | InputValue::Several(_) => true,
+        };
+        let first = first.filter(fits);
+        let value = first.unwrap_or_else(|| source.value.clone());
         let (key, reference, wanted) = match &value {
             InputValue::Literal(_) | InputValue::Several(_) => return Ok(value),
             InputValue::Link(link) if making.selected.contains(&link.node) => return Ok(value),
@@ -162,6 +165,24 @@ impl Editor {
         Ok(InputValue::Input(name))
     }
 
+    /// Whether a truth value at a socket means the same as a link to it.
+    fn takes_bool(&self, node: &Node, socket: &str) -> bool {
+        match &node.kind {
+            NodeKind::Type(ty) => self.signature(node).is_some_and(|signature| {
+                let ty_of = |at: usize| signature.inputs[at].ty;
+                let is_formula = self.registry.get(ty).is_some_and(|def| def.formula.is_some());
+                let exact = SocketType::Exact(Type::BOOL);
+                signature.input(socket).is_some_and(|at| is_formula || ty_of(at) == exact)
+            }),
+            NodeKind::Group(group) => {
+                let group = self.document.groups.get(group);
+                let input = group.and_then(|group| group.inputs.get(socket));
+                input.is_some_and(|input| *input.ty == *Type::BOOL.name())
+            }
+            NodeKind::Zone(..) | NodeKind::Closure(_) => false,
+        }
+    }
+
     /// The name of the type of a value that crosses the border.
     fn known_type(
         &self,
@@ -169,7 +190,7 @@ impl Editor {
         reference: Reference<'_>,
         known: &mut Known,
     ) -> Result<&'static str, Refusal> {
-        self.type_among(body, reference, known).map(millstream_base::Type::name).ok_or_else(|| {
+        self.type_among(body, reference, known).map(Type::name).ok_or_else(|| {
             let (what, path) = match reference {
                 Reference::Link(link) => (link.to_string(), link.node.to_string()),
                 Reference::Input(name) => (name.to_string(), String::new()),

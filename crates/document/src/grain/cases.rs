@@ -1,6 +1,7 @@
 //! Cycles that switches break.
 //!
-//! A cycle is not a real one if some of its switches break it: whatever their selectors give, the
+//! A cycle is not a real one if some of its switches break it (and formulas that choose, see
+//! `formulas`): whatever their selectors give, the
 //! arms that are taken close no cycle. The selectors must not depend on the nodes of the cycle. A
 //! combination of selector values is a *case*, and in each case the nodes have an order. Checking
 //! makes a copy of the nodes for each case, and choices among the copies.
@@ -11,9 +12,10 @@ use millstream_base::{Type, Value, literal};
 use millstream_node::signature::{Signature, SocketType};
 use millstream_node::{FormulaCall, Registry, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value as Json;
 
-use super::equal::read_firsts;
-use super::{FineOrder, Grain, read_settings, signature_of};
+use super::formulas::{self, Choosing, choosing, two_armed};
+use super::{BodyParts, FineOrder, Grain, read_settings, signature_of};
 use crate::model::{Input, InputValue, Named, Node, NodeKind};
 use crate::order::{Case, Choice, Conditional, Cycle};
 use crate::problems::shortened;
@@ -117,11 +119,16 @@ pub(super) fn constant_switch(registry: &Registry, node: &Node) -> Option<(Node,
     }
     let SocketType::Exact(ty) = socket.ty else { return None };
     let value = match given.map(|given| &given.value) {
-        Some(InputValue::Literal(json)) => literal::from_json(ty, json).ok()?,
+        Some(InputValue::Literal(json)) => selector_of(ty, json)?,
         Some(_) => return None,
         None => socket.default.value(ty)?,
     };
     with_arm(signature, node, arm_of(&value)?)
+}
+
+/// The value of a literal that selects; a node may pass on a truth value to an index.
+pub(super) fn selector_of(ty: Type, json: &Json) -> Option<Value> {
+    literal::from_json(ty, json).or_else(|_| literal::from_json(Type::BOOL, json)).ok()
 }
 
 /// The arm that a selector of this value selects.
@@ -146,6 +153,11 @@ struct Selector {
 struct Search<'g, 'd> {
     grain: &'g mut Grain<'d>,
     registry: &'d Registry,
+    body: BodyParts<'g>,
+    /// The nodes with all arms.
+    written: Named<Node>,
+    /// The type of a switch with two arms.
+    two_armed: Option<Arc<str>>,
     /// The positions of the nodes in the body.
     members: Vec<u32>,
     cases: Vec<Case>,
@@ -169,23 +181,31 @@ impl Grain<'_> {
     /// A cycle that switches do not break; `None` if there are no switches among the nodes.
     pub(super) fn cases(
         &mut self,
-        nodes: &Named<Node>,
+        body: BodyParts<'_>,
         order: &[u32],
         members: Vec<u32>,
     ) -> Result<Conditional, Option<Cycle>> {
-        let registry = self.registry;
-        let firsts = self.firsts(nodes, &members.iter().copied().collect(), order);
+        let (registry, nodes) = (self.registry, body.nodes);
+        let firsts = self.firsts(body, &members.iter().copied().collect(), order);
         let mut part =
             Part { nodes: Named::new(), taken: Vec::new(), groups: Vec::new(), when: Vec::new() };
         for member in &members {
             let (name, node) = nodes.get_index(*member as usize).expect("members are nodes");
             let mut node = node.clone();
-            read_firsts(&mut node, &firsts);
+            firsts.lead(&mut node);
             part.nodes.insert(Arc::clone(name), node);
         }
-        let mut search =
-            Search { grain: self, registry, members, cases: Vec::new(), n_looked_at: 0 };
         let written = part.clone();
+        let mut search = Search {
+            grain: self,
+            registry,
+            body,
+            written: part.nodes.clone(),
+            two_armed: two_armed(registry),
+            members,
+            cases: Vec::new(),
+            n_looked_at: 0,
+        };
         let is_reduced = search.take_constants(&mut part);
         let has_switches = is_reduced || !search.selectors(&part).is_empty();
         if !has_switches {
@@ -231,7 +251,12 @@ impl Search<'_, '_> {
         let FineOrder { order, cycles, .. } = self.grain.plain_order(&part.nodes);
         if cycles.is_empty() {
             let order = order.iter().map(|node| self.members[*node as usize]).collect();
-            self.cases.push(Case { order, taken: part.taken, groups: part.groups });
+            let mut unread: Vec<(u32, u32)> = Vec::new();
+            for (member, (name, left)) in self.members.iter().zip(part.nodes.iter()) {
+                let inputs = self.grain.unread(&self.written[&**name], left);
+                unread.extend(inputs.into_iter().map(|input| (*member, input)));
+            }
+            self.cases.push(Case { order, taken: part.taken, unread, groups: part.groups });
             return Ok(Choice::Case(self.cases.len() as u32 - 1));
         }
         let why = |part: &Part| match &part.when[..] {
@@ -278,6 +303,10 @@ impl Search<'_, '_> {
         for (at, node) in part.nodes.values().enumerate() {
             match &node.kind {
                 NodeKind::Type(ty) => {
+                    for (input, source) in self.conditions(node) {
+                        let Some(ty) = self.two_armed.clone() else { continue };
+                        add(Selector { source, node: at, input, ty, n_arms: 2 });
+                    }
                     let Some(signature) = switch(self.registry, node) else { continue };
                     let Some(given) = node.inputs.get(&signature.inputs[0].name) else { continue };
                     let (source, ty) = (given.value.clone(), Arc::clone(ty));
@@ -298,6 +327,19 @@ impl Search<'_, '_> {
             }
         }
         found
+    }
+
+    /// The conditions of a formula that are truth values, with the numbers of their inputs.
+    fn conditions(&self, node: &Node) -> Vec<(usize, InputValue)> {
+        let Some(Choosing { formula, inputs }) = choosing(self.registry, node) else {
+            return Vec::new();
+        };
+        let conditions = formula.conditions().into_iter().filter_map(|input| {
+            let given = &node.inputs.get(&inputs[input as usize])?.value;
+            let is_bool = self.grain.gives_bool(given, self.body);
+            is_bool.then(|| (input as usize, given.clone()))
+        });
+        conditions.collect()
     }
 
     /// The selector that leaves the fewest cycles.
@@ -324,10 +366,16 @@ impl Search<'_, '_> {
     /// The part in which a selector selects this arm.
     fn with_arm(&mut self, part: &Part, selector: &Selector, arm: usize) -> Part {
         let mut made = part.clone();
+        let is_bool = self.grain.gives_bool(&selector.source, self.body);
         for (member, (name, node)) in self.members.iter().zip(part.nodes.iter()) {
             if let Some((left, arm)) = only_arm(self.registry, node, &selector.source, arm) {
                 *made.nodes.get_mut(name).expect("the part holds a copy of the node") = left;
                 made.taken.push((*member, arm));
+            }
+            if is_bool
+                && let Some(left) = formulas::in_case(self.registry, node, &selector.source, arm)
+            {
+                *made.nodes.get_mut(name).expect("the part holds a copy of the node") = left;
             }
             for (socket, given) in node.inputs.iter() {
                 let left = made.nodes.get_mut(name).expect("it is a copy");

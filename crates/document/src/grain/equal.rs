@@ -3,6 +3,8 @@
 //! Two selectors are equal if the same source gives them, or nodes that agree in what they compute
 //! and in their sources, all the way up. Switches with equal selectors break a cycle together.
 //!
+//! A node that passes on a value stands for its source (see `relays`).
+//!
 //! Nodes that agree have the same number. It stands for a text in a normal form: inputs in order of
 //! the sockets, with defaults filled in; numbers of one form where their type does not depend on
 //! it; formulas without names of inputs; sources and groups by their numbers.
@@ -16,13 +18,10 @@ use millstream_node::{Class, Zone};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use super::{Grain, MAX_NESTED, read_settings};
-use crate::model::{GroupDef, Input, InputDef, InputValue, Link, Named, Node, NodeKind};
+use super::{BodyParts, Firsts, Grain, MAX_NESTED, read_settings};
+use crate::model::{GroupDef, Input, InputDef, InputValue, Named, Node, NodeKind};
 use crate::order::last_places;
 use crate::references::{Reference, reference_of, references};
-
-/// The first of the equal nodes of a body, by name.
-pub(crate) type Firsts = FxHashMap<Arc<str>, Arc<str>>;
 
 /// The numbers of equal nodes and groups.
 #[derive(Default)]
@@ -53,14 +52,16 @@ struct Within<'b> {
 
 impl Grain<'_> {
     /// For each node that these members read, directly or through others, the first node in `order`
-    /// that is equal to it. Members, and nodes that keep state, equal only themselves. Cost: linear
-    /// in the nodes that are read and in the groups that they use.
+    /// that is equal to it, or the source that it passes on. Members, and nodes that keep state,
+    /// equal only themselves. Cost: linear in the nodes that are read and in the groups that they
+    /// use.
     pub(crate) fn firsts(
         &mut self,
-        nodes: &Named<Node>,
+        body: BodyParts<'_>,
         members: &FxHashSet<u32>,
         order: &[u32],
     ) -> Firsts {
+        let nodes = body.nodes;
         let mut is_read: FxHashSet<u32> = FxHashSet::default();
         let mut stack: Vec<u32> = members.iter().copied().collect();
         while let Some(at) = stack.pop() {
@@ -80,13 +81,29 @@ impl Grain<'_> {
         let mut known: FxHashMap<u32, &Arc<str>> = FxHashMap::default();
         for at in last_places(order, nodes.len()).iter().filter(|at| is_read.contains(at)) {
             let (name, node) = nodes.get_index(*at as usize).expect("the order is of nodes");
-            let number = match self.text_of(node, &within, 0) {
+            let mut node = node.clone();
+            firsts.lead(&mut node);
+            let relayed = self.relayed(&node, body);
+            let text = match relayed.map(|(source, n)| firsts.negated(source, n)) {
+                Some((source, false)) => {
+                    firsts.passed.insert(Arc::clone(name), source);
+                    continue;
+                }
+                Some((source, true)) => {
+                    let mut text = "\0not".to_owned();
+                    let is_written = write_source(&source, &within, &mut text);
+                    firsts.negated.insert(Arc::clone(name), source);
+                    is_written.map(|()| text)
+                }
+                None => self.text_of(&node, &within, 0),
+            };
+            let number = match text {
                 Some(text) => self.alike.number(text),
                 None => self.alike.new_number(),
             };
             within.numbers.insert(name, number);
             let first = *known.entry(number).or_insert(name);
-            firsts.insert(Arc::clone(name), Arc::clone(first));
+            firsts.nodes.insert(Arc::clone(name), Arc::clone(first));
         }
         firsts
     }
@@ -212,12 +229,19 @@ fn write_input(
             InputValue::Literal(json) => {
                 let _ = write!(text, "\0={}", write(json));
             }
-            InputValue::Input(name) => write_reference(Reference::Input(name), within, text)?,
-            InputValue::Link(link) => write_reference(Reference::Link(link), within, text)?,
-            InputValue::Several(_) => return None,
+            source => write_source(source, within, text)?,
         }
     }
     Some(())
+}
+
+/// Writes a source that is no literal.
+fn write_source(source: &InputValue, within: &Within<'_>, text: &mut String) -> Option<()> {
+    match source {
+        InputValue::Input(name) => write_reference(Reference::Input(name), within, text),
+        InputValue::Link(link) => write_reference(Reference::Link(link), within, text),
+        InputValue::Literal(_) | InputValue::Several(_) => None,
+    }
 }
 
 /// Writes a reference; `None` if its source is not known yet, because it lies on a cycle.
@@ -289,16 +313,5 @@ fn default_of(signature: &Signature, socket: &Socket) -> Option<Json> {
         (Default::Zero, SocketType::ListOf(_)) => Some(Json::Array(Vec::new())),
         (Default::Zero, _) => Some(canonical_for(&Json::from(0), signature, socket)),
         (Default::Number(x), _) => Some(canonical_for(&Json::from(*x), signature, socket)),
-    }
-}
-
-/// Makes a node read the first of equal nodes.
-pub(super) fn read_firsts(node: &mut Node, firsts: &Firsts) {
-    for input in node.inputs.values_mut() {
-        if let InputValue::Link(Link { node, .. }) = &mut input.value
-            && let Some(first) = firsts.get(node)
-        {
-            *node = Arc::clone(first);
-        }
     }
 }

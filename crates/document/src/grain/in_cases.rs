@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use millstream_base::literal;
+use millstream_base::Type;
 use rustc_hash::FxHashMap;
 
 use super::Grain;
-use super::cases::{arm_of, arms_of, constant_switch, only_arm, switch};
+use super::cases::{arm_of, arms_of, constant_switch, only_arm, selector_of, switch};
+use super::formulas::{self, choosing, two_armed, without_unread};
 use crate::model::{GroupDef, InputDef, InputValue, Node, NodeKind};
 
 /// Groups nested more deeply are left unchanged.
@@ -71,6 +72,11 @@ fn sockets_given<'n>(node: &'n Node, input: &str) -> impl Iterator<Item = &'n Ar
     all.map(|(socket, _)| socket).collect::<Vec<_>>().into_iter()
 }
 
+/// Whether an input of a group is a truth value.
+fn gives_bool(group: &GroupDef, input: &str) -> bool {
+    group.inputs.get(input).is_some_and(|input| *input.ty == *Type::BOOL.name())
+}
+
 impl Grain<'_> {
     /// Leaves only the arm that is taken if the node is a switch that takes the same one in all
     /// cases, or uses a group with such switches; `None` if nothing changes.
@@ -78,6 +84,10 @@ impl Grain<'_> {
         if let Some((left, arm)) = constant_switch(self.registry, node) {
             *node = left;
             return Some(Reduced { arm: Some(arm), inputs: Vec::new() });
+        }
+        if let Some(left) = without_unread(self.registry, node) {
+            *node = left;
+            return Some(Reduced::default());
         }
         let NodeKind::Group(written) = &node.kind else { return None };
         if node.muted {
@@ -110,7 +120,7 @@ impl Grain<'_> {
                 Some(_) => return None,
                 None => input.default.as_ref()?,
             };
-            arm_of(&literal::from_json(self.registry.type_named(&input.ty)?, json).ok()?)
+            arm_of(&selector_of(self.registry.type_named(&input.ty)?, json)?)
         };
         let all = inputs.enumerate();
         all.filter_map(|(at, input)| Some((at, Arc::clone(input.0), arm(input)?))).collect()
@@ -154,13 +164,24 @@ impl Grain<'_> {
         let def = self.group_named(group).filter(|_| depth < MAX_NESTED)?;
         let mut most: Option<Arms> = None;
         let mut inner: Vec<Read> = Vec::new();
+        let is_bool = gives_bool(def, input);
+        let reads = |node: &Node, socket: &str| {
+            node.inputs
+                .get(socket)
+                .is_some_and(|it| matches!(&it.value, InputValue::Input(name) if name == input))
+        };
         for node in def.nodes.values() {
+            let choosing = is_bool.then(|| choosing(self.registry, node)).flatten();
+            let is_condition = choosing.is_some_and(|it| {
+                let mut conditions = it.formula.conditions().into_iter();
+                conditions.any(|condition| reads(node, &it.inputs[condition as usize]))
+            });
+            if is_condition && most.is_none() {
+                most = two_armed(self.registry).map(|ty| (2, ty));
+            }
             match (&node.kind, switch(self.registry, node)) {
                 (NodeKind::Type(ty), Some(signature)) if !node.muted => {
-                    let selector = node.inputs.get(&signature.inputs[0].name);
-                    let is_it = selector.is_some_and(
-                        |it| matches!(&it.value, InputValue::Input(name) if name == input),
-                    );
+                    let is_it = reads(node, &signature.inputs[0].name);
                     let n = arms_of(signature, node).len();
                     if is_it && n > most.as_ref().map_or(1, |(most, _)| *most) {
                         most = Some((n, Arc::clone(ty)));
@@ -197,8 +218,13 @@ impl Grain<'_> {
         self.in_cases.known.insert(key.clone(), None);
         let mut def = self.group_named(group).filter(|_| depth < MAX_NESTED)?.clone();
         let mut differs = false;
+        let is_bool = gives_bool(&def, input);
         for node in def.nodes.values_mut() {
             let selector = InputValue::Input(Arc::clone(input));
+            if is_bool && let Some(left) = formulas::in_case(self.registry, node, &selector, arm) {
+                (*node, differs) = (left, true);
+                continue;
+            }
             if let Some(left) = only_arm(self.registry, node, &selector, arm) {
                 (*node, differs) = (left.0, true);
                 continue;
@@ -221,7 +247,7 @@ impl Grain<'_> {
         Some(name)
     }
 
-    fn group_named(&self, name: &str) -> Option<&GroupDef> {
+    pub(super) fn group_named(&self, name: &str) -> Option<&GroupDef> {
         let in_case = || self.in_cases.group(self.in_cases.position(name)?);
         self.document.groups.get(name).or_else(in_case)
     }

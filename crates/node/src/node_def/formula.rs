@@ -13,6 +13,104 @@ pub struct Formula {
     pub structure: String,
     /// The node types that it calls.
     pub calls: Vec<FormulaCall>,
+    /// What each of its terms is computed from, each after those terms; the last one is the whole
+    /// formula.
+    pub terms: Vec<FormulaTerm>,
+}
+
+/// What a term of a formula is computed from: an input, or other terms, by position.
+#[derive(Clone, Debug)]
+pub enum FormulaTerm {
+    /// An input.
+    Input(u32),
+    /// A truth value.
+    Truth(bool),
+    /// Whether a term is false.
+    Not(u32),
+    /// One of two terms, of which only that one is computed.
+    Choose {
+        /// The condition.
+        condition: u32,
+        /// The term if the condition is false, and if it is true.
+        arms: [u32; 2],
+    },
+    /// All of these terms.
+    Of(Vec<u32>),
+}
+
+impl Formula {
+    /// The input, and how often it is negated, if the formula is nothing else.
+    pub fn negations(&self) -> Option<(u32, u32)> {
+        match self.stem(self.terms.len().checked_sub(1)? as u32) {
+            (FormulaTerm::Input(input), n) => Some((*input, n)),
+            _ => None,
+        }
+    }
+
+    /// The truth value of the formula, if it says nothing else.
+    pub fn constant(&self) -> Option<bool> {
+        self.truth(self.terms.len().checked_sub(1)? as u32, &|_| None)
+    }
+
+    /// The inputs that are conditions, perhaps negated.
+    pub fn conditions(&self) -> Vec<u32> {
+        let mut inputs: Vec<u32> = Vec::new();
+        for term in &self.terms {
+            if let FormulaTerm::Choose { condition, .. } = term
+                && let (FormulaTerm::Input(input), _) = self.stem(*condition)
+                && !inputs.contains(input)
+            {
+                inputs.push(*input);
+            }
+        }
+        inputs
+    }
+
+    /// Whether the value depends on each of `n_inputs` inputs, if some have a known truth value.
+    pub fn needs(&self, n_inputs: usize, known: &dyn Fn(u32) -> Option<bool>) -> Vec<bool> {
+        let mut needed = vec![false; n_inputs];
+        let mut is_seen = vec![false; self.terms.len()];
+        let mut stack: Vec<u32> = (self.terms.len() as u32).checked_sub(1).into_iter().collect();
+        while let Some(term) = stack.pop() {
+            if std::mem::replace(&mut is_seen[term as usize], true) {
+                continue;
+            }
+            match &self.terms[term as usize] {
+                FormulaTerm::Input(input) => needed[*input as usize] = true,
+                FormulaTerm::Truth(_) => {}
+                FormulaTerm::Not(of) => stack.push(*of),
+                FormulaTerm::Of(terms) => stack.extend(terms),
+                FormulaTerm::Choose { condition, arms } => {
+                    stack.push(*condition);
+                    match self.truth(*condition, known) {
+                        Some(value) => stack.push(arms[usize::from(value)]),
+                        None => stack.extend(arms),
+                    }
+                }
+            }
+        }
+        needed
+    }
+
+    /// The truth value of a term that is an input or a constant, perhaps negated.
+    fn truth(&self, term: u32, known: &dyn Fn(u32) -> Option<bool>) -> Option<bool> {
+        let (stem, n) = self.stem(term);
+        let value = match stem {
+            FormulaTerm::Truth(value) => *value,
+            FormulaTerm::Input(input) => known(*input)?,
+            FormulaTerm::Not(_) | FormulaTerm::Choose { .. } | FormulaTerm::Of(_) => return None,
+        };
+        Some(value != (n % 2 == 1))
+    }
+
+    /// A term without its negations, and their number.
+    fn stem(&self, term: u32) -> (&FormulaTerm, u32) {
+        let (mut term, mut n) = (&self.terms[term as usize], 0);
+        while let FormulaTerm::Not(of) = term {
+            (term, n) = (&self.terms[*of as usize], n + 1);
+        }
+        (term, n)
+    }
 }
 
 /// A call of a node type in a formula.

@@ -159,3 +159,40 @@ fn a_constant_switch_breaks_cycles_through_other_contexts_but_not_through_state(
         assert!(closed.contains("`inner` keeps state"), "{closed}");
     }
 }
+
+#[test]
+fn a_selector_that_is_constant_through_nodes_breaks_cycles() {
+    let not = |of: &Json| json!({ "type": "boolean.not", "in": { "x": of } });
+    let pass = |of: &Json| json!({ "type": "control.pass", "in": { "value": of } });
+    let text = |text: &str| json!({ "type": "math.expression", "set": { "text": text } });
+    let mut muted = not(&json!(false));
+    muted["muted"] = json!(true);
+    let of = |c: &Json, n: &Json| {
+        document(
+            &json!({ "c": c, "n": n, "a": switch(&from("c"), &json!(3), &from("b")),
+                "b": math("add", &from("a"), 1.0) }),
+            &["a", "b"],
+        )
+    };
+    let n = from("n");
+    for (c, n) in [
+        (pass(&json!(false)), text("1")),
+        (not(&json!(true)), text("1")),
+        (muted, text("1")),
+        (text("false"), text("1")),
+        (text("!true"), text("1")),
+        (not(&n), pass(&json!(true))),
+        (pass(&n), not(&json!(true))),
+    ] {
+        assert_eq!(run(&of(&c, &n), &Request::new(), "b"), [4.0], "{c}");
+    }
+    for c in [pass(&json!(true)), not(&json!(false)), text("!false")] {
+        let closed = error(&of(&c, &text("1")));
+        assert!(closed.contains("the nodes form a cycle: `a` -> `b` -> `a`"), "{closed}");
+    }
+    // An index that a truth value selects.
+    let mut chosen = of(&pass(&json!(true)), &text("1"));
+    chosen["nodes"]["a"] = json!({ "type": "control.choose",
+        "in": { "index": from("c"), "items": [from("b"), input("x")] } });
+    assert_eq!(run(&chosen, &Request::new(), "b"), [4.0]);
+}

@@ -135,3 +135,54 @@ fn an_edit_in_one_of_two_equal_groups_that_closes_a_cycle_is_refused() {
     let refused = edit(&mut session, default).expect_err("the selectors differ");
     assert!(refused.contains("would form a cycle when `c.value` is"), "{refused}");
 }
+
+#[test]
+fn selectors_that_nodes_pass_on_or_negate_twice_are_equal() {
+    let call = |ty: &str, socket: &str, of: &Json| json!({ "type": ty, "in": { socket: of } });
+    let not = |of: &Json| call("boolean.not", "x", of);
+    let pass = |of: &Json| call("control.pass", "value", of);
+    let muted = |mut node: Json| {
+        node["muted"] = json!(true);
+        node
+    };
+    let (s, n) = (input("s"), from("n"));
+    let above = json!({ "type": "compare.greater", "in": { "a": input("x"), "b": 4 } });
+    let of = |text: &str, of: &Json| formula(text, &json!({ "a": of }));
+    let by_s: fn(bool, f32) -> bool = |s, _| s;
+    let by_not_s: fn(bool, f32) -> bool = |s, _| !s;
+    let by_x: fn(bool, f32) -> bool = |_, x| x > 4.0;
+    for (more, is_true) in [
+        (json!({ "c": pass(&s), "d": not(&n), "n": not(&s) }), by_s),
+        (json!({ "c": muted(not(&s)), "d": pass(&n), "n": pass(&s) }), by_s),
+        (json!({ "c": of("!(!a)", &s), "d": of("a", &s) }), by_s),
+        (json!({ "c": of("!a", &n), "d": pass(&s), "n": of("!a", &s) }), by_s),
+        (json!({ "c": not(&s), "d": of("!a", &s) }), by_not_s),
+        (json!({ "c": not(&n), "d": of("!!!a", &s), "n": pass(&s) }), by_not_s),
+        (json!({ "c": above, "d": of("!!a", &n), "n": above }), by_x),
+    ] {
+        let document = by(&more);
+        for (value, x) in [(false, 3.0_f32), (true, 3.0), (false, 5.0)] {
+            let is_true = is_true(value, x);
+            let request = Request::new().set("s", value).set("x", x);
+            let expected = if is_true { (51.0, 50.0) } else { (x + 1.0, 10.0 * (x + 1.0)) };
+            let found = (run(&document, &request, "p")[0], run(&document, &request, "q")[0]);
+            assert_eq!(found, expected, "{document}");
+        }
+        // In a group, too.
+        let text = document.to_string();
+        let mut session = Session::open(&Engine::new(), text.as_bytes()).expect("it opens");
+        let nodes = ["s1", "p", "s2", "q"];
+        edit(&mut session, json!({ "edit": "group", "nodes": nodes, "name": "all" }))
+            .expect("fits");
+        assert!(!session.problems().has_errors(), "{}", session.problems());
+    }
+    for (c, d) in [
+        (pass(&s), not(&s)),
+        (of("!a", &s), of("a", &s)),
+        // A number that is not 0 is no index.
+        (of("!(!a)", &input("k")), of("!(!(!a))", &input("k"))),
+    ] {
+        let error = error(&by(&json!({ "c": c, "d": d })));
+        assert!(error.contains("form a cycle when"), "{error}");
+    }
+}

@@ -25,6 +25,9 @@ enum Made {
     /// By one of the selectors `s`, `k` and `t`, which is `x < y`, or by `u` and `v`, which equal
     /// `t`.
     Switch(u8, Vec<Source>),
+    /// A formula that chooses by one of the selectors of truth values, and in its second arm by
+    /// another one.
+    Formula([u8; 2], [Source; 3]),
     /// A switch that takes one of its two arms in all cases, written in one of several ways.
     Constant(u8, usize, [Source; 2]),
 }
@@ -38,12 +41,15 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
             6 => (0..n).prop_map(Source::Node),
         ]
     };
+    let by = || prop_oneof![Just(0_u8), 2_u8..5];
     let node = prop_oneof![
         1 => (source(), source()).prop_map(|(a, b)| Made::Add(a, b)),
         1 => source().prop_map(Made::Half),
         4 => (0_u8..5, prop::collection::vec(source(), 3))
             .prop_map(|(by, arms)| Made::Switch(by, arms)),
-        1 => (0_u8..6, 0..2_usize, [source(), source()])
+        3 => ([by(), by()], [source(), source(), source()])
+            .prop_map(|(by, arms)| Made::Formula(by, arms)),
+        1 => (0_u8..10, 0..2_usize, [source(), source()])
             .prop_map(|(form, arm, arms)| Made::Constant(form, if form < 2 { 0 } else { arm }, arms)),
     ];
     // Random links hardly ever leave all cycles broken. So in most graphs one selector has an order
@@ -79,6 +85,16 @@ fn made(n: usize) -> impl Strategy<Value = Vec<Made>> {
                 let arms = arms.into_iter().take(if by == 1 { 3 } else { 2 }).enumerate();
                 let arms = arms.map(|(k, arm)| reads(i, is_main.then_some(k), arm));
                 Made::Switch(by, arms.collect())
+            }
+            Made::Formula(by, arms) => {
+                let is_main = |by: u8| by == main || main == 2 && by > 2;
+                let case = |k: usize| match k {
+                    0 => is_main(by[0]).then_some(0),
+                    _ if is_main(by[0]) => Some(1),
+                    _ => is_main(by[1]).then_some(k - 1),
+                };
+                let reads = |k: usize| reads(i, case(k), arms[k]);
+                Made::Formula(by, [reads(0), reads(1), reads(2)])
             }
             Made::Constant(form, arm, mut arms) => {
                 // The other arm may read any node.
@@ -116,10 +132,12 @@ impl Made {
                 let items: Vec<Json> = arms.iter().map(item).collect();
                 json!({ "type": "control.choose", "in": { "index": input("k"), "items": items } })
             }
-            Self::Switch(by, arms) => {
-                let by =
-                    if *by == 0 { input("s") } else { from(["t", "u", "v"][*by as usize - 2]) };
-                switch(&by, &arms[0].json(), &arms[1].json())
+            Self::Switch(by, arms) => switch(&selector(*by), &arms[0].json(), &arms[1].json()),
+            Self::Formula([by, inner], arms) => {
+                let [no, yes_no, yes_yes] = arms.map(Source::json);
+                json!({ "type": "math.expression", "set": { "text": "c ? (!d ? p : q) : o" },
+                    "in": { "c": selector(*by), "d": selector(*inner),
+                        "o": no, "p": yes_no, "q": yes_yes } })
             }
             Self::Constant(form, arm, arms) => constant(*form, *arm, &arms.map(Source::json)),
         }
@@ -133,6 +151,10 @@ impl Made {
             Self::Switch(0, arms) => vec![arms[usize::from(s)]],
             Self::Switch(1, arms) => vec![arms[k]],
             Self::Switch(_, arms) => vec![arms[usize::from(t)]],
+            Self::Formula(by, arms) => {
+                let [outer, inner] = by.map(|by| usize::from(if by == 0 { s } else { t }));
+                vec![arms[outer * (1 + inner)]]
+            }
             Self::Constant(_, arm, arms) => vec![arms[*arm]],
         }
     }
@@ -155,7 +177,7 @@ fn model(nodes: &[Made], (x, y): (f32, f32), case: (bool, usize, bool)) -> Optio
             let made = match node {
                 Made::Add(..) => read[0] + read[1],
                 Made::Half(_) => read[0] * 0.5,
-                Made::Switch(..) | Made::Constant(..) => read[0],
+                Made::Switch(..) | Made::Formula(..) | Made::Constant(..) => read[0],
             };
             known.insert(i, made);
         }
@@ -199,10 +221,20 @@ fn generated(nodes: &[Made]) -> Json {
     json.insert("t".into(), less("a < b", "a", "b"));
     json.insert("u".into(), less("p < q", "p", "q"));
     json.insert("v".into(), less("q < p", "q", "p"));
+    let not = |x: &str| json!({ "type": "boolean.not", "in": { "x": from(x) } });
+    json.insert("true".into(), less("true", "", ""));
+    json["true"]["in"] = json!({});
+    json.insert("never".into(), not("true"));
+    json.insert("always".into(), not("never"));
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let mut document = document(&Json::Object(json), &names);
     document["groups"] = groups();
     document
+}
+
+/// The selector of this number.
+fn selector(by: u8) -> Json {
+    if by == 0 { input("s") } else { from(["t", "u", "v"][by as usize - 2]) }
 }
 
 /// A switch that takes this arm in all cases.
@@ -224,6 +256,18 @@ fn constant(form: u8, arm: usize, arms: &[Json; 2]) -> Json {
         2 => switch(&json!(arm == 1), no, yes),
         3 => call(["first", "second"][arm]),
         4 => call(["first by default", "second by default"][arm]),
+        5..=8 => {
+            let formula = |text: &str, mut inputs: Json| {
+                (inputs["no"], inputs["yes"]) = (no.clone(), yes.clone());
+                json!({ "type": "math.expression", "set": { "text": text }, "in": inputs })
+            };
+            match form {
+                5 => formula(["false ? yes : no", "!false ? yes : no"][arm], json!({})),
+                6 => formula("c ? yes : no", json!({ "c": arm == 1 })),
+                7 => formula("c ? yes : no", json!({ "c": from(["never", "always"][arm]) })),
+                _ => switch(&from(["never", "always"][arm]), no, yes),
+            }
+        }
         _ => {
             let mut given = call("first by default");
             given["in"]["s"] = json!(arm == 1);
@@ -292,6 +336,7 @@ fn link(nodes: &[Made]) {
             Made::Add(..) => Made::Add(Source::X, Source::Y),
             Made::Half(_) => Made::Half(Source::X),
             Made::Switch(by, arms) => Made::Switch(*by, vec![Source::X; arms.len()]),
+            Made::Formula(by, _) => Made::Formula(*by, [Source::X; 3]),
             Made::Constant(form, arm, _) => Made::Constant(*form, *arm, [Source::X; 2]),
         })
         .collect();
