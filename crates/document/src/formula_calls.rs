@@ -381,14 +381,15 @@ impl Expansion<'_> {
             let calls = group_calls(text, &|group| self.face(group).is_some());
             let letter = FreeNames::default().find("call", |letter| text.contains(letter));
             let (mut rest, mut from) = (String::new(), 0);
+            let mut inner = Vec::new();
             for call in calls {
                 rest.push_str(&text[from..call.whole.start]);
                 rest.push_str(&letter);
                 from = call.output.map_or(call.whole.end, |output| output.end);
-                if depth < MAX_NESTED {
-                    let args = call.args.into_iter().rev();
-                    waiting.extend(args.map(|arg| (&text[arg.value], depth + 1)));
-                }
+                inner.extend(call.args.into_iter().map(|arg| (&text[arg.value], depth + 1)));
+            }
+            if depth < MAX_NESTED {
+                waiting.extend(inner.into_iter().rev());
             }
             rest.push_str(&text[from..]);
             let mut node = node.clone();

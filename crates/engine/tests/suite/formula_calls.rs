@@ -438,7 +438,7 @@ fn errors_name_only_what_an_author_wrote() {
     for formula in ["more() + 1", "more(by: 2)", "2 * same(more())"] {
         let found = found(formula, &same);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("needs"), "{found:?}");
+        assert!(found[0].contains("input `a` of `more` is missing"), "{found:?}");
     }
     let of_missing = |document: &mut Json| document["outputs"]["y"]["from"] = json!("e2.value");
     let hint = &found("more(x) + z", &of_missing)[0];
