@@ -11,7 +11,6 @@ use millstream_node::{Formula, Registry, SocketType};
 use serde_json::Value as Json;
 
 use super::{Grain, read_settings};
-use crate::formula_calls;
 use crate::model::{InputValue, Node, NodeKind};
 
 /// A formula that chooses, with the names of its inputs.
@@ -23,11 +22,13 @@ pub(super) struct Choosing {
 /// The formula of a node, if it chooses.
 pub(super) fn choosing(registry: &Registry, node: &Node) -> Option<Choosing> {
     let NodeKind::Type(name) = &node.kind else { return None };
-    if node.muted || !formula_calls::text(node, registry)?.contains('?') {
+    let def = registry.get(name).filter(|_| !node.muted)?;
+    let text = node.set.get(def.formula.as_ref()?.name)?.json.as_str()?;
+    if !["?", "if"].iter().any(|word| text.contains(word)) {
         return None;
     }
-    let (settings, signature) = read_settings(registry, registry.get(name)?, node)?;
-    let formula = registry.get(name)?.formula_in(&settings)?;
+    let (settings, signature) = read_settings(registry, def, node)?;
+    let formula = def.formula_in(&settings)?;
     let inputs = signature.inputs.iter().map(|socket| Arc::from(&*socket.name)).collect();
     Some(Choosing { formula, inputs })
 }
