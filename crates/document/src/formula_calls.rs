@@ -64,7 +64,7 @@ pub(crate) fn callers(document: &Document, registry: &Registry) -> Vec<Caller> {
 pub(crate) fn expand_calls(
     document: &mut Document,
     registry: &Registry,
-    callers: Vec<Caller>,
+    callers: &[Caller],
 ) -> bool {
     let mut found_any = false;
     for callers in callers.chunk_by(|a, b| a.0 == b.0) {

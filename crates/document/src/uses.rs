@@ -40,7 +40,7 @@ pub fn read_used(
 ) {
     read_used_as_written(document, registry, library, upgrades, limits);
     let callers = callers(document, registry);
-    if expand_calls(document, registry, callers) {
+    if expand_calls(document, registry, &callers) {
         document.take_used_groups(registry);
     }
 }
@@ -281,7 +281,7 @@ impl<'a> Files<'a> {
                 upgrade_nodes(document, self.upgrades);
                 if let Some(registry) = self.registry {
                     let callers = callers(document, registry);
-                    expand_calls(document, registry, callers);
+                    expand_calls(document, registry, &callers);
                 }
                 problems
             }

@@ -137,7 +137,9 @@ impl<'d, N: Names<'d>> Linker<'d, '_, N> {
         given.clear();
         given.resize(signature.inputs.len(), None);
         if let Some(Made::Passing { unread }) = node.made.as_deref() {
-            unread.iter().for_each(|input| self.names.mark_used(input));
+            for input in unread {
+                self.names.mark_used(input);
+            }
         }
         for (name, input) in node.inputs.iter() {
             match signature.input(name) {

@@ -117,7 +117,7 @@ impl Editor {
             return None;
         }
         let mut document = self.document.clone();
-        if !expand_calls(&mut document, &self.registry, callers) {
+        if !expand_calls(&mut document, &self.registry, &callers) {
             return None;
         }
         document.take_used_groups(&self.registry);
