@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use millstream_base::id::Id;
-use millstream_base::same::Same;
 use millstream_base::{Type, Value};
 use millstream_node::interface::VALUE;
 use millstream_node::{Instance, Kernel, Registry, Settings};
@@ -388,7 +387,9 @@ fn chosen_in(
     let mut made = sources.to_vec();
     for input in formula.conditions() {
         let is_bool = instance.inputs[input as usize].ty == Type::BOOL;
-        if let Some(arm) = arms[input as usize].filter(|_| is_bool) {
+        let Some(arm) = arms[input as usize].filter(|_| is_bool) else { continue };
+        // A constant selector is the literal already.
+        if !matches!(made[input as usize], Source::Literal(_)) {
             made[input as usize] = literal(body, Value::from(arm > 0));
         }
     }
@@ -405,14 +406,10 @@ fn chosen_in(
     (made != sources).then_some(made)
 }
 
-/// A literal of a body.
+/// A new literal of a body.
 fn literal(body: &mut Body, value: Value) -> Source {
-    let known = body.literals.iter().position(|known| known.same(&value));
-    let at = known.unwrap_or_else(|| {
-        body.literals.push(value);
-        body.literals.len() - 1
-    });
-    Source::Literal(at as u32)
+    body.literals.push(value);
+    Source::Literal(body.literals.len() as u32 - 1)
 }
 
 /// Makes a switch pass on this arm.
