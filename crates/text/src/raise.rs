@@ -176,12 +176,16 @@ impl<'d> Raiser<'d, '_> {
             });
             let is_output = output.is_some();
             let literal = output.and_then(|(_, (_, def))| self.literal(line.node, def));
+            let is_written = |(_, (_, def)): &(u32, (_, &'d OutputDef))| match self.tree.kind(value)
+            {
+                ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_) => true,
+                ExprKind::Literal(text) => serde_json::from_str(text).is_ok_and(|json| {
+                    literal_node(self.vocabulary.registry, &def.ty, &json).is_none()
+                }),
+                _ => false,
+            };
             let is_value = literal.is_some()
-                || self.block_of(&line).is_none()
-                    && matches!(
-                        self.tree.kind(value),
-                        ExprKind::Call(_) | ExprKind::Formula { .. } | ExprKind::Paren(_)
-                    );
+                || self.block_of(&line).is_none() && output.is_some_and(is_written);
             let value = literal.map_or(value, |kind| self.tree.add(kind, Span::default()));
             if is_output
                 && is_value

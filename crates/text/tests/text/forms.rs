@@ -485,6 +485,8 @@ output d: f64 = 0.1 \"exactly\" in m
 output v: vec3 = [1, 2, 3]
 output s: string = \"text\"
 output o: list<i32> = [1000.0, 2]
+output f: f32 = 5
+output t: bool = true
 y = l + 1
 output w: i64 = y
 
@@ -498,6 +500,8 @@ group fixed() -> value: i64 = 7 {
         output v: vec3 = [1, 2, 3]
         output s: string = "text"
         output o: list<i32> = [1000.0, 2]
+        output f: f32 = 5
+        output t: bool = true
         y = l + 1
 
         output w: i64 = y
