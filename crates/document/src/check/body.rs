@@ -200,8 +200,9 @@ impl<'d, 'c> Checker<'d, 'c> {
         let registry = self.shapes.registry();
         let chooses = |node: &Node| text(node, registry).is_some_and(|text| text.contains('?'));
         let hint = if cycle.iter().any(|at| chooses(node(*at).1)) {
-            "remove one of these links; `c ? a : b` breaks a cycle if `c` is a truth value that the \
-             formula does not compute, and does not depend on the cycle"
+            "remove one of these links; `c ? a : b` breaks a cycle if `c` does not depend on the cycle \
+             and is a truth value from an input or another node, so compute the condition in a \
+             node of its own"
         } else {
             "remove one of these links"
         };
